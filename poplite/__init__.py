@@ -217,7 +217,7 @@ if TYPE_CHECKING:
     from poplite.report import Report as Report
     from poplite.report.sweep import Sweep as Sweep
     from poplite.simulator.engine import Engine as Engine
-    from poplite.simulator.poplar_order import compileGraph as compileGraph
+    from poplite.simulator.poplar_only import compileGraph as compileGraph
     from poplite.simulator.sweeps import sweep as sweep
     from poplite.source import SourceLocation as SourceLocation
     from poplite.types import (
@@ -415,7 +415,7 @@ _HOMES = {
     "simulator.engine": "Engine",
     "report.sweep": "Sweep",
     "simulator.sweeps": "sweep",
-    "simulator.poplar_order": "compileGraph",
+    "simulator.poplar_only": "compileGraph",
     "source": "SourceLocation",
     "types": "BOOL CHAR FLOAT HALF INT LONGLONG QUARTER QUARTER_METADATA SHORT SIGNED_CHAR "
     "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType QuarterFormat "

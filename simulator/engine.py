@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, TextIO, overload
 from poplite.compile.compiler import Programs
 from poplite.compile.interpreting import Interpret
 from poplite.compile.options import Faster
-from poplite.errors import Absent
 from poplite.executable.executable import Checks, Executable
 from poplite.graph.graph import Graph
 from poplite.graph.host.streams import StreamCallback
@@ -30,10 +29,11 @@ from poplite.jit.garbage import no_collection
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.option_flags import checked_runtime_options
 from poplite.machine.replicas import tiles_text
+from poplite.poplar.spelling import cpp_spelling
 from poplite.program import Program
 from poplite.program.base import check_name
 from poplite.public import checked_methods
-from poplite.simulator import poplar_order, poplar_runs
+from poplite.simulator import poplar_only
 from poplite.simulator.accounts.profiled_runs import ProfiledRuns
 from poplite.simulator.default_device import Simulator
 from poplite.simulator.device import Device, InPlaceOf, Setup
@@ -55,13 +55,17 @@ from poplite.vertex.vertex import Vertex
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from poplite.poplar.spellings import EngineSpelling
     from poplite.report.report import Report
     from poplite.report.traces.trace import Trace
+else:
+    EngineSpelling = object
 
 
 @checked_methods("pl.Engine engine", but="run")
+@cpp_spelling(poplar_only)
 @refuse_copies("engine.executable.save(path), and pl.Engine(pl.Executable.load(path)) elsewhere")
-class Engine:
+class Engine(EngineSpelling):
     """Runs programs on the simulator.
 
     An engine is a snapshot: later additions to the graph and changes of it have no effect.
@@ -137,7 +141,7 @@ class Engine:
         asked = device.options(options_of(options, **arguments))
         bar_of = shown("engine", "vertex classes", wanted=bool(asked.progress))
         callback = None if isinstance(progress, bool | None) else progress
-        with poplar_order.with_progress(callback, "Engine"), no_collection(), bar_of as bar:
+        with poplar_only.with_progress(callback, "Engine"), no_collection(), bar_of as bar:
             bar.note("checking and lowering")
             inherited = 0 if state is None else state._arguments["seed"]
             seed = checked_seed(inherited if asked.seed is None else asked.seed)
@@ -631,33 +635,3 @@ class Engine:
         5
         """
         return self._loaded.tracing(limit)
-
-    # -- C++ spelling ------------------------------------------------------------------------
-
-    readTensor = poplar_order.readTensor
-    writeTensor = poplar_order.writeTensor
-    listStreams = list_streams
-    connectStream = poplar_order.connectStream
-    connectStreamToCallback = poplar_order.connectStreamToCallback
-    connectHostFunction = poplar_order.connectHostFunction
-    copyToRemoteBuffer = copy_to_remote_buffer
-    copyFromRemoteBuffer = poplar_order.copyFromRemoteBuffer
-    getReport = poplar_runs.getReport
-    prepare = poplar_runs.prepare
-    deploy = poplar_runs.deploy
-    loadAndRun = poplar_runs.loadAndRun
-    getEngineOptions = poplar_runs.getEngineOptions
-    getTimeStamp = poplar_runs.getTimeStamp
-    reportTiming = poplar_runs.reportTiming
-    printProfileSummary = poplar_runs.printProfileSummary
-    enableExecutionProfiling = poplar_runs.enableExecutionProfiling
-    setPrintStream = poplar_runs.setPrintStream
-    setPrintTensorStream = poplar_runs.setPrintTensorStream
-    disableExecutionProfiling = poplar_runs.disableExecutionProfiling
-    resetExecutionProfile = poplar_runs.resetExecutionProfile
-    resetExecutionProfiling = poplar_runs.resetExecutionProfile
-    TimerTimePoint = Absent("points in time are seconds", "engine.getTimeStamp()")
-    insertSimulatedError = Absent("the machine that is simulated has no faults")
-    eraseSimulatedError = Absent("the machine that is simulated has no faults")
-    clearSimulatedErrors = Absent("the machine that is simulated has no faults")
-    getSimulatedErrorLocations = Absent("the machine that is simulated has no faults")

@@ -29,15 +29,15 @@ from poplite.errors import (
 from poplite.machine.option_flags import checked_options
 from poplite.machine.poplar_queries import TargetType, check_system
 from poplite.machine.target import Target
+from poplite.poplar.spelling import cpp_spelling
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type
 
 DEVICE_IPUS = (1, 2, 4, 8, 16, 32, 64)
 """IPUs of the devices of a `DeviceManager`, by their number."""
 
-_NO_HARDWARE = "a device is a machine to simulate"
 
-
+@cpp_spelling()
 class Device:
     """A machine that programs are loaded on.
 
@@ -161,11 +161,6 @@ class Device:
         """
         checked_options(options, "createSimulatorDevice")
         return _own_device(target)
-
-    getDriverVersion = Absent(_NO_HARDWARE, "pl.version_string()")
-    getNumaTopology = Absent(_NO_HARDWARE)
-    getNumaNodesUsedForIPUs = Absent(_NO_HARDWARE)
-    reset = Absent(_NO_HARDWARE, "engine.load()")
 
     def __repr__(self) -> str:
         return f"<Device {self._id}, {repr(self._target)[len('<Target ') : -1]}>"
@@ -311,10 +306,7 @@ _COSTS = {
 """Constants of the model that are costs of a target."""
 
 
-_OF_VERSION = "the version decides it"
-_MATRIX_UNIT = "Target(costs={'amp_outputs': 16})"
-
-
+@cpp_spelling()
 @dataclass(init=False)
 class IPUModel:
     """The numbers of a machine, to be changed one by one, before a device is made from them.
@@ -353,22 +345,6 @@ class IPUModel:
     """Whether code of the machine is compiled too: code sizes are always estimated here."""
     _version: str = field(repr=False, default="")
     RelativeSyncDelayType = RelativeSyncDelayType
-    supportsSuperTileSendReceive = Absent(_OF_VERSION, "Target(costs={'pair_tiles': 2})")
-    globalExchangeConstraints = Absent("links are modelled by their lanes", "Target(ipus=2)")
-    interleavedMemoryElementIndex = Absent(
-        _OF_VERSION, "Target(costs={'interleaved_begin_bytes': 212_992})"
-    )
-    memoryElementOffsets = Absent(_OF_VERSION, "Target(costs={'memory_element_bytes': 16_384})")
-    fp8InFp16OutConvUnitsPerTile = Absent(_OF_VERSION, _MATRIX_UNIT)
-    fp16InFp16OutConvUnitsPerTile = Absent(_OF_VERSION, _MATRIX_UNIT)
-    fp16InFp32OutConvUnitsPerTile = Absent(_OF_VERSION, "Target(costs={'amp_mixed_outputs': 8})")
-    fp32InFp32OutConvUnitsPerTile = Absent(_OF_VERSION, _MATRIX_UNIT)
-    fp8ConvUnitMaxPipelineDepth = Absent(_OF_VERSION, _MATRIX_UNIT)
-    fp8ConvUnitInputLoadElemsPerCycle = Absent(_OF_VERSION, _MATRIX_UNIT)
-    fp16ConvUnitMaxPipelineDepth = Absent(_OF_VERSION, _MATRIX_UNIT)
-    fp16ConvUnitInputLoadElemsPerCycle = Absent(_OF_VERSION, _MATRIX_UNIT)
-    fp32ConvUnitMaxPipelineDepth = Absent(_OF_VERSION, _MATRIX_UNIT)
-    fp32ConvUnitInputLoadElemsPerCycle = Absent(_OF_VERSION, _MATRIX_UNIT)
 
     def __init__(self, version: str = "ipu2") -> None:
         if not isinstance(version, str):

@@ -15,11 +15,13 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Self
 
-from poplite.errors import Absent, InvalidOption, ParseError, did_you_mean
+from poplite.errors import InvalidOption, ParseError, did_you_mean
+from poplite.poplar.spelling import cpp_spelling
 from poplite.source import here
 from poplite.text import clipped, of_type
 
 
+@cpp_spelling()
 class OptionFlags(dict[str, object]):
     """Options by name, in the order in which they were set.
 
@@ -93,9 +95,6 @@ class OptionFlags(dict[str, object]):
 
     def end(self) -> None:
         """Return what `find` returns for an option that is not set."""
-
-    iterator = Absent("options are those of a dictionary", "for name, value in flags.items(): ...")
-    begin = Absent("options are those of a dictionary", "for name, value in flags.items(): ...")
 
     def copy(self) -> Self:
         """Return the same options once more."""

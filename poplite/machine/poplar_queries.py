@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -183,34 +183,9 @@ def getTargetArchString(target: Target) -> str:
     return _POPLAR_NAMES[target.architecture]
 
 
-def getTargetSystemString(target: Target) -> str:
-    """Return the name of the machine: our name of its architecture."""
-    return target.architecture
-
-
-def hash_of(target: Target) -> int:
+def hash(target: Target) -> int:
     """Return a number that is the same in every process for equal machines."""
-    return zlib.crc32(repr([getattr(target, name) for name in target.__slots__]).encode())
-
-
-def getInstanceSize(target: Target) -> int:
-    """Return the number of IPUs that run one program: all of them."""
-    return target.ipus
-
-
-def getMinIPUSyncDelay(target: Target) -> int:
-    """Return the cycles of a sync when no tile waits for another."""
-    return int(target.cost("sync_cycles"))
-
-
-def getNumStrideBits(target: Target) -> int:
-    """Return the bits of the greatest stride of an instruction that loads or stores."""
-    return int(target.cost("stride_bits"))
-
-
-def getQuarterVectorWidth(target: Target) -> int:
-    """Return how many QUARTER elements a worker handles at once."""
-    return target.vector_width(QUARTER)
+    return zlib.crc32(repr([getattr(target, each.name) for each in fields(target)]).encode())
 
 
 def getNumConvUnits(
@@ -291,54 +266,9 @@ def getConvUnitMaxPipelineDepth(target: Target, partials_type: ElementTypeLike |
     return held // loads if loads else 0
 
 
-def getFp8InFp16OutConvUnitsPerTile(target: Target) -> int:
-    """Return `getNumConvUnits(QUARTER, HALF)`."""
-    return getNumConvUnits(target, QUARTER, HALF)
-
-
-def getFp16InFp16OutConvUnitsPerTile(target: Target) -> int:
-    """Return `getNumConvUnits(HALF, HALF)`."""
-    return getNumConvUnits(target, HALF, HALF)
-
-
-def getFp16InFp32OutConvUnitsPerTile(target: Target) -> int:
-    """Return `getNumConvUnits(HALF, FLOAT)`."""
-    return getNumConvUnits(target, HALF, FLOAT)
-
-
-def getFp32InFp32OutConvUnitsPerTile(target: Target) -> int:
-    """Return `getNumConvUnits(FLOAT, FLOAT)`."""
-    return getNumConvUnits(target, FLOAT, FLOAT)
-
-
-def getFp8ConvUnitMaxPipelineDepth(target: Target) -> int:
-    """Return `getConvUnitMaxPipelineDepth(QUARTER)`."""
-    return getConvUnitMaxPipelineDepth(target, QUARTER)
-
-
-def getFp16ConvUnitMaxPipelineDepth(target: Target) -> int:
-    """Return `getConvUnitMaxPipelineDepth(HALF)`."""
-    return getConvUnitMaxPipelineDepth(target, HALF)
-
-
-def getFp32ConvUnitMaxPipelineDepth(target: Target) -> int:
-    """Return `getConvUnitMaxPipelineDepth(FLOAT)`."""
-    return getConvUnitMaxPipelineDepth(target, FLOAT)
-
-
-def getFp8ConvUnitInputLoadElemsPerCycle(target: Target) -> int:
-    """Return `getConvUnitInputLoadElemsPerCycle(QUARTER)`."""
-    return getConvUnitInputLoadElemsPerCycle(target, QUARTER)
-
-
-def getFp16ConvUnitInputLoadElemsPerCycle(target: Target) -> int:
-    """Return `getConvUnitInputLoadElemsPerCycle(HALF)`."""
-    return getConvUnitInputLoadElemsPerCycle(target, HALF)
-
-
-def getFp32ConvUnitInputLoadElemsPerCycle(target: Target) -> int:
-    """Return `getConvUnitInputLoadElemsPerCycle(FLOAT)`."""
-    return getConvUnitInputLoadElemsPerCycle(target, FLOAT)
+def getMaxIPUSyncDelay(target: Target) -> int:
+    """Return the cycles of a sync when the tiles are furthest apart."""
+    return int(max(target.cost("sync_stagger_cycles"), target.cost("sync_cycles")))
 
 
 def getIpuLinkConfiguration(target: Target) -> IpuLinkConfiguration:
@@ -349,11 +279,6 @@ def getIpuLinkConfiguration(target: Target) -> IpuLinkConfiguration:
 def getIpuLinkTopology(target: Target) -> IpuLinkTopology:
     """Return MESH: the ends of the ladder are not joined."""
     return IpuLinkTopology.MESH
-
-
-def getIpuLinkDomainSize(target: Target) -> int:
-    """Return the number of IPUs that links join: all of them."""
-    return target.ipus
 
 
 def getGatewayMode(target: Target) -> bool:

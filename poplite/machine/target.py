@@ -27,10 +27,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from poplite.errors import (
-    Absent,
     InvalidMachineModel,
     InvalidTileMapping,
     UnknownName,
@@ -46,10 +45,16 @@ from poplite.machine.facts import (
     PoplarArchitecture,
 )
 from poplite.poplar.callable_values import CalledInt, called
+from poplite.poplar.spelling import cpp_spelling
 from poplite.public import checked_methods
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, number_text
-from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
+from poplite.types import ElementTypeLike, element_type
+
+if TYPE_CHECKING:
+    from poplite.poplar.spellings import TargetSpelling
+else:
+    TargetSpelling = object
 
 MOST_TILES = 2**22
 """Tiles of the largest machine, some 2,800 IPUs: every mapping stores a few numbers per tile."""
@@ -58,13 +63,10 @@ _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_by
 """Constants that have arguments of their own."""
 
 
-_NO_CONTEXTS = "contexts of the exchange block are not modelled"
-_NO_REGISTERS = "registers of the machine are not modelled"
-
-
 @checked_methods("pl.Target target", but="cost fact vector_width")
+@cpp_spelling(poplar_queries)
 @dataclass(frozen=True, slots=True, repr=False, init=False)
-class Target:
+class Target(TargetSpelling):
     """A tile machine: the number of tiles, and the properties of a tile.
 
     Arguments that are left out are those of the architecture.
@@ -235,129 +237,6 @@ class Target:
             f"<Target {self.tiles:,} tiles{on}, {number_text(self.workers)} workers, "
             f"{self.tile_memory_bytes:,} B a tile, {self.clock_hz / 1e9:.3f} GHz{own}>"
         )
-
-    def getNumTiles(self) -> int:
-        """C++ spelling of `tiles`."""
-        return self.tiles
-
-    def getNumIPUs(self) -> int:
-        """C++ spelling of `ipus`."""
-        return self.ipus
-
-    def getTilesPerIPU(self) -> int:
-        """C++ spelling of `tiles_per_ipu`."""
-        return self.tiles_per_ipu
-
-    def getNumWorkerContexts(self) -> int:
-        """C++ spelling of `workers`."""
-        return self.workers
-
-    def getBytesPerTile(self) -> int:
-        """C++ spelling of `tile_memory_bytes`."""
-        return self.tile_memory_bytes
-
-    def getMemoryBytes(self) -> int:
-        """C++ spelling of `memory_bytes`."""
-        return self.memory_bytes
-
-    def getTileClockFrequency(self) -> float:
-        """C++ spelling of `clock_hz`."""
-        return self.clock_hz
-
-    def getExchangeBytesPerCycle(self) -> int:
-        """C++ spelling of `exchange_bytes_per_cycle`."""
-        return self.exchange_bytes_per_cycle
-
-    def getMemcpyBytesPerCycle(self) -> int:
-        """C++ spelling of `cost("memcpy_bytes_per_cycle")`."""
-        return int(self.cost("memcpy_bytes_per_cycle"))
-
-    def getConvUnitCoeffLoadBytesPerCycle(self) -> int:
-        """C++ spelling of `cost("weight_load_bytes_per_cycle")`."""
-        return int(self.cost("weight_load_bytes_per_cycle"))
-
-    def getMaxIPUSyncDelay(self) -> int:
-        """C++ spelling of `cost("sync_stagger_cycles")`, at least `getMinIPUSyncDelay`."""
-        return int(max(self.cost("sync_stagger_cycles"), self.cost("sync_cycles")))
-
-    def getGlobalSyncCycles(self) -> int:
-        """C++ spelling of `cost("global_sync_cycles")`."""
-        return int(self.cost("global_sync_cycles"))
-
-    def getTilesPerSharedExchangeBus(self) -> int:
-        """C++ spelling of `cost("pair_tiles")`."""
-        return int(self.cost("pair_tiles"))
-
-    def getRptCountMax(self) -> int:
-        """C++ spelling of `cost("repeat_limit")`."""
-        return int(self.cost("repeat_limit"))
-
-    def getAtomicStoreGranularity(self) -> int:
-        """C++ spelling of `cost("atomic_store_bytes")`."""
-        return int(self.cost("atomic_store_bytes"))
-
-    def getDataPathWidth(self) -> int:
-        """C++ spelling of `data_path_bits`."""
-        return self.data_path_bits
-
-    def getFloatVectorWidth(self) -> int:
-        """C++ spelling of `vector_width(FLOAT)`."""
-        return self.vector_width(FLOAT)
-
-    def getHalfVectorWidth(self) -> int:
-        """C++ spelling of `vector_width(HALF)`."""
-        return self.vector_width(HALF)
-
-    def getMemoryElementOffsets(self) -> tuple[int, ...]:
-        """C++ spelling of `memory_element_offsets`."""
-        return self.memory_element_offsets
-
-    def getInterleavedMemoryElementIndex(self) -> int:
-        """C++ spelling of `interleaved_memory_element`."""
-        return self.interleaved_memory_element
-
-    getVectorWidth = vector_width
-    createCPUTarget = staticmethod(poplar_queries.createCPUTarget)
-    createIPUTarget = staticmethod(poplar_queries.createIPUTarget)
-    hash = poplar_queries.hash_of
-    createVirtualTarget = poplar_queries.createVirtualTarget
-    getTargetType = poplar_queries.getTargetType
-    getTargetArchString = poplar_queries.getTargetArchString
-    getTargetSystemString = poplar_queries.getTargetSystemString
-    getInstanceSize = poplar_queries.getInstanceSize
-    getMinIPUSyncDelay = poplar_queries.getMinIPUSyncDelay
-    getNumStrideBits = poplar_queries.getNumStrideBits
-    getQuarterVectorWidth = poplar_queries.getQuarterVectorWidth
-    getNumConvUnits = poplar_queries.getNumConvUnits
-    getWeightsPerConvUnit = poplar_queries.getWeightsPerConvUnit
-    getConvUnitInputLoadElemsPerCycle = poplar_queries.getConvUnitInputLoadElemsPerCycle
-    getConvUnitMaxPipelineDepth = poplar_queries.getConvUnitMaxPipelineDepth
-    getFp8ConvUnitMaxPipelineDepth = poplar_queries.getFp8ConvUnitMaxPipelineDepth
-    getFp16ConvUnitMaxPipelineDepth = poplar_queries.getFp16ConvUnitMaxPipelineDepth
-    getFp32ConvUnitMaxPipelineDepth = poplar_queries.getFp32ConvUnitMaxPipelineDepth
-    getFp8ConvUnitInputLoadElemsPerCycle = poplar_queries.getFp8ConvUnitInputLoadElemsPerCycle
-    getFp16ConvUnitInputLoadElemsPerCycle = poplar_queries.getFp16ConvUnitInputLoadElemsPerCycle
-    getFp32ConvUnitInputLoadElemsPerCycle = poplar_queries.getFp32ConvUnitInputLoadElemsPerCycle
-    getFp8InFp16OutConvUnitsPerTile = poplar_queries.getFp8InFp16OutConvUnitsPerTile
-    getFp16InFp16OutConvUnitsPerTile = poplar_queries.getFp16InFp16OutConvUnitsPerTile
-    getFp16InFp32OutConvUnitsPerTile = poplar_queries.getFp16InFp32OutConvUnitsPerTile
-    getFp32InFp32OutConvUnitsPerTile = poplar_queries.getFp32InFp32OutConvUnitsPerTile
-    getIpuLinkConfiguration = poplar_queries.getIpuLinkConfiguration
-    getIpuLinkTopology = poplar_queries.getIpuLinkTopology
-    getIpuLinkDomainSize = poplar_queries.getIpuLinkDomainSize
-    getGatewayMode = poplar_queries.getGatewayMode
-    supportsExchangeBusSharing = poplar_queries.supportsExchangeBusSharing
-    getTypeSize = poplar_queries.getTypeSize
-    getTypeLimitsMaxAs = poplar_queries.getTypeLimitsMaxAs
-    getTypeLimitsLowestAs = poplar_queries.getTypeLimitsLowestAs
-    getNumTilesPerXBContext = Absent(_NO_CONTEXTS, "target.getTilesPerSharedExchangeBus()")
-    getNumContextsPerXB = Absent(_NO_CONTEXTS, "target.getTilesPerSharedExchangeBus()")
-    getTileHostExchangeXB = Absent(_NO_CONTEXTS)
-    getTileHostExchangeContext = Absent(_NO_CONTEXTS)
-    getTileHostExchangeContextPosition = Absent(_NO_CONTEXTS)
-    makeFpIctlValue = Absent(_NO_REGISTERS, "pl.FloatingPointBehaviour(...)")
-    getFpIctlRegIndex = Absent(_NO_REGISTERS, "pl.set_floating_point_behaviour(...)")
-    getDbgDataRegIndex = Absent(_NO_REGISTERS, "pl.PrintTensor(x)")
 
 
 def _architecture(name: object) -> Architecture:

@@ -187,7 +187,7 @@ class Declaration:
             if place in self.refused:
                 reason, _, instead = self.row.note.partition(" | ")
                 raise ElementTypeError(
-                    f"{self.row.member}: {each.name} is {clipped(value, 60)}",
+                    f"{self.row.member}: {clipped(value, 60)} where C++ has a pointer, {each.name}",
                     at=here(),
                     found=reason,
                     fix=instead or f"leave {each.name} out",

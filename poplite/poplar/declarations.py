@@ -190,6 +190,7 @@ ENGINE = """
 ~ TimerTimePoint getTimeStamp() const
 ~ std::string reportTiming(const TimerTimePoint &start, const TimerTimePoint &end)
 ~ void resetExecutionProfile()
+~ void resetExecutionProfiling() -> resetExecutionProfile // the name in older versions
 ~ void disableExecutionProfiling()
 ~ void enableExecutionProfiling()
 ~ void printProfileSummary(std::ostream &outputStream, const OptionFlags &opt = {})
@@ -284,6 +285,321 @@ template <typename T> T getTypeLimitsMaxAs(const Type &t) const
 template <typename T> T getTypeLimitsLowestAs(const Type &t) const
 """
 
+OTHERS = {
+    "Type": """
+~ std::string toString() const
+~ std::size_t hash() const
+~ bool isFloatingPoint() const // type.is_floating_point
+~ bool requiresMetadata() const // type.requires_metadata
+~ bool operator<(const Type &other) const
+""",
+    "Interval": """
+~ std::size_t begin() const
+~ std::size_t end() const
+~ std::size_t size() const
+""",
+    "VariableRef": """
+~ std::size_t hash() const
+""",
+    "VariableInterval": """
+VariableInterval(VariableRef var, Interval interval)
+VariableRef var
+Interval interval
+""",
+    "OptionFlags": """
+~ OptionFlags(initializer_list<OptionFlag> &&initList)
+~ void set(StringRef option, StringRef value)
+~ void set(initializer_list<OptionFlag> &&initList)
+~ StringRef at(StringRef option) const // flags[option]
+~ iterator find(StringRef option) const // flags.get(option)
+~ std::size_t size() const // len(flags)
+~ void clear()
+~ iterator begin() const
+~ iterator end() const
+iterator
+""",
+    "RuntimeOptions": """
+~ RuntimeOptions(const OptionFlags &options)
+""",
+    "SourceLocation": """
+~ StringRef getFunctionName() const // location.function
+~ StringRef getFileName() const // location.file
+~ unsigned getLineNumber() const // location.line
+~ bool isValid() const
+~ static SourceLocation Current(const char *functionName = "", const char *fileName = "", unsigned lineNumber = 0)
+""",
+    "Device": """
+~ unsigned getId() const
+~ const Target &getTarget() const
+~ bool attach() const
+~ bool isAttached() const
+~ void detach() const
+~ void getDriverVersion(unsigned &major, unsigned &minor, unsigned &point) const
+~ bool supportsRemoteBuffers() const
+~ bool hasGateway() const
+~ std::map<std::string, std::string> getAttributes() const
+~ std::string getNumaTopology() const
+~ std::set<int> getNumaNodesUsedForIPUs() const
+~ std::vector<int> getDriverIDs() const
+~ void reset() const
+~ Device createVirtualDevice(unsigned tilesPerIPU)
+~ static Device createCPUDevice(unsigned numIPUs = 1)
+~ static Device createSimulatorDevice(const Target &target, const OptionFlags &options = {})
+""",
+    "DeviceManager": """
+~ std::size_t getNumDevices() const
+~ std::vector<Device> getDevices(const OptionFlags &opts = {}) const
+~ std::vector<Device> getDevices(TargetType type, unsigned requiredNumIPUs, const OptionFlags &opts = {}) const
+~ Device getDevice(unsigned deviceManagerId, const OptionFlags &opts = {}) const
+~ std::vector<unsigned> getChildDeviceIds(unsigned parentId, unsigned numChildDeviceIPUs = 1) const
+~ static DeviceManager createDeviceManager()
+""",
+    "IPUModel": """
+~ IPUModel(const char *IPUVersion = "ipu2")
+~ Device createDevice(OptionFlags opts = {}, bool accurateHalf = false, unsigned deviceManagerId = 0) const
+~ std::string IPUVersion
+~ unsigned numIPUs
+~ unsigned tilesPerIPU
+~ unsigned numWorkerContexts
+~ unsigned memoryBytesPerTile
+~ double tileClockFrequency
+~ unsigned exchangeBytesPerCycle
+~ unsigned dataPathWidth
+~ unsigned memcpyBytesPerCycle
+~ unsigned minIPUSyncDelay
+~ RelativeSyncDelayType relativeSyncDelay
+~ unsigned globalSyncCycles
+~ unsigned numStrideBits
+~ unsigned rptCountMax
+~ unsigned atomicStoreGranularity
+~ unsigned instructionBytes
+~ unsigned convUnitCoeffLoadBytesPerCycle
+~ unsigned tilesPerSuperTile
+~ bool compileIPUCode
+~ bool supportsSuperTileSendReceive
+~ std::vector<GlobalExchangeConstraint> globalExchangeConstraints
+~ unsigned interleavedMemoryElementIndex
+~ std::vector<unsigned> memoryElementOffsets
+~ unsigned fp8InFp16OutConvUnitsPerTile
+~ unsigned fp16InFp16OutConvUnitsPerTile
+~ unsigned fp16InFp32OutConvUnitsPerTile
+~ unsigned fp32InFp32OutConvUnitsPerTile
+~ unsigned fp8ConvUnitMaxPipelineDepth
+~ unsigned fp8ConvUnitInputLoadElemsPerCycle
+~ unsigned fp16ConvUnitMaxPipelineDepth
+~ unsigned fp16ConvUnitInputLoadElemsPerCycle
+~ unsigned fp32ConvUnitMaxPipelineDepth
+~ unsigned fp32ConvUnitInputLoadElemsPerCycle
+""",
+    "Executable": """
+void serialize(std::ostream &out) const
+static Executable deserialize(std::istream &in)
+""",
+    "DataStream": """
+std::string handle() const
+std::size_t numElements() const -> num_elements
+unsigned replicationFactor() const -> replication_factor
+ReplicatedStreamMode replicatedMode() const -> replicated_mode
+DataStreamType type() const
+Type elementType() const -> element_type
+""",
+    "RemoteBuffer": """
+std::string handle() const
+DataStream getIpuToHostStream() const
+DataStream getHostToIpuStream() const
+size_t numElements() const -> num_elements
+size_t getRepeats() const -> repeats
+Type elementType() const -> element_type
+bool isRearrangeOnHost() const -> rearrange_on_host
+bool isOptimisedForMemory() const -> optimise_memory
+""",
+    "StreamCallback": """
+~ Result prefetch(void *p)
+~ void fetch(void *p)
+~ void complete()
+~ void invalidatePrefetched() -> invalidate_prefetched
+""",
+    "VertexRef": """
+~ unsigned getId() const
+""",
+    "FieldRef": """
+bool isIndexed() const -> is_indexed
+std::size_t getIndex() const -> index
+""",
+    "ComputeSet": """
+unsigned getId() const
+""",
+    "Function": """
+~ unsigned getId() const
+""",
+    "FunctionBuffer": """
+~ unsigned getId() const
+""",
+    "HostFunction": """
+~ unsigned getId() const
+""",
+    "VertexIntrospector": """
+~ FieldData getFieldInfo(const std::string &name) const -> field_info
+""",
+    "FieldData": """
+~ unsigned rank() const
+~ std::size_t size() const
+~ std::size_t getSizeAtIndex(std::size_t i) const -> size_at
+~ layout::Vector getProfilerVectorLayout(std::size_t nestingLevel) const
+~ layout::VectorList getProfilerVectorListLayout() const
+~ std::string name() const
+~ template <typename T> T getInitialValue(const Target &target) const // field.initial_value
+~ template <typename T> std::vector<T> getInitialValues(const Target &target) const // field.initial_values
+SizeT
+""",
+    "VertexPerfEstimate": """
+~ VertexPerfEstimate(std::uint64_t cycles, std::uint64_t flops = 0)
+""",
+    "QuarterMetadata": """
+~ QuarterMetadata(Format format, int scale)
+~ std::uint8_t getBinary() const // metadata.to_byte()
+""",
+    "TensorRearranger": """
+~ Tensor rearrange(const Tensor &t) const
+~ std::vector<Interval> rearrange(ArrayRef<Interval> is) const
+~ Tensor undoRearrangement(const Tensor &t) const -> undo
+~ std::vector<Interval> undoRearrangement(ArrayRef<Interval> is) const -> undo
+~ bool valid() const
+""",
+    "FloatingPointBehaviour": """
+~ FloatingPointBehaviour(bool inv, bool div0, bool oflo, bool esr, bool nanoo)
+""",
+    "poplar_error": """
+~ const char *what() const
+~ void attachSourceLocation(const SourceLocation &loc)
+""",
+    "Program": """
+~ Program()
+~ bool isEmpty() const // program.is_empty
+~ bool operator==(const Program &p) const // program.same_as(other)
+""",
+    "Execute": """
+~ Execute(ComputeSet cs, const DebugContext &debugContext = {})
+~ Execute(ComputeSet cs, Tensor t, const DebugContext &debugContext = {}) // Execute(cs, result=t)
+""",
+    "Sequence": """
+~ Sequence(initializer_list<Program> programs, const DebugContext &debugContext = {}) // Sequence(a, b)
+~ void add(const Program &p)
+""",
+    "Repeat": """
+~ Repeat(unsigned count, const Program &prog, const DebugContext &debugContext = {})
+""",
+    "RepeatWhileFalse": """
+~ RepeatWhileFalse(const Program &cond, Tensor predicate, const Program &body, const DebugContext &debugContext = {})
+""",
+    "RepeatWhileTrue": """
+~ RepeatWhileTrue(const Program &cond, Tensor predicate, const Program &body, const DebugContext &debugContext = {})
+""",
+    "Loop": """
+~ Loop(const Program &body, const DebugContext &debugContext = {})
+""",
+    "If": """
+~ If(Tensor predicate, const Program &trueBody, const Program &falseBody, const DebugContext &debugContext = {})
+""",
+    "Switch": """
+~ Switch(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases, const DebugContext &debugContext = {})
+~ Switch(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases, const Program &defaultCaseBody, const DebugContext &debugContext = {})
+~ Switch(Tensor control, const DebugContext &debugContext = {})
+~ Switch(Tensor control, const Program &defaultCaseBody, const DebugContext &debugContext = {})
+~ Switch &add(std::int32_t value, const Program &body)
+~ static Switch switchWithBoundsChecking(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases, const DebugContext &debugContext = {}) // Switch.with_bounds_checking(control, cases)
+~ static Switch switchWithUnreachableDefault(Tensor control, const DebugContext &debugContext = {}) // Switch.with_unreachable_default(control, cases)
+""",
+    "Copy": """
+Copy(Tensor src, Tensor dst, bool dontOutline = false, const DebugContext &debugContext = {})
+Copy(const DataStream &stream, Tensor dst, bool optimiseMemory = false, const DebugContext &debugContext = {})
+Copy(Tensor src, const DataStream &stream, bool optimiseMemory = false, const DebugContext &debugContext = {})
+Copy(const RemoteBuffer &buffer, Tensor dst, const DebugContext &debugContext = {})
+Copy(const RemoteBuffer &buffer, Tensor dst, Tensor offset, const DebugContext &debugContext = {})
+Copy(Tensor src, const RemoteBuffer &buffer, const DebugContext &debugContext = {})
+Copy(Tensor src, const RemoteBuffer &buffer, Tensor offset, const DebugContext &debugContext = {})
+Copy(const FunctionBuffer &buffer, const Function &function, const DebugContext &debugContext = {})
+""",
+    "CrossReplicaCopy": """
+~ CrossReplicaCopy(Tensor src, Tensor dst, std::map<unsigned, unsigned> replicaMap, const DebugContext &debugContext = {})
+""",
+    "WriteUndef": """
+~ WriteUndef(Tensor t, const DebugContext &debugContext = {})
+""",
+    "AssumeEqualAcrossReplicas": """
+~ AssumeEqualAcrossReplicas(Tensor t, const DebugContext &debugContext = {})
+""",
+    "Block": """
+~ Block(const Program &p, const DebugContext &debugContext = {})
+""",
+    "Sync": """
+~ Sync(SyncType type, const DebugContext &debugContext = {})
+""",
+    "Call": """
+~ Call(Function f, const DebugContext &debugContext = {})
+~ Call(HostFunction f, ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs, const DebugContext &debugContext = {})
+""",
+    "PrintTensor": """
+~ PrintTensor(Tensor t, const PrintTensorFmt &fmt = {}, const DebugContext &debugContext = {})
+~ PrintTensor(StringRef title, Tensor t, const PrintTensorFmt &fmt = {}, const DebugContext &debugContext = {})
+~ PrintTensor(Tensor t, const DebugContext &debugContext) // refused: the title comes first, PrintTensor('n', t)
+~ PrintTensor(StringRef title, Tensor t, const DebugContext &debugContext)
+""",
+    "ErrorProgram": """
+~ ErrorProgram(StringRef message, Tensor debugTensor, const DebugContext &debugContext = {})
+""",
+    "Abort": """
+~ Abort(const DebugContext &debugContext = {})
+~ Abort(const std::string &message, const DebugContext &debugContext = {})
+""",
+    "AbortOnCondition": """
+~ AbortOnCondition(Tensor predicate, const DebugContext &debugContext = {})
+~ AbortOnCondition(Tensor predicate, const std::string &message, const DebugContext &debugContext = {})
+""",
+    "PrintTensorFmt": """
+~ PrintTensorFmt(unsigned summariseThreshold = 1000, unsigned edgeItems = 3, unsigned maxLineWidth = 75, unsigned digits = 8, FloatFormat floatFormat = FloatFormat::Auto, char separator = ' ', char openBracket = '[', char closeBracket = ']')
+~ static PrintTensorFmt disableFormatting() // PrintTensorFormat.disable_formatting()
+""",
+    "layout": """
+~ std::string to_string(const Vector layout) // layout.Vector.SPAN.name
+~ std::string to_string(const VectorList layout)
+""",
+    "": """
+Tensor concat(ArrayRef<Tensor> ts, unsigned dimension = 0)
+Tensor concat(const Tensor &first, const Tensor &second, unsigned dimension = 0)
+Tensor append(const Tensor &first, const Tensor &second, unsigned dimension)
+Tensor append(const Tensor &first, const Tensor &second)
+~ Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs, const OptionFlags &opt = {}, ProgressFunc progressCallBack = nullptr, const DebugContext &debugContext = {}) -> compile_graph(graph, progs, options=opt)
+~ Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs, bool checkOptionFlags, const OptionFlags &opt = {}, ProgressFunc progressCallBack = nullptr, const DebugContext &debugContext = {}) -> compile_graph(graph, progs, options=opt)
+~ Executable compileModule(const Graph &graph, program::Program prog, const OptionFlags &opt = {}, ProgressFunc progressCallBack = nullptr, const DebugContext &debugContext = {})
+~ Executable compileModule(const Graph &graph, program::Program prog, const Preallocations &prealloc, const OptionFlags &opt = {}, ProgressFunc progressCallBack = nullptr, const DebugContext &debugContext = {})
+~ void setFloatingPointBehaviour(Graph &graph, program::Sequence &prog, const FloatingPointBehaviour &behaviour, const DebugContext &debugContext = {}) -> set_floating_point_behaviour
+~ void setFloatingPointBehaviour(Graph &graph, program::Sequence &prog, const Tensor &behaviour, const DebugContext &debugContext = {}) // refused: here the behaviour is known
+~ void setStochasticRounding(Graph &graph, program::Sequence &prog, bool enable, const DebugContext &debugContext = {}) -> set_stochastic_rounding
+~ Tensor getAndModifyFloatingPointBehaviour(Graph &graph, program::Sequence &prog, const FloatingPointBehaviour &clear, const FloatingPointBehaviour &set, const DebugContext &debugContext = {}) -> get_and_modify_floating_point_behaviour
+~ Tensor cycleCount(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType, const DebugContext &debugContext = {}) -> cycle_count
+~ Tensor cycleStamp(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType, const DebugContext &debugContext = {}) -> cycle_stamp
+~ void dumpProgram(const Graph &graph, const program::Program &program, std::ostream &out) -> dump_program
+StringRef versionString() -> version_string
+StringRef packageHash()
+~ ProfileValue getAsProfileValue(const OptionFlags &flags)
+~ void readJSON(StringRef string, OptionFlags &flags) -> read_json
+~ void readJSONFromEnv(StringRef environmentVariable, OptionFlags &flags) -> read_json_from_env
+void copyDeviceHalfToFloat(const Target &target, const void *src, float *dst, std::size_t numElements) -> copy_device_half_to_float
+void copyFloatToDeviceHalf(const Target &target, const float *src, void *dst, std::size_t numElements) -> copy_float_to_device_half
+void copyDeviceHalfToDouble(const Target &target, const void *src, double *dst, std::size_t numElements) -> copy_device_half_to_float
+void copyDoubleToDeviceHalf(const Target &target, const double *src, void *dst, std::size_t numElements) -> copy_float_to_device_half
+~ CodeletFileType getCodeletFileType(const char *path)
+~ std::string getExtensionFromFileType(CodeletFileType type)
+~ std::string getLanguageOption(CodeletFileType type)
+~ bool isDeviceToHost(DataStreamType type)
+~ bool isHostToDevice(DataStreamType type)
+~ bool isRemoteBuffer(DataStreamType type)
+~ StringRef errorCodeToString(ErrorCode code)
+~ ErrorCode errorCodeFromString(StringRef code)
+""",
+}
+
 
 class Row(NamedTuple):
     """One declaration.
@@ -310,7 +626,7 @@ class Row(NamedTuple):
 
 
 _TEXTS: Mapping[str, str] = MappingProxyType(
-    {"Tensor": TENSOR, "Graph": GRAPH, "Engine": ENGINE, "Target": TARGET}
+    {"Tensor": TENSOR, "Graph": GRAPH, "Engine": ENGINE, "Target": TARGET, **OTHERS}
 )
 
 

@@ -59,7 +59,7 @@ def _made(
     """Return what a class gets for a member; nothing where it has it already."""
     own = vars(functions).get(member) if functions else None
     if isinstance(own, FunctionType) and functions and own.__module__ == functions.__name__:
-        return own
+        return staticmethod(own) if rows[0].declaration.startswith("static ") else own
     ours = rows[0].ours
     if not ours or hasattr(cls, member):
         return None

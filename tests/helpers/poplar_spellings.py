@@ -27,8 +27,8 @@ from poplite.poplar.declarations import Row, rows_of  # noqa: E402
 
 FILE = ROOT / "poplite/poplar/spellings.py"
 
-CLASSES: dict[type, str] = {pl.Tensor: "Tensor", pl.Graph: "Graph"}
-"""Classes with the C++ spelling, and their names in Poplar."""
+CLASSES = (pl.Tensor, pl.Graph, pl.Engine, pl.Target, pl.DataStream, pl.RemoteBuffer)
+"""Classes with many members in C++ spelling."""
 
 HEAD = '''"""Members in C++ spelling for type checkers; tests/helpers/poplar_spellings.py writes it.
 
@@ -70,16 +70,16 @@ HOMES = {
 """Where these are made."""
 
 
-def spelled_members(cls: type, owner: str) -> Iterator[tuple[str, list[Row]]]:
+def spelled_members(cls: type) -> Iterator[tuple[str, list[Row]]]:
     """Yield the members that the class did not write itself, with their declarations."""
     tree: Any = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
     written = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
     written |= {each.id for node in assigned for each in node.targets if isinstance(each, ast.Name)}
-    for member in dict.fromkeys(row.member for row in rows_of(owner)):
+    for member in dict.fromkeys(row.member for row in rows_of(cls.__name__)):
         is_made = isinstance(vars(cls).get(member), FunctionType | staticmethod)
         if is_made and member not in written:
-            yield member, [row for row in rows_of(owner) if row.member == member]
+            yield member, [row for row in rows_of(cls.__name__) if row.member == member]
 
 
 @cache
@@ -93,7 +93,8 @@ def imports_of(module: str) -> dict[str, str]:
             for alias in node.names:
                 also = f" as {alias.asname}" if alias.asname else ""
                 found[alias.asname or alias.name] = f"{source}import {alias.name}{also}"
-    for node in tree.body:
+    blocks = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.If))]
+    for node in (node for block in blocks for node in block):
         names = [node.name] if isinstance(node, ast.ClassDef) else []
         if isinstance(node, ast.Assign):
             names = [each.id for each in node.targets if isinstance(each, ast.Name)]
@@ -114,10 +115,10 @@ class Writer:
                 self.imports.add(imports_of(module)[node.id])
         return text
 
-    def class_text(self, cls: type, owner: str) -> str:
+    def class_text(self, cls: type) -> str:
         """Return the class of one of ours."""
         lines = [f"class {cls.__name__}Spelling:"]
-        for member, rows in spelled_members(cls, owner):
+        for member, rows in spelled_members(cls):
             lines += [f"    # {row.declaration}" for row in rows]
             lines += [f"    {line}" for line in self.member_lines(cls, member, rows)]
         return "\n".join(lines)
@@ -138,7 +139,7 @@ class Writer:
         return [
             line
             for form in forms
-            for line in (*overload, *static, f"def {member}{self.signature(form)}: ...")
+            for line in (*overload, *static, f"def {member}{self.signature(form, is_static)}: ...")
         ]
 
     def attribute(self, cls: type, row: Row) -> str:
@@ -152,7 +153,7 @@ class Writer:
                 return self.annotation(vars(base)["__annotations__"][name], base.__module__)
         return self.of_cpp(row.declaration.partition(row.member)[0])
 
-    def signature(self, function: Any) -> str:
+    def signature(self, function: Any, is_static: bool) -> str:
         """Return the signature of a function of ours."""
         found, module = inspect.signature(function), function.__module__
         texts, kinds = [], [each.kind for each in found.parameters.values()]
@@ -163,12 +164,13 @@ class Writer:
             stars = "*" * (each.kind is each.VAR_POSITIONAL) + "**" * (
                 each.kind is each.VAR_KEYWORD
             )
-            note = "" if number == 0 else f": {self.annotation(each.annotation, module)}"
-            texts.append(stars + each.name + note + " = ..." * (each.default is not each.empty))
+            is_self = number == 0 and not is_static
+            note = "" if is_self else f": {self.annotation(each.annotation, module)}"
+            name = "self" if is_self else stars + each.name
+            texts.append(name + note + " = ..." * (each.default is not each.empty))
             is_last = kinds[number + 1 : number + 2] != [each.POSITIONAL_ONLY]
             if each.kind is each.POSITIONAL_ONLY and is_last:
                 texts.append("/")
-        texts[0] = "self" if not hasattr(function, "__self__") else texts[0]
         return f"({', '.join(texts)}) -> {self.annotation(found.return_annotation, module)}"
 
     def declared(self, cls: type, member: str, rows: list[Row]) -> list[str]:
@@ -212,7 +214,7 @@ class Writer:
 def written() -> str:
     """Return the text of the file."""
     writer = Writer()
-    classes = [writer.class_text(cls, owner) for cls, owner in CLASSES.items()]
+    classes = [writer.class_text(cls) for cls in CLASSES]
     return HEAD + "\n".join(sorted(writer.imports)) + "\n\n\n" + "\n\n\n".join(classes) + "\n"
 
 

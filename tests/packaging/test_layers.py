@@ -33,7 +33,7 @@ ROOMS = {
     "simulator": "progress stopping | peers | codegen | pricing | counting | compiled_parts | run"
     " | host | strict | carrying compiled_program interpreted_program | run_control | accounts"
     " | states | engine_arguments | device | simulated | default_device | decided"
-    " | poplar_order poplar_runs | engine | sweeps",
+    " | poplar_only | engine | sweeps",
     "viz": "draw | memory | steps | tiles liveness one_tile tensor program exchange ops compare"
     " sweep | regions | dataflow | page | summary overview | saved_summary | forms"
     " | notebook pictures memory_pictures",
@@ -49,8 +49,7 @@ EXCEPTIONS = {
     ("graph.saving", "graph.graph"): "types: its functions are methods of Graph",
     ("graph.saving", "program.base"): "types: what is saved with a graph",
     ("graph.serial", "graph.graph"): "types: its functions are methods of Graph",
-    ("simulator.poplar_order", "simulator.engine"): "types: its functions are methods of Engine",
-    ("simulator.poplar_runs", "simulator.engine"): "types: its functions are methods of Engine",
+    ("simulator.poplar_only", "simulator.engine"): "types: its functions are methods of Engine",
     ("graph.graph", "program.base"): "types: Poplar's addFunction takes a program",
     ("graph.graph", "program.function"): "inside the two methods that make functions",
     ("graph.graph", "program.recording"): "inside the method that makes steps",

@@ -21,11 +21,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from poplite.display import Displayed
-from poplite.errors import Absent, TensorIndexError, made_by, not_called
+from poplite.errors import TensorIndexError, made_by, not_called
 from poplite.expr.equality import is_value, not_compared
 from poplite.expr.operand import Operand
 from poplite.graph.storage.copies import refuse_copies
 from poplite.poplar.callable_values import CalledText
+from poplite.poplar.spelling import cpp_spelling
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, number_text
 from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of
@@ -155,6 +156,7 @@ class VertexList(Sequence["VertexInstance"]):
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
+@cpp_spelling(owner="VertexIntrospector")
 @refuse_copies("graph.add_vertex, with the same class and tensors")
 class VertexInstance:
     """One vertex of a compute set.
@@ -273,10 +275,7 @@ class VertexInstance:
     def __repr__(self) -> str:
         return fitted(f"<VertexInstance {self} of '{{}}'>", self.compute_set.name)
 
-    # C++ spelling
-
-    getFieldInfo = field_info
-    getId = Absent("vertices are numbered within their compute set", "vertex.index")
+    getFieldInfo = field_info  # C++ spelling
 
 
 def new_vertex(

@@ -25,7 +25,6 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.arrays.masked import unmasked
 from poplite.errors import (
-    Absent,
     ElementTypeError,
     SizeOverflowError,
     TensorIndexError,
@@ -35,6 +34,7 @@ from poplite.errors import (
 from poplite.graph.compute_sets.field_sizes import size_of
 from poplite.graph.tensor.tensor import Tensor
 from poplite.poplar.callable_values import CalledInt, CalledText
+from poplite.poplar.spelling import cpp_spelling
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import ElementType
@@ -92,6 +92,7 @@ def estimator_for(
 
 
 @made_by('vertex.field_info("x")')
+@cpp_spelling()
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldData:
     """A field of one vertex, as an estimator sees it.
@@ -155,7 +156,6 @@ class FieldData:
     # C++ spelling
 
     getSizeAtIndex = size_at
-    SizeT = Absent("sizes are numbers", 'vertex.field_info("x").size')
 
     def getInitialValue(self, target: Target | None = None) -> bool | int | float | None:
         """C++ spelling of `initial_value`, which is the same on every target."""

@@ -22,17 +22,22 @@ from poplite.graph.host.transfer_checks import (
     transferable_type,
 )
 from poplite.poplar.callable_values import CalledInt, called
+from poplite.poplar.spelling import cpp_spelling
 from poplite.text import amount, clipped, fitted
 from poplite.types import ElementType
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
+    from poplite.poplar.spellings import RemoteBufferSpelling
     from poplite.source import SourceLocation
+else:
+    RemoteBufferSpelling = object
 
 
 @made_by("graph.add_remote_buffer('rows', FLOAT, 4, repeats=8)")
+@cpp_spelling()
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RemoteBuffer:
+class RemoteBuffer(RemoteBufferSpelling):
     """Rows of elements on the host; made by `graph.add_remote_buffer`.
 
     They keep their contents between runs. Each replica has its own.
@@ -78,28 +83,6 @@ class RemoteBuffer:
     def __repr__(self) -> str:
         rows = f"{amount(self.repeats, 'row')} of {self.element_type.dtype}[{self.num_elements}]"
         return fitted(f"<RemoteBuffer '{{}}' {rows}, {self.size_bytes:,} B>", self.handle)
-
-    # C++ spelling
-
-    def elementType(self) -> Any:
-        """C++ spelling of `element_type`."""
-        return self.element_type
-
-    def numElements(self) -> int:
-        """C++ spelling of `num_elements`."""
-        return self.num_elements
-
-    def getRepeats(self) -> int:
-        """C++ spelling of `repeats`."""
-        return self.repeats
-
-    def isRearrangeOnHost(self) -> bool:
-        """C++ spelling of `rearrange_on_host`."""
-        return self.rearrange_on_host
-
-    def isOptimisedForMemory(self) -> bool:
-        """C++ spelling of `optimise_memory`."""
-        return self.optimise_memory
 
     def getIpuToHostStream(self) -> DataStream:
         """Return the stream by which rows would go to the host; no program can copy to it."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from poplite.errors import Enumeration, checked_member, made_by
 from poplite.graph.host.transfer_checks import TypeLike, check_size, positive
 from poplite.poplar.callable_values import CalledInt, called
+from poplite.poplar.spelling import cpp_spelling
 from poplite.text import clipped, fitted
 from poplite.types import ElementType, element_type
 
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from poplite.graph.graph import Graph
+    from poplite.poplar.spellings import DataStreamSpelling
     from poplite.source import SourceLocation
+else:
+    DataStreamSpelling = object
 
 
 class DataStreamType(Enumeration):
@@ -54,8 +58,9 @@ class ReplicatedStreamMode(Enumeration):
 
 
 @made_by("graph.add_host_to_device_fifo('in', FLOAT, 4)")
+@cpp_spelling()
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DataStream:
+class DataStream(DataStreamSpelling):
     """A stream; made by `graph.add_host_to_device_fifo` or `graph.add_device_to_host_fifo`.
 
     Attributes:
@@ -104,24 +109,6 @@ class DataStream:
     def __repr__(self) -> str:
         block = f"{self.element_type.dtype}[{self.num_elements}], {self.size_bytes:,} B"
         return fitted(f"<DataStream '{{}}' {self.type.value}, {block}>", self.handle)
-
-    # C++ spelling
-
-    def elementType(self) -> Any:
-        """C++ spelling of `element_type`."""
-        return self.element_type
-
-    def numElements(self) -> int:
-        """C++ spelling of `num_elements`."""
-        return self.num_elements
-
-    def replicatedMode(self) -> ReplicatedStreamMode:
-        """C++ spelling of `replicated_mode`."""
-        return self.replicated_mode
-
-    def replicationFactor(self) -> int:
-        """C++ spelling of `replication_factor`."""
-        return self.replication_factor
 
 
 class StreamCallback:

@@ -356,9 +356,9 @@ def test_arguments_without_effect_are_checked_all_the_same() -> None:
 def test_numbers_that_a_version_decides_are_neither_read_nor_set() -> None:
     model = pl.IPUModel()
     with pytest.raises(pl.AbsentMember, match="the version decides it"):
-        model.memoryElementOffsets = [0]  # type: ignore[assignment]
+        model.memoryElementOffsets = [0]
     with pytest.raises(pl.AbsentMember, match="IPUModel.fp16InFp16OutConvUnitsPerTile"):
-        _ = model.fp16InFp16OutConvUnitsPerTile
+        _ = model.fp16InFp16OutConvUnitsPerTile  # type: ignore[attr-defined]
 
 
 def test_reports_count_from_the_last_reset() -> None:
@@ -431,14 +431,16 @@ def test_places_that_the_host_reads_and_writes_are_tensors_or_names() -> None:
         engine.readTensor(3)  # type: ignore[arg-type]
     data = np.zeros(4, np.int32)
     calls: list[Callable[[], object]] = [
-        lambda: engine.connectStream("in", data, data[-1:]),
+        lambda: engine.connectStream("in", data, data[-1:]),  # type: ignore[call-arg]
         lambda: engine.writeTensor("x", data, data[-1:]),
         lambda: engine.readTensor("x", data, data[-1:]),
     ]
     for call in calls:
-        with pytest.raises(pl.ElementTypeError, match="after the array"):
+        with pytest.raises(
+            pl.ElementTypeError, match=r"after the array|where C\+\+ has a pointer, end"
+        ):
             call()
     with pytest.raises(pl.ElementTypeError, match=r"where C\+\+ has a pointer"):
-        x[0].getConstantValue(data)
-    with pytest.raises(pl.ElementTypeError, match=r"requireComplete is \[\]"):
+        x[0].getConstantValue(data)  # type: ignore[call-arg]
+    with pytest.raises(pl.ElementTypeError, match=r"\[\] where C\+\+ has a pointer, isComplete"):
         graph.getTileMapping(x, [])  # type: ignore[arg-type]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 import poplite as pl
-from helpers import poplar_spellings
+from helpers.poplar_spellings import FILE, written
 
 
 def test_the_file_for_type_checkers_is_that_of_the_declarations() -> None:
-    wanted = poplar_spellings.written()
-    assert poplar_spellings.FILE.read_text() == wanted, "python tests/helpers/poplar_spellings.py"
+    assert FILE.read_text() == written(), "python tests/helpers/poplar_spellings.py"
 
 
 def test_a_method_with_poplars_order_is_the_same_function() -> None:
