@@ -1,4 +1,4 @@
-"""Saving and loading a program of a million vertices, against NumPy with the same arrays.
+"""Saving and loading programs and reports, against NumPy and JSON with the same content.
 
     python benchmarks/executable.py [--samples 9] [--json FILE] [--small]
 
@@ -6,12 +6,18 @@ Each vertex adds two numbers.  In the regular program vertex k works on element 
 variables, which hold values of their own; in the irregular one all elements are drawn from one
 variable, so that three numbers for each vertex stand in the file.  The baseline writes the very
 arrays of the file with `np.savez`, and reads them all with `np.load`.
+
+A program of 600 steps, each on other tiles, has many small things in place of large arrays.  The
+baseline of its executable writes and reads the same bytes as JSON and as one array of bytes, that
+of its report the same text with `json`.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +36,14 @@ TILES = 1472
 FIELDS = ("a", "b", "total")
 
 TARGET = 1.5
+
+TARGETS_OF_STEPS = {
+    "save an executable": 10,
+    "load an executable": 9,
+    "save a report": 7,
+    "load a report": 9,
+}
+"""How many times as long as the baselines, which check nothing, it may take."""
 
 
 class Add(pl.Vertex):
@@ -73,6 +87,96 @@ def program(count: int, *, regular: bool) -> pl.Executable:
     return pl.compile_graph(graph, pl.Execute(add), "fast")
 
 
+class AddRows(pl.Vertex):
+    """Adds numbers to others."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        """Add them."""
+        for i in range(len(self.x)):
+            self.y[i] += self.x[i]
+
+    def cycles(self, target: pl.Target) -> int:
+        """Return what it takes."""
+        return 10 + len(self.x)
+
+
+def program_of_steps(count: int, tiles: int) -> pl.Executable:
+    """Return the executable of a program of steps on different tiles, which exchange rows.
+
+    Args:
+        count: its steps.
+        tiles: of the machine.
+    """
+    random, graph = np.random.default_rng(1), pl.Graph(pl.Target(tiles=tiles))
+    tensors = []
+    for number in range(8):
+        tensors.append(graph.add_variable(pl.FLOAT, (tiles, 8), f"t{number}", initial_value=0))
+        for row, tile in enumerate(random.permutation(tiles).tolist()):
+            graph.set_tile_mapping(tensors[-1][row], tile)
+    steps: list[pl.Program] = []
+    for number in range(count // 2):
+        used = int(random.integers(1, tiles))
+        add = graph.add_compute_set(f"add {number}")
+        x, y = tensors[number % 8][:used], tensors[(3 * number + 1) % 8][:used]
+        chosen = np.sort(random.permutation(tiles)[:used])
+        graph.add_vertices(add, AddRows, tile=chosen, x=x, y=y)
+        moved = tensors[(number + 5) % 8][:used], tensors[(number + 2) % 8][tiles - used :]
+        steps += [pl.Execute(add), pl.Copy(*moved)]
+    return pl.compile_graph(graph, pl.Sequence(*steps), "fast", interpret=True)
+
+
+def rows_of_steps(executable: pl.Executable, folder: Path, samples: int) -> list[Row]:
+    """Return the rows of a program of many steps, and of its report.
+
+    Args:
+        executable: the program.
+        folder: where files are written.
+        samples: of each side.
+    """
+    whole, written = folder / "steps.poplite", folder / "steps.json"
+    report = pl.Engine(executable, interpret=True).report()
+    executable.save(whole)
+    report.save(written)
+    with zipfile.ZipFile(whole) as archive:
+        manifest = json.loads(archive.read("manifest.json"))
+    content = np.fromfile(whole, np.uint8)
+    parsed = json.loads(written.read_text())
+    array, text = folder / "content.npy", folder / "content.json"
+
+    def write_both() -> None:
+        np.save(array, content)
+        text.write_text(json.dumps(manifest))
+
+    def read_both() -> None:
+        np.load(array)
+        json.loads(text.read_text())
+
+    write_both()
+    pairs: list[tuple[str, Callable[[], object], Callable[[], object]]] = [
+        ("save an executable", lambda: executable.save(whole), write_both),
+        ("load an executable", lambda: pl.Executable.load(whole), read_both),
+        (
+            "save a report",
+            lambda: report.save(written),
+            lambda: (folder / "other").write_text(json.dumps(parsed, sort_keys=True)),
+        ),
+        (
+            "load a report",
+            lambda: pl.Report.load(written),
+            lambda: json.loads(written.read_text()),
+        ),
+    ]
+    made = []
+    for what, ours, baseline in pairs:
+        seconds = in_turn(ours, baseline, samples, lambda: None)
+        name, most = f"{what} of 600 steps", TARGETS_OF_STEPS[what]
+        made.append(Row(name, min(seconds[0]) / min(seconds[1]), "x", "<=", most, *seconds))
+    return made
+
+
 class _Collected(ArrayWriter):
     """Keeps the arrays of an executable one by one."""
 
@@ -111,6 +215,8 @@ def rows(small: bool, samples: int) -> list[Row]:
             executable = program(2_000 if small else 1_000_000, regular=kind == "regular")
             arrays = arrays_of(executable)
             made += [*_of(f"{kind} vertices", executable, arrays, folder, samples)]
+        steps = program_of_steps(20, 64) if small else program_of_steps(600, TILES)
+        made += rows_of_steps(steps, folder, samples)
     return made
 
 

@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from poplite.errors import FileLoadError, PopliteError
 from poplite.files import WRONG_CONTENT, check_regular, parsed_json
+from poplite.jit.garbage import no_collection
 from poplite.source import here
 
 MANIFEST = "manifest.json"
@@ -95,7 +96,8 @@ def loading(name: str, title: str, saved_by: str, again: str) -> Iterator[None]:
     that call in full.
     """
     try:
-        yield
+        with no_collection():  # all that is made stays
+            yield
     except PopliteError:
         raise
     except OSError as error:
@@ -170,16 +172,17 @@ class ArrayReader:
         if repeated is not None and shape:
             raise Malformed(f"{shown(ref)} repeats more than one number")
         count = _product(shape)
-        if name not in self._flat or not 0 <= first <= len(self._flat[name]) - count:
-            raise Malformed(f"{shown(ref)} is not in the file")
         key = (name, first, *shape, None, *(repeated or ()))
-        if key not in self._found:
+        array = self._found.get(key)
+        if array is None:
+            if name not in self._flat or not 0 <= first <= len(self._flat[name]) - count:
+                raise Malformed(f"{shown(ref)} is not in the file")
             array = self._flat[name][first : first + count].reshape(shape)
             if repeated is not None:
                 _product(repeated)
                 array = np.broadcast_to(array, repeated)
             self._found[key] = array
-        return self._found[key]
+        return array
 
 
 def _product(shape: Sequence[Any]) -> int:

@@ -217,10 +217,11 @@ class SeriesCoder(Coder):
 
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
-        match data:
-            case [int(base), list(offset)] if _is_whole(base):
-                return Listed(base, self.offset.decode(offset, of))
-            case [first, *rest] if len(rest) % 2 == 0 and all(map(_is_whole, data)):
+        if type(data) is list and data and _is_whole(data[0]):
+            first, *rest = data
+            if len(rest) == 1 and type(rest[0]) is list:
+                return Listed(first, self.offset.decode(rest[0], of))
+            if len(rest) % 2 == 0 and all(map(_is_whole, rest)):
                 return Steps(first, tuple(zip(rest[::2], rest[1::2], strict=True)))
         raise Malformed(f"{shown(data)} is no series")
 

@@ -29,6 +29,7 @@ from poplite.codec.codec import Codec
 from poplite.codec.coders import Coder, Json, Reader, ScalarCoder, Writer
 from poplite.errors import FileLoadError, PopliteError
 from poplite.files import WRONG_CONTENT, parsed_json
+from poplite.jit.garbage import no_collection
 from poplite.report.per_tile import PerPair, PerPiece, PerTile, TilePerPiece
 from poplite.report.program_tree import Programs, nodes_of, tree_of
 from poplite.report.validate import check_report
@@ -71,15 +72,8 @@ def to_json(report: Any) -> str:
 def from_json(cls: type[T], text: str, source: str = "this") -> T:
     """Return the report of JSON; raise FileLoadError, which names the source, for all else."""
     try:
-        data = parsed_json(text)
-        if not isinstance(data, dict) or data.pop("poplite", None) != KIND:
-            raise Malformed("it does not say that it is a report")
-        if (version := data.pop("version", None)) != VERSION:
-            raise Malformed(f"it has version {clipped(version)}, and this poplite reads {VERSION}")
-        tables = _tables(data.pop(TABLES, None))
-        loaded: T = _REPORTS.coder_of(cls).decode(data, _Reader(tables, (), ()))
-        check_report(loaded)
-        return loaded
+        with no_collection():  # all that is made stays
+            return _loaded(cls, parsed_json(text))
     except (PopliteError, *WRONG_CONTENT) as error:
         raise FileLoadError(
             f"{source} is no report that can be loaded: {error}",
@@ -87,6 +81,17 @@ def from_json(cls: type[T], text: str, source: str = "this") -> T:
             found=clipped(text),
             fix="write it again: report.save(path)",
         ) from error
+
+
+def _loaded(cls: type[T], data: Json) -> T:
+    if not isinstance(data, dict) or data.pop("poplite", None) != KIND:
+        raise Malformed("it does not say that it is a report")
+    if (version := data.pop("version", None)) != VERSION:
+        raise Malformed(f"it has version {clipped(version)}, and this poplite reads {VERSION}")
+    tables = _tables(data.pop(TABLES, None))
+    loaded: T = _REPORTS.coder_of(cls).decode(data, _Reader(tables, (), ()))
+    check_report(loaded)
+    return loaded
 
 
 def _tables(data: Json) -> ArrayReader:

@@ -14,8 +14,10 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Listed, Series
@@ -239,20 +241,34 @@ def _check_series(series: Series, count: int, most: int) -> None:
 
 def check_rising(series: Series, most: int, what: str) -> None:
     """Check that the numbers of a series, which is not empty, rise within [0, most]."""
-    _check_within(series, most)
-    step = series.step
-    if step is None:
-        numbers = series.array()
-        if (numbers[1:] <= numbers[:-1]).any():
-            raise Malformed(f"its {what} do not rise")
-    elif step < 1 and series.count > 1:
+    if isinstance(series, Listed):
+        rise = _rise(series.offset)
+        low, high = series.at(0), series.at(-1)
+    else:
+        low, high = series.low, series.high
+        step = 1 if series.count == 1 else series.step
+        rise = 0 <= low <= high <= most and (_rise(series.array()) if step is None else step > 0)
+    if not rise and 0 <= low <= high <= most:
         raise Malformed(f"its {what} do not rise")
+    _check_bounds(low, high, most)
+
+
+def _rise(numbers: npt.NDArray[np.integer[Any]]) -> bool:
+    return bool((numbers[1:] > numbers[:-1]).all())
 
 
 def _check_within(series: Series, most: int) -> None:
     """Check that the numbers of a series, which is not empty, lie in [0, most]."""
-    if not 0 <= series.low <= series.high <= most:
-        raise Malformed(f"numbers {series.low:,} to {series.high:,} of 0 to {most:,}")
+    if isinstance(series, Listed) and series.offset.dtype.kind == "u":
+        room = most - (1 << 8 * series.offset.itemsize)
+        if 0 <= series.base <= room:  # whatever the offsets are
+            return
+    _check_bounds(series.low, series.high, most)
+
+
+def _check_bounds(low: int, high: int, most: int) -> None:
+    if not 0 <= low <= high <= most:
+        raise Malformed(f"numbers {low:,} to {high:,} of 0 to {most:,}")
 
 
 def series_count(series: Series) -> int:
