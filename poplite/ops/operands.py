@@ -69,7 +69,7 @@ NUMBERS: tuple[ElementClass, ...] = (*FLOATS, *INTEGERS)
 
 INDICES: tuple[ElementClass, ...] = (INT, UNSIGNED_INT)
 
-_BITS: dict[int, ElementClass] = {
+BITS: dict[int, ElementClass] = {
     each.size_bytes: each
     for each in (UNSIGNED_CHAR, UNSIGNED_SHORT, UNSIGNED_INT, UNSIGNED_LONGLONG)
 }
@@ -304,7 +304,7 @@ def check_parts(
 
 def bits_of(tensor: Tensor) -> Tensor:
     """Return a tensor as unsigned numbers of the same bits, for all that only moves elements."""
-    element: Any = _BITS[tensor.element_type.size_bytes]
+    element: Any = BITS[tensor.element_type.size_bytes]
     return tensor if tensor.element_type is element else tensor.reinterpret(element)
 
 

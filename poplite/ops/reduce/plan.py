@@ -154,21 +154,22 @@ class _Planner:
             work, home, held = plan_contiguous_outputs(held, problem.reduced, self._effort())
             homes.append(home)
             works.append(work)
-        runs, held = plan_runs(held, problem.reduced, problem.inner, workers, self._may_share())
+        runs, held = plan_runs(
+            held, problem.reduced, problem.inner, workers, self._may_share(), self._may_keep()
+        )
         tile, begin, end = held
         pieces = pieces_of(tile, begin, end, problem.reduced, problem.inner)
         name, group, wanted = "tiles", pieces.tile, None
         while len(pieces.tile) or len(runs.tile):
-            source = self._source()
             outcome = stage(
                 pieces,
                 group,
                 runs,
                 inner=problem.inner,
                 effort=self._effort(),
-                grain=max(1, self._loaded // source.size_bytes),
+                grain=max(1, self._loaded // self._source().size_bytes),
                 straight=self._lie_together,
-                may_keep=source is problem.types.partial and not self._computes(),
+                may_keep=self._may_keep(),
                 may_share=self._may_share(),
                 wanted=wanted,
             )
@@ -193,6 +194,10 @@ class _Planner:
     def _computes(self) -> bool:
         """Tell whether vertices compute what they reduce."""
         return self._is_first and self.problem.types.is_expression
+
+    def _may_keep(self) -> bool:
+        """Tell whether single rows need no vertex, as they are what partial results are."""
+        return self._source() is self.problem.types.partial and not self._computes()
 
     def _effort(self) -> Effort:
         return Effort(self.problem.types.slots if self._is_first else 0, self.target.workers)

@@ -358,7 +358,12 @@ def plan_contiguous_outputs(held: Int64, reduced: int, effort: Effort) -> tuple[
 
 
 def plan_runs(
-    held: Int64, reduced: int, inner: int, workers: int, may_share: tuple[bool, bool]
+    held: Int64,
+    reduced: int,
+    inner: int,
+    workers: int,
+    may_share: tuple[bool, bool],
+    may_keep: bool,
 ) -> tuple[Runs, Int64]:
     """Find the tiles that have elements of all outputs side by side, and nothing else.
 
@@ -368,6 +373,7 @@ def plan_runs(
         inner: outputs whose elements lie side by side.
         workers: of each tile.
         may_share: as `stage` takes it.
+        may_keep: likewise.
 
     Returns:
         What they have, and the intervals of all other tiles.
@@ -383,7 +389,7 @@ def plan_runs(
     )
     is_whole = end - begin == size
     is_run = np.where(is_whole, may_share[1], may_share[0])
-    is_run &= end - begin >= max(inner, workers * LEAST_WORK)
+    is_run &= end - begin >= max(inner + may_keep, workers * LEAST_WORK)
     is_run &= inner >= workers * LEAST_WORK // LEAST_ROWS
     others = tile[source[~is_run]]
     is_run = ~np.isin(tile[source], others)

@@ -155,7 +155,7 @@ def gather_matrix(
     place = target(graph, program, what)
     if not lookups or not width:
         return graph.add_variable(matrix.element_type, (lookups, width), name, mapping="linear")
-    shared = way_to_read(graph, matrix, lookups, plan)
+    shared = way_to_read(graph, matrix, indices, plan)
     graph, way, columns = shared.graph, shared.way, shared.way.columns
     record = recorder(graph, place)
     if strict:

@@ -11,21 +11,24 @@
         +-------+-------+                      changing  each part looks at all indices, or at its
                                                          own ones of a list
 
-Prices are those of the vertices, and bytes at the rate of the exchange. What does not fit into a
-tile's memory is taken only where nothing does.
+Prices are those of the vertices, of bytes at the rate of the exchange, and of what tiles copy
+together. What does not fit into a tile's memory is taken only where nothing does.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from poplite.arrays.intervals import Int64
 from poplite.machine.target import Target
+from poplite.ops.operands import BITS
+from poplite.ops.reduce.levels import Spread, cheapest_levels, cycles_of
 from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT, ElementType
 from poplite.vertices.estimators.rows import gather_rows, list_rows, update_listed, update_rows
 
@@ -76,11 +79,47 @@ class Table:
         )
         return sizes
 
+    def home(self, columns: int) -> int:
+        """Return the bytes of the fullest tile, where rows of each block are spread over tiles."""
+        rows = -(-self.entries // self.tiles(columns))
+        return rows * (self.width // columns) * self.element.size_bytes
+
+    def is_home(self, columns: int, parts: int) -> bool:
+        """Return whether so many parts are what tiles have then."""
+        return parts == min(self.entries, self.tiles(columns))
+
     def moved(self, received: float) -> float:
         """Return the cycles in which a tile receives some bytes."""
         cost = self.target.cost
         start = cost("sync_cycles") + cost("latency_cycles")
         return float(start + received / self.target.exchange_bytes_per_cycle)
+
+    def gathered(self, held: float, piece: float) -> float:
+        """Return the cycles in which a tile copies bytes together that it has in pieces."""
+        if not held:
+            return 0
+        cost = self.target.cost
+        word = cost("data_path_bytes")
+        if piece <= word:  # elements at even distances, nearly all of them
+            each = word / cost("strided_copy_bytes_per_cycle")
+        else:
+            each = cost("copy_piece_cycles") + piece / cost("memcpy_bytes_per_cycle")
+        return float(cost("worker_call") + max(1, held / piece) * each)
+
+    def copied(self, fullest: float, columns: int, *, back: bool = False) -> float:
+        """Return the cycles of copying a table to blocks or back, of which a tile has most bytes.
+
+        Pieces of rows are sent, each at least a word; where they come back, the tile also turns to
+        another place for each. Blocks are on a part of the tiles, so that little stays.
+        """
+        rate, home = self.target.exchange_bytes_per_cycle, self.home(columns)
+        piece = self.width // columns * self.element.size_bytes
+        sent = -(-piece // INDEX_BYTES) * INDEX_BYTES
+        if back:
+            turns = self.target.cost("receive_controls") + self.target.cost("pointer_controls")
+            sent = max(sent, int(turns) * rate)
+        stays = self.gathered(min(home, fullest / columns), piece)
+        return self.moved(max(home, fullest / piece * sent)) + stays
 
     def excess(self, held: float) -> float:
         """Return the bytes of a tile, where they are too many, else 0."""
@@ -151,58 +190,162 @@ def blocks_to_try(width: int, tiles: int) -> list[int]:
 
 
 @lru_cache(maxsize=1024)
-def best_reading(table: Table, columns: int, lookups: int) -> Reading:
-    """Return the best way to read some rows, for one number of blocks of columns."""
-    return min(_readings(table, columns, lookups), key=lambda way: rank(table, way))
+def best_reading(table: Table, columns: int, lookups: int, apart: bool = True) -> Reading:
+    """Return the best way to read some rows, for one number of blocks of columns.
+
+    `apart` says whether their numbers lie on several tiles.
+    """
+    best: Reading | None = None
+    ways = _readings(table, columns, lookups, apart)
+    for way in sorted(ways, key=lambda each: rank(table, each)):
+        if best is not None and rank(table, way) >= rank(table, best):
+            break
+        added = added_up(table, way.columns, way.parts, way.shares, lookups)
+        found = replace(way, cycles=way.cycles + int(added))
+        if best is None or rank(table, found) < rank(table, best):
+            best = found
+    assert best is not None, "there is one part at least"
+    return best
 
 
 @lru_cache(maxsize=1024)
-def best_changing(table: Table, columns: int, lookups: int) -> Changing:
+def best_changing(table: Table, columns: int, lookups: int, apart: bool = True) -> Changing:
     """Return the best way to change some rows, for one number of blocks of columns."""
-    return min(_changings(table, columns, lookups), key=lambda way: rank(table, way))
+    ways = _changings(table, columns, lookups, apart)
+    return min(ways, key=lambda way: rank(table, way))
 
 
-def _readings(table: Table, columns: int, lookups: int) -> Iterator[Reading]:
+def _readings(table: Table, columns: int, lookups: int, apart: bool) -> Iterator[Reading]:
+    """Yield ways to read some rows, without the cycles in which parts are added up."""
     element, target, width = table.element, table.target, table.width // columns
     tiles, size, workers = table.tiles(columns), element.size_bytes, target.workers
-    home = -(-table.entries // tiles) * width * size
+    home = table.home(columns)
     for parts in table.parts_to_try(columns):
         most = min(tiles // parts, lookups)
         for shares in sorted({1, max(1, most // 4), max(1, most // 2), max(1, most)}):
             part, mine = -(-table.entries // parts) * width * size, -(-lookups // shares)
-            is_home = shares == 1 and parts == min(table.entries, tiles)
-            cycles = table.moved(mine * INDEX_BYTES + (0 if is_home else part))
+            is_home = shares == 1 and table.is_home(columns, parts)
+            received = 0 if is_home else max(0, part - home)
+            if tiles % 2 == shares % 2 == 0 and parts * shares == tiles:
+                received = part // _sharing(target)  # both tiles of a pair get it
+            cycles = table.moved(mine * INDEX_BYTES + received)
+            if apart or not is_home:
+                near = INDEX_BYTES if is_home else home
+                cycles += table.gathered(near, near)
             cycles += workers * gather_rows(element, -(-mine // workers), width, target)
-            added, received = summed_parts(table, parts, lookups)
-            cycles += added
-            made = mine * width * size + received
+            made = mine * width * size + received_of_parts(table, columns, parts, lookups)
             held = part + made + mine * INDEX_BYTES + (0 if is_home else home)
             yield Reading(columns, parts, shares, int(cycles), held)
 
 
-def summed_parts(table: Table, parts: int, lookups: int) -> tuple[float, int]:
-    """Return the cycles in which bits of parts are added up, and the bytes that a tile gets."""
+def received_of_parts(table: Table, columns: int, parts: int, lookups: int) -> int:
+    """Return the bytes that a tile gets to add up parts."""
     if parts == 1:
-        return 0, 0
-    target = table.target
-    received = parts * lookups * table.width / target.tiles * table.element.size_bytes
-    levels = math.ceil(math.log(parts, 40))
-    return levels * (table.moved(received) + target.workers * 60) + received, int(received)
+        return 0
+    rows = -(-lookups // table.tiles(columns))
+    return parts * rows * (table.width // columns) * table.element.size_bytes
 
 
-def _changings(table: Table, columns: int, lookups: int) -> Iterator[Changing]:
-    row = table.width // columns * table.element.size_bytes
-    home = -(-table.entries // table.tiles(columns)) * row
+@lru_cache(maxsize=4096)
+def added_up(table: Table, columns: int, parts: int, shares: int, lookups: int) -> float:
+    """Return the cycles in which the bits of parts are added up.
+
+    `shares` tiles have rows of each part, one after the other. Where there are several, groups of
+    tiles would cut outputs in other places than tiles do, so one level is what is priced.
+    """
+    if parts == 1:
+        return 0
+    element = BITS[table.element.size_bytes]
+    final = columns * min(lookups, table.tiles(columns))
+    received = received_of_parts(table, columns, parts, lookups)
+    elements = received // element.size_bytes * final
+    spread = Spread(element, parts, elements, columns * parts * shares, final)
+    levels = cheapest_levels(table.target, spread) if shares == 1 else ()
+    own = received // parts
+    return cycles_of(table.target, spread, levels) + (len(levels) + 1) * table.gathered(own, own)
+
+
+@dataclass(frozen=True, slots=True)
+class RowOwners:
+    """What the tiles of owners lack of their rows of a table, and have of what is changed to.
+
+    Attributes:
+        received: the most bytes that come to a tile.
+        returned: the most that go back to one.
+        gathered: the cycles in which a tile copies its rows together, before and after.
+        held: bytes of the fullest tile for its rows.
+        rounds: vertices of a worker.
+        blocks: of columns on a tile, at most.
+        near: whether all new rows are on the one tile of all owners.
+        paired: whether both tiles of all pairs get the same new rows.
+    """
+
+    received: int = 0
+    returned: int = 0
+    gathered: float = 0
+    held: int = 0
+    rounds: int = 1
+    blocks: int = 1
+    near: bool = False
+    paired: bool = False
+
+
+def owned(entries: int, parts: int, target: Target) -> tuple[int, int]:
+    """Return how many rows a worker owns, and how many owners there are.
+
+    >>> owned(100, 3, Target())
+    (6, 17)
+    """
+    rows = -(-entries // (parts * target.workers))
+    return rows, -(-entries // rows)
+
+
+def in_pairs(block: Int64, tile: Int64, target: Target) -> bool:
+    """Tell whether both tiles of all pairs have some of the same block of columns."""
+    at, other = (block * target.tiles + each for each in (tile, tile ^ 1))
+    return _sharing(target) == 2 and bool(np.isin(other, at).all())
+
+
+def _sharing(target: Target) -> int:
+    """Return how many tiles may get the same words at once."""
+    return int(target.cost("pair_tiles"))
+
+
+def _changings(table: Table, columns: int, lookups: int, apart: bool) -> Iterator[Changing]:
     for parts in table.parts_to_try(columns):
-        part = -(-table.entries // parts) * row
-        is_home = parts == min(table.entries, table.tiles(columns))
-        moved = 0 if is_home else 2 * part / table.target.exchange_bytes_per_cycle
-        held = part + (0 if is_home else home)
-        yield from changings(table, columns, lookups, parts, moved, held)
+        yield from changings(table, columns, lookups, parts, _spread(table, columns, parts), apart)
+
+
+def _spread(table: Table, columns: int, parts: int) -> RowOwners:
+    """Return what owners of a block lack that are spread over its tiles, as its rows are."""
+    target, tiles = table.target, table.tiles(columns)
+    row = table.width // columns * table.element.size_bytes
+    homes = min(table.entries, tiles)
+    here = np.arange(homes) * tiles // homes
+    first, last = np.zeros((2, tiles), np.int64)
+    first[here] = np.arange(homes) * table.entries // homes
+    last[here] = np.arange(1, homes + 1) * table.entries // homes
+    rows, count = owned(table.entries, parts, target)
+    tile, begin = np.arange(count) * tiles // count, np.arange(count) * rows
+    end = np.minimum(begin + rows, table.entries)
+    own = np.maximum(0, np.minimum(end, last[tile]) - np.maximum(begin, first[tile]))
+    missing = end - begin - own
+    received, stays, home = (
+        row * int(each.max())
+        for each in (
+            np.bincount(tile, missing),
+            np.bincount(tile, np.where(missing > 0, own, 0)),
+            last - first,
+        )
+    )
+    held = home + (received + stays if received else 0)
+    paired = tiles % 2 == 0 and in_pairs(np.zeros_like(tile), tile, target)
+    gathered = table.gathered(stays, stays)
+    return RowOwners(received, received, gathered, held, paired=paired)
 
 
 def changings(
-    table: Table, columns: int, lookups: int, parts: int, moved: float, held: int, rounds: int = 1
+    table: Table, columns: int, lookups: int, parts: int, owners: RowOwners, apart: bool
 ) -> Iterator[Changing]:
     """Yield the ways to change some rows of a number of parts.
 
@@ -211,17 +354,16 @@ def changings(
         columns: blocks of columns.
         lookups: rows that are changed.
         parts: of the rows.
-        moved: the cycles in which parts come to tiles, and go back.
-        held: bytes of the fullest tile for them.
-        rounds: vertices of a worker.
+        owners: what their tiles lack.
+        apart: whether new rows or their numbers lie on several tiles.
     """
-    element, target, width = table.element, table.target, table.width // columns
-    size, workers = element.size_bytes, target.workers
-    row, limit = width * size, table.memory * target.tile_memory_bytes
-    owners = parts * workers
+    target, width = table.target, table.width // columns
+    row, limit = width * table.element.size_bytes, table.memory * target.tile_memory_bytes
+    rows, count = owned(table.entries, parts, target)
+    least = table.gathered(INDEX_BYTES, INDEX_BYTES) if apart else 0
     for lists in (0, *LISTS_TRIED):
-        each = row + (LISTED_BYTES if lists else INDEX_BYTES)
-        left = max(limit - held - lists * owners * INDEX_BYTES, limit / 16)
+        each, ends = row + (LISTED_BYTES if lists else INDEX_BYTES), lists * count * INDEX_BYTES
+        left = max(limit - owners.held - ends, limit / 16)
         most = min(lookups, target.tiles)
         passes = min(lookups, math.ceil(lookups * each / left))
         if not lists:
@@ -229,18 +371,23 @@ def changings(
         elif passes * lists > most:
             continue
         own = -(-lookups // passes)
-        largest = max(-(-table.entries // owners), -(-own // max(1, lists)))
-        if lists and largest > MOST_LISTED:
+        if lists and max(rows, -(-own // lists)) > MOST_LISTED:
             continue
-        cycles = passes * table.moved(own * each + lists * owners * INDEX_BYTES)
-        cycles += moved
+        new = 0 if owners.near else own * row
+        if lists or apart or not owners.near:
+            new += own * (each - row) + ends
+        moved = owners.received + owners.blocks * new / (2 if owners.paired else 1)
+        cycles = (table.moved(moved) if moved else 0) + max(owners.gathered, least)
+        if owners.returned:
+            cycles += table.moved(owners.returned) + owners.gathered
+        if lists:
+            slots = update_listed(table.element, own, count, lists, width, target)
+        else:
+            inside = min(own, rows)
+            slots = update_rows(table.element, inside, own - inside, width, target)
+        cycles = passes * (cycles + target.workers * owners.rounds * slots)
         if lists:
             block = -(-own // lists)
-            cycles += table.moved(block * INDEX_BYTES) + workers * list_rows(block, owners)
-            slots = update_listed(element, own, owners, lists, width, target)
-        else:
-            inside = -(-own // owners)
-            slots = update_rows(element, inside, own - inside, width, target)
-        cycles += passes * workers * rounds * slots
-        bytes_ = held + own * each + lists * owners * INDEX_BYTES
-        yield Changing(columns, parts, passes, lists, int(cycles), bytes_)
+            cycles += table.moved(block * INDEX_BYTES) + least
+            cycles += target.workers * list_rows(block, count)
+        yield Changing(columns, parts, passes, lists, int(cycles), owners.held + own * each + ends)

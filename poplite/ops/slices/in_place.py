@@ -26,13 +26,17 @@ from poplite.ops.slices.grid import (
     INDEX_BYTES,
     Changing,
     Reading,
+    RowOwners,
     Table,
+    added_up,
     best_changing,
     best_reading,
     blocks_to_try,
     changings,
+    in_pairs,
+    owned,
     rank,
-    summed_parts,
+    received_of_parts,
 )
 from poplite.vertices.estimators.rows import gather_rows
 
@@ -55,13 +59,15 @@ class Placed:
 
     Attributes:
         tile: of each part, block of columns by block of columns.
-        moved: the most bytes that a tile receives or sends.
+        moved: the most bytes that a tile receives or sends, in words.
+        returned: the same of what goes back, where a tile turns to another place for each piece.
         gathered: the cycles in which a tile copies together what it has of its parts, at most.
         held: the most bytes that a tile has of parts.
     """
 
     tile: Int64
     moved: int
+    returned: int
     gathered: int
     held: int
 
@@ -69,6 +75,10 @@ class Placed:
     def most(self) -> int:
         """The most parts of a tile."""
         return int(np.bincount(self.tile).max())
+
+    def are_on(self, tile: int | None) -> bool:
+        """Tell whether all parts are on a tile."""
+        return tile is not None and bool((self.tile == tile).all())
 
 
 class ColumnBlocks:
@@ -100,19 +110,30 @@ class ColumnBlocks:
             found.append(_most(part, tile, num_bytes))
         return [self._placed(own, part, tile, num_bytes, np.diff(edges) * size) for own in found]
 
+    def home(self) -> Placed:
+        """Return the parts of a table that lies as plans have it."""
+        parts = min(self.table.entries, self.table.tiles(self.columns))
+        return self.placed(np.arange(parts) * self.table.entries // parts)[0]
+
     def _placed(
         self, own: Int64, part: Int64, tile: Int64, num_bytes: Int64, whole: Int64
     ) -> Placed:
-        tiles, count = self.table.target.tiles, len(own)
+        target, count = self.table.target, len(own)
         is_near = tile == own[part]
         missing = np.bincount(part[~is_near], num_bytes[~is_near], count).astype(np.int64)
-        sent = np.bincount(tile[~is_near], num_bytes[~is_near], tiles)
-        received = np.bincount(own, missing, tiles)
+        words = -(-num_bytes[~is_near] // INDEX_BYTES) * INDEX_BYTES
+        turned = target.exchange_bytes_per_cycle * int(target.cost("receive_controls"))
+        ends = tile[~is_near], own[part[~is_near]]
+        moved, returned = (
+            int(max(np.bincount(end, each, target.tiles).max() for end in ends))
+            for each in (words, np.maximum(words, turned))
+        )
         return Placed(
             own,
-            int(max(sent.max(), received.max())),
+            moved,
+            returned,
             self._gathered(own, missing, part[is_near], num_bytes[is_near]),
-            int(np.bincount(own, whole, tiles).max()),
+            int(np.bincount(own, whole, target.tiles).max()),
         )
 
     def _gathered(self, own: Int64, missing: Int64, part: Int64, num_bytes: Int64) -> int:
@@ -142,55 +163,85 @@ def _most(part: Int64, tile: Int64, num_bytes: Int64) -> Int64:
 
 
 def readings_in_place(
-    graph: Graph, table: Table, matrix: Tensor, lookups: int, most: float
+    graph: Graph, table: Table, matrix: Tensor, lookups: int, only: int | None, most: float
 ) -> Iterator[tuple[Reading, Int64]]:
     """Yield ways to read some rows where they lie, and the tiles of their parts.
 
-    Those that take `most` cycles without what moves are left out.
+    `only` is the one tile of their numbers. Ways that take `most` cycles without what moves are
+    left out.
     """
-    workers = table.target.workers
+    workers, apart = table.target.workers, only is None
 
     def least(columns: int, parts: int) -> float:
         own, width = -(-lookups // workers), table.width // columns
         slots = gather_rows(table.element, own, width, table.target)
-        return workers * slots + summed_parts(table, parts, lookups)[0]
+        return workers * slots + added_up(table, columns, parts, 1, lookups)
 
-    ways = [best_reading(table, n, lookups) for n in blocks_to_try(table.width, table.target.tiles)]
+    ways = [
+        best_reading(table, n, lookups, apart)
+        for n in blocks_to_try(table.width, table.target.tiles)
+    ]
     for blocks, parts in _tried(graph, table, matrix, ways, least, most):
         width = table.width // blocks.columns
+        received = received_of_parts(table, blocks.columns, parts, lookups)
         for placed in blocks.placed(np.arange(parts) * table.entries // parts):
             shares = min(lookups, max(1, workers // placed.most))
             slots = gather_rows(table.element, -(-lookups // shares), width, table.target)
-            added, received = summed_parts(table, parts, lookups)
-            cycles = table.moved(placed.moved + lookups * INDEX_BYTES) + placed.gathered
-            cycles += workers * -(-placed.most * shares // workers) * slots + added
+            moved = placed.moved + (0 if placed.are_on(only) else lookups * INDEX_BYTES)
+            cycles = table.moved(moved) if moved else 0
+            cycles += max(placed.gathered, table.gathered(INDEX_BYTES, INDEX_BYTES) * apart)
+            cycles += workers * -(-placed.most * shares // workers) * slots
+            cycles += added_up(table, blocks.columns, parts, 1, lookups)
             made = placed.most * lookups * width * table.element.size_bytes + received
             held = placed.held + lookups * INDEX_BYTES + made
             yield Reading(blocks.columns, parts, shares, int(cycles), held), placed.tile
 
 
 def changings_in_place(
-    graph: Graph, table: Table, matrix: Tensor, lookups: int, most: float
+    graph: Graph,
+    table: Table,
+    matrix: Tensor,
+    lookups: int,
+    only: int | None,
+    apart: bool,
+    most: float,
 ) -> Iterator[tuple[Changing, Int64]]:
     """Yield ways to change some rows where they lie, and the tiles of their owners.
 
-    Those that take `most` cycles without what moves are left out.
+    `only` is the one tile of new rows, `apart` as in `changings`. Ways that take `most` cycles
+    without what moves are left out.
     """
-    workers = table.target.workers
 
     def least(columns: int, parts: int) -> float:
-        return min(way.cycles for way in changings(table, columns, lookups, parts, 0, 0))
+        ways = changings(table, columns, lookups, parts, RowOwners(near=True, paired=True), apart)
+        return min(way.cycles for way in ways)
 
     ways = [
-        best_changing(table, n, lookups) for n in blocks_to_try(table.width, table.target.tiles)
+        best_changing(table, n, lookups, apart)
+        for n in blocks_to_try(table.width, table.target.tiles)
     ]
     for blocks, parts in _tried(graph, table, matrix, ways, least, most):
-        share = -(-table.entries // (parts * workers))
+        share, count = owned(table.entries, parts, table.target)
+        block = np.repeat(np.arange(blocks.columns), count)
         for placed in blocks.placed(np.arange(0, table.entries, share)):
-            moved = 2 * (table.moved(placed.moved) if placed.moved else 0) + 2 * placed.gathered
-            rounds = -(-placed.most // workers)
-            for way in changings(table, blocks.columns, lookups, parts, moved, placed.held, rounds):
+            owners = RowOwners(
+                placed.moved,
+                placed.returned,
+                placed.gathered,
+                placed.held,
+                -(-placed.most // table.target.workers),
+                _blocks_of_a_tile(block, placed.tile),
+                blocks.columns == 1 and placed.are_on(only),
+                only is None and in_pairs(block, placed.tile, table.target),
+            )
+            for way in changings(table, blocks.columns, lookups, parts, owners, apart):
                 yield way, placed.tile
+
+
+def _blocks_of_a_tile(block: Int64, tile: Int64) -> int:
+    """Return how many blocks the tile has that has parts of most."""
+    pairs = np.unique(np.stack([tile, block]), axis=1)
+    return int(np.bincount(pairs[0]).max())
 
 
 def _tried(

@@ -149,10 +149,10 @@ def plan_embedding(
     >>> graph = pl.Graph(pl.Target(tiles=16))
     >>> print(plan_embedding(graph, entries=1000, width=8, lookups=50, used_for="read"))
     50 rows of 1,000 x 8 FLOAT
-      read   8 x 1 x 2 columns, rows, shares: 2,012 cycles, 6,200 B
-      not    4 blocks of columns: 2,578 cycles, 3,000 B
-      not    2 blocks of columns: 3,109 cycles, 6,900 B
-      not    1 block of columns: 3,729 cycles, 7,716 B
+      read   8 x 1 x 2 columns, rows, shares: 2,059 cycles, 6,200 B
+      not    4 blocks of columns: 2,295 cycles, 10,156 B
+      not    2 blocks of columns: 3,187 cycles, 18,140 B
+      not    1 block of columns: 3,725 cycles, 7,940 B
     """
     check_graph("ops.plan_embedding(graph, entries=, width=, lookups=)", graph)
     sizes = {"entries": entries, "width": width, "lookups": lookups}

@@ -46,7 +46,7 @@ from poplite.ops.slices.checks import (
     is_strict,
 )
 from poplite.ops.slices.choice import Shared, check_plan, way_to_change
-from poplite.ops.slices.grid import Changing
+from poplite.ops.slices.grid import Changing, owned
 from poplite.ops.slices.plan import EmbeddingPlan
 from poplite.program import Copy, Sequence
 from poplite.program.recording import Recorder, recorder
@@ -299,7 +299,7 @@ def update_matrix(
 ) -> None:
     """Record that rows of a matrix are changed; `fields` are of every vertex."""
     lookups, (entries, width) = indices.num_elements, matrix.shape
-    shared = way_to_change(graph, matrix, lookups, plan)
+    shared = way_to_change(graph, matrix, rows, indices, plan)
     graph, way, columns = shared.graph, shared.way, shared.way.columns
     record = recorder(graph, place)
     if strict:
@@ -344,8 +344,7 @@ class _Owners:
         graph, way = shared.graph, shared.way
         self.graph, self.way, self.entries, self.width = graph, way, entries, width
         self.lookups = lookups
-        self.share = -(-entries // (way.parts * graph.target.workers))
-        self.count = -(-entries // self.share)
+        self.share, self.count = owned(entries, way.parts, graph.target)
         # A pass has a number of lists of equal length, but for the last.
         self.block = -(-lookups // (way.passes * max(1, way.lists)))
         self.length = self.block * max(1, way.lists)
