@@ -17,19 +17,19 @@ from poplite.named.axes.axis import Axis
 from poplite.named.axes.changes import spelled
 from poplite.named.ops.element_types import NumberOp, of_floats
 from poplite.named.ops.elementwise import (
+    AxisPositions,
     Elementwise,
-    Positions,
     apply,
     cast,
     strict,
 )
 from poplite.named.ops.joining import Concat, pad_parts
-from poplite.named.ops.keeping import Gradient, Keep, Place
+from poplite.named.ops.keeping import Gradient, Keep, PlacedByHint
 from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.losses import Softmax
 from poplite.named.ops.numbered import AddRows, Take
 from poplite.named.ops.op import Op, as_op, below
-from poplite.named.ops.reducing import Dot, Reduce, dot, sum as sum_of
+from poplite.named.ops.reducing import DotProduct, Reduce, dot, sum as sum_of
 from poplite.named.ops.shaping import (
     Broadcast,
     Regrouped,
@@ -155,7 +155,7 @@ def _shares(op: Op, d: Op) -> Adjoints:
             return _elementwise(op, d)
         case Broadcast():
             return [(op.args[0], _complete(d, op))]
-        case Keep() | Place() | Softmax() | Gradient():
+        case Keep() | PlacedByHint() | Softmax() | Gradient():
             return [(op.args[0], d)]
         case Relabelled():
             (x,) = op.args
@@ -169,7 +169,7 @@ def _shares(op: Op, d: Op) -> Adjoints:
             return _parted(op, _complete(d, op))
         case Reduce():
             return _reduced(op, d)
-        case Dot():
+        case DotProduct():
             x, y = op.args
             wide = _complete(d, op)
             return [
@@ -243,7 +243,7 @@ def _root(x: Op, y: Op, slope: Op) -> Op:
     the chain would multiply an infinite slope by 0.
     """
     x = x.args[0] if isinstance(x, Reduce) and x.how == "add" else x
-    if isinstance(x, Dot):
+    if isinstance(x, DotProduct):
         is_square = x.args[0] is x.args[1]
     elif isinstance(x, Elementwise) and x.operation == "power":
         is_square = isinstance(x.args[1], NumberOp) and x.args[1].value == 2
@@ -328,7 +328,7 @@ def _place(axes: Axes, op: Op) -> Op:
     """Return the position along several axes of an operation in row-major order, as INT."""
     total: Op | None = None
     for axis in axes:
-        own = broadcast(Positions(Axes(axis)), axes)
+        own = broadcast(AxisPositions(Axes(axis)), axes)
         total = own if total is None else total * _kept_length(axis, op) + own
     assert total is not None
     return total
@@ -382,7 +382,7 @@ def _spread(d: Op, axis: Any, step: int) -> Op:
     count = axis.known_length("deriv")
     pairs = [(old, inner) if old == axis else (old,) for old in d.axes]
     wide = broadcast(d, [each for pair in pairs for each in pair])
-    first = apply("equal", Positions(Axes(inner)), 0)
+    first = apply("equal", AxisPositions(Axes(inner)), 0)
     masked = _select(first, wide, 0.0)
     flat = flatten(masked, [masked.axes.own(axis), inner])
     joined = cast_axes(

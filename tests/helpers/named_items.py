@@ -16,7 +16,7 @@ import poplite as pl
 import poplite.named as ng
 from helpers.named_drawing import STEPS, Drawn
 from helpers.named_oracle import evaluate
-from poplite.named.effects.items import Assign, Item, Parallel, Repeat, Sequential
+from poplite.named.effects.items import Assign, Item, Parallel, RepeatEffect, Sequential
 from poplite.named.ops.op import Op
 from poplite.named.ops.tensors import TensorOp
 
@@ -225,7 +225,7 @@ class Run:
                 for each in item.items:
                     last = self._item(each)
                 return last
-            case Repeat():
+            case RepeatEffect():
                 before = self._known
                 for _ in range(item.count):
                     self._known = dict(before)

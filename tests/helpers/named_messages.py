@@ -11,14 +11,14 @@ from typing import Any
 
 import poplite.named as ng
 from poplite.errors import PopliteError
-from poplite.named.axes.axis import Root
+from poplite.named.axes.axis import AxisRoot
 from poplite.named.description.description import TensorDescription
 
 NAMED = str(Path(ng.__file__).parent)
 
 INTERNAL = re.compile(
     r"\b(?:Elementwise|Reduce|Extreme|Relabelled|Regrouped|VertexMap|TensorOp|NumberOp|Softmax"
-    r"|Assign|Sequential|Parallel|Effect|Root|Leaf|Weak|Expr|Applied|Contraction|Reduction|View"
+    r"|Assign|Sequential|Parallel|Effect|AxisRoot|Leaf|Weak|Expr|Applied|Contraction|Reduction|View"
     r"|floor_divide|select|remainder|_[a-z]\w*)\b"
 )
 """Names of classes and functions that no user writes."""
@@ -31,7 +31,7 @@ def axes_of(value: Any, depth: int = 2) -> Iterator[str]:
     """Yield the names of the axes of something that a function holds."""
     if isinstance(value, ng.Axis):
         yield value.name
-    elif isinstance(value, Root):
+    elif isinstance(value, AxisRoot):
         yield value.shown
     elif isinstance(value, ng.Axes | ng.Op | TensorDescription | ng.Layout):
         axes = value if isinstance(value, ng.Axes) else value.axes

@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 import poplite.named as ng
 from poplite.named.ops.element_types import NumberOp
-from poplite.named.ops.elementwise import Elementwise, Positions, StopGradient
+from poplite.named.ops.elementwise import AxisPositions, Elementwise, StopGradient
 from poplite.named.ops.joining import Concat
-from poplite.named.ops.keeping import Gradient, Keep, Place
+from poplite.named.ops.keeping import Gradient, Keep, PlacedByHint
 from poplite.named.ops.losses import Softmax
 from poplite.named.ops.numbered import AddRows, Take
 from poplite.named.ops.op import Op, below
-from poplite.named.ops.reducing import Count, Dot, Extreme, Reduce
+from poplite.named.ops.reducing import Count, DotProduct, Extreme, Reduce
 from poplite.named.ops.shaping import Broadcast, Regrouped, Relabelled
 from poplite.named.ops.slicing import Slice
 from poplite.named.ops.tensors import TensorOp
@@ -80,7 +80,7 @@ def _value(op: Op, args: list[Array], values: Mapping[TensorOp, Any]) -> Array:
         return np.asarray(op.value)
     if isinstance(op, Count):
         return np.asarray(float(math.prod(axis.length or 0 for axis in op.counted)))
-    if isinstance(op, Positions):
+    if isinstance(op, AxisPositions):
         return np.arange(shape[0])
     if isinstance(op, Elementwise):
         aligned = [
@@ -93,7 +93,7 @@ def _value(op: Op, args: list[Array], values: Mapping[TensorOp, Any]) -> Array:
             return np.where(aligned[2], aligned[0], aligned[1])
         with np.errstate(all="ignore"):
             return np.asarray((UNARY | BINARY)[op.operation](*aligned))
-    if isinstance(op, StopGradient | Softmax | Gradient | Keep | Place | Broadcast):
+    if isinstance(op, StopGradient | Softmax | Gradient | Keep | PlacedByHint | Broadcast):
         return by_labels(args[0], op.args[0].axes, op.axes)
     if isinstance(op, Relabelled):
         return args[0]
@@ -116,7 +116,7 @@ def _value(op: Op, args: list[Array], values: Mapping[TensorOp, Any]) -> Array:
         rows = by_labels(args[0], op.args[0].axes, op.args[1].axes + op.rest)
         np.add.at(made, args[1].astype(int), rows)
         return made
-    assert isinstance(op, Dot)
+    assert isinstance(op, DotProduct)
     letters: dict[object, str] = {}
     for each in (*op.args[0].axes, *op.args[1].axes):
         letters.setdefault(each.root, chr(97 + len(letters)))

@@ -320,13 +320,11 @@ SHARED_CLASSES: dict[str, str] = {
 
 
 NOT_YET_UNIQUE = """
-    Access Argument Block Calls Cause ComputeSet Concat Count Counting Crossings Cuts
-    Divide Dot Elements Expressions Facts FieldKind Frame Function Held Helper Integers
-    Intervals Iota Joined JoinedCopies Kind Link Listed Loaded Loop Native Node Number
-    Op Operation Origin Outcome Part Parts Path Phase Pieces Place Placed Positions
-    Program Regrouped Relabelled Repeat Result Root Rows Runs Scope Segments Spread
+    Access Argument Block Calls Cause ComputeSet Count Counting Crossings Cuts Divide
+    Elements Expressions Facts FieldKind Function Held Helper Integers Intervals Iota
+    JoinedCopies Kind Link Listed Loaded Loop Native Node Number Op Operation Origin
+    Outcome Part Path Phase Pieces Place Placed Program Result Rows Runs Scope Segments
     Statements Step Steps Strided Touched Values Variable Version VertexType View Watch
-    Work Written
 """
 
 

@@ -23,7 +23,7 @@ from poplite.errors import (
     TensorIndexError,
     did_you_mean,
 )
-from poplite.named.axes.axis import Axis, Root, check_kind, make_axis
+from poplite.named.axes.axis import Axis, AxisRoot, check_kind, make_axis
 from poplite.source import here
 from poplite.text import amount, clipped, items_or_none, of_type
 
@@ -52,8 +52,8 @@ class Axes:
 
     __slots__ = ("items", "roots", "root_set", "_identities")
     items: tuple[Axis, ...]
-    roots: tuple[Root, ...]
-    root_set: frozenset[Root]
+    roots: tuple[AxisRoot, ...]
+    root_set: frozenset[AxisRoot]
     _identities: frozenset[int]
 
     def __init__(self, items: AxesLike = ()) -> None:
@@ -341,7 +341,7 @@ def order_of(left: Axes, right: Axes) -> Axes:
     return right if one < other else left | right
 
 
-def same_lengths(left: Axes, right: Axes) -> Root | None:
+def same_lengths(left: Axes, right: Axes) -> AxisRoot | None:
     """Return the first root whose lengths in both are known and differ; None for none."""
     for axis in left.items:
         if axis.root in right.root_set:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Slice = slice  # an axis has a method of this name
 
 
-class Root:
+class AxisRoot:
     """What makes axes the same: one object for an axis, its slices and its other lengths.
 
     Attributes:
@@ -38,10 +38,10 @@ class Root:
     _made = 0
 
     def __init__(self, given: str | None, shown: str = "") -> None:
-        Root._made += 1
+        AxisRoot._made += 1
         self.given = given
-        self.shown = given or shown or f"axis{Root._made}"
-        self.joined: dict[tuple[Root, ...], Root] = {}
+        self.shown = given or shown or f"axis{AxisRoot._made}"
+        self.joined: dict[tuple[AxisRoot, ...], AxisRoot] = {}
 
 
 @made_by('ng.make_axis(3, "H")')
@@ -62,7 +62,7 @@ class Axis:
 
     def __init__(
         self,
-        root: Root,
+        root: AxisRoot,
         length: int | None,
         source: tuple[Axis, slice] | None,
         roles: Iterable[AxisRole] = (),
@@ -218,7 +218,7 @@ class Axis:
             name: of the other axis; left out, an automatic one.
         """
         check_name(name)
-        root = Root(name, "" if name else f"{self.name}'")
+        root = AxisRoot(name, "" if name else f"{self.name}'")
         return Axis(root, None, (self, slice(None)), self._roles, self.docstring)
 
     # -- roles -----------------------------------------------------------------------------------
@@ -361,6 +361,6 @@ def make_axis(
     from poplite.named.axes.roles import checked_roles  # whose texts name axes
 
     check_name(name)
-    root = Root(name)
+    root = AxisRoot(name)
     number = None if length is None else length_of(length, root.shown)
     return Axis(root, number, None, checked_roles(roles), docstring)

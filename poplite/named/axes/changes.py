@@ -20,7 +20,7 @@ from poplite.named.axes.axes import (
     missing,
     some,
 )
-from poplite.named.axes.axis import PLAIN, Axis, Root
+from poplite.named.axes.axis import PLAIN, Axis, AxisRoot
 from poplite.named.axes.flattened import FlattenedAxis, leaves
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, integer_or_none, of_type
@@ -197,7 +197,7 @@ def regrouped(axes: Axes, others: Axes, of: Named) -> Axes:
     return others
 
 
-def without(axes: Axes, parts: dict[Root, Part]) -> Axes:
+def without(axes: Axes, parts: dict[AxisRoot, Part]) -> Axes:
     """Return a tensor's axes when some indices are taken of them; one index drops an axis."""
     items = list(axes.items)
     dropped = []

@@ -6,18 +6,18 @@ from typing import Any, NoReturn
 
 from poplite.errors import AxisError, AxisLengthError
 from poplite.named.axes.axes import Axes, AxesLike, axes_of
-from poplite.named.axes.axis import Axis, Root
+from poplite.named.axes.axis import Axis, AxisRoot
 from poplite.source import SourceLocation, here
 
-_NOTHING = Root(None, "()")
+_NOTHING = AxisRoot(None, "()")
 
 
-def _joined(roots: tuple[Root, ...]) -> Root:
+def _joined(roots: tuple[AxisRoot, ...]) -> AxisRoot:
     """Return the root of what joins axes, which is one object for all that do."""
     first = roots[0] if roots else _NOTHING
     found = first.joined.get(roots)
     if found is None:
-        found = Root(None, f"({','.join([each.shown for each in roots])})")
+        found = AxisRoot(None, f"({','.join([each.shown for each in roots])})")
         first.joined[roots] = found
     return found
 

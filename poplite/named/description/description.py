@@ -20,7 +20,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.named.axes import changes
 from poplite.named.axes.axes import Axes, AxesLike, axes_of, check_lengths, chosen, missing, some
-from poplite.named.axes.axis import Axis, Root, check_kind, length_of
+from poplite.named.axes.axis import Axis, AxisRoot, check_kind, length_of
 from poplite.named.axes.flattened import FlattenedAxis
 from poplite.named.description import arguments, steps
 from poplite.named.description.digits import merged
@@ -31,8 +31,8 @@ from poplite.text import amount, clipped
 from poplite.types import FLOAT, ElementTypeLike, element_type
 
 _TRANSPOSE, _REORDER = steps.Ordered("transpose"), steps.Ordered("reorder")
-_BROADCAST, _CAST = steps.Ordered("broadcast"), steps.Relabelled("cast")
-_FLATTEN, _UNFLATTEN = steps.Regrouped("flatten"), steps.Regrouped("unflatten")
+_BROADCAST, _CAST = steps.Ordered("broadcast"), steps.RelabelStep("cast")
+_FLATTEN, _UNFLATTEN = steps.RegroupStep("flatten"), steps.RegroupStep("unflatten")
 
 
 class Element(NamedTuple):
@@ -81,7 +81,7 @@ class TensorDescription:
 
     name: str = ""
     sources: tuple[TensorDescription, ...] = ()
-    step: steps.Step | None = None
+    step: steps.DescriptionStep | None = None
     _layout: Layout | None = None
     _is_read_only: bool = False
 
@@ -103,7 +103,7 @@ class TensorDescription:
     def seen(
         self,
         axes: Axes,
-        step: steps.Step,
+        step: steps.DescriptionStep,
         *more: TensorDescription,
         line: SourceLocation | None = None,
     ) -> TensorDescription:
@@ -162,7 +162,7 @@ class TensorDescription:
         """
         if not self.sources:
             return self._is_read_only
-        if isinstance(self.step, steps.Concat):
+        if isinstance(self.step, steps.ConcatStep):
             return True
         if isinstance(self.step, steps.Ordered) and len(self.axes) > len(self.sources[0].axes):
             return True
@@ -175,12 +175,12 @@ class TensorDescription:
         return self.shape if layout is None else layout.sizes
 
     @cached_property
-    def _strided(self) -> steps.Strided | None:
+    def _strided(self) -> steps.StridedAxes | None:
         """Where elements lie, as far as strides tell it; None while a layout is free, too."""
         if not self.sources:
             if self._layout is None:
                 return None
-            return steps.Strided.of(self._layout)
+            return steps.StridedAxes.of(self._layout)
         if len(self.sources) > 1:
             return None
         (source,) = self.sources
@@ -291,7 +291,7 @@ class TensorDescription:
             MissingAxisError: for an axis that it has not.
             TensorIndexError: for an index that an axis has not.
         """
-        made: dict[Root, changes.Part] = {}
+        made: dict[AxisRoot, changes.Part] = {}
         for axis, part in arguments.listed(
             parts, "slice: what is taken", "slice({H: slice(1, None)})"
         ):
@@ -300,7 +300,7 @@ class TensorDescription:
             except (AttributeError, ValueError):
                 raise missing("slice", axis, self.axes) from None
             made[own.root] = changes.part_of(own, part, self)
-        return self.seen(changes.without(self.axes, made), steps.Parts(made))
+        return self.seen(changes.without(self.axes, made), steps.PartsStep(made))
 
     def flatten(
         self,
@@ -380,7 +380,7 @@ class TensorDescription:
             listed.append(each if each.axes == order else each.reorder(order))
         along = own if own.length == total else own.origin.resized(total)
         axes = some([along if each == own else each for each in self.axes])
-        return self.seen(axes, steps.Concat(along.root), *listed)
+        return self.seen(axes, steps.ConcatStep(along.root), *listed)
 
     def pad(self, widths: Mapping[Axis, tuple[int, int]]) -> TensorDescription:
         """Return it with a border of constants along axes: a view of several storages.

@@ -13,7 +13,7 @@ from typing import Any
 
 from poplite.errors import AxisError, AxisLengthError
 from poplite.named.axes.axes import Axes, AxesLike, axes_of, missing, some
-from poplite.named.axes.axis import Root
+from poplite.named.axes.axis import AxisRoot
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, items_or_none, of_type
 
@@ -83,7 +83,7 @@ class Layout:
                     fix=f"at least {length}, or no size",
                 )
 
-    def size_of(self, root: Root) -> int | None:
+    def size_of(self, root: AxisRoot) -> int | None:
         """Return the room of an axis; None as long as its length is not known."""
         given = self._sizes.get(root)
         return self.order.items[self.order.roots.index(root)].length if given is None else given
@@ -100,7 +100,7 @@ class Layout:
         Raises:
             UnsetLengthError: for a length that is not set yet.
         """
-        steps: dict[Root, int] = {}
+        steps: dict[AxisRoot, int] = {}
         step = 1
         for axis, size in zip(reversed(self.order.items), reversed(self.stored_shape), strict=True):
             steps[axis.root] = step
@@ -181,7 +181,7 @@ def column_major(axes: AxesLike, sizes: SizesLike = None) -> Layout:
     return Layout(some(reversed(listed.items)), rooms).by(listed)
 
 
-def _sizes(order: Axes, sizes: SizesLike) -> dict[Root, int]:
+def _sizes(order: Axes, sizes: SizesLike) -> dict[AxisRoot, int]:
     """Return the sizes that a user gave, by root."""
     if sizes is None:
         return {}
@@ -199,7 +199,7 @@ def _sizes(order: Axes, sizes: SizesLike) -> dict[Root, int]:
                 fix="a size for each axis, or a dictionary: {W: 8}",
             )
         sizes = dict(zip(order, listed, strict=True))
-    made: dict[Root, int] = {}
+    made: dict[AxisRoot, int] = {}
     for axis, size in sizes.items():
         if axis not in order:
             raise missing("layout: a size", axis, order)

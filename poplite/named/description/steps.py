@@ -15,7 +15,7 @@ from typing import Protocol
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes.axes import Axes
-from poplite.named.axes.axis import Root
+from poplite.named.axes.axis import AxisRoot
 from poplite.named.axes.changes import Part
 from poplite.named.axes.flattened import leaves
 from poplite.named.description.digits import Digits, address, merged, parted, taken
@@ -25,7 +25,7 @@ Index = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Strided:
+class StridedAxes:
     """Where elements lie, as far as an offset and strides tell it.
 
     Attributes:
@@ -37,7 +37,7 @@ class Strided:
     digits: tuple[Digits | None, ...]
 
     @classmethod
-    def of(cls, layout: Layout) -> Strided:
+    def of(cls, layout: Layout) -> StridedAxes:
         """Return where the elements of storage lie."""
         lengths = [axis.known_length("strides") for axis in layout.axes]
         return cls(0, tuple((each,) for each in zip(lengths, layout.strides, strict=True)))
@@ -50,7 +50,7 @@ class Strided:
         )
 
 
-class Step(Protocol):
+class DescriptionStep(Protocol):
     """One step: from one or more tensors, by their axes, to a tensor by others."""
 
     @property
@@ -60,7 +60,7 @@ class Step(Protocol):
     def view(self, sources: Sequence[Axes], tensors: Sequence[Tensor], axes: Axes) -> Tensor:
         """Return the view of tensors whose dimensions are the sources' axes."""
 
-    def strided(self, source: Axes, where: Strided, axes: Axes) -> Strided | None:
+    def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> StridedAxes | None:
         """Return where the elements of the result lie; None where no strides tell it."""
 
     def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
@@ -83,11 +83,11 @@ class Ordered:
         have = [axis.root for axis in (*new, *source)]
         return view.dim_shuffle([have.index(root) for root in axes.roots])
 
-    def strided(self, source: Axes, where: Strided, axes: Axes) -> Strided:
+    def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> StridedAxes:
         """Return the digits in order; those of new axes do not move."""
         have = dict(zip(source.roots, where.digits, strict=True))
         new = {a.root: ((a.known_length("broadcast"), 0),) for a in axes if a.root not in have}
-        return Strided(where.offset, tuple({**have, **new}[root] for root in axes.roots))
+        return StridedAxes(where.offset, tuple({**have, **new}[root] for root in axes.roots))
 
     def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
         """Return the indices of the axes that the source has."""
@@ -95,7 +95,7 @@ class Ordered:
 
 
 @dataclass(frozen=True, slots=True)
-class Relabelled:
+class RelabelStep:
     """Other axes for the same elements."""
 
     what: str
@@ -104,7 +104,7 @@ class Relabelled:
         """Return the tensor itself."""
         return tensors[0]
 
-    def strided(self, source: Axes, where: Strided, axes: Axes) -> Strided:
+    def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> StridedAxes:
         """Return the same."""
         return where
 
@@ -114,14 +114,14 @@ class Relabelled:
 
 
 @dataclass(slots=True, eq=False)
-class Parts:
+class PartsStep:
     """Some indices of axes; one index drops an axis.
 
     Attributes:
         parts: by the roots of axes.
     """
 
-    parts: dict[Root, Part]
+    parts: dict[AxisRoot, Part]
     what: str = "slice"
 
     def _taken(self, source: Axes) -> list[range | int]:
@@ -137,7 +137,7 @@ class Parts:
         parts = [self.parts.get(root, slice(None)) for root in sources[0].roots]
         return tensors[0][tuple(parts)] if parts else tensors[0]
 
-    def strided(self, source: Axes, where: Strided, axes: Axes) -> Strided | None:
+    def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> StridedAxes | None:
         """Return offset and digits by those of the source."""
         offset = where.offset
         digits: list[Digits | None] = []
@@ -151,7 +151,7 @@ class Parts:
             offset += address(own, first) if math.prod(n for n, _ in own) else 0
             if isinstance(part, range):
                 digits.append(taken(own, part))
-        return Strided(offset, tuple(digits))
+        return StridedAxes(offset, tuple(digits))
 
     def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
         """Return the indices that are taken."""
@@ -161,7 +161,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Regrouped:
+class RegroupStep:
     """Axes that join or part those of the source."""
 
     what: str
@@ -170,9 +170,9 @@ class Regrouped:
         """Return the tensor in another shape."""
         return tensors[0].reshape(tuple(axis.known_length("flatten") for axis in axes))
 
-    def strided(self, source: Axes, where: Strided, axes: Axes) -> Strided | None:
+    def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> StridedAxes | None:
         """Return the digits of the parts, joined."""
-        of_leaf: dict[Root, Digits | None] = {}
+        of_leaf: dict[AxisRoot, Digits | None] = {}
         for axis, digits in zip(source, where.digits, strict=True):
             parts = leaves(Axes(axis))
             if len(parts) == 1 and parts[0] is axis:
@@ -188,7 +188,7 @@ class Regrouped:
             found = [of_leaf[each.root] for each in leaves(Axes(axis))]
             known = [digit for each in found if each is not None for digit in each]
             made.append(None if None in found else merged(known))
-        return Strided(where.offset, tuple(made))
+        return StridedAxes(where.offset, tuple(made))
 
     def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
         """Return the index of the element that has the same place in row-major order."""
@@ -203,21 +203,21 @@ class Regrouped:
 
 
 @dataclass(frozen=True, slots=True)
-class Concat:
+class ConcatStep:
     """Several tensors behind each other along an axis, each with the axes in the same order.
 
     Attributes:
         along: the root of the axis.
     """
 
-    along: Root
+    along: AxisRoot
     what: str = "concat"
 
     def view(self, sources: Sequence[Axes], tensors: Sequence[Tensor], axes: Axes) -> Tensor:
         """Return them behind each other."""
         return concat(tensors, dim=axes.roots.index(self.along))
 
-    def strided(self, source: Axes, where: Strided, axes: Axes) -> None:
+    def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> None:
         """Return None: there are several storages, or several places of one."""
 
     def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:

@@ -110,7 +110,7 @@ class Parallel(Effect):
         return f"<parallel of {len(self.assigns)} assignments>"
 
 
-class Repeat(Effect):
+class RepeatEffect(Effect):
     """An item, again and again.
 
     Attributes:
@@ -254,7 +254,7 @@ def parallel(items: Sequence[Any]) -> Parallel:
     return recorded(Parallel(tuple(found)), items)
 
 
-def repeat(n: int, item: Any) -> Repeat:
+def repeat(n: int, item: Any) -> RepeatEffect:
     """Return the effect of doing an item n times.
 
     Args:
@@ -271,7 +271,7 @@ def repeat(n: int, item: Any) -> Repeat:
         )
     many = isinstance(item, list | tuple)
     done = sequential(item) if many else item_of(item, "repeat")
-    return recorded(Repeat(count, done), [done])
+    return recorded(RepeatEffect(count, done), [done])
 
 
 def item_of(value: Any, what: str) -> Item:

@@ -23,13 +23,13 @@ from poplite.expr.viewed import viewed
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes.axes import Axes, check_lengths, some
-from poplite.named.axes.axis import Root
+from poplite.named.axes.axis import AxisRoot
 from poplite.named.lowering.frames import (
-    Frame,
-    Joined,
+    JoinedFrames,
     Parts,
     Slots,
     Stretched,
+    TensorFrame,
     composed,
     frame,
     length_of,
@@ -37,18 +37,18 @@ from poplite.named.lowering.frames import (
 )
 from poplite.named.ops.element_types import NumberOp
 from poplite.named.ops.elementwise import (
+    AxisPositions,
     Elementwise,
-    Positions,
     StopGradient,
     check_no_outer,
 )
 from poplite.named.ops.joining import Concat
-from poplite.named.ops.keeping import Gradient, Keep, Place
+from poplite.named.ops.keeping import Gradient, Keep, PlacedByHint
 from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.losses import Softmax
 from poplite.named.ops.numbered import AddRows, Take
 from poplite.named.ops.op import Op
-from poplite.named.ops.reducing import Count, Dot, Extreme, Reduce, size_of
+from poplite.named.ops.reducing import Count, DotProduct, Extreme, Reduce, size_of
 from poplite.named.ops.shaping import (
     Broadcast,
     Regrouped,
@@ -75,7 +75,7 @@ _FOLDED: dict[str, Callable[..., Any]] = {
 """Operations of which numbers alone make another number, rounded as a vertex would."""
 
 
-class Expressions:
+class LoweredExpressions:
     """The expressions of operations, as the state of a graph is now.
 
     Args:
@@ -92,7 +92,7 @@ class Expressions:
         self,
         graph: Graph,
         tensor: Callable[[TensorOp], Tensor],
-        place: Callable[[Place, Expr], Tensor],
+        place: Callable[[PlacedByHint, Expr], Tensor],
         launch: Callable[[VertexMap, list[Expr]], Tensor],
         by_number: Callable[[Take | AddRows, list[Expr]], Tensor],
         *,
@@ -158,7 +158,7 @@ class Expressions:
         stored = self.remembered.get(op, self._now.get(op))
         if stored is not None:
             return self._framed(Leaf(stored), op.axes, slots, own)
-        if isinstance(op, Elementwise | Reduce | Extreme | Dot):
+        if isinstance(op, Elementwise | Reduce | Extreme | DotProduct):
             again = self._turned(op, self._key(op, slots, parts, is_full), slots, own)
             if again is not None:
                 return again
@@ -169,12 +169,12 @@ class Expressions:
                 return as_expr(op.value, "a number")
             case Count():
                 return number(size_of(op.counted, "mean"), op.element_type, "mean")
-            case Positions():
+            case AxisPositions():
                 return self._positions(op, slots, own)
             case Keep():
                 made = yield op.args[0], op.axes.roots, {}, True
                 return self._framed(self._kept(made), op.axes, slots, own)
-            case Place():
+            case PlacedByHint():
                 made = yield op.args[0], op.axes.roots, {}, True
                 self._now[op] = self._place(op, self._leaf(made))
                 return self._framed(Leaf(self._now[op]), op.axes, slots, own)
@@ -197,7 +197,7 @@ class Expressions:
                 return (yield from self._regrouped(op, slots, own))
             case Reduce() | Extreme():
                 return (yield from self._reduced(op, slots, own))
-            case Dot():
+            case DotProduct():
                 return (yield from self._dot(op, slots, own))
             case Concat():
                 return (yield from self._joined(op, slots, own))
@@ -275,7 +275,7 @@ class Expressions:
             return cast(first, element)
         return apply(op.operation, first, *operands[1:])
 
-    def _positions(self, op: Positions, slots: Slots, parts: Parts) -> Expr:
+    def _positions(self, op: AxisPositions, slots: Slots, parts: Parts) -> Expr:
         (root,) = op.axes.roots
         taken = parts.get(root)
         if isinstance(taken, int):
@@ -332,7 +332,7 @@ class Expressions:
             return made
         made = yield x, x.axes.roots, {}, True
         sizes = tuple(axis.known_length("flatten") for axis in op.axes)
-        flat = self._viewed(self._leaf(made), Frame(sizes, _all(sizes), _same(sizes), sizes))
+        flat = self._viewed(self._leaf(made), TensorFrame(sizes, _all(sizes), _same(sizes), sizes))
         return self._framed(flat, op.axes, slots, parts)
 
     def _joined(self, op: Concat, slots: Slots, parts: Parts) -> Asked:
@@ -343,7 +343,7 @@ class Expressions:
         dim = op.axes.roots.index(op.along.root)
         sizes = list(made[0].shape)
         sizes[dim] = sum(each.shape[dim] for each in made)
-        whole = viewed(made, Joined(dim), tuple(sizes), made[0].element_type)
+        whole = viewed(made, JoinedFrames(dim), tuple(sizes), made[0].element_type)
         return self._framed(whole, op.axes, slots, parts)
 
     def _by_vertices(self, op: VertexMap, slots: Slots, parts: Parts) -> Asked:
@@ -387,7 +387,7 @@ class Expressions:
         total.location, total.label = op.line, op.written
         return self._slotted(total, kept, slots)
 
-    def _dot(self, op: Dot, slots: Slots, parts: Parts) -> Asked:
+    def _dot(self, op: DotProduct, slots: Slots, parts: Parts) -> Asked:
         x, y = op.args
         check_lengths("dot", x.axes, y.axes, partial(_texts, x, y))
         summed = op.summed.roots
@@ -434,7 +434,7 @@ class Expressions:
         if (made.shape, have) != (sizes, wanted):
             order = tuple(have.index(root) for root in wanted)
             ordered = tuple(lengths[root] for root in wanted)
-            made = self._viewed(made, Frame(sizes, _all(sizes), order, ordered))
+            made = self._viewed(made, TensorFrame(sizes, _all(sizes), order, ordered))
         return self._slotted(made, wanted, slots)
 
     # -- views of what is made ---------------------------------------------------------------------
@@ -442,7 +442,7 @@ class Expressions:
     def _framed(self, made: Expr, axes: Axes, slots: Slots, parts: Parts) -> Expr:
         return self._viewed(made, frame(axes.roots, made.shape, slots, parts))
 
-    def _slotted(self, made: Expr, roots: tuple[Root | None, ...], slots: Slots) -> Expr:
+    def _slotted(self, made: Expr, roots: tuple[AxisRoot | None, ...], slots: Slots) -> Expr:
         """Return dimensions in the order of slots, and others of size 1 between them."""
         sizes = dict(zip(roots, made.shape, strict=True))
         shape = tuple(1 if root is None else sizes.get(root, 1) for root in slots)
@@ -451,9 +451,9 @@ class Expressions:
     def _reshaped(self, made: Expr, shape: tuple[int, ...]) -> Expr:
         if made.shape == shape:
             return made
-        return self._viewed(made, Frame(shape, _all(shape), _same(shape), shape))
+        return self._viewed(made, TensorFrame(shape, _all(shape), _same(shape), shape))
 
-    def _viewed(self, made: Expr, how: Frame) -> Expr:
+    def _viewed(self, made: Expr, how: TensorFrame) -> Expr:
         is_same = how.sizes == made.shape and how.order == _same(how.sizes)
         if is_same and how.index == _all(how.sizes) and how.shape in (None, made.shape):
             return made
@@ -468,7 +468,7 @@ class Expressions:
             return made
         shape = made.shape
         return viewed(
-            [made], Frame(None, _all(shape), _same(shape), shape), shape, made.element_type
+            [made], TensorFrame(None, _all(shape), _same(shape), shape), shape, made.element_type
         )
 
     def _stretched(self, made: Expr, axes: Axes, slots: Slots, parts: Parts) -> Expr:
@@ -520,7 +520,7 @@ def _texts(one: Op, other: Op) -> tuple[str, str]:
     return one.text, other.text
 
 
-def _dropped(parts: Parts) -> set[Root]:
+def _dropped(parts: Parts) -> set[AxisRoot]:
     """Return the axes of which one index is taken."""
     return {root for root, part in parts.items() if isinstance(part, int)}
 

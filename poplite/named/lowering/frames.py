@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes.axes import Axes
-from poplite.named.axes.axis import Root
+from poplite.named.axes.axis import AxisRoot
 
-Slots = tuple[Root | None, ...]
+Slots = tuple[AxisRoot | None, ...]
 
-Parts = dict[Root, range | int]
+Parts = dict[AxisRoot, range | int]
 """What is taken of axes: the indices, as far as these are not all, or one index."""
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class TensorFrame:
     """One view of one tensor.
 
     Attributes:
@@ -49,7 +49,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedFrames:
     """Tensors behind each other along one dimension.
 
     Attributes:
@@ -83,7 +83,7 @@ class Stretched:
         return view
 
 
-def length_of(root: Root, axes: Axes, parts: Parts) -> int:
+def length_of(root: AxisRoot, axes: Axes, parts: Parts) -> int:
     """Return how many indices of an axis are taken."""
     taken = parts.get(root)
     if isinstance(taken, range):
@@ -92,11 +92,13 @@ def length_of(root: Root, axes: Axes, parts: Parts) -> int:
     return axis.known_length("storing a tensor")
 
 
-def frame(roots: tuple[Root, ...], lengths: tuple[int, ...], slots: Slots, parts: Parts) -> Frame:
+def frame(
+    roots: tuple[AxisRoot, ...], lengths: tuple[int, ...], slots: Slots, parts: Parts
+) -> TensorFrame:
     """Return the view of a tensor whose dimensions are axes; slots of other axes have size 1."""
     index: list[tuple[int | None, int | None, int] | int] = []
-    left: list[Root] = []
-    sizes: dict[Root, int] = {}
+    left: list[AxisRoot] = []
+    sizes: dict[AxisRoot, int] = {}
     for root, length in zip(roots, lengths, strict=True):
         taken = parts.get(root)
         if isinstance(taken, int):
@@ -108,7 +110,7 @@ def frame(roots: tuple[Root, ...], lengths: tuple[int, ...], slots: Slots, parts
     order = tuple(left.index(root) for root in slots if root is not None and root in sizes)
     assert len(order) == len(left), (roots, slots, parts)
     shape = tuple(1 if root is None else sizes.get(root, 1) for root in slots)
-    return Frame(None, tuple(index), order, shape)
+    return TensorFrame(None, tuple(index), order, shape)
 
 
 def _ends(taken: range) -> tuple[int | None, int | None, int]:

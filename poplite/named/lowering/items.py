@@ -25,9 +25,17 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes.axes import Axes
-from poplite.named.effects.items import Assign, Effect, Item, Parallel, Repeat, Sequential, base_of
-from poplite.named.lowering.expressions import Expressions
-from poplite.named.ops.keeping import Gradient, Place
+from poplite.named.effects.items import (
+    Assign,
+    Effect,
+    Item,
+    Parallel,
+    RepeatEffect,
+    Sequential,
+    base_of,
+)
+from poplite.named.lowering.expressions import LoweredExpressions
+from poplite.named.ops.keeping import Gradient, PlacedByHint
 from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.numbered import AddRows, Take
 from poplite.named.ops.op import Op
@@ -67,7 +75,7 @@ class Items:
     ) -> None:
         self._graph, self._new_place, self._order = graph, place, order
         self._tensor, self._is_hinted = tensor, is_hinted
-        self._expressions = Expressions(
+        self._expressions = LoweredExpressions(
             graph,
             tensor,
             self._placed,
@@ -112,7 +120,7 @@ class Items:
                     is_last = number == len(item.items) - 1
                     last = self._item(each, is_read_there=is_last and is_read_there)
                 return last
-            case Repeat():
+            case RepeatEffect():
                 self._repeat(item)
             case Op():
                 return self._value(item, is_read_there)
@@ -135,7 +143,7 @@ class Items:
         pending: list[Op] = []
         for op in self._pending:
             if isinstance(
-                op, VertexMap | Place | Take | AddRows
+                op, VertexMap | PlacedByHint | Take | AddRows
             ):  # which have a tensor of their own
                 self._expressions.remembered[op] = self._tensor_of(op)
             else:
@@ -229,7 +237,7 @@ class Items:
         )
         return _replaced(values, made) if made else values
 
-    def _repeat(self, item: Repeat) -> None:
+    def _repeat(self, item: RepeatEffect) -> None:
         self._flush([])
         self._expressions.forget()  # what it stores is stored again each time
         before = dict(self._expressions.remembered)
@@ -239,7 +247,7 @@ class Items:
         self._expressions.remembered = before
         self._expressions.forget()
 
-    def _placed(self, op: Place, expr: Expr) -> Tensor:
+    def _placed(self, op: PlacedByHint, expr: Expr) -> Tensor:
         out = self._new_place(op, op.place)
         (made,) = self._lower([Root(expr, out, name=_name(op), at=op.line)], [op])
         return made

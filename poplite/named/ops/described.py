@@ -54,7 +54,7 @@ def _allocation(op: Op) -> TensorDescription:
     return made
 
 
-def _step_of(op: Op) -> steps.Step | None:
+def _step_of(op: Op) -> steps.DescriptionStep | None:
     """Return the step by which an operation is a view of its operands; None for what is none."""
     match op:
         case Broadcast() | Relabelled() | Regrouped():
@@ -62,14 +62,14 @@ def _step_of(op: Op) -> steps.Step | None:
         case StopGradient():
             return _STEPS[Relabelled]
         case Slice():
-            return steps.Parts(op.parts)
+            return steps.PartsStep(op.parts)
         case Concat():
-            return steps.Concat(op.along.root)
+            return steps.ConcatStep(op.along.root)
     return None
 
 
-_STEPS: dict[type[Op], steps.Step] = {
+_STEPS: dict[type[Op], steps.DescriptionStep] = {
     Broadcast: steps.Ordered("broadcast"),
-    Relabelled: steps.Relabelled("cast"),
-    Regrouped: steps.Regrouped("flatten"),
+    Relabelled: steps.RelabelStep("cast"),
+    Regrouped: steps.RegroupStep("flatten"),
 }

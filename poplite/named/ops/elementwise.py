@@ -239,7 +239,7 @@ def stop_gradient(x: Any) -> Op:
     return StopGradient(operand.axes, operand.dtype, (operand,))
 
 
-class Positions(Op):
+class AxisPositions(Op):
     """The numbers 0, 1, ... along one axis."""
 
     __slots__ = ()

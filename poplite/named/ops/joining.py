@@ -10,7 +10,7 @@ from poplite.named.axes.axes import Axes, check_lengths, chosen, missing, some
 from poplite.named.axes.axis import Axis
 from poplite.named.axes.changes import one_name, spelled
 from poplite.named.ops.element_types import NumberOp, check_number, mixed
-from poplite.named.ops.elementwise import Positions, apply, cast
+from poplite.named.ops.elementwise import AxisPositions, apply, cast
 from poplite.named.ops.op import Op, as_op, texts_of
 from poplite.named.ops.shaping import axes_with_order, broadcast, check_axis_is_new
 from poplite.source import here
@@ -240,6 +240,6 @@ def one_hot(x: Any, axis: Axis) -> Op:
             found=operand.text,
             fix=f"ng.cast({spelled(operand)}, pl.INT)",
         )
-    positions = cast(Positions(Axes(axis)), operand.dtype or INT)
+    positions = cast(AxisPositions(Axes(axis)), operand.dtype or INT)
     wide = broadcast(operand, axis + operand.axes)  # all pairs are meant, under `strict` too
     return cast(apply("equal", positions, wide), FLOAT)

@@ -18,7 +18,7 @@ class Keep(Op):
     what = "keep"
 
 
-class Place(Op):
+class PlacedByHint(Op):
     """An operand that is stored where a hint says.
 
     Attributes:
@@ -67,4 +67,4 @@ def place(x: Any, map: Any) -> Op:  # noqa: A002  (the word of `ng.variable`)
     """
     operand = as_op(x, "place")
     check_hint(f"place of '{operand.name or operand.called}'", operand.axes, map)
-    return Place(operand, map)
+    return PlacedByHint(operand, map)

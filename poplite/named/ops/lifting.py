@@ -15,11 +15,11 @@ from poplite.named.axes.axes import Axes, AxesLike, axes_of, check_lengths, miss
 from poplite.named.axes.changes import spelled
 from poplite.named.ops.elementwise import Elementwise, StopGradient, apply, cast
 from poplite.named.ops.joining import Concat, concat
-from poplite.named.ops.keeping import Gradient, Keep, Place
+from poplite.named.ops.keeping import Gradient, Keep, PlacedByHint
 from poplite.named.ops.losses import Softmax
 from poplite.named.ops.numbered import AddRows, Take, take
 from poplite.named.ops.op import Op, as_op, below, texts_of
-from poplite.named.ops.reducing import Dot, Extreme, Reduce, dot
+from poplite.named.ops.reducing import DotProduct, Extreme, Reduce, dot
 from poplite.named.ops.shaping import (
     Broadcast,
     Regrouped,
@@ -176,7 +176,7 @@ def _again(op: Op, args: tuple[Op, ...]) -> Op:
             return Reduce(op.how, args[0], op.reduced)
         case Extreme():
             return Extreme(op.how, args[0], op.reduced)
-        case Dot():
+        case DotProduct():
             return dot(args[0], args[1], axes=op.summed)
         case Broadcast():
             return broadcast(args[0], more + op.axes)
@@ -200,8 +200,8 @@ def _again(op: Op, args: tuple[Op, ...]) -> Op:
         case StopGradient() | Keep():
             kind = Keep if isinstance(op, Keep) else StopGradient
             return kind(args[0].axes, op.dtype, args)
-        case Place():
-            return Place(args[0], op.place)
+        case PlacedByHint():
+            return PlacedByHint(args[0], op.place)
         case Take():
             return take(args[0], args[1], op.along)
         case AddRows() if args[1] is op.args[1]:

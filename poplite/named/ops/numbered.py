@@ -9,7 +9,7 @@ from typing import Any
 
 from poplite.errors import AxisError, ElementTypeError
 from poplite.named.axes.axes import Axes, chosen, some
-from poplite.named.axes.axis import Axis, Root
+from poplite.named.axes.axis import Axis, AxisRoot
 from poplite.named.axes.changes import one_of, spelled
 from poplite.named.ops.element_types import NumberOp
 from poplite.named.ops.op import Op, as_op, texts_of
@@ -34,7 +34,7 @@ class Take(Op):
         super().__init__(indices.axes + self.rest, table.dtype, (table, indices))
 
     @property
-    def orders(self) -> tuple[tuple[Root, ...], ...]:
+    def orders(self) -> tuple[tuple[AxisRoot, ...], ...]:
         """In which order the axes of the operands are read."""
         return (self.along.root, *self.rest.roots), self.args[1].axes.roots
 
@@ -54,7 +54,7 @@ class AddRows(Op):
         super().__init__(some([along, *rest]), rows.dtype, (rows, indices))
 
     @property
-    def orders(self) -> tuple[tuple[Root, ...], ...]:
+    def orders(self) -> tuple[tuple[AxisRoot, ...], ...]:
         """In which order the axes of the operands are read."""
         indices = self.args[1].axes.roots
         return (*indices, *self.rest.roots), indices

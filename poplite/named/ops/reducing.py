@@ -9,7 +9,7 @@ from poplite.errors import AxisError, ElementTypeError, TensorCreationError
 from poplite.expr.operations import kind_of
 from poplite.expr.tree import ElementClass
 from poplite.named.axes.axes import Axes, AxesLike, check_lengths, chosen, some
-from poplite.named.axes.axis import Root
+from poplite.named.axes.axis import AxisRoot
 from poplite.named.axes.changes import spelled
 from poplite.named.ops.element_types import of_floats, type_of
 from poplite.named.ops.elementwise import (
@@ -271,7 +271,7 @@ def _extreme(how: str, value: Any, reduction_axes: Any, out_axes: Any) -> Op:
 # -- products ------------------------------------------------------------------------------------
 
 
-class Dot(Op):
+class DotProduct(Op):
     """Products of two tensors, summed along axes that both have.
 
     Attributes:
@@ -316,7 +316,7 @@ def dot(x: Any, y: Any, axes: AxesLike = DEFAULT, out_axes: AxesLike = None) -> 
     else:
         left = _without(one.axes, summed.root_set)
         right = _without(other.axes, one.axes.root_set)
-        made = Dot(one, other, summed, some(left + right))
+        made = DotProduct(one, other, summed, some(left + right))
     return made if out_axes is None else in_order(made, out_axes, "dot: out_axes")
 
 
@@ -328,7 +328,7 @@ def _multiplied(x: Op, y: Op) -> Op:
     return written_as("dot", axes_with_order(made, x.axes | y.axes))
 
 
-def _without(axes: Axes, roots: frozenset[Root]) -> list[Any]:
+def _without(axes: Axes, roots: frozenset[AxisRoot]) -> list[Any]:
     return [each for each in axes.items if each.root not in roots]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from poplite.errors import AxisError, DuplicateAxisError, TensorIndexError
 from poplite.named.axes.axes import AxesLike, chosen
-from poplite.named.axes.axis import Axis, Root
+from poplite.named.axes.axis import Axis, AxisRoot
 from poplite.named.axes.changes import ALL, Part, one_name, one_of, part_of, spelled, without
 from poplite.named.ops.op import Op, as_op, makes
 from poplite.source import here
@@ -31,7 +31,7 @@ class Slice(Op):
     __slots__ = ("parts",)
     what = "slice"
 
-    def __init__(self, x: Op, parts: dict[Root, Part]) -> None:
+    def __init__(self, x: Op, parts: dict[AxisRoot, Part]) -> None:
         super().__init__(without(x.axes, parts), x.dtype, (x,))
         self.parts = parts
 
@@ -82,7 +82,7 @@ def slice_along_axis(x: Any, axis: Axis, index: int) -> Op:
 
 def sliced(x: Op, parts: Mapping[Axis, Any]) -> Op:
     """Return some indices of axes of x; x itself for all of them."""
-    made: dict[Root, Part] = {}
+    made: dict[AxisRoot, Part] = {}
     for axis, part in parts.items():
         if isinstance(part, Op):
             raise TensorIndexError(

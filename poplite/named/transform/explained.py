@@ -13,12 +13,12 @@ from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor
-from poplite.named.axes.axis import Root
+from poplite.named.axes.axis import AxisRoot
 from poplite.named.description.description import TensorDescription
 from poplite.named.description.explained import NO_COPY
 from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.op import Op, below
-from poplite.named.ops.reducing import Dot
+from poplite.named.ops.reducing import DotProduct
 from poplite.named.ops.tensors import TensorOp
 from poplite.named.transform.formulas import written
 from poplite.named.transform.votes import wishes
@@ -167,7 +167,7 @@ def readers(
     owners = {id(description(each)): each for each in tensors}
     found: dict[Op, dict[Op, str]] = {}
     for node in below(roots):
-        if not isinstance(node, Dot | VertexMap):
+        if not isinstance(node, DotProduct | VertexMap):
             continue
         for x, root in wishes(node):
             seen = description(x)
@@ -183,7 +183,7 @@ def readers(
     return found
 
 
-def _stride(description: TensorDescription, root: Root) -> int | None:
+def _stride(description: TensorDescription, root: AxisRoot) -> int | None:
     axes = description.axes
     return description.strides[axes.roots.index(root)]
 

@@ -10,10 +10,10 @@ from poplite.named.axes.axes import Axes
 from poplite.named.axes.changes import Part
 from poplite.named.ops.element_types import NumberOp
 from poplite.named.ops.elementwise import Elementwise, StopGradient
-from poplite.named.ops.keeping import Gradient, Keep, Place
+from poplite.named.ops.keeping import Gradient, Keep, PlacedByHint
 from poplite.named.ops.losses import Softmax
 from poplite.named.ops.op import Op
-from poplite.named.ops.reducing import Count, Dot, Extreme, Reduce, size_of
+from poplite.named.ops.reducing import Count, DotProduct, Extreme, Reduce, size_of
 from poplite.named.ops.shaping import Broadcast
 from poplite.named.ops.slicing import Slice
 from poplite.text import clipped_text
@@ -58,7 +58,7 @@ def _with_precedence(node: Op, shown: Any) -> tuple[str, int]:
             return number_text(size_of(node.counted, "mean"))
         case Reduce() | Extreme():
             return f"{node.what}({shown(node.args[0], 0)}, {_listed(node.reduced)})", closest
-        case Dot():
+        case DotProduct():
             one, other = (shown(each, 0) for each in node.args)
             return f"dot({one}, {other}, {_listed(node.summed)})", closest
         case Slice():
@@ -73,7 +73,7 @@ def _with_precedence(node: Op, shown: Any) -> tuple[str, int]:
     return f"{node.called}({', '.join(shown(each, 0) for each in node.args)})", closest
 
 
-_NAMES_ONLY = Broadcast, StopGradient, Softmax, Gradient, Keep, Place
+_NAMES_ONLY = Broadcast, StopGradient, Softmax, Gradient, Keep, PlacedByHint
 """What computes nothing by itself."""
 
 

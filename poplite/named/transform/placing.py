@@ -25,7 +25,7 @@ LEAST_BYTES = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class StoredTensor:
     """How a tensor is stored.
 
     Attributes:
@@ -47,7 +47,7 @@ def placed(
     hint: Any,
     layout: Layout | None,
     inner: Axis | None,
-) -> Placed:
+) -> StoredTensor:
     """Return how a tensor is stored by a hint.
 
     Args:
@@ -69,12 +69,12 @@ def placed(
         per_tile = max(-(-stored.size // tiles), LEAST_BYTES // element, 1)
         count = -(-stored.size // per_tile)
         why = f"linear over {amount(count, 'tile')}"
-        return Placed(stored, _blocks(tiles, stored.size, per_tile), why)
+        return StoredTensor(stored, _blocks(tiles, stored.size, per_tile), why)
     if isinstance(hint, TileMapping):
-        return Placed(layout or row_major(axes), hint, "as given")
+        return StoredTensor(layout or row_major(axes), hint, "as given")
     tile = integer_or_none(hint)
     if tile is not None:
-        return Placed(layout or _layout(axes, [], inner), tile, f"on tile {tile}")
+        return StoredTensor(layout or _layout(axes, [], inner), tile, f"on tile {tile}")
     return _by_axes(tiles, name, axes, hint, layout, inner)
 
 
@@ -110,7 +110,7 @@ def _by_axes(
     hint: Mapping[Axis, Any],
     layout: Layout | None,
     inner: Axis | None,
-) -> Placed:
+) -> StoredTensor:
     """Return a mapping by blocks of axes."""
     cuts = _cuts(tiles, f"map of '{name}'", axes, hint)
     own = [axis for axis, _ in cuts if axis in axes]
@@ -132,7 +132,7 @@ def _by_axes(
     flat = tile.reshape(-1)
     text = ", ".join(f"{axis.name} in {number}" for axis, number in cuts)
     mapping = TileMapping(tiles, flat, np.full(len(flat), math.prod(shape[outer:])))
-    return Placed(stored, mapping, f"blocks of {text}")
+    return StoredTensor(stored, mapping, f"blocks of {text}")
 
 
 def _cuts(tiles: int, what: str, axes: Axes, hint: Mapping[Axis, Any]) -> list[tuple[Axis, int]]:

@@ -22,7 +22,7 @@ from poplite.named.ops.keeping import Gradient
 from poplite.named.ops.op import Op, as_op
 from poplite.named.ops.tensors import TensorOp
 from poplite.named.transform.computation import Computation
-from poplite.named.transform.placing import Placed, check_hints, placed
+from poplite.named.transform.placing import StoredTensor, check_hints, placed
 from poplite.named.transform.reads import roots_of, written_by
 from poplite.named.transform.votes import Choice, Votes
 from poplite.simulator.engine import Engine
@@ -59,7 +59,7 @@ class Transformer:
     def _reset(self) -> None:
         self._graph = Graph(self.target)
         self._tensors: dict[TensorOp, Tensor] = {}
-        self._places: dict[TensorOp, Placed] = {}
+        self._places: dict[TensorOp, StoredTensor] = {}
         self._descriptions: dict[TensorOp, TensorDescription] = {}
         self._reasons: dict[TensorOp, str] = {}
         self.storages: dict[TensorOp, Variable] = {}
@@ -258,7 +258,7 @@ class Transformer:
 
     def _placed(
         self, op: Op, description: TensorDescription, hint: Any, inner: Axis | None
-    ) -> Placed:
+    ) -> StoredTensor:
         layout = description.layout
         while isinstance(hint, TensorOp):
             self.tensor(hint)

@@ -19,14 +19,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from poplite.named.axes.axes import Axes
-from poplite.named.axes.axis import Axis, Root
+from poplite.named.axes.axis import Axis, AxisRoot
 from poplite.named.axes.flattened import FlattenedAxis, leaves
 from poplite.named.ops.elementwise import Elementwise, StopGradient
 from poplite.named.ops.keeping import Gradient
 from poplite.named.ops.lifting import VertexMap
 from poplite.named.ops.losses import Softmax
 from poplite.named.ops.op import Op, below
-from poplite.named.ops.reducing import Dot, Extreme, Reduce
+from poplite.named.ops.reducing import DotProduct, Extreme, Reduce
 from poplite.named.ops.shaping import Broadcast, Regrouped, Relabelled
 from poplite.named.ops.slicing import Slice
 from poplite.named.ops.tensors import TensorOp
@@ -44,7 +44,7 @@ class Choice(NamedTuple):
     why: str
 
 
-Bases = dict[tuple[TensorOp, Root], None]
+Bases = dict[tuple[TensorOp, AxisRoot], None]
 """Tensors, each with its axis for one of what is computed of it."""
 
 
@@ -57,9 +57,9 @@ class Votes:
     """
 
     def __init__(self, roots: Sequence[Op], pairs: Sequence[tuple[Op, Op]] = ()) -> None:
-        self._votes: dict[TensorOp, Counter[Root]] = {}
+        self._votes: dict[TensorOp, Counter[AxisRoot]] = {}
         self._leader: dict[TensorOp, TensorOp] = {}
-        self._known: dict[tuple[Op, Root], Bases] = {}
+        self._known: dict[tuple[Op, AxisRoot], Bases] = {}
         nodes = below([*roots, *(each for pair in pairs for each in pair)])
         for node in nodes:
             for op, root in wishes(node):
@@ -70,7 +70,7 @@ class Votes:
         for one, other in pairs:
             met = [self._like[one], self._like[other]]
             self._join([each for each in met if each is not None])
-        self._sums: dict[TensorOp, Counter[Root]] = {}
+        self._sums: dict[TensorOp, Counter[AxisRoot]] = {}
         for each in [*self._leader]:
             self._sums.setdefault(self._of(each), Counter()).update(self._votes.get(each, {}))
 
@@ -87,12 +87,12 @@ class Votes:
             return Choice(None, f"a tie of votes: {told}")
         return Choice(op.axes.items[op.axes.roots.index(best)], f"votes: {told}")
 
-    def _vote(self, op: Op, root: Root) -> None:
+    def _vote(self, op: Op, root: AxisRoot) -> None:
         weight = math.prod(length or 0 for length in op.axes.lengths)
         for base, own in self._bases(op, root):
             self._votes.setdefault(base, Counter())[own] += weight
 
-    def _bases(self, op: Op, root: Root) -> Bases:
+    def _bases(self, op: Op, root: AxisRoot) -> Bases:
         """Return the tensors that an operation is computed of, element by element."""
         waiting = [(op, root)]
         while waiting:
@@ -146,14 +146,14 @@ class Votes:
         return leader
 
 
-def wishes(node: Op) -> Iterator[tuple[Op, Root]]:
+def wishes(node: Op) -> Iterator[tuple[Op, AxisRoot]]:
     """Yield the operands of a node for which it wants an axis to be the innermost."""
     match node:
         case Reduce() | Extreme():
             (x,) = node.args
             if 0 < len(node.reduced) < x.rank:
                 yield x, node.reduced.roots[-1]
-        case Dot():
+        case DotProduct():
             x, y = node.args
             own = y.axes - x.axes
             if node.summed.items and own.items and (x.axes - y.axes).items:
@@ -166,7 +166,7 @@ def wishes(node: Op) -> Iterator[tuple[Op, Root]]:
                     yield x, seen[-1]
 
 
-def _read(node: Op, own: Root) -> list[tuple[Op, Root]]:
+def _read(node: Op, own: AxisRoot) -> list[tuple[Op, AxisRoot]]:
     """Return the operands that an operation reads element by element, and their axis for one."""
     match node:
         case Elementwise() | StopGradient() | Softmax() | Gradient() | Broadcast() | Slice():
@@ -181,7 +181,7 @@ def _read(node: Op, own: Root) -> list[tuple[Op, Root]]:
     return []
 
 
-def _last(axes: Axes, root: Root) -> Root:
+def _last(axes: Axes, root: AxisRoot) -> AxisRoot:
     """Return the innermost part of an axis."""
     axis = axes.items[axes.roots.index(root)]
     if not isinstance(axis, FlattenedAxis) or not axis.axes.items:

@@ -13,13 +13,18 @@ from __future__ import annotations
 
 from poplite.expr.formula import PRECEDENCE, REDUCTIONS, Writer, applied, bracketed
 from poplite.expr.operations import CAST, OPERATIONS
-from poplite.ops.fuse.recipe import Body, MapRecipe, Part, Recipe, SumRecipe
+from poplite.ops.fuse.recipe import Body, MapRecipe, OperandPart, Recipe, SumRecipe
 from poplite.types import FLOAT
 
 _MOST_NODES, _MOST_LEVELS = 40, 20
 """What of a formula is written in a name."""
 
-_PARTS = {Part.ROWS: "rows", Part.ROW: "a row", Part.COLUMN: "a column", Part.NUMBER: "a number"}
+_PARTS = {
+    OperandPart.ROWS: "rows",
+    OperandPart.ROW: "a row",
+    OperandPart.COLUMN: "a column",
+    OperandPart.NUMBER: "a number",
+}
 """What a vertex has of a tensor, where it is no plain range of elements."""
 
 
@@ -29,7 +34,7 @@ def display_name(recipe: Recipe) -> str:
     >>> from poplite.ops.fuse.recipe import Line
     >>> lines = Line("subtract", FLOAT, ("a0", "a1")), Line("multiply", FLOAT, ("v0", "k0"))
     >>> body = Body(lines, "v1", (FLOAT, FLOAT), (FLOAT,))
-    >>> display_name(MapRecipe(body, (Part.ELEMENTS, Part.ROW), FLOAT))
+    >>> display_name(MapRecipe(body, (OperandPart.ELEMENTS, OperandPart.ROW), FLOAT))
     '(x0 - x1) * k0 (x1 a row)'
     """
     body = recipe.body
@@ -45,7 +50,8 @@ def display_name(recipe: Recipe) -> str:
         how = REDUCTIONS.get(recipe.how, recipe.how)
         text = f"{how}({_formula(body, fields)}) of {'columns' if recipe.is_columns else 'rows'}"
         parts = tuple(
-            Part.NUMBER if n in recipe.scalars else Part.ELEMENTS for n in range(len(fields))
+            OperandPart.NUMBER if n in recipe.scalars else OperandPart.ELEMENTS
+            for n in range(len(fields))
         )
     return f"{text}{_types(recipe)}{_shapes(list(fields.values()), parts)}"
 
@@ -72,7 +78,7 @@ def _types(recipe: Recipe) -> str:
     return f" [{taken}]" if given == [recipe.out] else f" [{taken} -> {recipe.out!r}]"
 
 
-def _shapes(fields: list[str], parts: tuple[Part, ...]) -> str:
+def _shapes(fields: list[str], parts: tuple[OperandPart, ...]) -> str:
     """Return what vertices have of tensors, where it is no plain range, in brackets."""
     said = [
         f"{name} {_PARTS[part]}" for name, part in zip(fields, parts, strict=True) if part in _PARTS

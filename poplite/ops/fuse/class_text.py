@@ -22,8 +22,16 @@ from typing import NamedTuple
 
 from poplite.ops.fuse.joining import Computed, computed_of
 from poplite.ops.fuse.pricing import KINDS, slots_of, steps_of, walked
-from poplite.ops.fuse.recipe import JOINS, Body, MapRecipe, Part, Recipe, ReductionRecipe, SumRecipe
-from poplite.ops.fuse.straight import Written, helper_texts, written
+from poplite.ops.fuse.recipe import (
+    JOINS,
+    Body,
+    MapRecipe,
+    OperandPart,
+    Recipe,
+    ReductionRecipe,
+    SumRecipe,
+)
+from poplite.ops.fuse.straight import WrittenLines, helper_texts, written
 from poplite.vertices.estimators.maps import Step
 from poplite.vertices.reduce import FEW
 
@@ -36,11 +44,11 @@ class ClassText(NamedTuple):
 
 
 _FIELDS = {
-    Part.ELEMENTS: "Vector[{}]",
-    Part.ROWS: "Vector[Vector[{}]]",
-    Part.ROW: "Vector[{}]",
-    Part.COLUMN: "Vector[{}]",
-    Part.NUMBER: "{}",
+    OperandPart.ELEMENTS: "Vector[{}]",
+    OperandPart.ROWS: "Vector[Vector[{}]]",
+    OperandPart.ROW: "Vector[{}]",
+    OperandPart.COLUMN: "Vector[{}]",
+    OperandPart.NUMBER: "{}",
 }
 
 
@@ -54,7 +62,7 @@ def class_text(recipe: Recipe) -> ClassText:
     >>> from poplite.ops.fuse.recipe import Line
     >>> from poplite.types import FLOAT
     >>> body = Body((Line("multiply", FLOAT, ("a0", "k0")),), "v0", (FLOAT,), (FLOAT,))
-    >>> print(class_text(MapRecipe(body, (Part.ELEMENTS,), FLOAT)).text.split("class")[1])
+    >>> print(class_text(MapRecipe(body, (OperandPart.ELEMENTS,), FLOAT)).text.split("class")[1])
      Map_482b3e1b(Vertex):
         out: Output[Vector[FLOAT]]
         x0: Input[Vector[FLOAT]]
@@ -92,16 +100,16 @@ def _numbers(body: Body) -> tuple[list[str], list[str]]:
     return fields, [f"k{n} = self.k{n}" for n in range(len(body.numbers))]
 
 
-def _map(recipe: MapRecipe, lines: Written) -> ClassText:
+def _map(recipe: MapRecipe, lines: WrittenLines) -> ClassText:
     body, parts, in_place = recipe.body, recipe.parts, recipe.in_place
-    is_rows = any(part not in (Part.ELEMENTS, Part.NUMBER) for part in parts)
+    is_rows = any(part not in (OperandPart.ELEMENTS, OperandPart.NUMBER) for part in parts)
     own = "Vector[Vector[{}]]" if is_rows else "Vector[{}]"
     role = "Output" if in_place is None else "InOut"
     fields = [f"out: {role}[{own.format(recipe.out.__name__)}]"]
     for number, (element, part) in enumerate(zip(body.tensors, parts, strict=True)):
         if number != in_place:
             fields.append(f"x{number}: Input[{_FIELDS[part].format(element.__name__)}]")
-    before = [f"a{n} = self.x{n}" for n, part in enumerate(parts) if part is Part.NUMBER]
+    before = [f"a{n} = self.x{n}" for n, part in enumerate(parts) if part is OperandPart.NUMBER]
     numbers, reads = _numbers(body)
     loops = _rows(recipe, lines) if is_rows else _elements(recipe, lines)
     steps = steps_of(body, [KINDS[part] for part in parts])
@@ -146,27 +154,27 @@ def _step_text(step: Step) -> str:
     return f'("{step.operation}", {types}, "{step.operands}")'
 
 
-def _elements(recipe: MapRecipe, lines: Written) -> list[str]:
+def _elements(recipe: MapRecipe, lines: WrittenLines) -> list[str]:
     loads = [
         f"a{n} = self.{'out' if n == recipe.in_place else f'x{n}'}[i]"
         for n, part in enumerate(recipe.parts)
-        if part is Part.ELEMENTS
+        if part is OperandPart.ELEMENTS
     ]
     inner = [*loads, *lines.lines, f"self.out[i] = {recipe.body.result}"]
     return ["for i in range(len(self.out)):", *_indented(inner)]
 
 
-def _rows(recipe: MapRecipe, lines: Written) -> list[str]:
+def _rows(recipe: MapRecipe, lines: WrittenLines) -> list[str]:
     rows, loads = ["out = self.out[r]"], []
     for n, part in enumerate(recipe.parts):
         name = "out" if n == recipe.in_place else f"x{n}"
-        if part is Part.ROWS and n != recipe.in_place:
+        if part is OperandPart.ROWS and n != recipe.in_place:
             rows.append(f"x{n} = self.x{n}[r]")
-        elif part is Part.COLUMN:
+        elif part is OperandPart.COLUMN:
             rows.append(f"a{n} = self.x{n}[r]")
-        if part is Part.ROWS:
+        if part is OperandPart.ROWS:
             loads.append(f"a{n} = {name}[i]")
-        elif part is Part.ROW:
+        elif part is OperandPart.ROW:
             loads.append(f"a{n} = self.x{n}[i]")
     inner = [*loads, *lines.lines, f"out[i] = {recipe.body.result}"]
     each = [*rows, "for i in range(len(out)):", *_indented(inner)]
@@ -181,7 +189,7 @@ def _module(
     prefix: str,
     fields: list[str],
     compute: list[str],
-    body: Written,
+    body: WrittenLines,
     methods: Sequence[str] = (),
     *,
     imports: Sequence[str] = (),
@@ -217,11 +225,11 @@ def _module(
 # -- products of matrices ------------------------------------------------------------------------
 
 
-def _sum(recipe: SumRecipe, lines: Written) -> ClassText:
+def _sum(recipe: SumRecipe, lines: WrittenLines) -> ClassText:
     """Return the class that adds up slices, from the first to the last, and goes on from there."""
     body, parts, tensors = recipe.body, recipe.parts, range(len(recipe.parts))
     element = body.tensors[recipe.total].__name__
-    is_rows = Part.ROW in parts or Part.COLUMN in parts
+    is_rows = OperandPart.ROW in parts or OperandPart.COLUMN in parts
     fields = [f"out: Output[Vector[{recipe.out.__name__}]]"]
     fields.append(f"slices: Input[Vector[Vector[{element}]]]")
     for n in tensors:
@@ -246,7 +254,7 @@ def _sum(recipe: SumRecipe, lines: Written) -> ClassText:
             f"self.out.set_lanes(at, lanes.map(self.element, {passed_text.format(count=count)}))",
         ]
 
-    before = [f"a{n} = self.x{n}" for n in tensors if parts[n] is Part.NUMBER]
+    before = [f"a{n} = self.x{n}" for n in tensors if parts[n] is OperandPart.NUMBER]
     shared = "{0} * worker // self.num_workers, {0} * (worker + 1) // self.num_workers"
     if not is_rows:
         loops = [
@@ -259,7 +267,7 @@ def _sum(recipe: SumRecipe, lines: Written) -> ClassText:
             *_indented(["at = end - rest", *summed("rest")]),
         ]
     else:
-        of_row = [f"a{n} = self.x{n}[row]" for n in tensors if parts[n] is Part.COLUMN]
+        of_row = [f"a{n} = self.x{n}[row]" for n in tensors if parts[n] is OperandPart.COLUMN]
         loops = [
             "columns = self.columns",
             "across = (columns + 63) // 64",
@@ -271,7 +279,7 @@ def _sum(recipe: SumRecipe, lines: Written) -> ClassText:
             ),
             *_indented([*_indented(summed("64")), "else:", *_indented(summed("count"))]),
         ]
-    made = Written(lines.lines, lines.helpers, lines.types | {element})
+    made = WrittenLines(lines.lines, lines.helpers, lines.types | {element})
     return _module(
         "Sum",
         fields,
@@ -294,7 +302,7 @@ def _cost(recipe: SumRecipe) -> list[str]:
     for step in walked(body, [KINDS[part] for part in recipe.parts]):
         slots += slots_of(*step)
     slots += sum(
-        part is not Part.NUMBER for n, part in enumerate(recipe.parts) if n != total
+        part is not OperandPart.NUMBER for n, part in enumerate(recipe.parts) if n != total
     )  # loads
     kinds = f"{recipe.body.tensors[total].__name__}, {recipe.out.__name__}"
     return [
@@ -304,10 +312,10 @@ def _cost(recipe: SumRecipe) -> list[str]:
 
 
 _PASSED = {
-    Part.ELEMENTS: "self.x{0}.lanes(at, {{count}})",
-    Part.ROW: "self.x{0}.lanes(i, {{count}})",
-    Part.COLUMN: "a{0}",
-    Part.NUMBER: "a{0}",
+    OperandPart.ELEMENTS: "self.x{0}.lanes(at, {{count}})",
+    OperandPart.ROW: "self.x{0}.lanes(i, {{count}})",
+    OperandPart.COLUMN: "a{0}",
+    OperandPart.NUMBER: "a{0}",
 }
 """What stands for a tensor beside lanes of sums."""
 
@@ -325,7 +333,7 @@ FOLDS = {
 """A number of lanes, as the vertices of `poplite.vertices.reduce` make it."""
 
 
-def _reduction(recipe: ReductionRecipe, lines: Written) -> ClassText:
+def _reduction(recipe: ReductionRecipe, lines: WrittenLines) -> ClassText:
     """Return the class that joins elements in the order of `poplite.vertices.reduce`.
 
     What an element is stands in a function of its own, which is called for each lane.
@@ -371,7 +379,7 @@ def _reduction(recipe: ReductionRecipe, lines: Written) -> ClassText:
     if price is None:  # vertices are priced by what is compiled
         return _module(name, fields, scalars_read + reads + loops, lines, method, imports=[LANES])
     of = "of_columns" if recipe.is_columns else "of_rows"
-    made = Written(lines.lines, lines.helpers, lines.types | {price.joined.__name__})
+    made = WrittenLines(lines.lines, lines.helpers, lines.types | {price.joined.__name__})
     return _module(
         name,
         fields,

@@ -20,7 +20,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.classes import class_of
-from poplite.ops.fuse.recipe import Part, SumRecipe
+from poplite.ops.fuse.recipe import OperandPart, SumRecipe
 from poplite.ops.fuse.storing import with_operands
 from poplite.ops.fuse.straight import Straight, in_order, straight
 from poplite.ops.matmul.layout import ProductLayout
@@ -77,11 +77,11 @@ def computed_behind(
     body = straight(_replaced(expr, {node: cast(total, node.element_type)}, kept), stored)
     number = next(n for n, each in enumerate(body.tensors) if each is work.partials)
     operands = [
-        (Part.ELEMENTS, each) if n == number else _operand(each, node.shape, work.layout)
+        (OperandPart.ELEMENTS, each) if n == number else _operand(each, node.shape, work.layout)
         for n, each in enumerate(body.tensors)
     ]
     parts = tuple(part for part, _ in operands)
-    by_rows = Part.ROW in parts or Part.COLUMN in parts
+    by_rows = OperandPart.ROW in parts or OperandPart.COLUMN in parts
     vertex = class_of(SumRecipe(body.body, parts, expr.element_type, number))
 
     def fields(parts: BlockParts) -> dict[str, object]:
@@ -97,7 +97,7 @@ def computed_behind(
     return Behind(vertex, by_rows, fields), body
 
 
-def _operand(tensor: Tensor, shape: Shape, layout: ProductLayout) -> tuple[Part, Tensor]:
+def _operand(tensor: Tensor, shape: Shape, layout: ProductLayout) -> tuple[OperandPart, Tensor]:
     """Return what vertices have of an operand of a product's shape, and that as a vector."""
     request = layout.request
     view = tensor.reshape((1,) * (len(shape) - tensor.rank) + tensor.shape)
@@ -105,27 +105,29 @@ def _operand(tensor: Tensor, shape: Shape, layout: ProductLayout) -> tuple[Part,
     along = has_columns and view.shape[-1] > 1
     down = any(size > 1 for size in (view.shape[:-1] if has_columns else view.shape))
     if not along and not down:
-        return Part.NUMBER, tensor.reshape((1,))
+        return OperandPart.NUMBER, tensor.reshape((1,))
     for d, size in enumerate(shape):
         if view.shape[d] != size:
             view = view.broadcast(size, d)
     matrices = view.reshape((request.groups, request.m, request.n))
     if along and down:
-        return Part.ELEMENTS, layout.product.flat(matrices)
+        return OperandPart.ELEMENTS, layout.product.flat(matrices)
     if along:
-        return Part.ROW, matrices[0, 0]
-    return Part.COLUMN, matrices[:, :, 0].flatten()
+        return OperandPart.ROW, matrices[0, 0]
+    return OperandPart.COLUMN, matrices[:, :, 0].flatten()
 
 
-def _cut(part: Part, tensor: Tensor, layout: ProductLayout, parts: BlockParts) -> Tensor | Slices:
+def _cut(
+    part: OperandPart, tensor: Tensor, layout: ProductLayout, parts: BlockParts
+) -> Tensor | Slices:
     """Return what each vertex has of an operand."""
     blocks = layout.product
-    if part is Part.NUMBER:
+    if part is OperandPart.NUMBER:
         return tensor.broadcast(len(parts.low), 0)
-    if part is Part.ELEMENTS:
+    if part is OperandPart.ELEMENTS:
         return Slices(tensor, 0, parts.begin, parts.end)
     width = blocks.sizes(parts.i, parts.l)[1]
-    if part is Part.ROW:
+    if part is OperandPart.ROW:
         left = parts.l * blocks.width
         return Slices(tensor, 0, left, left + width)
     top = parts.group * blocks.rows + parts.i * blocks.height

@@ -23,7 +23,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.cuts import Cuts, Rects, cuts, rects
 from poplite.ops.fuse.placement import Mappings, grain_of, held
-from poplite.ops.fuse.recipe import MapRecipe, Part
+from poplite.ops.fuse.recipe import MapRecipe, OperandPart
 from poplite.ops.fuse.straight import Straight, straight
 from poplite.program import Copy
 from poplite.program.recording import Recorder
@@ -39,7 +39,7 @@ class Grid(NamedTuple):
     """
 
     sizes: tuple[int, int, int]
-    parts: list[Part]
+    parts: list[OperandPart]
     tensors: list[Tensor]
 
 
@@ -50,8 +50,8 @@ def add_map(mappings: Mappings, compute_set: ComputeSet, body: Straight, out: Te
     """
     in_place = next((n for n, each in enumerate(body.tensors) if each == out), None)
     grid = _grid(body.tensors, out.shape)
-    if in_place is not None and grid.parts[in_place] is Part.NUMBER:
-        grid.parts[in_place] = Part.ELEMENTS  # one element, which is changed
+    if in_place is not None and grid.parts[in_place] is OperandPart.NUMBER:
+        grid.parts[in_place] = OperandPart.ELEMENTS  # one element, which is changed
     graph = mappings.graph
     found = cuts(*held(mappings.of(out)), graph.target.workers, grain_of(out.element_type))
     if grid.sizes[:2] != (1, 1):
@@ -80,16 +80,16 @@ def _add_vectors(
 ) -> str:
     parts = grid.parts
     # Where no list of rows says how long those of the result are, each range has a vertex.
-    first = found.first if Part.ELEMENTS in parts else np.arange(len(found.vertex))
+    first = found.first if OperandPart.ELEMENTS in parts else np.arange(len(found.vertex))
     tile, count = found.tile[first], len(first)
     is_listed = count < len(found.vertex)  # some vertices have several ranges
     if is_listed:
-        parts = [Part.ROWS if each is Part.ELEMENTS else each for each in parts]
+        parts = [OperandPart.ROWS if each is OperandPart.ELEMENTS else each for each in parts]
     cls = class_of(MapRecipe(body.body, tuple(parts), out.element_type, in_place))
     fields: dict[str, object] = {}
     ends = np.append(first, len(found.vertex))
     for name, tensor, part in _fields(body, out, in_place, parts, grid.tensors):
-        if part is Part.NUMBER:
+        if part is OperandPart.NUMBER:
             fields[name] = tensor.reshape((1,)).broadcast(count, 0)
             continue
         ranges = Slices(tensor.flatten(), 0, found.begin, found.end)
@@ -120,14 +120,14 @@ def _add_matrices(
     return cls.__name__
 
 
-def _cut(tensor: Tensor, part: Part, where: Rects) -> Slices | SliceLists:
+def _cut(tensor: Tensor, part: OperandPart, where: Rects) -> Slices | SliceLists:
     """Return what each rectangle has of an operand."""
     matrix, top, bottom, left, right = where[1:]
     flat = tensor.flatten()
-    if part is Part.NUMBER:
+    if part is OperandPart.NUMBER:
         return Slices(flat, 0, matrix, matrix + 1)
-    if part is not Part.ROWS:
-        begin, end = (left, right) if part is Part.ROW else (top, bottom)
+    if part is not OperandPart.ROWS:
+        begin, end = (left, right) if part is OperandPart.ROW else (top, bottom)
         before = matrix * tensor.shape[1]
         return Slices(flat, 0, before + begin, before + end)
     count = bottom - top
@@ -141,13 +141,13 @@ def _fields(
     body: Straight,
     out: Tensor,
     in_place: int | None,
-    parts: Sequence[Part],
+    parts: Sequence[OperandPart],
     tensors: Sequence[Tensor],
-) -> list[tuple[str, Tensor, Part]]:
+) -> list[tuple[str, Tensor, OperandPart]]:
     """Return the name, tensor and part of each edge."""
-    own = Part.ELEMENTS
-    if any(part not in (Part.ELEMENTS, Part.NUMBER) for part in parts):
-        own = Part.ROWS
+    own = OperandPart.ELEMENTS
+    if any(part not in (OperandPart.ELEMENTS, OperandPart.NUMBER) for part in parts):
+        own = OperandPart.ROWS
     operands = [
         (f"x{n}", tensor, part)
         for n, (tensor, part) in enumerate(zip(tensors, parts, strict=True))
@@ -174,7 +174,10 @@ def _grid(tensors: Sequence[Tensor], shape: Shape) -> Grid:
         else:
             groups.append(([d], has))
     if len(groups) <= 1:
-        one = [Part.ELEMENTS if groups and has else Part.NUMBER for has in _last(groups, views)]
+        one = [
+            OperandPart.ELEMENTS if groups and has else OperandPart.NUMBER
+            for has in _last(groups, views)
+        ]
         return Grid((1, 1, math.prod(shape)), one, [view.flatten() for view in views])
     *outer, across, along = groups
     rows, columns = (math.prod(shape[d] for d in dims) for dims, _ in (across, along))
@@ -197,10 +200,10 @@ def _last(groups: list[tuple[list[int], list[bool]]], views: list[Tensor]) -> li
 
 
 _PARTS = {
-    (True, True): Part.ROWS,
-    (True, False): Part.COLUMN,
-    (False, True): Part.ROW,
-    (False, False): Part.NUMBER,
+    (True, True): OperandPart.ROWS,
+    (True, False): OperandPart.COLUMN,
+    (False, True): OperandPart.ROW,
+    (False, False): OperandPart.NUMBER,
 }
 """By whether an operand has the rows, and the columns."""
 

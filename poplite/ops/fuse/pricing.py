@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from poplite.expr.tree import ElementClass
 from poplite.machine.target import Target
-from poplite.ops.fuse.recipe import Body, Part
+from poplite.ops.fuse.recipe import Body, OperandPart
 from poplite.types import BOOL, INT
 from poplite.vertices.estimators.maps import Step, is_priced, own_slots
 
@@ -58,7 +58,13 @@ _OF_BOOL = {
 UNKNOWN_SLOTS = 100
 """Of an operation that PopLibs' tables do not have: those that remain are functions."""
 
-KINDS = {Part.ELEMENTS: "v", Part.ROWS: "v", Part.ROW: "r", Part.COLUMN: "c", Part.NUMBER: "n"}
+KINDS = {
+    OperandPart.ELEMENTS: "v",
+    OperandPart.ROWS: "v",
+    OperandPart.ROW: "r",
+    OperandPart.COLUMN: "c",
+    OperandPart.NUMBER: "n",
+}
 """What an operand is to `poplite.vertices.estimators.maps.Step`."""
 
 

@@ -20,7 +20,7 @@ MOST_LINES = 1 << 14
 """Lines of a recipe that a file may hold."""
 
 
-class Part(Enum):
+class OperandPart(Enum):
     """What a vertex has of an operand."""
 
     ELEMENTS = "elements"
@@ -80,7 +80,7 @@ class MapRecipe:
     """
 
     body: Body
-    parts: tuple[Part, ...]
+    parts: tuple[OperandPart, ...]
     out: type[ElementType[Any]]
     in_place: int | None = None
 
@@ -116,7 +116,7 @@ class SumRecipe:
     """
 
     body: Body
-    parts: tuple[Part, ...]
+    parts: tuple[OperandPart, ...]
     out: type[ElementType[Any]]
     total: int
 
@@ -139,7 +139,7 @@ def fault_of(recipe: Recipe) -> str | None:
 
     >>> from poplite.types import FLOAT
     >>> body = Body((Line("negative", FLOAT, ("a1",)),), "v0", (FLOAT,), ())
-    >>> fault_of(MapRecipe(body, (Part.ELEMENTS,), FLOAT))
+    >>> fault_of(MapRecipe(body, (OperandPart.ELEMENTS,), FLOAT))
     "line 0 of its recipe uses 'a1'"
     """
     return next(_faults(recipe), None)
@@ -162,7 +162,7 @@ def _faults(recipe: Recipe) -> Iterator[str]:
         if len(recipe.parts) != len(body.tensors):
             yield f"its recipe has {len(body.tensors)} tensors and {len(recipe.parts)} parts"
     if isinstance(recipe, SumRecipe):
-        if Part.ROWS in recipe.parts:
+        if OperandPart.ROWS in recipe.parts:
             yield "its recipe has lists of rows beside a sum"
         if recipe.total not in numbers or body.tensors[recipe.total] not in (FLOAT, HALF):
             yield f"its recipe adds up tensor {recipe.total}"

@@ -91,7 +91,7 @@ def in_order(root: Expr, stored: Container[Expr]) -> list[Expr]:
     return found
 
 
-class Written(NamedTuple):
+class WrittenLines(NamedTuple):
     """Lines as `compute` has them.
 
     Attributes:
@@ -105,16 +105,16 @@ class Written(NamedTuple):
     types: set[str]
 
 
-def written(body: Body) -> Written:
+def written(body: Body) -> WrittenLines:
     """Return the lines of a body as text."""
-    made = Written([], set(), set())
+    made = WrittenLines([], set(), set())
     types = body.types()
     for number, line in enumerate(body.lines):
         made.lines.append(f"v{number} = {_text(line, types[line.operands[0]], made)}")
     return made
 
 
-def _text(line: Line, source: ElementClass, made: Written) -> str:
+def _text(line: Line, source: ElementClass, made: WrittenLines) -> str:
     """Return what a line computes of operands of a type, stored in its own."""
     operation, element = OPERATIONS.get(line.operation, CAST), line.element_type
     text = cast_text(source, element) if operation is CAST else operation.text_for(source)

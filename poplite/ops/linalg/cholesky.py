@@ -10,7 +10,7 @@ from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import where
 from poplite.ops.convolution.call import ConvolutionCall
-from poplite.ops.linalg.work import Work, check_matrices, triangle
+from poplite.ops.linalg.work import LinalgSteps, check_matrices, triangle
 from poplite.program import Sequence as Steps
 
 
@@ -59,7 +59,7 @@ def cholesky(
     (given,) = call.operands((a, "a"))
     lower = checked_truth(lower, f"{what}: lower")
     check_matrices(what, given, "a")
-    work = Work(call, block)
+    work = LinalgSteps(call, block)
     if not given.num_elements:
         return call.zeros(given.element_type, given.shape, name)
     made = work.copied(given, "rest")

@@ -10,7 +10,7 @@ from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import where
 from poplite.ops.convolution.call import ConvolutionCall
-from poplite.ops.linalg.work import Work, check_one_matrix, identity, triangle
+from poplite.ops.linalg.work import LinalgSteps, check_one_matrix, identity, triangle
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
 from poplite.types import FLOAT
@@ -52,7 +52,7 @@ def lu(
     call = ConvolutionCall(what, name, program)
     (given,) = call.operands((a, "a"))
     check_one_matrix(what, given)
-    work, (m, n) = Work(call, block), given.shape
+    work, (m, n) = LinalgSteps(call, block), given.shape
     least = min(m, n)
     if least:
         rest = work.copied(given, "rest")[0]
@@ -73,7 +73,7 @@ def lu(
     return lower, upper
 
 
-def _eliminate(work: Work, a: Tensor, block: int) -> None:
+def _eliminate(work: LinalgSteps, a: Tensor, block: int) -> None:
     """Factor the first rows and columns of a matrix, and subtract their product from the rest."""
     corner, right, below = a[:block, :block], a[:block, block:], a[block:, :block]
     (tile,) = work.tiles(1)

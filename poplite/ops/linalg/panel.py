@@ -17,7 +17,7 @@ from poplite.errors import GraphMemoryAllocationError
 from poplite.expr.tree import ElementClass
 from poplite.graph.partition import cut
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.linalg.work import Work
+from poplite.ops.linalg.work import LinalgSteps
 from poplite.ops.steps import copy, zero
 from poplite.program import Execute, Repeat, Sequence
 from poplite.program.recording import recorder
@@ -47,7 +47,7 @@ class Reflected(NamedTuple):
     t: Tensor
 
 
-def width_of(work: Work, rows: int) -> int:
+def width_of(work: LinalgSteps, rows: int) -> int:
     """Return how many columns are reflected at a time: tiles hold them, and as many of V."""
     target = work.graph.target
     memory = target.tiles * target.tile_memory_bytes
@@ -63,7 +63,7 @@ def width_of(work: Work, rows: int) -> int:
     return min(work.block, room)
 
 
-def reflect_block(work: Work, rest: Tensor, first: int, columns: int) -> Reflected:
+def reflect_block(work: LinalgSteps, rest: Tensor, first: int, columns: int) -> Reflected:
     """Make R of some columns of a matrix, from row `first` on, in its upper triangle."""
     panel = _Panel(work, rest.shape[0] - first, columns)
     x = rest[first:, first : first + columns].transpose()
@@ -89,7 +89,7 @@ class _Panel:
         column: [workers], which is next.
     """
 
-    def __init__(self, work: Work, rows: int, columns: int) -> None:
+    def __init__(self, work: LinalgSteps, rows: int, columns: int) -> None:
         self.work, self.rows = work, rows
         target = work.graph.target
         tiles = _tiles_of(work, rows, columns)
@@ -167,7 +167,7 @@ class _Panel:
         return made
 
 
-def _tiles_of(work: Work, rows: int, columns: int) -> int:
+def _tiles_of(work: LinalgSteps, rows: int, columns: int) -> int:
     """Return how many tiles take part: those that cost least, but as many as have to hold it."""
     target = work.graph.target
     held = 2 * rows * columns * FLOAT.size_bytes / (MEMORY * target.tile_memory_bytes)

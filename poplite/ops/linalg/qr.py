@@ -15,7 +15,13 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import where
 from poplite.ops.convolution.call import ConvolutionCall
 from poplite.ops.linalg.panel import Reflected, reflect_block, width_of
-from poplite.ops.linalg.work import Work, check_matrices, check_one_matrix, identity, triangle
+from poplite.ops.linalg.work import (
+    LinalgSteps,
+    check_matrices,
+    check_one_matrix,
+    identity,
+    triangle,
+)
 from poplite.ops.operands import called, described
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
@@ -72,7 +78,7 @@ def qr(
         )
     m, n = given.shape
     width = m if checked_truth(complete, f"{what}: complete") else n
-    work = Work(call, block)
+    work = LinalgSteps(call, block)
     width_of(work, m)
     r = call.zeros(given.element_type, (width, n), f"{name}/r")
     if not m * width:
@@ -122,7 +128,7 @@ def inverse(
     check_matrices(what, given, "a")
     check_one_matrix(what, given)
     n = given.shape[0]
-    work = Work(call, block)
+    work = LinalgSteps(call, block)
     width_of(work, n)
     if not n:
         return call.zeros(given.element_type, given.shape, name)
@@ -133,7 +139,7 @@ def inverse(
     return work.finished(solution, given, given.shape)
 
 
-def _reflected(work: Work, x: Tensor, n: int) -> list[Reflected]:
+def _reflected(work: LinalgSteps, x: Tensor, n: int) -> list[Reflected]:
     """Make R of the first n columns of x, in its upper triangle, and return the blocks.
 
     The other columns are multiplied by Q'.
@@ -148,7 +154,7 @@ def _reflected(work: Work, x: Tensor, n: int) -> list[Reflected]:
     return made
 
 
-def _reflect(work: Work, v: Tensor, t: Tensor, x: Tensor) -> None:
+def _reflect(work: LinalgSteps, v: Tensor, t: Tensor, x: Tensor) -> None:
     """Record `x -= v @ t @ v.T @ x`, small matrices first."""
     inner = work.product(v.transpose(), x, "inner")
     work.subtract(x, v, work.product(t, inner, "turned"))

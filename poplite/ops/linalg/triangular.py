@@ -13,7 +13,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import where
 from poplite.ops.comparisons import equal
 from poplite.ops.convolution.call import ConvolutionCall
-from poplite.ops.linalg.work import Work, check_matrices, triangle
+from poplite.ops.linalg.work import LinalgSteps, check_matrices, triangle
 from poplite.ops.operands import FLOATS, called, check_type, operand
 from poplite.program import Sequence as Steps
 from poplite.source import here
@@ -84,7 +84,7 @@ def triangular_solve(
             found=f"a has {n} rows, b {own}" if own != n else "other matrices in front",
             fix="b of shape (..., n, k), or left=False and (..., k, n)",
         )
-    work = Work(call, block)
+    work = LinalgSteps(call, block)
     if not right.num_elements:
         return call.zeros(right.element_type, right.shape, name)
     matrix, solution = work.copied(given, "a"), work.copied(right, "b")

@@ -66,7 +66,7 @@ def identity(rows: int, columns: int) -> Expr:
     return cast(equal(iota((rows, 1), INT), iota((1, columns), INT)), FLOAT)
 
 
-class Work:
+class LinalgSteps:
     """The steps of one call.
 
     Args:

@@ -22,7 +22,7 @@ from poplite.machine.target import Target
 from poplite.ops.convolution.dimension import Dimension, alone
 from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.pooling.search import pooling_layout
-from poplite.ops.reduce.levels import Spread, cheapest_levels, cycles_of
+from poplite.ops.reduce.levels import RemainingPartials, cheapest_levels, cycles_of
 from poplite.types import FLOAT
 from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
 from poplite.vertices.pooling import How
@@ -110,7 +110,7 @@ def reduced_cycles(target: Target, request: ConvolutionRequest, how: How) -> int
     if partials > 1 and target.tiles > 1:
         wide = FLOAT if how == "sum" else element
         tiles = min(target.tiles, -(-request.elements // held))
-        spread = Spread(wide, min(partials, tiles), math.ceil(met * tiles), tiles)
+        spread = RemainingPartials(wide, min(partials, tiles), math.ceil(met * tiles), tiles)
         cycles += cycles_of(target, spread, cheapest_levels(target, spread))
     return cycles
 

@@ -28,7 +28,7 @@ from poplite.ops.reduce.order import Order
 from poplite.ops.reduce.pieces import repeated
 from poplite.ops.reduce.plan import Plan, Problem, Stage, Types, plan_for
 from poplite.ops.reduce.ranges import Mask
-from poplite.ops.reduce.stage import Work
+from poplite.ops.reduce.stage import StageWork
 from poplite.ops.reduce.worth import is_cheaper_in_one
 from poplite.program.recording import Recorder
 from poplite.types import FLOAT, HALF
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from poplite.ops.reduce.fused import Fused
 
 
-class Operation(NamedTuple):
+class ReduceOperation(NamedTuple):
     """A way of making one element of many.
 
     Attributes:
@@ -77,12 +77,12 @@ class Operation(NamedTuple):
 
 
 OPERATIONS = {
-    "add": Operation(SumRows, SumColumns, SumColumnsOfTile, 0, widens=True),
-    "mul": Operation(ProductRows, ProductColumns, ProductColumnsOfTile, 1, widens=True),
-    "min": Operation(MinRows, MinColumns, MinColumnsOfTile, math.inf),
-    "max": Operation(MaxRows, MaxColumns, MaxColumnsOfTile, -math.inf),
-    "logical_and": Operation(AllRows, AllColumns, AllColumnsOfTile, True),
-    "logical_or": Operation(AnyRows, AnyColumns, AnyColumnsOfTile, False),
+    "add": ReduceOperation(SumRows, SumColumns, SumColumnsOfTile, 0, widens=True),
+    "mul": ReduceOperation(ProductRows, ProductColumns, ProductColumnsOfTile, 1, widens=True),
+    "min": ReduceOperation(MinRows, MinColumns, MinColumnsOfTile, math.inf),
+    "max": ReduceOperation(MaxRows, MaxColumns, MaxColumnsOfTile, -math.inf),
+    "logical_and": ReduceOperation(AllRows, AllColumns, AllColumnsOfTile, True),
+    "logical_or": ReduceOperation(AnyRows, AnyColumns, AnyColumnsOfTile, False),
 }
 """By name, as in poplibs' `popops::Operation`."""
 
@@ -102,7 +102,7 @@ class Builder:
     def __init__(
         self,
         graph: Graph,
-        way: Operation,
+        way: ReduceOperation,
         order: Order,
         output: Tensor | None,
         recorder: Recorder,
@@ -215,7 +215,7 @@ class Builder:
             self._partial_type, (size,), f"{made.name}/partials", mapping=mapping
         )
 
-    def _add(self, name: str, work: Work, partials: Tensor | None) -> None:
+    def _add(self, name: str, work: StageWork, partials: Tensor | None) -> None:
         """Add the compute set of a stage."""
         if not len(work.tile):
             return
@@ -235,7 +235,7 @@ class Builder:
                     out = Slices(target, 0, work.low[chosen] + begin, work.high[chosen] + begin)
                     self._add_vertices(compute_set, vertex, out, work, chosen)
 
-    def _targets(self, work: Work, partials: Tensor | None) -> list[tuple[Tensor, Mask, int]]:
+    def _targets(self, work: StageWork, partials: Tensor | None) -> list[tuple[Tensor, Mask, int]]:
         """Return what vertices write, which do, and what stands before partial results in it.
 
         It is one tensor where the types are equal.
@@ -254,7 +254,7 @@ class Builder:
         compute_set: ComputeSet,
         vertex: type[Vertex],
         out: Slices,
-        work: Work,
+        work: StageWork,
         chosen: Int64,
     ) -> None:
         """Add those vertices of a stage that are of one class and write one tensor."""

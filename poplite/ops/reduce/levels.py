@@ -32,7 +32,7 @@ Levels = tuple[int, ...]
 """Into how many groups the tiles are cut, in each level but the last, falling."""
 
 
-class Spread(NamedTuple):
+class RemainingPartials(NamedTuple):
     """Partial results that are left.
 
     Attributes:
@@ -54,18 +54,18 @@ class Spread(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 10)
-def cheapest_levels(target: Target, spread: Spread) -> Levels:
+def cheapest_levels(target: Target, spread: RemainingPartials) -> Levels:
     """Return the way of the fewest modelled cycles; of equal ones that with the fewest levels.
 
     >>> from poplite.types import FLOAT
-    >>> cheapest_levels(Target(), Spread(FLOAT, rows=3, elements=3, tiles=3))
+    >>> cheapest_levels(Target(), RemainingPartials(FLOAT, rows=3, elements=3, tiles=3))
     ()
     """
     ways = levels_to_try(spread)
     return min(ways, key=lambda way: (cycles_of(target, spread, way), len(way), way))
 
 
-def levels_to_try(spread: Spread) -> list[Levels]:
+def levels_to_try(spread: RemainingPartials) -> list[Levels]:
     """Return the ways that are tried: one level, two, and three."""
     most = min(spread.rows, spread.tiles) // 2
     few = MOST_OF_THREE
@@ -74,7 +74,7 @@ def levels_to_try(spread: Spread) -> list[Levels]:
     return [(), *two, *three]
 
 
-def cycles_of(target: Target, spread: Spread, way: Levels) -> int:
+def cycles_of(target: Target, spread: RemainingPartials, way: Levels) -> int:
     """Return the modelled cycles of joining partial results in some levels."""
     rows, places, span = spread.rows, spread.tiles, max(spread.span, spread.rows)
     width, cycles = -(-spread.elements // spread.tiles), 0

@@ -23,7 +23,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64, distinct, overlay
 
 
-class Pieces(NamedTuple):
+class OutputPieces(NamedTuple):
     """Elements by the outputs they belong to, all int64[pieces].
 
     Attributes:
@@ -40,29 +40,29 @@ class Pieces(NamedTuple):
     begin: Int64
     rows: Int64
 
-    def take(self, chosen: Int64) -> Pieces:
+    def take(self, chosen: Int64) -> OutputPieces:
         """Return some of them, by number or by a mask."""
-        return Pieces(*(column[chosen] for column in self))
+        return OutputPieces(*(column[chosen] for column in self))
 
-    def cut(self, breaks: Int64) -> tuple[Pieces, Int64]:
+    def cut(self, breaks: Int64) -> tuple[OutputPieces, Int64]:
         """Cut them wherever an output in `breaks`, rising, begins within a range of outputs.
 
         Returns:
             The parts, and for each the number of the piece it was cut from.
 
-        >>> one = Pieces(*(np.array([k]) for k in (7, 2, 6, 10, 1)))
+        >>> one = OutputPieces(*(np.array([k]) for k in (7, 2, 6, 10, 1)))
         >>> [column.tolist() for column in one.cut(np.array([4]))[0]]
         [[7, 7], [2, 4], [4, 6], [10, 12], [1, 1]]
         """
         far = np.iinfo(np.int64)
         source, _, low, high = overlay(self.low, self.high, np.r_[far.min, breaks, far.max])
         begin = self.begin[source] + low - self.low[source]
-        return Pieces(self.tile[source], low, high, begin, self.rows[source]), source
+        return OutputPieces(self.tile[source], low, high, begin, self.rows[source]), source
 
-    def merged(self) -> Pieces:
+    def merged(self) -> OutputPieces:
         """Join single rows of a tile that follow each other, in outputs and in elements.
 
-        >>> two = Pieces(*(np.array(k) for k in ([3, 3], [0, 4], [4, 5], [7, 11], [1, 1])))
+        >>> two = OutputPieces(*(np.array(k) for k in ([3, 3], [0, 4], [4, 5], [7, 11], [1, 1])))
         >>> [column.tolist() for column in two.merged()]
         [[3], [0], [5], [7], [1]]
         """
@@ -78,7 +78,7 @@ class Pieces(NamedTuple):
     def elements_by_output(self) -> tuple[Int64, Int64]:
         """Return where the number of elements of an output changes, and to which number.
 
-        >>> two = Pieces(*(np.array(k) for k in ([0, 1], [0, 2], [4, 4], [0, 4], [3, 1])))
+        >>> two = OutputPieces(*(np.array(k) for k in ([0, 1], [0, 2], [4, 4], [0, 4], [3, 1])))
         >>> [column.tolist() for column in two.elements_by_output()]
         [[0, 2, 4], [3, 4, 0]]
         """
@@ -90,9 +90,9 @@ class Pieces(NamedTuple):
         return at, np.cumsum(change).astype(np.int64)
 
 
-def joined(parts: list[Pieces]) -> Pieces:
+def joined(parts: list[OutputPieces]) -> OutputPieces:
     """Return the pieces of several lists as one."""
-    return Pieces(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return OutputPieces(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def repeated(count: Int64) -> tuple[Int64, Int64]:
@@ -108,7 +108,7 @@ def repeated(count: Int64) -> tuple[Int64, Int64]:
     return source, np.arange(len(source)) - (np.cumsum(count) - count)[source]
 
 
-def pieces_of(tile: Int64, begin: Int64, end: Int64, reduced: int, inner: int) -> Pieces:
+def pieces_of(tile: Int64, begin: Int64, end: Int64, reduced: int, inner: int) -> OutputPieces:
     """Cut what tiles hold of a flattened tensor into pieces.
 
     Args:
@@ -139,7 +139,7 @@ def pieces_of(tile: Int64, begin: Int64, end: Int64, reduced: int, inner: int) -
         some = np.flatnonzero(chosen)
         origin = (outer * inner + start % inner)[some]
         parts.append(
-            Pieces(
+            OutputPieces(
                 tile[source[some]],
                 origin,
                 origin + (stop - start)[some],

@@ -18,12 +18,12 @@ from poplite.expr.tree import ElementClass
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.machine.target import Target
-from poplite.ops.reduce.levels import Spread, cheapest_levels
-from poplite.ops.reduce.pieces import Pieces, joined, pieces_of, repeated
+from poplite.ops.reduce.levels import RemainingPartials, cheapest_levels
+from poplite.ops.reduce.pieces import OutputPieces, joined, pieces_of, repeated
 from poplite.ops.reduce.ranges import Mask
 from poplite.ops.reduce.stage import (
     Effort,
-    Work,
+    StageWork,
     plan_contiguous_outputs,
     plan_runs,
     stage,
@@ -95,7 +95,7 @@ class Stage(NamedTuple):
     """
 
     name: str
-    work: Work
+    work: StageWork
     tile: Int64
     length: Int64
     has_kept: bool
@@ -202,7 +202,7 @@ class _Planner:
     def _effort(self) -> Effort:
         return Effort(self.problem.types.slots if self._is_first else 0, self.target.workers)
 
-    def _reached(self, made: Pieces, size: int, has_kept: bool) -> Pieces:
+    def _reached(self, made: OutputPieces, size: int, has_kept: bool) -> OutputPieces:
         """Return partial results as pieces of what is read next: behind what is still read."""
         if not len(made.tile):
             return made
@@ -211,7 +211,7 @@ class _Planner:
         self._elements = begin + size
         return made._replace(begin=made.begin + begin)
 
-    def _next(self, pieces: Pieces, has_shares: bool) -> tuple[str, Int64]:
+    def _next(self, pieces: OutputPieces, has_shares: bool) -> tuple[str, Int64]:
         """Return which pieces are joined next, and what that step is called."""
         if has_shares:
             return "workers", pieces.tile
@@ -222,7 +222,7 @@ class _Planner:
             return "final", np.zeros_like(pieces.tile)
         return "groups", np.searchsorted(tiles, pieces.tile) * self._groups.pop(0) // len(tiles)
 
-    def _spread(self, pieces: Pieces, tiles: int) -> Spread:
+    def _spread(self, pieces: OutputPieces, tiles: int) -> RemainingPartials:
         """Return how partial results lie that are on several tiles."""
         at, counts = pieces.elements_by_output()
         rows, output = int(counts.max()), at[counts.argmax()]
@@ -232,7 +232,7 @@ class _Planner:
         wanted = self._wanted()
         final = 0 if wanted is None else len(distinct(wanted[1]))
         span = int(last - first) + 1
-        return Spread(self.problem.types.partial, rows, elements, tiles, final, span)
+        return RemainingPartials(self.problem.types.partial, rows, elements, tiles, final, span)
 
     def _wanted(self) -> tuple[Int64, Int64] | None:
         """Return where outputs are wanted, as `(end, tile)` of intervals from 0, if anywhere."""

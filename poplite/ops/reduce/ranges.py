@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64, distinct
-from poplite.ops.reduce.pieces import Pieces, joined, repeated
+from poplite.ops.reduce.pieces import OutputPieces, joined, repeated
 
 Mask = npt.NDArray[np.bool_]
 
@@ -36,7 +36,7 @@ class Ranges(NamedTuple):
     low: Int64
     high: Int64
     ptr: Int64
-    pieces: Pieces
+    pieces: OutputPieces
 
     @property
     def rows(self) -> Int64:
@@ -53,7 +53,7 @@ class Ranges(NamedTuple):
         )
 
 
-def ranges_of(pieces: Pieces, group: Int64) -> tuple[Ranges, Mask]:
+def ranges_of(pieces: OutputPieces, group: Int64) -> tuple[Ranges, Mask]:
     """Find the ranges of each group, and which of them have all elements of their outputs.
 
     Args:
@@ -61,7 +61,7 @@ def ranges_of(pieces: Pieces, group: Int64) -> tuple[Ranges, Mask]:
         group: int64[pieces], the group of each.
 
     >>> numbers = [0, 0, 1], [0, 2, 5], [4, 6, 7], [0, 4, 8], [1, 1, 1]
-    >>> three = Pieces(*map(np.array, numbers))
+    >>> three = OutputPieces(*map(np.array, numbers))
     >>> found, is_whole = ranges_of(three, three.tile)
     >>> found.low.tolist(), found.high.tolist(), is_whole.tolist()
     ([0, 2, 4, 5, 5, 6], [2, 4, 5, 6, 6, 7], [True, True, True, False, False, True])
@@ -70,7 +70,7 @@ def ranges_of(pieces: Pieces, group: Int64) -> tuple[Ranges, Mask]:
         return Ranges(group, group, np.zeros(1, np.int64), pieces), np.zeros(0, np.bool_)
     found = _cut(pieces, group)
     one = np.ones_like(found.low)
-    at, groups = Pieces(one, found.low, found.high, one, one).elements_by_output()
+    at, groups = OutputPieces(one, found.low, found.high, one, one).elements_by_output()
     changes = at[1:][np.diff(groups == 1)]
     if (np.searchsorted(changes, found.low, "right") < np.searchsorted(changes, found.high)).any():
         pieces, source = pieces.cut(changes)
@@ -78,7 +78,7 @@ def ranges_of(pieces: Pieces, group: Int64) -> tuple[Ranges, Mask]:
     return found, groups[np.searchsorted(at, found.low, "right") - 1] == 1
 
 
-def _cut(pieces: Pieces, group: Int64) -> Ranges:
+def _cut(pieces: OutputPieces, group: Int64) -> Ranges:
     base = group * (int(pieces.high.max()) + 1)
     cuts = distinct(np.r_[base + pieces.low, base + pieces.high])
     first = np.searchsorted(cuts, base + pieces.low)
@@ -88,11 +88,11 @@ def _cut(pieces: Pieces, group: Int64) -> Ranges:
     begin = pieces.begin[source] + low - pieces.low[source]
     order = np.lexsort((begin, number))
     heads = np.flatnonzero(np.diff(number[order], prepend=-1))
-    parts = Pieces(pieces.tile[source], low, high, begin, pieces.rows[source]).take(order)
+    parts = OutputPieces(pieces.tile[source], low, high, begin, pieces.rows[source]).take(order)
     return Ranges(parts.low[heads], parts.high[heads], np.append(heads, len(order)), parts)
 
 
-class Parts(NamedTuple):
+class RangeParts(NamedTuple):
     """Parts of ranges, each dealt to a tile; all int64[n] but the last.
 
     Attributes:
@@ -109,9 +109,9 @@ class Parts(NamedTuple):
     high: Int64
     is_here: Mask
 
-    def followed_by(self, other: Parts) -> Parts:
+    def followed_by(self, other: RangeParts) -> RangeParts:
         """Return these parts and others."""
-        return Parts(*(np.concatenate(columns) for columns in zip(self, other, strict=True)))
+        return RangeParts(*(np.concatenate(columns) for columns in zip(self, other, strict=True)))
 
 
 def cut(width: Int64, part: Int64, parts: Int64, grain: int) -> Int64:
@@ -124,7 +124,7 @@ def cut(width: Int64, part: Int64, parts: Int64, grain: int) -> Int64:
     return found
 
 
-def dealt(found: Ranges, chosen: Int64, least: int, grain: int, home: Int64 | None) -> Parts:
+def dealt(found: Ranges, chosen: Int64, least: int, grain: int, home: Int64 | None) -> RangeParts:
     """Deal ranges out to tiles.
 
     Args:
@@ -134,7 +134,7 @@ def dealt(found: Ranges, chosen: Int64, least: int, grain: int, home: Int64 | No
         grain: outputs that stay together, where there are so many.
         home: int64[ranges], the tile of each; left out, the tiles of its pieces get equal parts.
 
-    >>> two = Pieces(*(np.array(k) for k in ([4, 7], [0, 0], [6, 6], [0, 6], [1, 1])))
+    >>> two = OutputPieces(*(np.array(k) for k in ([4, 7], [0, 0], [6, 6], [0, 6], [1, 1])))
     >>> parts = dealt(ranges_of(two, np.array([0, 0]))[0], np.array([0]), 6, 1, None)
     >>> parts.tile.tolist(), parts.low.tolist(), parts.high.tolist()
     ([4, 7], [0, 3], [3, 6])
@@ -157,4 +157,4 @@ def dealt(found: Ranges, chosen: Int64, least: int, grain: int, home: Int64 | No
     to = tile[first[number] + turn] if home is None else home[number]
     low, high = (found.low[number] + cut(width, copy + k, parts, grain) for k in (0, 1))
     is_here = (tiles[source] == 1) & (tile[first[number]] == to)
-    return Parts(number, to, low, high, is_here)
+    return RangeParts(number, to, low, high, is_here)

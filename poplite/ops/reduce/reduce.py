@@ -29,7 +29,7 @@ from poplite.graph.partition import map_linearly
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.maps import add_copy
 from poplite.ops.fuse.placement import Mappings
-from poplite.ops.reduce.build import OPERATIONS, Builder, Operation
+from poplite.ops.reduce.build import OPERATIONS, Builder, ReduceOperation
 from poplite.ops.reduce.order import ordered
 from poplite.program.recording import Recorder
 from poplite.types import ElementType
@@ -62,7 +62,7 @@ def reduce_into(
     return result
 
 
-def _fill(recorder: Recorder, way: Operation, result: Tensor, has_tiles: bool) -> None:
+def _fill(recorder: Recorder, way: ReduceOperation, result: Tensor, has_tiles: bool) -> None:
     """Record the step that fills a result that no element takes part in."""
     if not result.num_elements:
         return

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.ops.reduce.pieces import Pieces, repeated
-from poplite.ops.reduce.ranges import Mask, Parts, Ranges, cut, dealt, ranges_of
+from poplite.ops.reduce.pieces import OutputPieces, repeated
+from poplite.ops.reduce.ranges import Mask, RangeParts, Ranges, cut, dealt, ranges_of
 
 LEAST_WORK = 128
 """Elements of a vertex, where there are as many: to start it takes as long as to add dozens."""
@@ -84,7 +84,7 @@ class Effort(NamedTuple):
         return best
 
 
-class Work(NamedTuple):
+class StageWork(NamedTuple):
     """The vertices of a stage.
 
     Attributes:
@@ -114,7 +114,7 @@ class Work(NamedTuple):
     end: Int64
 
 
-def together(works: Sequence[Work]) -> Work:
+def together(works: Sequence[StageWork]) -> StageWork:
     """Return the vertices of several plans, by tile and by what they read first.
 
     Vertices run in this order, and what they read lies in the order of tiles as a rule: memory is
@@ -124,11 +124,11 @@ def together(works: Sequence[Work]) -> Work:
     begins = np.concatenate([each.ptr[:-1] for each in works])
     shifts = np.cumsum([0, *(len(each.begin) for each in works)])[:-1]
     begins += np.repeat(shifts, [len(each.tile) for each in works])
-    joined = Work(*(np.concatenate(columns) for columns in zip(*works, strict=True)))
+    joined = StageWork(*(np.concatenate(columns) for columns in zip(*works, strict=True)))
     order = np.lexsort((joined.begin[begins], joined.tile))
     source, copy = repeated(counts[order])
     reads = begins[order][source] + copy
-    return Work(
+    return StageWork(
         joined.tile[order],
         joined.is_final[order],
         joined.low[order],
@@ -143,7 +143,7 @@ def together(works: Sequence[Work]) -> Work:
     )
 
 
-class Runs(NamedTuple):
+class OutputRuns(NamedTuple):
     """Elements that lie together, at least one of each of some outputs; all arrays of n.
 
     Attributes:
@@ -163,16 +163,16 @@ class Runs(NamedTuple):
     def ranges(self, inner: int) -> Ranges:
         """Return the outputs of each, with its elements as one row."""
         one, high = np.ones_like(self.low), self.low + inner
-        pieces = Pieces(self.tile, self.low, high, self.begin, one)
+        pieces = OutputPieces(self.tile, self.low, high, self.begin, one)
         return Ranges(self.low, high, np.arange(len(one) + 1), pieces)
 
-    def take(self, chosen: Mask) -> Runs:
+    def take(self, chosen: Mask) -> OutputRuns:
         """Return some of them."""
         tile, low, begin, end = (column[chosen] for column in self[:4])
-        return Runs(tile, low, begin, end, self.is_whole[chosen])
+        return OutputRuns(tile, low, begin, end, self.is_whole[chosen])
 
 
-class Outcome(NamedTuple):
+class StageOutcome(NamedTuple):
     """What a stage does, and what it leaves to be done.
 
     Attributes:
@@ -183,17 +183,17 @@ class Outcome(NamedTuple):
         has_shares: whether workers share the rows of an output.
     """
 
-    work: Work
-    partials: Pieces
-    kept: Pieces
+    work: StageWork
+    partials: OutputPieces
+    kept: OutputPieces
     homes: Int64
     has_shares: bool
 
 
 def stage(
-    pieces: Pieces,
+    pieces: OutputPieces,
     group: Int64,
-    runs: Runs,
+    runs: OutputRuns,
     *,
     inner: int,
     effort: Effort,
@@ -202,7 +202,7 @@ def stage(
     may_keep: bool,
     may_share: tuple[bool, bool],
     wanted: tuple[Int64, Int64] | None = None,
-) -> Outcome:
+) -> StageOutcome:
     """Plan one compute set.
 
     Args:
@@ -236,7 +236,7 @@ def stage(
     is_kept = np.append(is_kept, np.zeros_like(runs.is_whole))
     numbers, are_here = np.arange(last, len(is_kept)), np.ones_like(runs.is_whole)
     parts = dealt(found, chosen, LEAST_WORK, grain, home).followed_by(
-        Parts(numbers, runs.tile, runs.low, runs.low + inner, are_here)
+        RangeParts(numbers, runs.tile, runs.low, runs.low + inner, are_here)
     )
 
     is_run = parts.range >= last
@@ -277,8 +277,8 @@ def stage(
     stride, *reads = _intervals(found, cells, inner, straight)
     stride[within] = inner
     is_row = np.zeros(len(part), np.bool_)
-    return Outcome(
-        Work(
+    return StageOutcome(
+        StageWork(
             parts.tile[part],
             final,
             target + left,
@@ -296,7 +296,7 @@ def stage(
     )
 
 
-def _placed(parts: Parts, count: Int64) -> tuple[Pieces, Int64, Int64]:
+def _placed(parts: RangeParts, count: Int64) -> tuple[OutputPieces, Int64, Int64]:
     """Lay partial results out by tile, then by share.
 
     Args:
@@ -312,11 +312,13 @@ def _placed(parts: Parts, count: Int64) -> tuple[Pieces, Int64, Int64]:
     length = (parts.high - parts.low)[of]
     place = np.empty(len(of), np.int64)
     place[order] = np.cumsum(length[order]) - length[order]
-    made = Pieces(parts.tile[of], parts.low[of], parts.high[of], place, np.ones_like(place))
+    made = OutputPieces(parts.tile[of], parts.low[of], parts.high[of], place, np.ones_like(place))
     return made.take(order), place, np.cumsum(count) - count
 
 
-def plan_contiguous_outputs(held: Int64, reduced: int, effort: Effort) -> tuple[Work, Int64, Int64]:
+def plan_contiguous_outputs(
+    held: Int64, reduced: int, effort: Effort
+) -> tuple[StageWork, Int64, Int64]:
     """Plan the vertices for outputs whose elements lie together, all on one tile.
 
     Args:
@@ -345,7 +347,7 @@ def plan_contiguous_outputs(held: Int64, reduced: int, effort: Effort) -> tuple[
     ptr = np.arange(len(part) + 1)
     none = np.zeros_like(low)
     ends = low * reduced, high * reduced
-    work = Work(homes[0][part], yes, low, high, yes, high, none, none, ptr, *ends)
+    work = StageWork(homes[0][part], yes, low, high, yes, high, none, none, ptr, *ends)
     left = np.concatenate(
         [
             held[:, ~some],
@@ -364,7 +366,7 @@ def plan_runs(
     workers: int,
     may_share: tuple[bool, bool],
     may_keep: bool,
-) -> tuple[Runs, Int64]:
+) -> tuple[OutputRuns, Int64]:
     """Find the tiles that have elements of all outputs side by side, and nothing else.
 
     Args:
@@ -393,7 +395,7 @@ def plan_runs(
     is_run &= inner >= workers * LEAST_WORK // LEAST_ROWS
     others = tile[source[~is_run]]
     is_run = ~np.isin(tile[source], others)
-    runs = Runs(tile[source], outer * inner, begin, end, is_whole)
+    runs = OutputRuns(tile[source], outer * inner, begin, end, is_whole)
     return runs.take(is_run), held[:, np.isin(tile, others)]
 
 

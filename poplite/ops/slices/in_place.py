@@ -54,7 +54,7 @@ BLOCKS_TRIED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Placed:
+class PlacedParts:
     """What it takes to have parts of a table on tiles.
 
     Attributes:
@@ -93,7 +93,7 @@ class ColumnBlocks:
         source, _, self.begin, self.end = overlay(begin[order], end[order], memory)
         self.tile: Int64 = tile[order][source]
 
-    def placed(self, first: Int64) -> list[Placed]:
+    def placed(self, first: Int64) -> list[PlacedParts]:
         """Return parts, which begin at some rows of each block, on all tiles or where most is."""
         table, width = self.table, self.table.width // self.columns
         tiles, size = table.target.tiles, table.element.size_bytes
@@ -110,14 +110,14 @@ class ColumnBlocks:
             found.append(_most(part, tile, num_bytes))
         return [self._placed(own, part, tile, num_bytes, np.diff(edges) * size) for own in found]
 
-    def home(self) -> Placed:
+    def home(self) -> PlacedParts:
         """Return the parts of a table that lies as plans have it."""
         parts = min(self.table.entries, self.table.tiles(self.columns))
         return self.placed(np.arange(parts) * self.table.entries // parts)[0]
 
     def _placed(
         self, own: Int64, part: Int64, tile: Int64, num_bytes: Int64, whole: Int64
-    ) -> Placed:
+    ) -> PlacedParts:
         target, count = self.table.target, len(own)
         is_near = tile == own[part]
         missing = np.bincount(part[~is_near], num_bytes[~is_near], count).astype(np.int64)
@@ -128,7 +128,7 @@ class ColumnBlocks:
             int(max(np.bincount(end, each, target.tiles).max() for end in ends))
             for each in (words, np.maximum(words, turned))
         )
-        return Placed(
+        return PlacedParts(
             own,
             moved,
             returned,

@@ -14,7 +14,7 @@ from helpers.depth import deep, examples, values_only
 from helpers.named_drawing import STEPS, Drawn, public
 from helpers.named_oracle import evaluate
 from poplite.named.ops.op import Op, below
-from poplite.named.ops.reducing import Dot, Reduce
+from poplite.named.ops.reducing import DotProduct, Reduce
 from poplite.named.ops.tensors import TensorOp
 
 PARTS = 6
@@ -68,7 +68,7 @@ def check(data: st.DataObject, names: list[str], forms: list[dict[str, Any]]) ->
         for root, value, same, expected in zip(roots, found, first, exact, strict=True):
             assert (value.shape, value.dtype) == (root.shape, root.element_type.dtype)
             np.testing.assert_allclose(value, expected, 1e-4, 1e-4, err_msg=repr(root))
-            if not any(isinstance(node, Reduce | Dot) for node in below([root])):
+            if not any(isinstance(node, Reduce | DotProduct) for node in below([root])):
                 assert value.tobytes() == same.tobytes()
 
 

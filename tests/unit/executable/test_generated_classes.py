@@ -20,7 +20,7 @@ from poplite.ops.fuse.recipe import (
     Body,
     Line,
     MapRecipe,
-    Part,
+    OperandPart,
     ReductionRecipe,
     SumRecipe,
     fault_of,
@@ -103,7 +103,7 @@ def test_equal_recipes_are_one_class() -> None:
     recipe = recipe_of(cls)
     assert isinstance(recipe, MapRecipe)
     assert recipe.body.lines == (Line("multiply", pl.FLOAT, ("a0", "k0")),)
-    assert recipe.parts == (Part.ELEMENTS,)
+    assert recipe.parts == (OperandPart.ELEMENTS,)
     assert class_of(recipe) is cls
 
 
@@ -123,15 +123,15 @@ def test_classes_that_somebody_wrote_have_no_recipe() -> None:
     [
         ({"total": 2}, "adds up tensor 2"),
         ({"total": 1}, "adds up tensor 1"),
-        ({"parts": (Part.ELEMENTS, Part.ROWS)}, "lists of rows beside a sum"),
-        ({"parts": (Part.ELEMENTS,)}, "2 tensors and 1 parts"),
+        ({"parts": (OperandPart.ELEMENTS, OperandPart.ROWS)}, "lists of rows beside a sum"),
+        ({"parts": (OperandPart.ELEMENTS,)}, "2 tensors and 1 parts"),
         ({"out": pl.INT}, "gives FLOAT, not INT"),
     ],
 )
 def test_recipes_of_sums_that_no_expression_has(change: dict[str, Any], found: str) -> None:
     lines = (Line("cast", pl.FLOAT, ("a1",)), Line("add", pl.FLOAT, ("a0", "v0")))
     body = Body(lines, "v1", (pl.FLOAT, pl.INT), ())
-    sound = SumRecipe(body, (Part.ELEMENTS, Part.ROW), pl.FLOAT, 0)
+    sound = SumRecipe(body, (OperandPart.ELEMENTS, OperandPart.ROW), pl.FLOAT, 0)
     assert fault_of(sound) is None
     assert found in (fault_of(replace(sound, **change)) or "")
 

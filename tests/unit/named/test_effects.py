@@ -160,7 +160,7 @@ def test_steps_record_every_effect_that_is_made_in_them() -> None:
         with ng.steps():
             x *= 2
     assert [type(each).__name__ for each in update.items] == [
-        *("Assign", "Parallel", "Repeat", "Repeat", "Sequential")
+        *("Assign", "Parallel", "RepeatEffect", "RepeatEffect", "Sequential")
     ]
     assert run(update, x, y) == [None, 24, 309]
     x = state(1, "x")

@@ -11,7 +11,7 @@ from poplite import ops
 from poplite.ipu.codelets.file_text import codelet_file
 from poplite.ops.fuse.class_names import display_name
 from poplite.ops.fuse.classes import class_of
-from poplite.ops.fuse.recipe import Body, Line, MapRecipe, Part, ReductionRecipe, SumRecipe
+from poplite.ops.fuse.recipe import Body, Line, MapRecipe, OperandPart, ReductionRecipe, SumRecipe
 from poplite.types import FLOAT, HALF, INT
 from poplite.vertex.from_source import made_from_source
 
@@ -27,7 +27,7 @@ SCALED = Body(
 )
 PRODUCT = Body((Line("multiply", HALF, ("a0", "a1")),), "v0", (HALF, HALF), ())
 CAST = Body((Line("cast", FLOAT, ("a0",)),), "v0", (INT,), ())
-BOTH = (Part.ELEMENTS, Part.ELEMENTS)
+BOTH = (OperandPart.ELEMENTS, OperandPart.ELEMENTS)
 
 
 @pytest.mark.parametrize(
@@ -36,10 +36,13 @@ BOTH = (Part.ELEMENTS, Part.ELEMENTS)
         (MapRecipe(SCALED, BOTH, FLOAT), "(x0 - x1) * k0 + k1"),
         (MapRecipe(SCALED, BOTH, FLOAT, in_place=1), "(x0 - out) * k0 + k1"),
         (
-            MapRecipe(SCALED, (Part.ROWS, Part.COLUMN), FLOAT),
+            MapRecipe(SCALED, (OperandPart.ROWS, OperandPart.COLUMN), FLOAT),
             "(x0 - x1) * k0 + k1 (x0 rows, x1 a column)",
         ),
-        (MapRecipe(CAST, (Part.NUMBER,), FLOAT), "cast(x0, FLOAT) [INT -> FLOAT] (x0 a number)"),
+        (
+            MapRecipe(CAST, (OperandPart.NUMBER,), FLOAT),
+            "cast(x0, FLOAT) [INT -> FLOAT] (x0 a number)",
+        ),
         (
             ReductionRecipe(PRODUCT, (1,), "add", HALF, True),
             "sum(x0 * x1) of columns [HALF] (x1 a number)",
@@ -56,7 +59,7 @@ def test_a_formula_that_shares_parts_is_cut() -> None:
     """Written out, it would have 2**40 operands."""
     twice = ["a0", *(f"v{n}" for n in range(39))]
     lines = tuple(Line("add", FLOAT, (each, each)) for each in twice)
-    name = display_name(MapRecipe(Body(lines, "v39", (FLOAT,), ()), (Part.ELEMENTS,), FLOAT))
+    name = display_name(MapRecipe(Body(lines, "v39", (FLOAT,), ()), (OperandPart.ELEMENTS,), FLOAT))
     assert "..." in name
     assert len(name) < 300
 

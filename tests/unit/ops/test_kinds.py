@@ -16,7 +16,7 @@ from poplite.compat.popops.expr import Const, Lt, Shr, _1
 from poplite.expr.build import apply
 from poplite.expr.operations import OPERATIONS
 from poplite.ops.fuse.class_text import class_text
-from poplite.ops.fuse.recipe import MapRecipe, Part
+from poplite.ops.fuse.recipe import MapRecipe, OperandPart
 from poplite.ops.fuse.straight import straight
 from poplite.testing.fuzz_integers import TYPES
 from poplite.vertex.compute.identity import check
@@ -29,7 +29,7 @@ ALL_TYPES = (*TYPES, pl.FLOAT, pl.HALF)
 def kind_of_line(expr: Any) -> Kind:
     """Return the kind of `v0` in the class that stores an expression of one operation."""
     lines = straight(expr, {})
-    parts = (Part.ELEMENTS,) * len(lines.tensors)
+    parts = (OperandPart.ELEMENTS,) * len(lines.tensors)
     text = class_text(MapRecipe(lines.body, parts, expr.element_type))
     checked = check(vertex_from_source(text.text, text.name))
     (line,) = [

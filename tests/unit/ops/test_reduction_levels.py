@@ -12,7 +12,7 @@ import poplite as pl
 from helpers.depth import examples, thinned
 from poplite.ops.reduce.levels import (
     Levels,
-    Spread,
+    RemainingPartials,
     cheapest_levels,
     cycles_of,
     levels_to_try,
@@ -34,7 +34,7 @@ def test_the_cheapest_of_those_tried(
     element: type[pl.ElementType[int]], rows: int, outputs: int, tiles: int, wanted: int, sync: int
 ) -> None:
     target = pl.Target(tiles=4000, costs={"sync_cycles": sync})
-    spread = Spread(element, rows, rows * outputs, tiles, wanted)
+    spread = RemainingPartials(element, rows, rows * outputs, tiles, wanted)
     found, tried = cheapest_levels(target, spread), levels_to_try(spread)
     assert found in tried
     assert cycles_of(target, spread, found) == min(cycles_of(target, spread, w) for w in tried)
@@ -43,22 +43,22 @@ def test_the_cheapest_of_those_tried(
 
 
 def test_ways_have_fewer_groups_in_each_level() -> None:
-    tried = levels_to_try(Spread(pl.FLOAT, 1472, 1472, 1472))
+    tried = levels_to_try(RemainingPartials(pl.FLOAT, 1472, 1472, 1472))
     assert len({*tried}) == len(tried)
     assert {len(way) for way in tried} == {0, 1, 2}
     assert all(2 <= b <= a // 2 for a, b in (way for way in tried if len(way) == 2))
-    assert levels_to_try(Spread(pl.FLOAT, 3, 3000, 1472)) == [()]
+    assert levels_to_try(RemainingPartials(pl.FLOAT, 3, 3000, 1472)) == [()]
 
 
 def test_dear_synchronisation_makes_fewer_levels() -> None:
-    spread = Spread(pl.FLOAT, 500, 500, 500)
+    spread = RemainingPartials(pl.FLOAT, 500, 500, 500)
     assert len(cheapest_levels(pl.Target(), spread)) == 1
     assert cheapest_levels(pl.Target(costs={"sync_cycles": 10**5}), spread) == ()
     free = pl.Target(costs={"sync_cycles": 0, "latency_cycles": 0, "reduce_one_entry": 0})
     assert len(cheapest_levels(free, spread)) == 2
 
 
-def former_rule(target: pl.Target, spread: Spread) -> Levels:
+def former_rule(target: pl.Target, spread: RemainingPartials) -> Levels:
     """As many groups as the root of the number of rows, where there are more than 64."""
     return () if spread.rows <= 64 else (math.isqrt(spread.rows - 1) + 1,)
 
@@ -99,7 +99,7 @@ def test_no_more_cycles_than_by_a_fixed_number_of_groups(
 
 def test_partials_that_are_apart_are_few_in_a_group() -> None:
     # Of 208 partials in a row, 97 groups of 16 tiles have 16 each; spread over all tiles, three.
-    in_a_row = Spread(pl.FLOAT, rows=208, elements=53_160, tiles=1_457)
+    in_a_row = RemainingPartials(pl.FLOAT, rows=208, elements=53_160, tiles=1_457)
     apart = in_a_row._replace(span=1_457)
     assert cheapest_levels(pl.Target(), in_a_row) == (97,)
     assert cheapest_levels(pl.Target(), apart) == (14,)
