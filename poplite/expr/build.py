@@ -30,7 +30,7 @@ from poplite.expr.tree import (
     Applied,
     Contraction,
     Expr,
-    Iota,
+    IotaExpr,
     Leaf,
     Number,
     Reduction,
@@ -366,7 +366,7 @@ def iota(shape: int | Iterable[int], to: object = INT, start: int = 0) -> Expr:
     last = start + max(math.prod(sizes) - 1, 0)
     for each in (start, last):
         number(each, element, "ops.iota")
-    return Iota(sizes, element, start)
+    return IotaExpr(sizes, element, start)
 
 
 def reduction(

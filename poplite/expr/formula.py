@@ -12,11 +12,11 @@ from poplite.expr.tree import (
     Contraction,
     ElementClass,
     Expr,
-    Iota,
+    IotaExpr,
     Leaf,
     Number,
     Reduction,
-    View,
+    ViewExpr,
     Weak,
 )
 
@@ -105,7 +105,7 @@ def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
             return number_text(node.value)
         case Argument():
             return f"arg({node.number})", name
-        case Iota():
+        case IotaExpr():
             return f"iota({list(node.shape)})", name
         case Reduction():
             dims = "".join(f", {d}" for d in node.dims or ())
@@ -114,7 +114,7 @@ def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
             own = PRECEDENCE["@"]
             left, right = node.operands
             return f"{written(left, own)} @ {written(right, own, True)}", own
-        case View():
+        case ViewExpr():
             return f"view({', '.join(written(each, 0) for each in node.operands)})", name
     raise AssertionError(type(node))
 

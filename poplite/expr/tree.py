@@ -4,7 +4,7 @@
 x * 0.5             Applied(multiply, Leaf(x), Number(0.5, FLOAT))
 ops.sum(x, [0])     Reduction(add, Leaf(x), dims 0)
 a @ b               Contraction(Leaf(a), Leaf(b))
-(x - y) in columns  View(Applied(subtract, Leaf(x), Leaf(y)), how)
+(x - y) in columns  ViewExpr(Applied(subtract, Leaf(x), Leaf(y)), how)
 """
 
 from __future__ import annotations
@@ -269,7 +269,7 @@ class Applied(Expr):
         self.operation = operation
 
 
-class Iota(Expr):
+class IotaExpr(Expr):
     """Whole numbers from `start`, by position in row-major order."""
 
     __slots__ = ("start",)
@@ -326,7 +326,7 @@ class Contraction(Expr):
         self.how = how
 
 
-class View(Expr):
+class ViewExpr(Expr):
     """A view of the tensors that other expressions are stored in.
 
     Attributes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from poplite.expr.operand import Operand
-from poplite.expr.tree import ElementClass, Expr, Leaf, Shape, View
+from poplite.expr.tree import ElementClass, Expr, Leaf, Shape, ViewExpr
 
 
 def viewed(
@@ -26,7 +26,7 @@ def viewed(
     """
     if all(isinstance(each, Leaf) for each in operands):
         return Leaf(how(*[each.tensor for each in operands if isinstance(each, Leaf)]))
-    return View(tuple(operands), how, shape, element)
+    return ViewExpr(tuple(operands), how, shape, element)
 
 
 def reshaped(x: Expr, shape: Shape) -> Expr:

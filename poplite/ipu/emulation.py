@@ -26,7 +26,7 @@ from poplite.vertex.compute.parse.constants import Constants
 from poplite.vertex.compute.parse.dialect import BINARY
 from poplite.vertex.compute.typing.facts import Checked
 from poplite.vertex.compute.typing.kinds import Kind, binary_kind
-from poplite.vertex.compute.typing.values import Elements, LanesOf
+from poplite.vertex.compute.typing.values import ElementsValue, LanesOf
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import MultiVertex, Vertex
 
@@ -194,12 +194,12 @@ def _stored(checked: Checked, node: ast.AST) -> Field | None:
         return checked.vertex.fields[node.attr]
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
         owner = checked.facts.containers.get(node.value)
-        return owner.field if isinstance(owner, Elements) else None
+        return owner.field if isinstance(owner, ElementsValue) else None
     is_lanes = isinstance(node, ast.Call) and node in checked.facts.lane_accesses
     if is_lanes and len(node.args) == 2 and isinstance(node.func, ast.Attribute):  # type: ignore[attr-defined]
         owner = checked.facts.containers.get(node.func.value)  # type: ignore[attr-defined]
         value = checked.facts.containers.get(node.args[1])  # type: ignore[attr-defined]
-        if isinstance(owner, Elements) and isinstance(value, LanesOf):
+        if isinstance(owner, ElementsValue) and isinstance(value, LanesOf):
             return owner.field
     return None
 

@@ -57,7 +57,7 @@ class AddMultiply(Vertex):
             self.y[i] = self.a[i] * self.b[i] + self.a[i]
 
 
-class Divide(Vertex):
+class DivideFloats(Vertex):
     """`a / b`."""
 
     a: Input[Vector[FLOAT]]
@@ -140,7 +140,7 @@ class StoreHalf(Vertex):
             self.y[i] = self.a[i]
 
 
-class Integers(Vertex):
+class IntegerArithmetic(Vertex):
     """Division that rounds down, remainder, and a product that wraps."""
 
     a: Input[Vector[INT]]
@@ -153,7 +153,7 @@ class Integers(Vertex):
             self.y[i] = self.a[i] // self.b[i] * 3 + self.a[i] % self.b[i] * self.a[i]
 
 
-class Strided(MultiVertex):
+class StridedByWorker(MultiVertex):
     """All workers of a tile, each with every sixth element."""
 
     a: Input[Vector[FLOAT]]
@@ -168,14 +168,14 @@ class Strided(MultiVertex):
 
 ROWS: Mapping[str, type[Vertex]] = {
     "float32 a * b + a": AddMultiply,
-    "float32 a / b": Divide,
+    "float32 a / b": DivideFloats,
     "float32 sqrt": SquareRoot,
     "float32 below the normal numbers": Smallest,
     "float32 exp": Exponential,
     "float32 comparisons": Compare,
     "float32 to HALF": StoreHalf,
-    "integers //, %, *": Integers,
-    "workers of a MultiVertex": Strided,
+    "integers //, %, *": IntegerArithmetic,
+    "workers of a MultiVertex": StridedByWorker,
 }
 
 COPIES = "copies in a loop, reversed"
@@ -190,7 +190,7 @@ Built = tuple[Graph, Program, dict[str, list[Tensor]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SelftestOutcome:
     """What a device made of all rows.
 
     Attributes:
@@ -220,7 +220,7 @@ def selftest(
     kinds: Sequence[str],
     device_of: Callable[[str], Device],
     parts: Sequence[Callable[[], Built]] | None = None,
-) -> list[Outcome]:
+) -> list[SelftestOutcome]:
     """Run all rows on the devices of these kinds, and compare with the simulator.
 
     Args:
@@ -241,14 +241,14 @@ def selftest(
                 faults.append(str(error))
             else:
                 differ |= {row: _different(found[row], wanted[row]) for row in wanted}
-        outcomes.append(Outcome(kind, tuple(faults), differ))
+        outcomes.append(SelftestOutcome(kind, tuple(faults), differ))
     return outcomes
 
 
-def selftest_text(outcomes: Sequence[Outcome]) -> str:
+def selftest_text(outcomes: Sequence[SelftestOutcome]) -> str:
     """Return outcomes as a table, with what went wrong below it.
 
-    >>> print(selftest_text([Outcome("model", (), dict.fromkeys(ROWS, (0, 240)))]))
+    >>> print(selftest_text([SelftestOutcome("model", (), dict.fromkeys(ROWS, (0, 240)))]))
     | row | model |
     | --- | --- |
     | float32 a * b + a | equal |

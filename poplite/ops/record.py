@@ -11,7 +11,7 @@ from poplite.expr.arguments import bind, number_of_arguments
 from poplite.expr.build import as_expr, number
 from poplite.expr.formula import formula, step_name
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Contraction, Expr, Iota, Leaf, Weak, new_parts
+from poplite.expr.tree import Contraction, Expr, IotaExpr, Leaf, Weak, new_parts
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.storage.room import check_room
@@ -275,7 +275,7 @@ def _check(mappings: Mappings, root: Root, usage: str, seen: set[Expr]) -> None:
             mappings.of(distinct(part.tensor))  # raises where an element has no tile
     check_closed(usage, root.expr)
     for part in parts:
-        if isinstance(part, Iota):
+        if isinstance(part, IotaExpr):
             called = f"'{root.name}'" if root.name else usage.partition("(")[0]
             check_room(graph.space, part.element_type, part.shape, called, at)
         if isinstance(part, Contraction) and not is_dot(part):

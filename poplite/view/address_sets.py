@@ -64,7 +64,7 @@ class Strided(NamedTuple):
         return math.prod([extent for extent, *_ in outer]) * row[0]
 
 
-class Runs(NamedTuple):
+class AddressRuns(NamedTuple):
     """Elements listed as runs, in any order.
 
     Attributes:
@@ -104,7 +104,7 @@ def in_memory_order(view: View) -> View:
     return View((size,), (dim,), low, view.space)
 
 
-def ranges_of(view: View, begin: Int64, end: Int64) -> Runs:
+def ranges_of(view: View, begin: Int64, end: Int64) -> AddressRuns:
     """List the ranges [begin, end) of positions of a one-dimensional view as runs.
 
     `begin` and `end` are int64[n], n at least 1, in any order; no range is empty.
@@ -122,12 +122,12 @@ def ranges_of(view: View, begin: Int64, end: Int64) -> Runs:
     return _spanned(address[run] + first - breaks[run], first, last - first)
 
 
-def _spanned(address: Int64, position: Int64, length: Int64) -> Runs:
+def _spanned(address: Int64, position: Int64, length: Int64) -> AddressRuns:
     low, high = int(address.min()), int((address + length).max())
-    return Runs(low, high, address, position, length)
+    return AddressRuns(low, high, address, position, length)
 
 
-def sets_by_address(part: Part | Runs, *, drop: bool) -> Sequence[Strided | Runs]:
+def sets_by_address(part: Part | AddressRuns, *, drop: bool) -> Sequence[Strided | AddressRuns]:
     """Return sets that together have the elements of a part.
 
     With `drop`, an element that a view repeats may be left out, except at its first place.
@@ -137,14 +137,14 @@ def sets_by_address(part: Part | Runs, *, drop: bool) -> Sequence[Strided | Runs
     >>> sets_by_address((matrix, 0), drop=False)
     [Strided(low=10, high=16, position=0, digits=[(2, 3, 1), (3, 1, 2)])]
     """
-    if isinstance(part, Runs):
+    if isinstance(part, AddressRuns):
         return [part]
     if part[0].space is NOWHERE:
         return []
     return _strided_sets(*part, drop) or [listed(*part)]
 
 
-def listed(view: View, position: int) -> Runs:
+def listed(view: View, position: int) -> AddressRuns:
     """List the runs of a non-empty view whose first element has this position."""
     begin, length = runs(view)
     end = np.cumsum(length) + position
@@ -242,7 +242,7 @@ def _common(a: list[Digit], b: list[Digit]) -> list[Walk] | None:
     return pairs[::-1]
 
 
-def sorted_runs(sets: Sequence[Strided | Runs]) -> tuple[Int64, Int64, Int64]:
+def sorted_runs(sets: Sequence[Strided | AddressRuns]) -> tuple[Int64, Int64, Int64]:
     """Return the runs of all sets, sorted by address, then by position.
 
     The results are int64[R]: addresses, positions, lengths.
@@ -255,7 +255,7 @@ def sorted_runs(sets: Sequence[Strided | Runs]) -> tuple[Int64, Int64, Int64]:
         return (np.empty(0, np.int64),) * 3
     lists: list[tuple[Int64, Int64, Int64]] = []
     for found in sets:
-        if isinstance(found, Runs):
+        if isinstance(found, AddressRuns):
             lists.append((found.address, found.position, found.length))
             continue
         outer, run, row = found.split()

@@ -34,11 +34,11 @@ from poplite.view.set_arrays import (
     marks_meet,
     sets_of,
 )
-from poplite.view.slices import Pieces
+from poplite.view.slices import SlicedViews
 from poplite.view.strided_sets import meet, repeats
 from poplite.view.view import NOWHERE, Cat, Storage, View, once
 
-Kids = tuple[View, ...] | Pieces
+Kids = tuple[View, ...] | SlicedViews
 Blocks = tuple[list[Sets], list[View]]
 
 FEW = 8
@@ -120,7 +120,7 @@ def contains_constant(view: View) -> bool:
 def _reaches_constant(view: View) -> bool | None:
     """Compare positions with those of constant kids; None if kids are many, or one is on a Cat."""
     space = view.space
-    if isinstance(space, Storage) or isinstance(space.kids, Pieces):
+    if isinstance(space, Storage) or isinstance(space.kids, SlicedViews):
         return None
     places = []
     for kid, begin, end in zip(space.kids, space.breaks, space.breaks[1:], strict=False):
@@ -171,7 +171,7 @@ def _kids_apart(cat: Cat) -> bool:
 
 
 def _common_space(kids: Kids) -> Storage | Cat | None:
-    if isinstance(kids, Pieces):
+    if isinstance(kids, SlicedViews):
         return kids.template.space
     space = kids[0].space
     return space if all([kid.space is space for kid in kids]) else None
@@ -179,9 +179,9 @@ def _common_space(kids: Kids) -> Storage | Cat | None:
 
 def _moved(kids: Kids, space: Storage) -> Kids:
     """Return the same kids on another space."""
-    if isinstance(kids, Pieces):
+    if isinstance(kids, SlicedViews):
         (template,) = _moved((kids.template,), space)
-        return Pieces(template, kids.extent, kids.off)
+        return SlicedViews(template, kids.extent, kids.off)
     return tuple([View(kid.shape, kid.dims, kid.off, space) for kid in kids])
 
 
@@ -190,7 +190,7 @@ def _distinct(kids: Kids) -> Iterable[View]:
 
     A kid on a Cat represents only itself, since the Cat may repeat elements.
     """
-    if isinstance(kids, Pieces):
+    if isinstance(kids, SlicedViews):
         return (kids[int(kids.extent.argmax())],)
     found: dict[object, View] = {}
     for kid in kids:
@@ -205,7 +205,7 @@ def few_on_variables(view: View) -> tuple[View, ...]:
     if isinstance(space, Storage):
         return (view,)
     kids = space.kids
-    if len(kids) > FEW or isinstance(kids, Pieces):
+    if len(kids) > FEW or isinstance(kids, SlicedViews):
         return ()
     on_variables = all([isinstance(kid.space, Storage) for kid in kids])
     return kids if on_variables and reads_all(view, space) else ()

@@ -38,7 +38,7 @@ from poplite.arrays.digits import (
 from poplite.view.view import NOWHERE, Cat, Shape, Storage, View, empty, flat, placed
 
 
-class Part(NamedTuple):
+class ConcatPart(NamedTuple):
     """One piece: digits of the repetitions, and of one chunk of `size` elements."""
 
     space: Storage | Cat
@@ -67,7 +67,7 @@ def concat(views: Sequence[View], axis: int) -> View:
     return joined(_parts(pieces, axis), math.prod(shape[:axis]), shape)
 
 
-def joined(parts: list[Part], outer: int, shape: Shape) -> View:
+def joined(parts: list[ConcatPart], outer: int, shape: Shape) -> View:
     """Join non-empty parts, each repeated `outer` times, into a view of this shape."""
     found = _rebuild(parts)
     if found is None and any(isinstance(part.space, Cat) for part in parts):
@@ -106,15 +106,15 @@ def cut(view: View, pieces: list[Piece], shape: Shape, dim: int) -> View:
         pieces = [(tuple(coalesce((*d, *inner))), size * chunk, off) for d, size, off in pieces]
     digits = _one_number(pieces)
     if digits is not None:
-        part = Part(space, outer, digits, math.prod(shape[dim:]), pieces[0][2])
+        part = ConcatPart(space, outer, digits, math.prod(shape[dim:]), pieces[0][2])
         return _single(part, repetitions, shape)
     first = pack(outer)
     kids = [View((repetitions, size), (first, pack(d)), off, space) for d, size, off in pieces]
     return View(shape, row_major(shape), 0, Cat(tuple(kids), repetitions))
 
 
-def _parts(views: list[View], axis: int) -> list[Part]:
-    parts: list[Part] = []
+def _parts(views: list[View], axis: int) -> list[ConcatPart]:
+    parts: list[ConcatPart] = []
     shape, dims = views[0].shape, views[0].dims
     _, outer, digits, size, _ = part_of(views[0], axis)
     for view in views:
@@ -122,14 +122,14 @@ def _parts(views: list[View], axis: int) -> list[Part]:
         if view.shape != shape or view.dims != dims:
             shape, dims = view.shape, view.dims
             _, outer, digits, size, _ = part_of(view, axis)
-        parts.append(Part(view.space, outer, digits, size, view.off))
+        parts.append(ConcatPart(view.space, outer, digits, size, view.off))
     return parts
 
 
-def part_of(view: View, axis: int) -> Part:
+def part_of(view: View, axis: int) -> ConcatPart:
     """Read a view as repetitions (dimensions before the axis) of a chunk (those from it on)."""
     shape, dims = view.shape, view.dims
-    return Part(
+    return ConcatPart(
         view.space,
         tuple(flat_digits(shape[:axis], dims[:axis])),
         tuple(flat_digits(shape[axis:], dims[axis:])),
@@ -138,18 +138,18 @@ def part_of(view: View, axis: int) -> Part:
     )
 
 
-def _kid(part: Part, outer: int) -> View:
+def _kid(part: ConcatPart, outer: int) -> View:
     return View((outer, part.size), (pack(part.outer), pack(part.digits)), part.off, part.space)
 
 
-def _single(part: Part, outer: int, shape: Shape) -> View:
+def _single(part: ConcatPart, outer: int, shape: Shape) -> View:
     dims = regroup(coalesce((*part.outer, *part.digits)), shape)
     if dims is not None:
         return View(shape, dims, part.off, part.space)
     return View(shape, row_major(shape), 0, Cat((flat(_kid(part, outer)),), 1))
 
 
-def _rebuild(parts: list[Part]) -> Part | None:
+def _rebuild(parts: list[ConcatPart]) -> ConcatPart | None:
     """Recognise one strided view in all parts together."""
     space, outer, _, _, base = parts[0]
     if any([part.space is not space or part.outer != outer for part in parts]):
@@ -157,7 +157,7 @@ def _rebuild(parts: list[Part]) -> Part | None:
     digits = _one_number([part[2:] for part in parts])
     if digits is None:
         return None
-    return Part(space, outer, digits, sum([part.size for part in parts]), base)
+    return ConcatPart(space, outer, digits, sum([part.size for part in parts]), base)
 
 
 def _one_number(todo: list[Piece]) -> Digits | None:
@@ -229,8 +229,8 @@ def _strip(pieces: list[Piece], extent: int, stride: int) -> list[Piece] | None:
     return stripped if filled == 0 else None
 
 
-def _spliced(parts: list[Part], outer: int) -> list[Part]:
-    spliced: list[Part] = []
+def _spliced(parts: list[ConcatPart], outer: int) -> list[ConcatPart]:
+    spliced: list[ConcatPart] = []
     for part in parts:
         cat = part.space
         if isinstance(cat, Cat) and _is_range(part, cat, outer):
@@ -240,7 +240,7 @@ def _spliced(parts: list[Part], outer: int) -> list[Part]:
     return spliced
 
 
-def _is_range(part: Part, cat: Cat, outer: int) -> bool:
+def _is_range(part: ConcatPart, cat: Cat, outer: int) -> bool:
     """Return whether a part is the same range of every period of a Cat."""
     period = cat.period
     return (
@@ -251,8 +251,8 @@ def _is_range(part: Part, cat: Cat, outer: int) -> bool:
     )
 
 
-def _kids_between(cat: Cat, begin: int, end: int) -> list[Part]:
-    parts: list[Part] = []
+def _kids_between(cat: Cat, begin: int, end: int) -> list[ConcatPart]:
+    parts: list[ConcatPart] = []
     at = begin
     while at < end:
         kid, first, last = cat.kid_at(at)
@@ -266,7 +266,7 @@ def _kids_between(cat: Cat, begin: int, end: int) -> list[Part]:
     return parts
 
 
-def _merged(parts: list[Part]) -> list[Part]:
+def _merged(parts: list[ConcatPart]) -> list[ConcatPart]:
     count = len(parts) + 1
     while len(parts) < count:
         count = len(parts)
@@ -274,7 +274,7 @@ def _merged(parts: list[Part]) -> list[Part]:
     return parts
 
 
-def _continuations(parts: list[Part]) -> list[Part]:
+def _continuations(parts: list[ConcatPart]) -> list[ConcatPart]:
     merged = [parts[0]]
     for part in parts[1:]:
         joined = _continued(merged[-1], part)
@@ -285,7 +285,7 @@ def _continuations(parts: list[Part]) -> list[Part]:
     return merged
 
 
-def _continued(a: Part, b: Part) -> Part | None:
+def _continued(a: ConcatPart, b: ConcatPart) -> ConcatPart | None:
     if a.space is not b.space or a.outer != b.outer:
         return None
     digits = a.digits if len(a.digits) >= len(b.digits) else b.digits
@@ -304,11 +304,11 @@ def _continued(a: Part, b: Part) -> Part | None:
     if b.digits != rest and (b.digits[:1] != ((b.size // inner, stride),) or b.digits[1:] != rest):
         return None
     size = a.size + b.size
-    return Part(a.space, a.outer, ((size // inner, stride), *rest), size, a.off)
+    return ConcatPart(a.space, a.outer, ((size // inner, stride), *rest), size, a.off)
 
 
-def _progressions(parts: list[Part]) -> list[Part]:
-    merged: list[Part] = []
+def _progressions(parts: list[ConcatPart]) -> list[ConcatPart]:
+    merged: list[ConcatPart] = []
     i = 0
     while i < len(parts):
         first = parts[i]

@@ -23,8 +23,8 @@ from poplite.jit.kernels.memory_order import GROUPS, MEMBERS, form_groups
 from poplite.jit.native import address, native
 from poplite.source import here
 from poplite.view.address_sets import (
+    AddressRuns,
     Part,
-    Runs,
     Strided,
     in_order,
     listed,
@@ -78,7 +78,10 @@ class _Rows(NamedTuple):
 
 
 def memory_order(
-    parts: Sequence[Part | Runs], mapping: tuple[Int64, Int64] = ANYWHERE, *, drop: bool = False
+    parts: Sequence[Part | AddressRuns],
+    mapping: tuple[Int64, Int64] = ANYWHERE,
+    *,
+    drop: bool = False,
 ) -> MemoryOrder:
     """Group the elements of views in the order of memory; at equal addresses, by position.
 
@@ -132,7 +135,7 @@ def memory_order(
 
 
 def alias_order(
-    parts: Sequence[Part | Runs], mapping: tuple[Int64, Int64] = ANYWHERE
+    parts: Sequence[Part | AddressRuns], mapping: tuple[Int64, Int64] = ANYWHERE
 ) -> tuple[MemoryOrder, Int64]:
     """Group the elements of views in the order of memory, and find which share memory.
 
@@ -150,9 +153,9 @@ def alias_order(
     breaks, tiles = mapping
     low, position, length = sorted_runs(
         [
-            part if isinstance(part, Runs) else listed(*part)
+            part if isinstance(part, AddressRuns) else listed(*part)
             for part in parts
-            if isinstance(part, Runs) or part[0].space is not NOWHERE
+            if isinstance(part, AddressRuns) or part[0].space is not NOWHERE
         ]
     )
     points = np.unique(np.concatenate([breaks, low, low + length]))
@@ -178,9 +181,9 @@ def alias_order(
     return MemoryOrder(ptr, begin[new], tile[new], position, end - begin), alias
 
 
-def _clusters(sets: Sequence[Strided | Runs]) -> list[list[Strided | Runs]]:
+def _clusters(sets: Sequence[Strided | AddressRuns]) -> list[list[Strided | AddressRuns]]:
     """Put together the sets whose spans of addresses overlap; the sets are sorted by `low`."""
-    clusters: list[list[Strided | Runs]] = []
+    clusters: list[list[Strided | AddressRuns]] = []
     high = -1
     for found in sets:
         if found.low >= high:
@@ -190,7 +193,7 @@ def _clusters(sets: Sequence[Strided | Runs]) -> list[list[Strided | Runs]]:
     return clusters
 
 
-def _rows(cluster: list[Strided | Runs], breaks: Int64 | None) -> _Rows:
+def _rows(cluster: list[Strided | AddressRuns], breaks: Int64 | None) -> _Rows:
     if len(cluster) == 1 and isinstance(cluster[0], Strided):
         found = cluster[0]
         outer, run, row = found.split()

@@ -30,7 +30,7 @@ Operation = tuple[str, Callable[[View], View]]
 """An operation as text behind a tensor, and what it does."""
 
 
-class Part(NamedTuple):
+class DigitStep(NamedTuple):
     """A digit within one dimension of what a view is made from.
 
     Attributes:
@@ -221,7 +221,7 @@ def _digits(view: View) -> list[Digits]:
     return [digits_of(size, dim) for size, dim in zip(view.shape, view.dims, strict=True)]
 
 
-def _parts(view: View, shape: Shape) -> list[list[Part]] | None:
+def _parts(view: View, shape: Shape) -> list[list[DigitStep]] | None:
     """Return the digits of each dimension of a view, cut at the dimensions of a shape.
 
     A part of extent n and axis -1 repeats its dimension n times.
@@ -229,9 +229,9 @@ def _parts(view: View, shape: Shape) -> list[list[Part]] | None:
     axes = [(math.prod(shape[a + 1 :]), a) for a in range(len(shape)) if shape[a] != 1]
     found = []
     for digits in _digits(view):
-        parts: list[Part] = []
+        parts: list[DigitStep] = []
         for digit in digits:
-            cut = [Part(-1, digit[0], 0)] if digit[1] == 0 else _cut(digit, axes, shape)
+            cut = [DigitStep(-1, digit[0], 0)] if digit[1] == 0 else _cut(digit, axes, shape)
             if cut is None:
                 return None
             parts += cut
@@ -239,10 +239,10 @@ def _parts(view: View, shape: Shape) -> list[list[Part]] | None:
     return found
 
 
-def _cut(digit: Digit, axes: Sequence[tuple[int, int]], shape: Shape) -> list[Part] | None:
+def _cut(digit: Digit, axes: Sequence[tuple[int, int]], shape: Shape) -> list[DigitStep] | None:
     """Return a digit as parts that each step within one dimension, the outermost first."""
     extent, stride = digit
-    parts: list[Part] = []
+    parts: list[DigitStep] = []
     for place, axis in reversed(axes):  # the innermost dimension first
         if place > abs(stride):
             break
@@ -254,18 +254,20 @@ def _cut(digit: Digit, axes: Sequence[tuple[int, int]], shape: Shape) -> list[Pa
         step = stride // place
         room = -(-shape[axis] // abs(step))
         if extent <= room:
-            return [Part(axis, extent, step), *parts]
+            return [DigitStep(axis, extent, step), *parts]
         if shape[axis] % step or extent % room:
             return None
         if room > 1:
-            parts.insert(0, Part(axis, room, step))
+            parts.insert(0, DigitStep(axis, room, step))
         extent, stride = extent // room, stride * room
     return None
 
 
-def _merged(parts: Sequence[Sequence[Part]], shape: Shape) -> dict[int, Part] | None:
+def _merged(parts: Sequence[Sequence[DigitStep]], shape: Shape) -> dict[int, DigitStep] | None:
     """Return one part for each dimension that is read, if its parts are a range of indices."""
-    merged: dict[int, Part] = {a: Part(a, 1, 1) for a, size in enumerate(shape) if size == 1}
+    merged: dict[int, DigitStep] = {
+        a: DigitStep(a, 1, 1) for a, size in enumerate(shape) if size == 1
+    }
     for part in sorted((p for each in parts for p in each), key=lambda part: abs(part.step)):
         if part.axis < 0:
             continue
@@ -290,7 +292,7 @@ def _corner(view: View, shape: Shape) -> list[int]:
     return corner
 
 
-def _selection(merged: dict[int, Part], corner: Sequence[int], shape: Shape) -> Operation:
+def _selection(merged: dict[int, DigitStep], corner: Sequence[int], shape: Shape) -> Operation:
     """Return the indices and ranges that are selected, as NumPy writes them."""
     keys: list[str] = []
     for axis, size in enumerate(shape):
@@ -314,11 +316,13 @@ def _selection(merged: dict[int, Part], corner: Sequence[int], shape: Shape) -> 
     return (f"[{', '.join(keys)}]" if keys else "", apply)
 
 
-def _range(part: Part, first: int, size: int) -> str:
+def _range(part: DigitStep, first: int, size: int) -> str:
     """Return a range of indices as NumPy writes it.
 
-    >>> _range(Part(0, 4, 1), 0, 4), _range(Part(0, 2, 2), 1, 8), _range(Part(0, 4, -1), 0, 4)
-    (':', '1:4:2', '::-1')
+    >>> _range(DigitStep(0, 4, 1), 0, 4), _range(DigitStep(0, 2, 2), 1, 8)
+    (':', '1:4:2')
+    >>> _range(DigitStep(0, 4, -1), 0, 4)
+    '::-1'
     """
     step = abs(part.step)
     last = first + (part.extent - 1) * step
@@ -331,7 +335,7 @@ def _range(part: Part, first: int, size: int) -> str:
     return f"{start}:{stop}" + (f":{step}" if step > 1 else "")
 
 
-def _arranged(parts: Sequence[Sequence[Part]], kept: Shape, view: View) -> list[Operation]:
+def _arranged(parts: Sequence[Sequence[DigitStep]], kept: Shape, view: View) -> list[Operation]:
     """Return the operations from the selected elements to the view's dimensions."""
     found: list[Operation] = []
     read = [part for each in parts for part in each if part.axis >= 0]

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from poplite.arrays.digits import Digit, cut_digits, pack
-from poplite.view.concat import Part, joined
+from poplite.view.concat import ConcatPart, joined
 from poplite.view.view import Cat, Storage, View, placed
 
 MOST_LEVELS = 128
@@ -101,7 +101,7 @@ def one_level(view: View) -> View | None:
     >>> one_level(layer(layer(all_of(Storage(0, 0, 6), (6,)).reverse(0)))).space
     <Storage variable 0, 6 elements at 0>
     """
-    found: list[Part] = []
+    found: list[ConcatPart] = []
     everything = flat(view.flat_digits(), view.off, view.space)
     stack, steps = [(levels(view.space), iter([everything]))], 0
     while stack:
@@ -114,7 +114,9 @@ def one_level(view: View) -> View | None:
         if steps > MOST_STEPS:
             return None
         if isinstance(part.space, Storage):
-            found.append(Part(part.space, (), tuple(part.flat_digits()), part.shape[0], part.off))
+            found.append(
+                ConcatPart(part.space, (), tuple(part.flat_digits()), part.shape[0], part.off)
+            )
         else:
             stack.append((levels(part.space), opened(part)))
     return joined(found, 1, (view.num_elements,)).reshape(view.shape)

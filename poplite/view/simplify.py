@@ -52,7 +52,7 @@ class Shuffle(NamedTuple):
         return view
 
 
-class Segments(NamedTuple):
+class TakeIntervals(NamedTuple):
     """Take intervals of positions one after the other.
 
     Attributes:
@@ -73,7 +73,7 @@ class Segments(NamedTuple):
         return concat_slices(view, begin, begin + length, 0, 0)
 
 
-def simplification(view: View, *, segments: bool) -> tuple[list[Shuffle | Segments], View]:
+def simplification(view: View, *, segments: bool) -> tuple[list[Shuffle | TakeIntervals], View]:
     """Find the order in which a view has the fewest regions, and the one-dimensional view in it.
 
     There are no steps if they would gain nothing.  `segments`: whether to sort the pieces of
@@ -85,19 +85,19 @@ def simplification(view: View, *, segments: bool) -> tuple[list[Shuffle | Segmen
     ([Shuffle(shape=(3, 2), backwards=(), order=(1, 0))], True)
     """
     now = flat = view.reshape((view.num_elements,))
-    steps: list[Shuffle | Segments] = []
+    steps: list[Shuffle | TakeIntervals] = []
     while now.space is not NOWHERE and (step := _shuffle(now, segments=segments)) is not None:
         steps.append(step)
         now = walk(now, [step], forward=True)
     if segments and isinstance(now.space, Cat):
         order = memory_order([(now, 0)])
         if (order.begin[1:] < order.begin[:-1]).any():
-            steps.append(Segments(order.begin, order.length))
+            steps.append(TakeIntervals(order.begin, order.length))
             now = _over_variables(now.space.storages, order)
     return (steps, now) if steps and num_runs(now) < num_runs(view) else ([], flat)
 
 
-def walk(view: View, steps: Sequence[Shuffle | Segments], *, forward: bool) -> View:
+def walk(view: View, steps: Sequence[Shuffle | TakeIntervals], *, forward: bool) -> View:
     """Take a view through steps, or, not `forward`, undo them; the result has one dimension.
 
     The view has as many elements as the one for which the steps were found.

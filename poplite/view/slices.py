@@ -6,7 +6,7 @@ The slices are arrays of begins and ends.  They are merged as in `concat`, but a
 2. equal pieces at regular distances, place by place, are one strided view;
 3. otherwise pieces that continue their neighbour are joined, and the second rule is tried again;
 4. if few are left, each progression counted as one, they become views and go through `concat`;
-5. the rest stays arrays: a `Cat` of `Pieces`.
+5. the rest stays arrays: a `Cat` of `SlicedViews`.
 
 Pieces differ only in where they begin and how long they are: two numbers describe each.  The
 template is the view from which they are cut, as (outer, axis, inner)::
@@ -34,7 +34,7 @@ from poplite.view.concat import concat, joined, part_of
 from poplite.view.view import NOWHERE, Cat, Shape, View, empty, placed
 
 FEW = 64
-"""So few pieces become views of their own, of which more is known than of `Pieces`."""
+"""So few pieces become views of their own, of which more is known than of `SlicedViews`."""
 
 MOST_CUTS = 8
 """Pieces for each slice, on average, into which digits may cut them."""
@@ -84,7 +84,7 @@ def _following(begin: Int64, end: Int64) -> tuple[Int64, Int64]:
     return begin[starts[:-1]], end[starts[1:]]
 
 
-class Pieces(Sequence[View]):
+class SlicedViews(Sequence[View]):
     """Views of shape (outer, extent * inner), made one by one when indexed.
 
     Attributes:
@@ -95,7 +95,7 @@ class Pieces(Sequence[View]):
     >>> from poplite.view.view import Storage
     >>> from poplite.view.view import all_of
     >>> rows = all_of(Storage(0, 0, 24), (1, 4, 6))
-    >>> pieces = Pieces(rows, np.array([2, 1]), np.array([6, 0]))
+    >>> pieces = SlicedViews(rows, np.array([2, 1]), np.array([6, 0]))
     >>> len(pieces), pieces[1].shape, pieces[1].off
     (2, (1, 6), 0)
     """
@@ -119,11 +119,11 @@ class Pieces(Sequence[View]):
     @overload
     def __getitem__(self, key: int) -> View: ...
     @overload
-    def __getitem__(self, key: slice) -> Pieces: ...
+    def __getitem__(self, key: slice) -> SlicedViews: ...
 
-    def __getitem__(self, key: int | slice) -> View | Pieces:
+    def __getitem__(self, key: int | slice) -> View | SlicedViews:
         if isinstance(key, slice):
-            return Pieces(self.template, self.extent[key], self.off[key])
+            return SlicedViews(self.template, self.extent[key], self.off[key])
         (outer, _, inner), (first, stride, rest) = self.template.shape, self.template.dims
         extent = int(self.extent[key])
         digits = coalesce([*digits_of(extent, stride), *digits_of(inner, rest)])
@@ -131,7 +131,7 @@ class Pieces(Sequence[View]):
             (outer, extent * inner), (first, pack(digits)), int(self.off[key]), self.template.space
         )
 
-    def are_cut_as(self, other: Pieces) -> bool:
+    def are_cut_as(self, other: SlicedViews) -> bool:
         """Return whether other pieces are at the same places of their space."""
         return (
             len(self) == len(other)
@@ -144,10 +144,10 @@ class Pieces(Sequence[View]):
         return outer, inner, dims
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} Pieces of {self.template!r}>"
+        return f"<{len(self):,} SlicedViews of {self.template!r}>"
 
 
-def _pieces(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> Pieces | None:
+def _pieces(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> SlicedViews | None:
     """Return the slices as arrays, or None where they cross digits and cannot be cut there."""
     shape, dims = list(view.shape), list(view.dims)
     off = np.full(len(begin), view.off)
@@ -173,15 +173,15 @@ def _pieces(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> Pieces
 
 def _of_steps(
     view: View, axis: int, along: Digit, inner: Sequence[Digit], extent: Int64, off: Int64
-) -> Pieces:
+) -> SlicedViews:
     """Return pieces that repeat as the dimensions before an axis, of steps along one digit."""
     outer = pack(flat_digits(view.shape[:axis], view.dims[:axis]))
     size, stride = along
     sizes = (math.prod(view.shape[:axis]), size, math.prod([extent for extent, _ in inner]))
-    return Pieces(View(sizes, (outer, stride, pack(inner)), view.off, view.space), extent, off)
+    return SlicedViews(View(sizes, (outer, stride, pack(inner)), view.off, view.space), extent, off)
 
 
-def _cut_at_digits(view: View, begin: Int64, end: Int64, dim: int) -> Pieces | None:
+def _cut_at_digits(view: View, begin: Int64, end: Int64, dim: int) -> SlicedViews | None:
     """Cut slices where they cross digits of their dimension; None where the pieces are many.
 
     They consist of steps of the outermost digit in which all of them begin and end::
@@ -211,7 +211,7 @@ def _cut_at_digits(view: View, begin: Int64, end: Int64, dim: int) -> Pieces | N
     return _of_steps(view, dim, digits[level], inner, high - low, off)
 
 
-def _continued(pieces: Pieces) -> Pieces:
+def _continued(pieces: SlicedViews) -> SlicedViews:
     """Join pieces that continue their neighbour along the axis."""
     stride = pieces.template.dims[1]
     starts = np.ones(len(pieces), np.bool_)
@@ -219,10 +219,10 @@ def _continued(pieces: Pieces) -> Pieces:
     if starts.all():
         return pieces
     first = np.flatnonzero(starts)
-    return Pieces(pieces.template, np.add.reduceat(pieces.extent, first), pieces.off[first])
+    return SlicedViews(pieces.template, np.add.reduceat(pieces.extent, first), pieces.off[first])
 
 
-def _joined(pieces: Pieces, outer: int, shape: Shape) -> View:
+def _joined(pieces: SlicedViews, outer: int, shape: Shape) -> View:
     places = _places(pieces)
     if places is None:
         pieces = _continued(pieces)
@@ -242,7 +242,7 @@ def _joined(pieces: Pieces, outer: int, shape: Shape) -> View:
     return joined(parts, outer, shape)
 
 
-def _places(pieces: Pieces) -> list[Digit] | None:
+def _places(pieces: SlicedViews) -> list[Digit] | None:
     """Write the offsets of equal pieces as digits, or return None where they are not regular."""
     if (pieces.extent != pieces.extent[0]).any():
         return None
@@ -259,7 +259,7 @@ def _places(pieces: Pieces) -> list[Digit] | None:
     return digits[::-1]
 
 
-def _groups(pieces: Pieces) -> list[tuple[int, int]] | None:
+def _groups(pieces: SlicedViews) -> list[tuple[int, int]] | None:
     """Return (first, count) of progressions and of single pieces, or None when they are many.
 
     As in `concat`, a progression has at least three pieces.

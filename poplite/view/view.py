@@ -51,7 +51,7 @@ from poplite.view.compose import compose
 
 if TYPE_CHECKING:
     from poplite.arrays.intervals import Int64
-    from poplite.view.slices import Pieces
+    from poplite.view.slices import SlicedViews
 
 Shape = tuple[int, ...]
 
@@ -289,9 +289,9 @@ class Cat:
         element   a0 a1 a2 b0 a3 a4 a5 b1
 
     Attributes:
-        kids: the views, none empty; many slices of one view as `Pieces`.
+        kids: the views, none empty; many slices of one view as `SlicedViews`.
         breaks: where each kid's chunk begins in a period, and the period; int64[K + 1] for
-            `Pieces`.
+            `SlicedViews`.
         period: elements of one repetition.
         outer: number of repetitions.
         num_elements: outer * period.
@@ -311,7 +311,7 @@ class Cat:
         "storages",
     )
 
-    def __init__(self, kids: tuple[View, ...] | Pieces, outer: int) -> None:
+    def __init__(self, kids: tuple[View, ...] | SlicedViews, outer: int) -> None:
         breaks: list[int] | Int64
         if isinstance(kids, tuple):
             breaks = [0, *accumulate([kid.shape[1] for kid in kids])]

@@ -18,7 +18,7 @@ NAMED = str(Path(ng.__file__).parent)
 
 INTERNAL = re.compile(
     r"\b(?:Elementwise|Reduce|Extreme|Relabelled|Regrouped|VertexMap|TensorOp|NumberOp|Softmax"
-    r"|Assign|Sequential|Parallel|Effect|AxisRoot|Leaf|Weak|Expr|Applied|Contraction|Reduction|View"
+    r"|Assign|Sequential|Parallel|Effect|AxisRoot|Leaf|Weak|Expr|Applied|Contraction|Reduction|ViewExpr|IotaExpr"
     r"|floor_divide|select|remainder|_[a-z]\w*)\b"
 )
 """Names of classes and functions that no user writes."""

@@ -320,11 +320,10 @@ SHARED_CLASSES: dict[str, str] = {
 
 
 NOT_YET_UNIQUE = """
-    Access Argument Block Calls Cause ComputeSet Count Counting Crossings Cuts Divide
-    Elements Expressions Facts FieldKind Function Held Helper Integers Intervals Iota
-    JoinedCopies Kind Link Listed Loaded Loop Native Node Number Op Operation Origin
-    Outcome Part Path Phase Pieces Place Placed Program Result Rows Runs Scope Segments
-    Statements Step Steps Strided Touched Values Variable Version VertexType View Watch
+    Access Argument Block Cause ComputeSet Count Counting Crossings Cuts FieldKind Held
+    Intervals JoinedCopies Kind Link Listed Loaded Loop Native Node Op Operation Origin
+    Part Phase Pieces Place Placed Program Result Rows Runs Step Steps Touched Values
+    Variable Version VertexType Watch
 """
 
 

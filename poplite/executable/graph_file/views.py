@@ -23,7 +23,7 @@ from poplite.codec.archive import ArrayReader, ArrayWriter, Malformed, at, shown
 from poplite.codec.coders import WHOLE, Json
 from poplite.graph.storage.variable import Variable
 from poplite.view import Cat, Storage, View, empty
-from poplite.view.slices import Pieces
+from poplite.view.slices import SlicedViews
 from poplite.view.view import NOWHERE
 
 MOST = 1 << 62
@@ -131,7 +131,7 @@ class ViewReader:
             raise Malformed("it is too large, or nested too deeply")
         return made
 
-    def _slices(self, template: Json, extent: Json, off: Json, outer: int) -> Pieces:
+    def _slices(self, template: Json, extent: Json, off: Json, outer: int) -> SlicedViews:
         view = self.decode(template)
         extents, offs = self._arrays.take(extent), self._arrays.take(off)
         is_one_each = extents.dtype == offs.dtype == np.int64 and extents.ndim == 1
@@ -157,7 +157,7 @@ class ViewReader:
             raise Malformed("a slice leaves its space")
         if (offs + high + np.maximum(reach, 0)).max() >= size:
             raise Malformed("a slice leaves its space")
-        return Pieces(view, extents, offs)
+        return SlicedViews(view, extents, offs)
 
 
 def _dims(given: Json, shape: Sequence[int]) -> tuple[Dim, ...]:

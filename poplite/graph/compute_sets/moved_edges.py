@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from poplite.arrays.series import NARROW, Listed
 from poplite.graph.compute_sets.edges import Edges, Runs
 from poplite.view import Cat, Storage, View
-from poplite.view.slices import Pieces
+from poplite.view.slices import SlicedViews
 
 
 def form_of_view(view: View) -> Hashable:
@@ -39,9 +39,11 @@ def moved_view(view: View, storage: Storage) -> View:
     if not isinstance(view.space, Storage):
         kids = view.space.kids
         if isinstance(kids, tuple):
-            parts: tuple[View, ...] | Pieces = tuple([moved_view(kid, storage) for kid in kids])
+            parts: tuple[View, ...] | SlicedViews = tuple(
+                [moved_view(kid, storage) for kid in kids]
+            )
         else:
-            parts = Pieces(moved_view(kids.template, storage), kids.extent, kids.off)
+            parts = SlicedViews(moved_view(kids.template, storage), kids.extent, kids.off)
         space = Cat(parts, view.space.outer)
     return View(view.shape, view.dims, view.off, space)
 

@@ -30,7 +30,7 @@ from poplite.graph.tensor.slices import slices_of
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, of_type
 from poplite.view import Cat, Intervals, View, contains_aliases, storages
-from poplite.view.address_sets import Part, Runs, ranges_of
+from poplite.view.address_sets import AddressRuns, Part, ranges_of
 from poplite.view.memory_order import (
     ANYWHERE,
     FARTHEST,
@@ -233,7 +233,7 @@ def tile_regions(
 
 
 def _ordered(
-    parts: list[Part | Runs], mapping: tuple[Int64, Int64], remove: bool, report: bool
+    parts: list[Part | AddressRuns], mapping: tuple[Int64, Int64], remove: bool, report: bool
 ) -> tuple[MemoryOrder, Int64 | None]:
     if report and not remove and (len(parts) > 1 or any(map(_may_repeat, parts))):
         return alias_order(parts, mapping)
@@ -241,13 +241,13 @@ def _ordered(
     return order, order.begin if report else None
 
 
-def _may_repeat(part: Part | Runs) -> bool:
-    return isinstance(part, Runs) or contains_aliases(part[0])
+def _may_repeat(part: Part | AddressRuns) -> bool:
+    return isinstance(part, AddressRuns) or contains_aliases(part[0])
 
 
 def _parts(
     tensor: Tensor, intervals: Sequence[tuple[int, int]] | Int64 | None
-) -> list[Part | Runs]:
+) -> list[Part | AddressRuns]:
     if intervals is None:
         return [(tensor.view, 0)]
     flat = tensor.flatten()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from poplite.ipu.codelets.function import Function
+from poplite.ipu.codelets.function import CodeletFunction
 from poplite.ipu.codelets.lanes import LanesWriter
 from poplite.ipu.codelets.operators import truth_term
 from poplite.ipu.codelets.spelling import ELEMENTS, NUMBERS
@@ -22,10 +22,10 @@ from poplite.vertex.compute.parse.dialect import STORED
 from poplite.vertex.compute.parse.helpers import bind, helper_of
 from poplite.vertex.compute.typing.facts import Checked
 from poplite.vertex.compute.typing.kinds import Kind, literal_kind
-from poplite.vertex.compute.typing.values import Elements, LanesOf
+from poplite.vertex.compute.typing.values import ElementsValue, LanesOf
 
 if TYPE_CHECKING:
-    from poplite.ipu.codelets.expressions import Expressions
+    from poplite.ipu.codelets.expressions import ExpressionWriter
 
 _WIDEST_OF_TWO = {
     "minimum": "pl::minimum",
@@ -42,10 +42,10 @@ _ROUNDINGS = {
 _STORED = {f"as_{element.__name__}": element for element in STORED}
 
 
-class Calls:
+class CallWriter:
     """Writes the calls of one function."""
 
-    def __init__(self, function: Function, expressions: Expressions) -> None:
+    def __init__(self, function: CodeletFunction, expressions: ExpressionWriter) -> None:
         self.function, self.facts = function, function.facts
         self.expressions = expressions
         self.lanes = LanesWriter(function, expressions)
@@ -90,7 +90,7 @@ class Calls:
         if value is None:
             return self.expressions.kept(self.expressions.term(node)).code
         type_name = f"pl::Lanes<{NUMBERS[value.kind]}>" if isinstance(value, LanesOf) else "pl::Int"
-        is_field = isinstance(value, Elements) and version_of(value) is None
+        is_field = isinstance(value, ElementsValue) and version_of(value) is None
         return "" if is_field else self.function.kept(type_name, self.argument(node))
 
     def argument(self, node: ast.expr) -> str:
@@ -103,7 +103,7 @@ class Calls:
         return self.expressions.row(node)
 
 
-def function_term(name: str, terms: list[Term], function: Function) -> Term:
+def function_term(name: str, terms: list[Term], function: CodeletFunction) -> Term:
     """Return a function of the arithmetic, by its name there."""
     first, kinds = terms[0], [term.kind for term in terms]
     if name in _WIDEST_OF_TWO:

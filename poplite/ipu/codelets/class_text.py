@@ -21,7 +21,7 @@ import textwrap
 from collections.abc import Iterator
 
 from poplite.errors import VertexCompileError
-from poplite.ipu.codelets.function import Function, member
+from poplite.ipu.codelets.function import CodeletFunction, member
 from poplite.ipu.codelets.spelling import ELEMENTS, identifier, unused
 from poplite.ipu.codelets.statements import function_text
 from poplite.ipu.codelets.written import written_completely
@@ -159,7 +159,8 @@ def _functions(
     names = dict(_names(checked))
     return [
         function_text(
-            Function(each, names, mathematics, stops_outside=stops_outside), is_multi=is_multi
+            CodeletFunction(each, names, mathematics, stops_outside=stops_outside),
+            is_multi=is_multi,
         )
         for each in reversed(list(checked.functions()))
     ]

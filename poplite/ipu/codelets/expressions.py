@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import ast
 
-from poplite.ipu.codelets.calls import Calls
-from poplite.ipu.codelets.function import Function
+from poplite.ipu.codelets.calls import CallWriter
+from poplite.ipu.codelets.function import CodeletFunction
 from poplite.ipu.codelets.operators import (
     binary_term,
     choice_term,
@@ -31,17 +31,17 @@ from poplite.vertex.compute.parse.dialect import (
     is_num_workers,
 )
 from poplite.vertex.compute.typing.kinds import Kind, literal_kind
-from poplite.vertex.compute.typing.values import Elements
+from poplite.vertex.compute.typing.values import ElementsValue
 from poplite.vertex.fields import Field
 
 
-class Expressions:
+class ExpressionWriter:
     """Writes the expressions of one function."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: CodeletFunction) -> None:
         self.function = function
         self.facts = function.facts
-        self.calls = Calls(function, self)
+        self.calls = CallWriter(function, self)
 
     # -- numbers -----------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ class Expressions:
 
     def _Subscript(self, node: ast.Subscript) -> Term:
         owner = self.facts.containers[node.value]
-        assert isinstance(owner, Elements)
+        assert isinstance(owner, ElementsValue)
         return element_term(owner.field, self.place(node))
 
     def _BinOp(self, node: ast.BinOp) -> Term:
@@ -235,7 +235,7 @@ class Expressions:
     def vector(self, node: ast.expr) -> str:
         """Return a vector or a list of vectors."""
         value = self.facts.containers[node]
-        assert isinstance(value, Elements)
+        assert isinstance(value, ElementsValue)
         whole = self.function.member(value.field.name)
         if value.depth == value.field.depth:
             return whole

@@ -20,7 +20,7 @@ from poplite.vertex.compute.typing.kinds import Kind
 INDENT = "  "
 
 
-class Function:
+class CodeletFunction:
     """One function that is written in C++.
 
     Args:

@@ -9,16 +9,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from poplite.ipu.codelets.function import Function
+from poplite.ipu.codelets.function import CodeletFunction
 from poplite.ipu.codelets.spelling import ELEMENTS, NUMBERS, literal
 from poplite.ipu.codelets.terms import Term
 from poplite.vertex.compute.lanes import IDENTITIES, JOINS
 from poplite.vertex.compute.parse.dialect import BINARY
 from poplite.vertex.compute.typing.kinds import Kind
-from poplite.vertex.compute.typing.values import Elements, LanesOf
+from poplite.vertex.compute.typing.values import ElementsValue, LanesOf
 
 if TYPE_CHECKING:
-    from poplite.ipu.codelets.expressions import Expressions
+    from poplite.ipu.codelets.expressions import ExpressionWriter
 
 _OPERATORS = {
     "+": "added",
@@ -43,7 +43,7 @@ _FUNCTIONS = {
 class LanesWriter:
     """Writes the lanes of one function."""
 
-    def __init__(self, function: Function, expressions: Expressions) -> None:
+    def __init__(self, function: CodeletFunction, expressions: ExpressionWriter) -> None:
         self.function, self.facts = function, function.facts
         self.expressions = expressions
 
@@ -118,7 +118,7 @@ class LanesWriter:
         assert isinstance(node.func, ast.Attribute)
         self._refuse_effects(node)
         owner = self.facts.containers[node.func.value]
-        assert isinstance(owner, Elements)
+        assert isinstance(owner, ElementsValue)
         vector = self.expressions.vector(node.func.value)
         first, value = self.expressions.term(node.args[0]).code, self.code(node.args[1])
         return f"pl::store<{ELEMENTS[owner.field.element]}>({vector}, {first}, {value});"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from poplite.ipu.codelets.function import Function
+from poplite.ipu.codelets.function import CodeletFunction
 from poplite.ipu.codelets.terms import Term
 from poplite.types import INT, SHORT, SIGNED_CHAR, UNSIGNED_CHAR, UNSIGNED_INT, UNSIGNED_SHORT
 from poplite.vertex.compute.parse.dialect import is_num_workers, is_self
@@ -43,7 +43,7 @@ class NativeLoop(NamedTuple):
         return f"for ({self.type_name} {name} = {self.start}; {name} < {self.stop}; {step}) {{"
 
 
-def native_loop(function: Function, node: ast.For, bounds: list[Term]) -> NativeLoop | None:
+def native_loop(function: CodeletFunction, node: ast.For, bounds: list[Term]) -> NativeLoop | None:
     """Return the counter of a loop over a range; None where only 64 bits are enough."""
     assert isinstance(node.iter, ast.Call)
     assert isinstance(node.target, ast.Name)
@@ -68,7 +68,7 @@ def native_loop(function: Function, node: ast.For, bounds: list[Term]) -> Native
     return NativeLoop(type_name, start, stop.code, step) if type_name and is_simple else None
 
 
-def _start(function: Function, node: ast.expr, term: Term) -> str | None:
+def _start(function: CodeletFunction, node: ast.expr, term: Term) -> str | None:
     if isinstance(term.number, int) and 0 <= term.number <= _LARGEST:
         return term.code
     is_counter = isinstance(node, ast.Name) and node.id in function.counters
@@ -81,7 +81,7 @@ def _step(node: ast.expr, term: Term) -> str | None:
     return term.code if is_num_workers(node) else None
 
 
-def _of_state(function: Function, node: ast.expr) -> str | None:
+def _of_state(function: CodeletFunction, node: ast.expr) -> str | None:
     """Return the type of a counter up to a number that no vertex changes and 32 bits hold."""
     if not (isinstance(node, ast.Attribute) and is_self(node.value)):
         return None

@@ -15,8 +15,8 @@ import ast
 from collections.abc import Callable, Sequence
 
 from poplite.ipu.codelets.calls import returns
-from poplite.ipu.codelets.expressions import Expressions, element_term
-from poplite.ipu.codelets.function import INDENT, Function
+from poplite.ipu.codelets.expressions import ExpressionWriter, element_term
+from poplite.ipu.codelets.function import INDENT, CodeletFunction
 from poplite.ipu.codelets.loops import NativeLoop, native_loop
 from poplite.ipu.codelets.operators import binary_term, truth_term
 from poplite.ipu.codelets.spelling import ELEMENTS, NUMBERS, literal
@@ -25,19 +25,19 @@ from poplite.ipu.codelets.variables import ROW, Version, loop_targets, type_of
 from poplite.types import BOOL, FLOAT, HALF
 from poplite.vertex.compute.parse.dialect import BINARY
 from poplite.vertex.compute.typing.kinds import Kind
-from poplite.vertex.compute.typing.values import Elements, LanesOf
+from poplite.vertex.compute.typing.values import ElementsValue, LanesOf
 from poplite.vertex.fields import Field
 
 Assigned = Term | tuple[Version, str] | None
 """A number; lanes or a row, in C++; None for a field itself."""
 
 
-class Statements:
+class StatementWriter:
     """Writes the statements of one function; a method returns whether the next one is reached."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: CodeletFunction) -> None:
         self.function, self.facts = function, function.facts
-        self.expressions = Expressions(function)
+        self.expressions = ExpressionWriter(function)
         self._breaks: list[str | None] = []
 
     def body(self) -> None:
@@ -53,7 +53,7 @@ class Statements:
         """Write the wider versions of parameters, where they are read as such."""
         checked, variables = self.function.checked, self.function.variables
         for name, value in zip(checked.scope.parameters, checked.arguments, strict=True):
-            if isinstance(value, Elements | LanesOf):
+            if isinstance(value, ElementsValue | LanesOf):
                 continue
             kind = Kind(value.kind)  # type: ignore[union-attr]
             given = Term(variables.name(name, kind), kind, is_class=kind is Kind.INT)
@@ -178,7 +178,7 @@ class Statements:
         if self.function.has_effect(target):
             value = self.expressions.kept(value)
         owner = self.facts.containers[target.value]
-        assert isinstance(owner, Elements)
+        assert isinstance(owner, ElementsValue)
         self.function.add(f"{self.expressions.place(target)} = {stored(owner.field, value)};")
 
     def _AugAssign(self, node: ast.AugAssign) -> None:
@@ -197,7 +197,7 @@ class Statements:
     def _increase_at(self, node: ast.AugAssign, target: ast.Subscript) -> None:
         """Write `vector[index] += value` where the index comes from a helper: it is called once."""
         owner = self.facts.containers[target.value]
-        assert isinstance(owner, Elements)
+        assert isinstance(owner, ElementsValue)
         if self.function.has_effect(target.value):
             self.function.checked.scope.refuse(
                 target,
@@ -367,7 +367,7 @@ class Statements:
                 values.append(Term(at, Kind.INT))
             for each, code in zip(vectors, codes, strict=True):
                 owner = self.facts.containers[each]
-                assert isinstance(owner, Elements)
+                assert isinstance(owner, ElementsValue)
                 values.append(element_term(owner.field, f"{code}[{at}]"))
             for target, value in zip(targets, values, strict=True):
                 own = target in variables.of_loops
@@ -389,12 +389,12 @@ def stored(field: Field, value: Term) -> str:
     return value.code if is_small else f"static_cast<{ELEMENTS[element]}>({value.code})"
 
 
-def function_text(function: Function, *, is_multi: bool) -> list[str]:
+def function_text(function: CodeletFunction, *, is_multi: bool) -> list[str]:
     """Return the lines of one function: `compute`, or one that it calls."""
     checked, variables = function.checked, function.variables
     parameters = []
     for name, value in zip(checked.scope.parameters, checked.arguments, strict=True):
-        if isinstance(value, Elements):
+        if isinstance(value, ElementsValue):
             if value.depth < value.field.depth:
                 parameters.append(f"pl::Int {variables.parameter(name, ROW)}")
         elif isinstance(value, LanesOf):
@@ -410,11 +410,11 @@ def function_text(function: Function, *, is_multi: bool) -> list[str]:
         result, name = returns(checked), function.names[checked]
         result = result if checked.scope.takes_self else f"static {result}"
     before, function.lines = function.lines, []
-    lines = function.block(Statements(function).body)
+    lines = function.block(StatementWriter(function).body)
     return [f"{result} {name}({arguments}) {{", *(INDENT + each for each in before), *lines, "}"]
 
 
-def _worker(function: Function) -> str:
+def _worker(function: CodeletFunction) -> str:
     """Return the parameter of a `compute` that all workers run; it counts like an index."""
     (name,) = function.checked.scope.parameters
     own = function.variables.name(name, Kind.INT)
@@ -464,6 +464,6 @@ def _breaks_of(statements: Sequence[ast.stmt]) -> list[ast.Break]:
     return found
 
 
-def _needs_lines(statements: Statements, test: ast.expr) -> bool:
+def _needs_lines(statements: StatementWriter, test: ast.expr) -> bool:
     """Return whether a condition is written with lines before it, as map of lanes with numbers."""
     return any(node in statements.facts.mapped for node in ast.walk(test))

@@ -23,7 +23,7 @@ from typing import Literal
 from poplite.ipu.codelets.spelling import NUMBERS, identifier, unused
 from poplite.vertex.compute.typing.facts import Checked
 from poplite.vertex.compute.typing.kinds import Kind
-from poplite.vertex.compute.typing.values import Elements, LanesOf, Mixed, Value
+from poplite.vertex.compute.typing.values import ElementsValue, LanesOf, Mixed, Value
 
 ROW: Literal["row"] = "row"
 """The version of a local that is a row of a list: its number."""
@@ -55,7 +55,7 @@ def type_of(version: Version) -> str:
 
 def version_of(value: Value) -> Version | None:
     """Return the version that holds a value; None for a field itself, which needs no variable."""
-    if isinstance(value, Elements):
+    if isinstance(value, ElementsValue):
         return ROW if value.depth < value.field.depth else None
     assert not isinstance(value, Mixed)
     return value if isinstance(value, LanesOf) else value.kind

@@ -13,7 +13,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from poplite.vertex.compute.typing.facts import Checked
-from poplite.vertex.compute.typing.values import Elements
+from poplite.vertex.compute.typing.values import ElementsValue
 from poplite.vertex.vertex import MultiVertex
 
 
@@ -60,7 +60,7 @@ def _length_of(checked: Checked, loop: ast.For) -> ast.expr | None:
 
 def _is_of(checked: Checked, node: ast.expr, name: str, depth: int) -> bool:
     value = checked.facts.containers.get(node)
-    return isinstance(value, Elements) and (value.field.name, value.depth) == (name, depth)
+    return isinstance(value, ElementsValue) and (value.field.name, value.depth) == (name, depth)
 
 
 def _each_turn(checked: Checked, loop: ast.For, name: str, depth: int) -> bool:

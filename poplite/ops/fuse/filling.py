@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64, overlay
-from poplite.expr.tree import Iota, Number
+from poplite.expr.tree import IotaExpr, Number
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
@@ -30,7 +30,7 @@ EXACT = 1 << 24
 """Whole numbers up to here are float32, so that counting on in it rounds nothing."""
 
 
-def is_made_in_place(expr: Number | Iota, out: Tensor) -> bool:
+def is_made_in_place(expr: Number | IotaExpr, out: Tensor) -> bool:
     """Return whether vertices store the numbers; the others are copied from a constant."""
     if isinstance(expr, Number):
         return out.num_elements * out.element_type.size_bytes > FEW_BYTES
@@ -42,7 +42,7 @@ def is_made_in_place(expr: Number | Iota, out: Tensor) -> bool:
 
 
 def add_filling(
-    mappings: Mappings, compute_set: ComputeSet, expr: Number | Iota, out: Tensor
+    mappings: Mappings, compute_set: ComputeSet, expr: Number | IotaExpr, out: Tensor
 ) -> str:
     """Add the vertices that store numbers in a tensor, and return the name of their class."""
     graph = mappings.graph
@@ -69,12 +69,12 @@ def add_filling(
     return str(cls.__name__)
 
 
-def positions(expr: Iota) -> npt.NDArray[Any]:
+def positions(expr: IotaExpr) -> npt.NDArray[Any]:
     """Return the numbers of an `ops.iota`."""
     return _counted(expr, np.arange(expr.num_elements))
 
 
-def _counted(expr: Iota, places: Int64) -> npt.NDArray[Any]:
+def _counted(expr: IotaExpr, places: Int64) -> npt.NDArray[Any]:
     """Return the numbers at some places; those of integers wrap on their way, not at its end."""
     dtype: np.dtype[Any] = expr.element_type.dtype
     if dtype.kind == "f":

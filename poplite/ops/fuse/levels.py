@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from poplite.expr.tree import Expr, View
+from poplite.expr.tree import Expr, ViewExpr
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.ops.fuse.straight import in_order
 from poplite.program import Execute, Program
@@ -106,7 +106,7 @@ def levels(roots: Sequence[Expr], kept: set[Expr], copied: Sequence[bool]) -> li
                 continue
             if node not in level_of:
                 # A view takes no step: it is there as soon as what it shows is.
-                level_of[node] = max(before - isinstance(node, View), 0)
+                level_of[node] = max(before - isinstance(node, ViewExpr), 0)
                 add(level_of[node], Task(node, number, node is root and not copied[number]))
             if node in kept:
                 deepest[node] = level_of[node] + 1

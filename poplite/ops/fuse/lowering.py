@@ -18,12 +18,12 @@ from poplite.expr.tree import (
     Contraction,
     ElementClass,
     Expr,
-    Iota,
+    IotaExpr,
     Leaf,
     Number,
     Reduction,
     Shape,
-    View,
+    ViewExpr,
 )
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -112,12 +112,14 @@ class Lowering:
         exprs = interned(split_positions(self.mappings, exprs))
         parts = _all(exprs)
         kept: set[Expr] = {
-            node for node in parts if isinstance(node, Reduction | Iota | Contraction | View)
+            node
+            for node in parts
+            if isinstance(node, Reduction | IotaExpr | Contraction | ViewExpr)
         }
         groups = [each for each in exprs if each not in kept]
         groups += [node.operands[0] for node in parts if isinstance(node, Reduction)]
         for node in parts:
-            if isinstance(node, Contraction | View):
+            if isinstance(node, Contraction | ViewExpr):
                 made_first = [each for each in node.operands if isinstance(each, Applied)]
                 groups += [each for each in made_first if each not in kept]
                 kept.update(made_first)
@@ -160,7 +162,7 @@ class Lowering:
             for expr, number, is_root in sorted(tasks, key=_is_view):
                 steps.begin()
                 # Views show what the level stored; other tasks run with it, and do not read it.
-                is_shown = isinstance(expr, View) and not (is_root and copied[number])
+                is_shown = isinstance(expr, ViewExpr) and not (is_root and copied[number])
                 self.stored = fresh if is_shown else dict(before)
                 root = roots[number]
                 if is_root:
@@ -196,7 +198,7 @@ class Lowering:
     def _result(self, root: Root, expr: Expr) -> Tensor:
         """Store a root whose parts are stored, in a tensor that is its own."""
         is_copied = self._is_copied(root, expr) and expr not in self.stored
-        if isinstance(expr, View) and is_copied:
+        if isinstance(expr, ViewExpr) and is_copied:
             self.stored[expr] = self._viewed(expr)
         if expr in self.stored:
             return self._copied(root, self.stored[expr])
@@ -204,16 +206,16 @@ class Lowering:
 
     def _is_copied(self, root: Root, expr: Expr) -> bool:
         """Return whether a root is a view that is wanted elsewhere, or shows what may change."""
-        if not isinstance(expr, View):
+        if not isinstance(expr, ViewExpr):
             return False
         return root.out is not None or root.mapping is not None or self._shows_others(expr)
 
-    def _shows_others(self, view: View) -> bool:
+    def _shows_others(self, view: ViewExpr) -> bool:
         """Return whether a view shows tensors that are not made here, and no constants."""
         shown: list[Expr] = [view]
         while shown:
             node = shown.pop()
-            if isinstance(node, View):
+            if isinstance(node, ViewExpr):
                 shown += node.operands
             elif isinstance(node, Leaf) and not self._is_own(_tensor(node)):
                 return True
@@ -239,11 +241,11 @@ class Lowering:
             made = self._reduced(expr, root)
         elif isinstance(expr, Contraction):
             made = self._multiplied(expr, root)
-        elif isinstance(expr, View):
+        elif isinstance(expr, ViewExpr):
             made = self._viewed(expr)
         elif isinstance(expr, Leaf):
             made = self._copied(root, _tensor(expr))
-        elif isinstance(expr, Number | Iota):
+        elif isinstance(expr, Number | IotaExpr):
             made = self._filled(expr, root)
         else:
             unmade = [each for each in self._behind_of.get(expr, ()) if each not in self.stored]
@@ -252,7 +254,7 @@ class Lowering:
             self.stored[expr] = made
         return made
 
-    def _viewed(self, expr: View) -> Tensor:
+    def _viewed(self, expr: ViewExpr) -> Tensor:
         """Return the view of tensors that are stored."""
         sources = [
             _tensor(each) if isinstance(each, Leaf) else self.stored[each] for each in expr.operands
@@ -471,7 +473,7 @@ class Lowering:
         self._note("copied", copied, why, "", out)
         return out
 
-    def _filled(self, expr: Number | Iota, root: Root) -> Tensor:
+    def _filled(self, expr: Number | IotaExpr, root: Root) -> Tensor:
         """Store numbers that no tensor takes part in."""
         out = root.out
         if out is None:
@@ -489,7 +491,7 @@ class Lowering:
         self._note("filled", expr, "each tile makes its own", vertex, out)
         return out
 
-    def _copied_from_constant(self, expr: Number | Iota, root: Root) -> Tensor:
+    def _copied_from_constant(self, expr: Number | IotaExpr, root: Root) -> Tensor:
         """Store numbers by a copy, from the tiles of the result where they have its shape."""
         out, why = root.out, "numbers by position"
         assert out is not None
@@ -542,7 +544,7 @@ def _all(roots: Sequence[Expr]) -> list[Expr]:
 
 def _is_view(task: Task) -> bool:
     """Sort views behind the tasks of their level, which they may show."""
-    return isinstance(task.expr, View)
+    return isinstance(task.expr, ViewExpr)
 
 
 def _is_same(a: Reduction, b: Reduction) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from poplite.expr.build import apply
 from poplite.expr.operations import kind_of
-from poplite.expr.tree import Expr, Iota, Leaf, Reduction, new_parts
+from poplite.expr.tree import Expr, IotaExpr, Leaf, Reduction, new_parts
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.placement import Mappings, place
 from poplite.ops.fuse.storing import with_operands
@@ -43,7 +43,7 @@ def split_positions(mappings: Mappings, roots: Sequence[Expr]) -> list[Expr]:
             waiting += [(each, below, False) for each in reversed(node.operands)]
             continue
         operands = tuple(made[each, below] for each in node.operands)
-        if is_reduced and isinstance(node, Iota) and _is_long(node):
+        if is_reduced and isinstance(node, IotaExpr) and _is_long(node):
             made[node, is_reduced] = _split(mappings, node)
         else:
             made[node, is_reduced] = with_operands(node, operands)
@@ -55,11 +55,11 @@ def _has_tensor(operand: Expr) -> bool:
     return any(tensor.shape == operand.shape for tensor in operand.leaves)
 
 
-def _is_long(positions: Iota) -> bool:
+def _is_long(positions: IotaExpr) -> bool:
     return positions.num_elements > MOST_STORED and kind_of(positions.element_type) == "int"
 
 
-def _split(mappings: Mappings, positions: Iota) -> Expr:
+def _split(mappings: Mappings, positions: IotaExpr) -> Expr:
     size, dtype = positions.num_elements, positions.element_type.dtype
     columns = math.isqrt(size - 1) + 1
     rows = -(-size // columns)

@@ -26,7 +26,7 @@ from poplite.expr.tree import (
     Leaf,
     Number,
     Reduction,
-    View,
+    ViewExpr,
 )
 from poplite.ops.fuse.pricing import slots_of
 from poplite.ops.fuse.straight import in_order
@@ -151,7 +151,7 @@ def _below(root: Expr, stored: set[Expr]) -> dict[Expr, int]:
     waiting = [root]
     while waiting:
         for each in waiting.pop().operands:
-            if each in stored or isinstance(each, Reduction | View):
+            if each in stored or isinstance(each, Reduction | ViewExpr):
                 continue
             if each not in found:
                 found[each] = 0
@@ -210,7 +210,9 @@ def _slots(part: Expr, stored: set[Expr]) -> float:
         if isinstance(node, Leaf):
             leaves.add(node.tensor)
         leaves.update(
-            each for each in node.operands if each in stored or isinstance(each, Reduction | View)
+            each
+            for each in node.operands
+            if each in stored or isinstance(each, Reduction | ViewExpr)
         )
     return total + len(leaves)
 
@@ -261,8 +263,8 @@ def _identity(node: Expr) -> tuple[object, ...]:
         return Reduction, node.how, node.dims, node.keepdims
     if isinstance(node, Contraction):
         return Contraction, node.how
-    if isinstance(node, View):
-        return View, node.how, node.shape
+    if isinstance(node, ViewExpr):
+        return ViewExpr, node.how, node.shape
     if isinstance(node, Applied):
         return Applied, node.operation, node.element_type
     return type(node), id(node)
@@ -294,8 +296,8 @@ def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
         )
     elif isinstance(node, Contraction):
         made = Contraction(operands[0], operands[1], node.how, node.shape, node.element_type)
-    elif isinstance(node, View):
-        made = View(operands, node.how, node.shape, node.element_type)
+    elif isinstance(node, ViewExpr):
+        made = ViewExpr(operands, node.how, node.shape, node.element_type)
     else:
         assert isinstance(node, Applied)
         made = Applied(node.operation, operands, node.shape, node.element_type)

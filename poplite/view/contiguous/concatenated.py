@@ -25,7 +25,7 @@ import numpy.typing as npt
 from poplite.arrays.digits import Digit, digits_of, flat_digits
 from poplite.arrays.intervals import Int64
 from poplite.view.parts import one_level
-from poplite.view.slices import Pieces
+from poplite.view.slices import SlicedViews
 from poplite.view.view import Cat, Storage, View
 
 FEW_LEVELS = 2
@@ -174,7 +174,7 @@ def _expected_leaves(cat: Cat) -> float:
     kids, times = cat.kids, 1.0
     if cat.levels == 1:
         return len(kids)
-    if isinstance(kids, Pieces):  # alike, but for their lengths
+    if isinstance(kids, SlicedViews):  # alike, but for their lengths
         kids = (kids[0],)
         times = cat.num_elements / kids[0].num_elements
     found = 0.0
@@ -205,7 +205,7 @@ def below(cat: Cat) -> list[Cat]:
             order.setdefault(id(at), at)
         elif id(at) not in order:
             stack.append((at, True))
-            kids = [at.kids.template] if isinstance(at.kids, Pieces) else at.kids
+            kids = [at.kids.template] if isinstance(at.kids, SlicedViews) else at.kids
             stack += [(kid.space, False) for kid in kids if isinstance(kid.space, Cat)]
     return list(order.values())
 
@@ -213,13 +213,13 @@ def below(cat: Cat) -> list[Cat]:
 def _lower(cat: Cat) -> Leaves:
     from poplite.view.contiguous.nested import runs, space_runs  # which imports this module
 
-    if isinstance(cat.kids, Pieces):
+    if isinstance(cat.kids, SlicedViews):
         spaces = {id(cat.kids.template.space): cat.kids.template.space}
     else:
         spaces = {id(kid.space): kid.space for kid in cat.kids}
     on_variables = all([isinstance(space, Storage) for space in spaces.values()])
     if on_variables or (len(spaces) == 1 and len(cat.kids) > 1):
-        if isinstance(cat.kids, Pieces):
+        if isinstance(cat.kids, SlicedViews):
             rows = _pieces(cat.kids)
         else:
             rows = stacked(cat.kids, split=cat.outer > 1)
@@ -269,7 +269,7 @@ def stacked(views: Sequence[View], *, split: bool) -> tuple[Int64, Int64, Int64,
     return np.array(base, np.int64), extent[kind], stride[kind], head_columns
 
 
-def _pieces(pieces: Pieces) -> tuple[Int64, Int64, Int64, int]:
+def _pieces(pieces: SlicedViews) -> tuple[Int64, Int64, Int64, int]:
     """Return what `stacked` would return for the same views."""
     space = pieces.template.space
     base = space.base if isinstance(space, Storage) else 0

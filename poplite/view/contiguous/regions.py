@@ -26,7 +26,7 @@ from poplite.view.contiguous.chunks import chunks
 from poplite.view.contiguous.concatenated import Leaves, leaves_of, stacked
 from poplite.view.contiguous.few_runs import FEW, few_runs
 from poplite.view.contiguous.nested import check_listable, count_through, runs, runs_by_owner
-from poplite.view.slices import Pieces
+from poplite.view.slices import SlicedViews
 from poplite.view.strided_sets import span
 from poplite.view.view import NOWHERE, Cat, Storage, View, once
 
@@ -117,7 +117,7 @@ def num_runs(view: View) -> int:
         closed = last_address(part) + 1 == address_at(part, 0)
         return times * num_runs(part) - (times - 1 if closed else 0)
     kids, is_whole = space.kids, digits == [(space.num_elements, 1)]
-    if is_whole and space.outer == 1 and not isinstance(kids, Pieces) and _is_layered(space):
+    if is_whole and space.outer == 1 and not isinstance(kids, SlicedViews) and _is_layered(space):
         # Each kid may be counted without listing the space below it.
         joins = [last_address(a) + 1 == address_at(b, 0) for a, b in pairwise(kids)]
         return sum([num_runs(kid) for kid in kids]) - sum(joins)
@@ -128,7 +128,7 @@ def num_runs(view: View) -> int:
 
 
 def _is_layered(cat: Cat) -> bool:
-    kids = [cat.kids.template] if isinstance(cat.kids, Pieces) else cat.kids
+    kids = [cat.kids.template] if isinstance(cat.kids, SlicedViews) else cat.kids
     return any([isinstance(kid.space, Cat) for kid in kids])
 
 
@@ -221,7 +221,7 @@ def _storages_within(cat: Cat, first: int, last: int, most: int = 256) -> tuple[
 
     Up to `most` kids on concatenations are looked into, and fewer a level below.
     """
-    if isinstance(cat.kids, Pieces) or cat.outer > 1:
+    if isinstance(cat.kids, SlicedViews) or cat.outer > 1:
         return cat.storages
     kids = cat.kids[bisect_right(cat.breaks, first) - 1 : bisect_right(cat.breaks, last)]
     most //= max(1, len(kids))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ScopeCost:
     """What a scope takes, with all that is inside.
 
     Attributes:
@@ -50,7 +50,7 @@ class Scope:
     share: float
     received: int
     memory: int
-    inside: tuple[Scope, ...]
+    inside: tuple[ScopeCost, ...]
 
     def num_inside(self) -> int:
         """Return how many scopes and steps it holds, however deep."""
@@ -68,7 +68,7 @@ class ScopeTree:
     """
 
     note: str
-    whole: Scope
+    whole: ScopeCost
     depth: int
 
     @property
@@ -77,7 +77,7 @@ class ScopeTree:
         steps, cycles = amount(self.whole.steps, "step"), amount(self.whole.cycles, "cycle")
         return f"operations: {steps}, {cycles}{self.note}"
 
-    def rows(self) -> Iterator[tuple[int, Scope]]:
+    def rows(self) -> Iterator[tuple[int, ScopeCost]]:
         """Yield the scopes that are listed, each with its level from 0."""
         pending = [(0, each) for each in reversed(self.whole.inside)]
         while pending:
@@ -87,7 +87,7 @@ class ScopeTree:
                 pending += [(level + 1, each) for each in reversed(scope.inside)]
 
 
-SORTS: dict[str, Callable[[Scope], Any]] = {
+SORTS: dict[str, Callable[[ScopeCost], Any]] = {
     "cycles": lambda scope: -scope.cycles,
     "received": lambda scope: -scope.received,
     "memory": lambda scope: -scope.memory,
@@ -165,7 +165,9 @@ def _path(step: ExecutionStep, *, is_alone: bool) -> list[str]:
     return [*_parts(step.operation), step.name]
 
 
-def _scope(name: str, before: str, node: _Node, cycles: int, sort: Callable[[Scope], Any]) -> Scope:
+def _scope(
+    name: str, before: str, node: _Node, cycles: int, sort: Callable[[ScopeCost], Any]
+) -> ScopeCost:
     """Return a finished scope; one that holds nothing but another one is one with it."""
     while name and len(node.inside) == 1:
         ((inner, only),) = node.inside.items()
@@ -174,7 +176,7 @@ def _scope(name: str, before: str, node: _Node, cycles: int, sort: Callable[[Sco
         name, node = f"{name}/{inner}", only
     path = f"{before}/{name}" if before else name
     inside = (_scope(each, path, node.inside[each], cycles, sort) for each in node.inside)
-    return Scope(
+    return ScopeCost(
         name,
         path,
         node.steps,
@@ -192,6 +194,6 @@ def scopes_json(tree: ScopeTree) -> str:
     return json_text("ops", data)
 
 
-def _data(scope: Scope) -> dict[str, object]:
-    numbers = {name: getattr(scope, name) for name in Scope.__slots__ if name != "inside"}
+def _data(scope: ScopeCost) -> dict[str, object]:
+    numbers = {name: getattr(scope, name) for name in ScopeCost.__slots__ if name != "inside"}
     return numbers | {"inside": [_data(each) for each in scope.inside]}

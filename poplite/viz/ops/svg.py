@@ -5,7 +5,7 @@ from __future__ import annotations
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
 from poplite.viz.draw.units import name_text
-from poplite.viz.ops.scopes import Scope, ScopeTree
+from poplite.viz.ops.scopes import ScopeCost, ScopeTree
 from poplite.viz.ops.text import HEADING, more_inside, numbers_of
 
 MARGIN, ROW, GAP = 20, 20, 20
@@ -21,7 +21,7 @@ MOST_ROWS = 300
 def draw_scopes_svg(tree: ScopeTree) -> SvgText:
     """Draw what scopes take as SVG.
 
-    >>> nothing = Scope("", "", 0, 0, 0.0, 0, 0, ())
+    >>> nothing = ScopeCost("", "", 0, 0, 0.0, 0, 0, ())
     >>> "operations: 0 steps, 0 cycles" in draw_scopes_svg(ScopeTree("", nothing, 2))
     True
     """
@@ -68,6 +68,6 @@ def _numbers(
         right += GAP
 
 
-def _tip(scope: Scope) -> str:
+def _tip(scope: ScopeCost) -> str:
     numbers = zip(HEADING, numbers_of(scope), strict=True)
     return f"{name_text(scope.path)}: {', '.join(f'{name} {text}' for name, text in numbers)}"

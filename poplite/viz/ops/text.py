@@ -6,7 +6,7 @@ from poplite.viz.draw.columns import LEAST_NAME, cut, fitting, wrapped
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import name_text, share_text
-from poplite.viz.ops.scopes import Scope, ScopeTree
+from poplite.viz.ops.scopes import ScopeCost, ScopeTree
 
 HEADING = ("steps", "cycles", "of all", "received B", "memory B")
 LEFT_OUT = (0, 4, 3, 2)
@@ -39,7 +39,7 @@ def draw_scopes_text(tree: ScopeTree, style: Style = DEFAULT_STYLE) -> str:
     return "\n".join(lines) + "\n"
 
 
-def numbers_of(scope: Scope) -> tuple[str, ...]:
+def numbers_of(scope: ScopeCost) -> tuple[str, ...]:
     """Return the numbers of a row, in the order of `HEADING`."""
     return (
         f"{scope.steps:,}",
@@ -50,7 +50,7 @@ def numbers_of(scope: Scope) -> tuple[str, ...]:
     )
 
 
-def more_inside(tree: ScopeTree, level: int, scope: Scope) -> int:
+def more_inside(tree: ScopeTree, level: int, scope: ScopeCost) -> int:
     """Return how many rows of a listed scope are deeper than what is listed."""
     return scope.num_inside() if level + 1 == tree.depth else 0
 

@@ -263,7 +263,7 @@ def _whole(runs: Times) -> int | None:
     return None if runs is None else int(runs)
 
 
-class Facts(NamedTuple):
+class TreeFacts(NamedTuple):
     """What is known of a sub-tree; no number is above `MOST`.
 
     Attributes:
@@ -277,25 +277,25 @@ class Facts(NamedTuple):
     runs: Times
 
 
-def facts_of(program: Program, pattern: re.Pattern[str] | None = None) -> dict[int, Facts]:
+def facts_of(program: Program, pattern: re.Pattern[str] | None = None) -> dict[int, TreeFacts]:
     """Return the facts of every sub-tree by its `id`; without a pattern, all steps match.
 
     >>> from poplite.program import Sequence
     >>> facts_of(program := Sequence(Program()))[id(program)]
-    Facts(lines=2, matched=0, runs=0)
+    TreeFacts(lines=2, matched=0, runs=0)
     """
-    facts: dict[int, Facts] = {}
+    facts: dict[int, TreeFacts] = {}
     for node in children_first(program):
         if not node.children:
             matched = node.num_steps if pattern is None or pattern.search(line_of(node)) else 0
-            facts[id(node)] = Facts(1, matched, matched)
+            facts[id(node)] = TreeFacts(1, matched, matched)
             continue
         below = [facts[id(child)] for child in node.children]
         lines, matched = (sum(each) for each in list(zip(*below, strict=True))[:2])
         each = [product(f.runs, times) for f, times in zip(below, times_of(node), strict=True)]
         known = [runs for runs in each if runs is not None]
         runs = product(sum(known), 1) if len(known) == len(each) else None
-        facts[id(node)] = Facts(min(lines + 1, MOST), min(matched, MOST), runs)
+        facts[id(node)] = TreeFacts(min(lines + 1, MOST), min(matched, MOST), runs)
     return facts
 
 

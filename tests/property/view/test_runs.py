@@ -32,7 +32,7 @@ from poplite.view import (
     runs_of_many,
     storages,
 )
-from poplite.view.slices import Pieces
+from poplite.view.slices import SlicedViews
 from poplite.view.view import Cat
 
 Int64 = npt.NDArray[np.int64]
@@ -133,7 +133,7 @@ def random_kid(random: Random, outer: int, chunk: int, below: list[Pair]) -> Pai
     return View((outer, chunk), dims, off, space), found
 
 
-def random_pieces(random: Random, outer: int, below: list[Pair]) -> tuple[Pieces, list[Int64]]:
+def random_pieces(random: Random, outer: int, below: list[Pair]) -> tuple[SlicedViews, list[Int64]]:
     """Slices of one view (outer, axis, inner)."""
     space, numbers = random_space(random, below)
     heads = random_digits(random, outer, len(numbers))
@@ -149,13 +149,13 @@ def random_pieces(random: Random, outer: int, below: list[Pair]) -> tuple[Pieces
     extent = np.array([random.randint(1, axis - b) for b in begin.tolist()])
     slices = zip(begin.tolist(), extent.tolist(), strict=True)
     parts = [where[:, b : b + n].reshape(outer, n * inner) for b, n in slices]
-    return Pieces(template, extent, off + begin * step), parts
+    return SlicedViews(template, extent, off + begin * step), parts
 
 
 def random_cat(random: Random, below: list[Pair]) -> Pair:
     """A space read from end to end, and its addresses."""
     outer = random.choice([1, 1, 2, 3, 6])
-    kids: tuple[View, ...] | Pieces
+    kids: tuple[View, ...] | SlicedViews
     if random.random() < 0.4:
         kids, parts = random_pieces(random, outer, below)
     else:

@@ -67,7 +67,7 @@ def test_slices_across_digits_stay_arrays() -> None:
     begin = 4 * np.random.default_rng(0).permutation(np.repeat(np.arange(4), 30))
     joined = slices.concat_slices(view, begin, begin + 8, 0, 0)
     assert isinstance(joined.space, Cat)
-    assert isinstance(joined.space.kids, slices.Pieces)
+    assert isinstance(joined.space.kids, slices.SlicedViews)
     crossing = np.count_nonzero(begin == 8)  # they end in the second half, as no others do
     assert len(begin) < len(joined.space.kids) <= len(begin) + crossing
     places = np.array([0, 8, 16, 4, 12])[:, None] + np.arange(4)

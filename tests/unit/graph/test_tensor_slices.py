@@ -12,7 +12,7 @@ import pytest
 import poplite as pl
 from poplite import FLOAT, Graph, Tensor
 from poplite.view import Cat, Storage, addresses
-from poplite.view.slices import Pieces
+from poplite.view.slices import SlicedViews
 
 ARRAY = np.arange(40 * 30).reshape(40, 30)
 
@@ -29,9 +29,9 @@ def shuffled(count: int, size: int) -> Any:
     return np.stack([begin, begin + size], axis=1)
 
 
-def pieces_of(tensor: Tensor) -> Pieces:
+def pieces_of(tensor: Tensor) -> SlicedViews:
     assert isinstance(tensor.view.space, Cat)
-    assert isinstance(tensor.view.space.kids, Pieces)
+    assert isinstance(tensor.view.space.kids, SlicedViews)
     return tensor.view.space.kids
 
 
@@ -175,7 +175,7 @@ def test_pieces_are_a_sequence_of_views(t: Tensor) -> None:
     assert pieces[-1] == views[-1]
     assert pieces.are_cut_as(pieces[:])
     assert not pieces.are_cut_as(pieces[:-1])
-    assert repr(pieces).startswith(f"<{len(pieces)} Pieces of View(shape=(1, 40, 30)")
+    assert repr(pieces).startswith(f"<{len(pieces)} SlicedViews of View(shape=(1, 40, 30)")
 
 
 def test_a_million_slices_make_no_object_each() -> None:

@@ -11,7 +11,7 @@ import pytest
 import poplite as pl
 import poplite.named as ng
 from helpers.depth import interpreted_everywhere
-from poplite.expr.tree import View
+from poplite.expr.tree import ViewExpr
 from poplite.ops.fuse.lowering import Lowering, Root
 from poplite.program.recording import Recorder
 
@@ -59,7 +59,7 @@ def test_no_result_shows_a_tensor_of_the_user(monkeypatch: pytest.MonkeyPatch, o
     """An assignment that follows would change a part of it, in every engine."""
 
     def with_a_place(self: Lowering, root: Root, expr: Any) -> bool:
-        return isinstance(expr, View) and (root.out is not None or root.mapping is not None)
+        return isinstance(expr, ViewExpr) and (root.out is not None or root.mapping is not None)
 
     monkeypatch.setattr(Lowering, "_is_copied", with_a_place)
     x = ng.variable([H], [1, 2], name="x")

@@ -20,7 +20,7 @@ from poplite.report.findings import Finding
 from poplite.report.traces.trace import Trace
 from poplite.tools.viz.load_report import load
 from poplite.viz.exchange.traffic import traffic_of
-from poplite.viz.ops.scopes import Scope, scope_tree
+from poplite.viz.ops.scopes import ScopeCost, scope_tree
 from poplite.viz.page.pack import Arrays
 from poplite.viz.page.report_data import report_data
 
@@ -303,7 +303,7 @@ def test_operations_add_up_to_the_report(name: str) -> None:
         rf"operations: {len(steps):,} steps?, {report.shown.cycles:,} cycles", tree.heading
     )
 
-    def adds_up(scope: Scope) -> None:
+    def adds_up(scope: ScopeCost) -> None:
         if scope.inside:
             for number in ("steps", "cycles", "received"):
                 total = sum(getattr(each, number) for each in scope.inside)
@@ -326,7 +326,7 @@ def test_operations_have_the_memory_that_the_report_says(name: str) -> None:
     report = report_of(name)
     tree = scope_tree(report, depth=99)
 
-    def memory_of(scope: Scope, path: str) -> int:
+    def memory_of(scope: ScopeCost, path: str) -> int:
         if scope.path == path:
             return scope.memory
         return sum(

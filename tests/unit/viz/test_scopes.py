@@ -12,7 +12,7 @@ import pytest
 
 import poplite as pl
 from poplite.viz.draw.terminal import Style
-from poplite.viz.ops.scopes import SORTS, Scope, scope_tree, scopes_json
+from poplite.viz.ops.scopes import SORTS, ScopeCost, scope_tree, scopes_json
 from poplite.viz.ops.text import draw_scopes_text, scopes_csv
 
 
@@ -76,7 +76,7 @@ def test_a_copy_is_in_the_scope_that_its_tensors_share() -> None:
     ]
 
 
-def every(scope: Scope) -> list[Scope]:
+def every(scope: ScopeCost) -> list[ScopeCost]:
     return [scope, *(inner for each in scope.inside for inner in every(each))]
 
 

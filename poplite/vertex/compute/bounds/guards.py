@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from poplite.vertex.compute.bounds.functions import NUMBER_BITS, call
-from poplite.vertex.compute.bounds.sites import Loop, Part, Path, Site, Sites, is_same
+from poplite.vertex.compute.bounds.sites import IndexedPart, Path, RangeLoop, Site, Sites, is_same
 from poplite.vertex.compute.bounds.spans import (
     Span,
     bounded,
@@ -63,7 +63,7 @@ class Guards:
         self._facts, self._vertex, self._sites = checked.facts, checked.vertex, Sites(checked)
         self.of_loops: dict[ast.For, Guard] = defaultdict(Guard)
         self.flags: dict[ast.expr, tuple[ast.For, bool] | None] = {}
-        self._spans: dict[tuple[ast.expr, Part], Span | None] = {}
+        self._spans: dict[tuple[ast.expr, IndexedPart], Span | None] = {}
         self._depth = 0
 
     def find(self) -> None:
@@ -117,7 +117,7 @@ class Guards:
                 conditions = of_owner(site, level)
                 if conditions is not None:
                     after = site.path[site.path.index(level) + 1 :]
-                    is_always = all(isinstance(each, Loop) for each in after)
+                    is_always = all(isinstance(each, RangeLoop) for each in after)
                     guard = self.of_loops[level.node]
                     kept = guard.always if is_always else guard.at_times
                     kept.update({ast.dump(each): each for each in conditions})
@@ -139,14 +139,14 @@ class Guards:
         first = self._sites.constant(begin)
         return first is not None and first >= 0 and self._stays(owner, loop)
 
-    def _loop_of(self, node: ast.expr, path: Path) -> Loop | None:
+    def _loop_of(self, node: ast.expr, path: Path) -> RangeLoop | None:
         if isinstance(node, ast.Name):
             for each in reversed(path):
-                if isinstance(each, Loop) and each.variable == node.id:
+                if isinstance(each, RangeLoop) and each.variable == node.id:
                     return each
         return None
 
-    def _stays(self, node: ast.expr, level: Part) -> bool:
+    def _stays(self, node: ast.expr, level: IndexedPart) -> bool:
         """Return whether an expression has one value while a loop runs."""
         for each in ast.walk(node):
             if isinstance(each, ast.Name) and each.id in level.assigned:
@@ -164,7 +164,7 @@ class Guards:
         field = self._vertex.fields.get(node.attr)
         return field is None or field.depth > 0 or not field.writes
 
-    def _of_owner(self, site: Site, level: Part) -> list[ast.expr] | None:
+    def _of_owner(self, site: Site, level: IndexedPart) -> list[ast.expr] | None:
         """Return what makes an access safe if its vector or list stays the same in a loop."""
         owner, of_row = self._row(site.place[0], site.path, level)
         if not self._stays(owner, level) or (span := self._span_of(site, level)) is None:
@@ -178,7 +178,7 @@ class Guards:
         found = call("row_fits", owner.value, row.least, span.least, span.most)
         return [*span.needs, *row.needs, found]
 
-    def _of_even_rows(self, site: Site, level: Part) -> list[ast.expr] | None:
+    def _of_even_rows(self, site: Site, level: IndexedPart) -> list[ast.expr] | None:
         """Return the same for another row in each iteration, if all rows have one length."""
         owner, _ = self._row(site.place[0], site.path, level)
         if not isinstance(owner, ast.Subscript) or not self._stays(owner.value, level):
@@ -187,7 +187,7 @@ class Guards:
             return None
         return [*span.needs, call("rows_fit", owner.value, span.least, span.most)]
 
-    def _row(self, owner: ast.expr, path: Path, level: Part) -> tuple[ast.expr, Path]:
+    def _row(self, owner: ast.expr, path: Path, level: IndexedPart) -> tuple[ast.expr, Path]:
         """Return what a local stands for that is assigned within a loop, and where it was."""
         while isinstance(owner, ast.Name) and owner.id in level.assigned:
             made = self._sites.assignments.get(owner)
@@ -198,7 +198,7 @@ class Guards:
 
     # The limits of numbers
 
-    def _span_of(self, site: Site, level: Part) -> Span | None:
+    def _span_of(self, site: Site, level: IndexedPart) -> Span | None:
         """Return the limits of what an access touches while a loop runs."""
         span = self._span(site.place[1], site.path, level)
         if span is None or not site.more:
@@ -206,7 +206,7 @@ class Guards:
         most = plus(span.most, ast.Constant(site.more))
         return bounded(span.least, most, span.bits + 1, span.needs)
 
-    def _span(self, node: ast.expr, path: Path, level: Part) -> Span | None:
+    def _span(self, node: ast.expr, path: Path, level: IndexedPart) -> Span | None:
         """Return the limits of an int while a loop runs; None where they are not known."""
         known = (node, level)
         if known not in self._spans:
@@ -217,7 +217,7 @@ class Guards:
             self._depth -= 1
         return self._spans[known]
 
-    def _new_span(self, node: ast.expr, path: Path, level: Part) -> Span | None:
+    def _new_span(self, node: ast.expr, path: Path, level: IndexedPart) -> Span | None:
         if (constant := self._sites.constant(node)) is not None:
             number = ast.Constant(constant)
             return Span(number, number, constant.bit_length())
@@ -245,7 +245,9 @@ class Guards:
                 return self._of_limits(low, high, path, level)
         return None
 
-    def _of_limits(self, low: ast.expr, high: ast.expr, path: Path, level: Part) -> Span | None:
+    def _of_limits(
+        self, low: ast.expr, high: ast.expr, path: Path, level: IndexedPart
+    ) -> Span | None:
         """Return the limits of `max(low, min(any number, high))`."""
         a, b = (self._span(each, path, level) for each in (low, high))
         if a is None or b is None:
@@ -253,7 +255,7 @@ class Guards:
         rising = ast.Compare(a.most, [ast.LtE()], [b.least])
         return bounded(a.least, b.most, max(a.bits, b.bits), (*a.needs, *b.needs, rising))
 
-    def _of_name(self, node: ast.Name, path: Path, level: Part) -> Span | None:
+    def _of_name(self, node: ast.Name, path: Path, level: IndexedPart) -> Span | None:
         if node.id not in level.assigned:
             return Span(node, node, NUMBER_BITS, (call("is_small", node),))
         loop = self._loop_of(node, path)
@@ -264,7 +266,7 @@ class Guards:
             return None
         return self._span(made.node, made.path, level)
 
-    def _of_loop(self, loop: Loop, path: Path, level: Part) -> Span | None:
+    def _of_loop(self, loop: RangeLoop, path: Path, level: IndexedPart) -> Span | None:
         begin, stop = (self._span(each, path, level) for each in loop.limits)
         if begin is None or stop is None:
             return None

@@ -16,7 +16,7 @@ Path = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class IndexedPart:
     """A part of a function over which indices range: a loop, or all of it.
 
     Attributes:
@@ -29,7 +29,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop(Part):
+class RangeLoop(IndexedPart):
     """A loop over a range.
 
     Attributes:
@@ -65,9 +65,9 @@ class Site:
         assert isinstance(self.node.func, ast.Attribute)
         return self.node.func.value, self.node.args[0]
 
-    def loops(self) -> list[Loop]:
+    def loops(self) -> list[RangeLoop]:
         """Return the loops over ranges around it, outermost first."""
-        return [each for each in self.path if isinstance(each, Loop)]
+        return [each for each in self.path if isinstance(each, RangeLoop)]
 
 
 class Sites:
@@ -89,7 +89,7 @@ class Sites:
         self._last: dict[str, Site] = {}
         tree = checked.text.tree
         parameters = [argument.arg for argument in tree.args.args if argument.arg != "self"]
-        self.body = Part(tree, frozenset([*assigned(tree), *parameters]))
+        self.body = IndexedPart(tree, frozenset([*assigned(tree), *parameters]))
         self._statements(tree.body, (self.body,))
 
     def _statements(self, statements: Sequence[ast.stmt], path: Path) -> None:
@@ -171,7 +171,7 @@ class Sites:
         count = self.constant(node.args[1])
         return count if count is not None and 0 < count <= WIDTH else 0
 
-    def _loop(self, node: ast.For) -> Loop | None:
+    def _loop(self, node: ast.For) -> RangeLoop | None:
         if not isinstance(node.iter, ast.Call) or not isinstance(node.target, ast.Name):
             return None
         if self._facts.calls.get(node.iter) != "indices" or not node.iter.args:
@@ -190,7 +190,7 @@ class Sites:
             step = self.constant(arguments[2])
             if step is None and not is_num_workers(arguments[2]):
                 return None
-        return Loop(node, inside, name, (begin, stop), step)
+        return RangeLoop(node, inside, name, (begin, stop), step)
 
     def constant(self, node: ast.expr) -> int | None:
         """Return an int that is fixed when the vertex is compiled."""

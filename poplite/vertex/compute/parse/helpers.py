@@ -32,7 +32,7 @@ from poplite.vertex.compute.parse.source_text import read, why_no_text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Helper:
+class HelperFunction:
     """A function that a call refers to.
 
     Attributes:
@@ -49,7 +49,7 @@ class Helper:
         return self.function is function
 
 
-def helper_of(scope: Scope, node: ast.Call) -> Helper | None:
+def helper_of(scope: Scope, node: ast.Call) -> HelperFunction | None:
     """Return the user's function that a call in `scope` refers to, or None if it is something else.
 
     Raises `VertexCompileError` when `self` has no such method, or the name is not defined.
@@ -60,7 +60,7 @@ def helper_of(scope: Scope, node: ast.Call) -> Helper | None:
     is_own = any(function is each for each in (lanes.full, lanes.map, fma, *BITS))
     if not isinstance(function, FunctionType) or is_own or is_operation(scope, function):
         return None
-    return Helper(function)
+    return HelperFunction(function)
 
 
 def is_operation(scope: Scope, function: object) -> bool:
@@ -70,7 +70,7 @@ def is_operation(scope: Scope, function: object) -> bool:
     return home[:2] == ["poplite", "ops"] and caller != "poplite"
 
 
-def _method(scope: Scope, node: ast.Attribute) -> Helper:
+def _method(scope: Scope, node: ast.Attribute) -> HelperFunction:
     name, cls = node.attr, scope.vertex
     if name.startswith("__"):
         scope.refuse(
@@ -80,9 +80,9 @@ def _method(scope: Scope, node: ast.Attribute) -> Helper:
         )
     found = inspect.getattr_static(cls, name, None)
     if isinstance(found, staticmethod) and isinstance(found.__func__, FunctionType):
-        return Helper(found.__func__, method=True)
+        return HelperFunction(found.__func__, method=True)
     if isinstance(found, FunctionType):
-        return Helper(found, method=True, takes_self=True)
+        return HelperFunction(found, method=True, takes_self=True)
     methods = [n for n in dir(cls) if inspect.isfunction(getattr(cls, n)) and n[0] != "_"]
     what = f"'{cls.__name__}' has no method '{name}'{did_you_mean(name, methods)}"
     if name in cls.fields:
@@ -92,7 +92,9 @@ def _method(scope: Scope, node: ast.Attribute) -> Helper:
     return scope.refuse(node, what, f"def {name}(self, ...): ..., or a @staticmethod")
 
 
-def bind(scope: Scope, node: ast.Call, helper: Helper) -> list[ast.expr | bool | int | float]:
+def bind(
+    scope: Scope, node: ast.Call, helper: HelperFunction
+) -> list[ast.expr | bool | int | float]:
     """Return, for each parameter but `self`, the argument of a call, or the default's value.
 
     Raises `VertexCompileError` when arguments and parameters do not fit.
@@ -122,7 +124,7 @@ def _shown(signature: inspect.Signature) -> str:
     return str(inspect.Signature(bare))
 
 
-def scope_of_helper(scope: Scope, node: ast.Call, helper: Helper) -> Scope:
+def scope_of_helper(scope: Scope, node: ast.Call, helper: HelperFunction) -> Scope:
     """Check the form of a helper that `node` in `scope` calls, and return its scope.
 
     Raises `VertexCompileError` when the helper has no text, is no ordinary function, or contains

@@ -32,14 +32,14 @@ from poplite.types import BOOL, LONGLONG, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.compute import lanes
 from poplite.vertex.compute.fused import fma
 from poplite.vertex.compute.parse.dialect import FUNCTIONS, STORED, Scope
-from poplite.vertex.compute.parse.helpers import Helper, helper_of, is_operation
+from poplite.vertex.compute.parse.helpers import HelperFunction, helper_of, is_operation
 from poplite.vertex.compute.typing.facts import Checked, Facts
 from poplite.vertex.compute.typing.kinds import Kind
 from poplite.vertex.compute.typing.known import evaluated
 from poplite.vertex.compute.typing.lanes import LanesTyping
-from poplite.vertex.compute.typing.values import Elements, LanesOf, Number, Result, Value
+from poplite.vertex.compute.typing.values import ElementsValue, LanesOf, NumberValue, Result, Value
 
-TypeHelper = Callable[[Scope, ast.Call, Helper, "dict[ast.expr, Value]"], Checked]
+TypeHelper = Callable[[Scope, ast.Call, HelperFunction, "dict[ast.expr, Value]"], Checked]
 """Types the helper that a call refers to, for the values of the arguments."""
 
 _SEVERAL = {"atan2": 2, "fma": 3, "larger": 2, "pow": 2, "smaller": 2}
@@ -81,7 +81,7 @@ _OF_A_VECTOR = {
 """What to write for methods that NumPy's arrays and Python's lists have."""
 
 
-class Calls:
+class CallTyper:
     """Types calls; `value` types the arguments, `type_helper` called functions.
 
     `as_number` returns the value of an argument that has to be a number.
@@ -93,7 +93,7 @@ class Calls:
         facts: Facts,
         type_helper: TypeHelper,
         value: Callable[[ast.expr], Value],
-        as_number: Callable[[ast.expr, Value], Number],
+        as_number: Callable[[ast.expr, Value], NumberValue],
     ) -> None:
         self.lanes = LanesTyping(scope, facts, value, as_number)
         self._scope = scope
@@ -102,7 +102,7 @@ class Calls:
         self._value = value
         self._as_number = as_number
 
-    def result(self, node: ast.Call) -> Number | LanesOf:
+    def result(self, node: ast.Call) -> NumberValue | LanesOf:
         """Type a call whose result is used."""
         found = self.lanes.method(node)
         if found is not None:
@@ -140,7 +140,7 @@ class Calls:
             self._scope.refuse(node, "breakpoint takes no arguments", "breakpoint()")
 
     def _helper(
-        self, node: ast.Call, helper: Helper, arguments: dict[ast.expr, Value] | None = None
+        self, node: ast.Call, helper: HelperFunction, arguments: dict[ast.expr, Value] | None = None
     ) -> Result:
         if arguments is None:
             passed = [*node.args, *(keyword.value for keyword in node.keywords)]
@@ -182,7 +182,7 @@ class Calls:
         called, arguments = self.lanes.call_for_a_lane(node)
         helper = helper_of(self._scope, called)
         if helper is None:
-            numbers = [value for value in arguments.values() if isinstance(value, Number)]
+            numbers = [value for value in arguments.values() if isinstance(value, NumberValue)]
             if len(numbers) < len(arguments):
                 self._scope.refuse(node, "map takes lanes and numbers", "read elements one by one")
             return self.lanes.mapped(node, self._of_numbers(called, self._name(called), numbers))
@@ -194,7 +194,7 @@ class Calls:
             )
         return self.lanes.mapped(node, self._helper(called, helper, arguments))
 
-    def _number_function(self, node: ast.Call) -> Number | LanesOf:
+    def _number_function(self, node: ast.Call) -> NumberValue | LanesOf:
         function = self._function_of(node)
         if function is lanes.full:
             return self.lanes.full(node)
@@ -243,12 +243,12 @@ class Calls:
             self._scope.refuse(node, what, "give each value by its place")
         return name
 
-    def _of_numbers(self, node: ast.Call, name: str, values: list[Number]) -> Number:
+    def _of_numbers(self, node: ast.Call, name: str, values: list[NumberValue]) -> NumberValue:
         self._facts.calls[node] = name
         number = self._kind_of_result(node, name, values)
         return number._replace(constant=evaluated(name, [value.constant for value in values]))
 
-    def _kind_of_result(self, node: ast.Call, name: str, values: list[Number]) -> Number:
+    def _kind_of_result(self, node: ast.Call, name: str, values: list[NumberValue]) -> NumberValue:
         """Type a function of numbers, but for the constant that it may give."""
         if (count := _SEVERAL.get(name)) is not None:
             if len(values) == count:
@@ -257,16 +257,16 @@ class Calls:
             self._scope.refuse(node, what, "write two" if count == 2 else "write three")
         if name in ("minimum", "maximum"):
             kind = max(Kind.INT, *(value.kind for value in values))
-            return Number(kind, any(value.long for value in values))
+            return NumberValue(kind, any(value.long for value in values))
         if len(values) != 1:
             self._scope.refuse(
                 node, f"{ast.unparse(node.func)} takes 1 number, not {len(values)}", "write one"
             )
         return self._function(node, name, values[0])
 
-    def _len(self, node: ast.expr) -> Number:
+    def _len(self, node: ast.expr) -> NumberValue:
         value = self._value(node)
-        if not isinstance(value, Elements):
+        if not isinstance(value, ElementsValue):
             self._scope.refuse(
                 node,
                 f"len of {value}",
@@ -274,18 +274,18 @@ class Calls:
                 if isinstance(value, LanesOf)
                 else "len takes a vector or list of vectors",
             )
-        return Number(Kind.INT)
+        return NumberValue(Kind.INT)
 
-    def _of_several(self, name: str, values: list[Number]) -> Number:
+    def _of_several(self, name: str, values: list[NumberValue]) -> NumberValue:
         least = Kind.INT if name in ("larger", "smaller") else Kind.FLOAT
         is_long = least is Kind.INT and any(value.long for value in values)
-        return Number(max(least, *(value.kind for value in values)), is_long)
+        return NumberValue(max(least, *(value.kind for value in values)), is_long)
 
-    def _stored(self, node: ast.Call, name: str, value: Number) -> Number:
+    def _stored(self, node: ast.Call, name: str, value: NumberValue) -> NumberValue:
         """Type a call of an element type: what an element holds after a store."""
         element = next(each for each in STORED if f"as_{each.__name__}" == name)
         if element.is_floating_point:
-            return Number(Kind.F32)
+            return NumberValue(Kind.F32)
         if value.kind > Kind.UINT and element is not UNSIGNED_LONGLONG:
             function = "bool" if element is BOOL else "int"
             self._scope.refuse(
@@ -294,36 +294,36 @@ class Calls:
                 f"{ast.unparse(node.func)}({function}({ast.unparse(node.args[0])}))",
             )
         if element is BOOL:
-            return Number(Kind.BOOL)
+            return NumberValue(Kind.BOOL)
         if element is UNSIGNED_LONGLONG:
-            return Number(Kind.UINT, True)
-        return Number(Kind.INT, value.long and element is LONGLONG)
+            return NumberValue(Kind.UINT, True)
+        return NumberValue(Kind.INT, value.long and element is LONGLONG)
 
-    def _function(self, node: ast.Call, name: str, value: Number) -> Number:
+    def _function(self, node: ast.Call, name: str, value: NumberValue) -> NumberValue:
         if name in _STORED_NAMES:
             return self._stored(node, name, value)
         if name in ("float_bits", "half_bits"):
-            return Number(Kind.INT)
+            return NumberValue(Kind.INT)
         if name in ("float_from_bits", "half_from_bits"):
             if value.kind > Kind.UINT:
                 argument = ast.unparse(node.args[0])
                 what = f"{ast.unparse(node.func)} of a float"
                 self._scope.refuse(node, what, f"{ast.unparse(node.func)}(int({argument}))")
-            return Number(Kind.F32)
+            return NumberValue(Kind.F32)
         if name == "as_bool":
-            return Number(Kind.BOOL)
+            return NumberValue(Kind.BOOL)
         if name == "truncate":
-            return Number(Kind.INT, value.long or value.kind > Kind.INT)
+            return NumberValue(Kind.INT, value.long or value.kind > Kind.INT)
         if name == "as_float":
-            return Number(max(value.kind, Kind.FLOAT))
+            return NumberValue(max(value.kind, Kind.FLOAT))
         if value.kind is Kind.BOOL:
             self._scope.refuse(
                 node, f"{ast.unparse(node.func)} of a truth value", "write int(...) around it"
             )
         if name in ("floor", "ceil"):
-            return Number(Kind.INT, value.long or value.kind > Kind.INT)
+            return NumberValue(Kind.INT, value.long or value.kind > Kind.INT)
         kind = value.kind if name == "absolute" else max(value.kind, Kind.FLOAT)
-        return Number(kind, value.long and kind < Kind.FLOAT)
+        return NumberValue(kind, value.long and kind < Kind.FLOAT)
 
     def _refuse_method(self, node: ast.Call) -> None:
         """Refuse a call of a method of a vector, which has none but those of lanes."""
@@ -333,7 +333,7 @@ class Calls:
         if any(_called_before(node)):
             return
         owner = self._value(called.value)
-        if isinstance(owner, Elements):
+        if isinstance(owner, ElementsValue):
             of_lanes = "elements, {x}[i], len({x}), or lanes, {x}.lanes(i)"
             fix = _OF_A_VECTOR.get(called.attr, of_lanes).format(x=ast.unparse(called.value))
             self._scope.refuse(node, f"{owner} has no method '{called.attr}'", fix)

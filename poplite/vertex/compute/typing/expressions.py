@@ -27,7 +27,7 @@ from poplite.vertex.compute.parse.dialect import (
     is_count,
     is_self,
 )
-from poplite.vertex.compute.typing.calls import Calls, TypeHelper
+from poplite.vertex.compute.typing.calls import CallTyper, TypeHelper
 from poplite.vertex.compute.typing.facts import Facts
 from poplite.vertex.compute.typing.kinds import (
     Kind,
@@ -38,18 +38,18 @@ from poplite.vertex.compute.typing.kinds import (
 )
 from poplite.vertex.compute.typing.known import evaluated, known, met
 from poplite.vertex.compute.typing.values import (
-    Elements,
+    ElementsValue,
     LanesOf,
     Mixed,
-    Number,
-    Path,
+    NumberValue,
     Value,
+    WalkState,
     meet_numbers,
 )
 from poplite.vertex.vertex import RESERVED_NAMES, Field
 
 
-class Expressions:
+class ExpressionTyper:
     """Types expressions in the state to which the statements have led.
 
     Attributes:
@@ -57,13 +57,15 @@ class Expressions:
         constants: the numbers that names of the class and its module stand for.
     """
 
-    def __init__(self, scope: Scope, facts: Facts, path: Path, type_helper: TypeHelper) -> None:
-        self.calls = Calls(scope, facts, type_helper, self.value, self.as_number)
+    def __init__(
+        self, scope: Scope, facts: Facts, path: WalkState, type_helper: TypeHelper
+    ) -> None:
+        self.calls = CallTyper(scope, facts, type_helper, self.value, self.as_number)
         self.constants = Constants(scope)
         self._scope = scope
         self._facts = facts
         self._path = path
-        self._choices: dict[ast.expr, list[tuple[ast.expr, Number]]] = {}
+        self._choices: dict[ast.expr, list[tuple[ast.expr, NumberValue]]] = {}
 
     def value(self, node: ast.expr) -> Value:
         """Type an expression; record its kind when it is a number."""
@@ -71,22 +73,22 @@ class Expressions:
         constant = self.constants.named(node)
         if constant is not None:
             self._facts.constants[node] = constant
-            value: Value = Number(literal_kind(constant), constant=known(constant))
+            value: Value = NumberValue(literal_kind(constant), constant=known(constant))
         else:
             value = getattr(self, f"_{type(node).__name__}")(node)
-        if isinstance(value, Number):
+        if isinstance(value, NumberValue):
             self._facts.kinds[node] = value.kind
         elif not isinstance(value, Mixed):
             self._facts.containers[node] = value
         return value
 
-    def number(self, node: ast.expr) -> Number:
+    def number(self, node: ast.expr) -> NumberValue:
         """Type an expression that has to be a number."""
         return self.as_number(node, self.value(node))
 
-    def as_number(self, node: ast.expr, value: Value) -> Number:
+    def as_number(self, node: ast.expr, value: Value) -> NumberValue:
         """Return a value that has to be a number."""
-        if not isinstance(value, Number):
+        if not isinstance(value, NumberValue):
             text = ast.unparse(node)
             fix = (
                 f"fold them: {text}.sum(), or ask each: pl.lanes.map(f, {text})"
@@ -97,13 +99,13 @@ class Expressions:
             self._scope.refuse(node, f"{value} {noun} used as a number", fix)
         return value
 
-    def _Constant(self, node: ast.Constant) -> Number:
+    def _Constant(self, node: ast.Constant) -> NumberValue:
         if not isinstance(node.value, (bool, int, float)):
             is_text = isinstance(node.value, str)
             fix = "a number; print(...) and exceptions take text" if is_text else "0, 0.0 or False"
             self._scope.refuse(node, f"{node.value!r} is not a number", f"use {fix}")
         check_range(self._scope, node, node.value)
-        return Number(literal_kind(node.value), constant=known(node.value))
+        return NumberValue(literal_kind(node.value), constant=known(node.value))
 
     def _Name(self, node: ast.Name) -> Value:
         assert self._path.locals is not None
@@ -124,7 +126,7 @@ class Expressions:
                 f"local '{node.id}' is {value.one} on one path and {value.other} on another",
                 "use two names",
             )
-        if isinstance(value, Number):
+        if isinstance(value, NumberValue):
             if value.clash and self._path.settled:
                 self._scope.refuse(
                     node,
@@ -144,7 +146,7 @@ class Expressions:
             hint = "len(...)" if node.attr in ("size", "shape") else "elements by index"
             self._scope.refuse(node, f"{owner} has no attribute '{node.attr}'", f"use {hint}")
         read = self.field(node)
-        return Elements(read, read.depth) if read.depth else self.read(node, read)
+        return ElementsValue(read, read.depth) if read.depth else self.read(node, read)
 
     def field(self, node: ast.Attribute) -> Field:
         """Return the field that `self.name` refers to."""
@@ -170,7 +172,7 @@ class Expressions:
             )
         return fields[node.attr]
 
-    def read(self, node: ast.expr, source: Field) -> Number:
+    def read(self, node: ast.expr, source: Field) -> NumberValue:
         """Return the number that reading an element of a field gives."""
         if source.role == "output":
             self._scope.refuse(
@@ -179,19 +181,19 @@ class Expressions:
                 f"declare {source.name}: InOut[...] to read what it holds",
                 found=f"declared: {source}",
             )
-        return Number(element_kind(source.element), long=source.element.size_bytes == 8)
+        return NumberValue(element_kind(source.element), long=source.element.size_bytes == 8)
 
-    def _Call(self, node: ast.Call) -> Number | LanesOf:
+    def _Call(self, node: ast.Call) -> NumberValue | LanesOf:
         return self.calls.result(node)
 
     def _Subscript(self, node: ast.Subscript) -> Value:
         source, depth = self.element(node)
-        return Elements(source, depth) if depth else self.read(node, source)
+        return ElementsValue(source, depth) if depth else self.read(node, source)
 
     def element(self, node: ast.Subscript) -> tuple[Field, int]:
         """Type `vector[index]`: return its field, and the depth of the result."""
         owner = self.value(node.value)
-        if not isinstance(owner, Elements):
+        if not isinstance(owner, ElementsValue):
             is_of_lanes = isinstance(owner, LanesOf)
             self._scope.refuse(
                 node,
@@ -203,7 +205,7 @@ class Expressions:
         if isinstance(node.slice, ast.Tuple):
             self._refuse_indices(node, owner, node.slice)
         index = self.value(node.slice)
-        if not isinstance(index, Number) or index.kind is not Kind.INT:
+        if not isinstance(index, NumberValue) or index.kind is not Kind.INT:
             self._scope.refuse(node.slice, f"an index is an int; this is {index}", "write int(...)")
         constant = self.constants.evaluate(node.slice)
         if constant is not None and constant < 0:
@@ -214,7 +216,9 @@ class Expressions:
             )
         return owner.field, owner.depth - 1
 
-    def _refuse_indices(self, node: ast.Subscript, owner: Elements, index: ast.Tuple) -> NoReturn:
+    def _refuse_indices(
+        self, node: ast.Subscript, owner: ElementsValue, index: ast.Tuple
+    ) -> NoReturn:
         """Refuse `vector[i, j]`, which is how NumPy arrays are indexed."""
         indices = [ast.unparse(part) for part in index.elts]
         fix = ast.unparse(node.value) + "".join(f"[{index}]" for index in indices)
@@ -232,7 +236,7 @@ class Expressions:
             found=f"declared: {owner.field}",
         )
 
-    def _BinOp(self, node: ast.BinOp) -> Number | LanesOf:
+    def _BinOp(self, node: ast.BinOp) -> NumberValue | LanesOf:
         values = self.value(node.left), self.value(node.right)
         return self.binary(node, node.op, (node.left, node.right), values)
 
@@ -242,7 +246,7 @@ class Expressions:
         op: ast.operator,
         operands: tuple[ast.expr, ast.expr],
         values: tuple[Value, Value],
-    ) -> Number | LanesOf:
+    ) -> NumberValue | LanesOf:
         """Type an operation on two expressions, which have these values."""
         _, right = operands
         if any(isinstance(value, LanesOf) for value in values):
@@ -261,7 +265,7 @@ class Expressions:
                 node, f"'{symbol}' takes ints; here are {one} and {other}", "write int(...)"
             )
         constant = evaluated(OPERATIONS[type(op)], (one.constant, other.constant))
-        return Number(kind, long=kind in (Kind.INT, Kind.UINT), constant=constant)
+        return NumberValue(kind, long=kind in (Kind.INT, Kind.UINT), constant=constant)
 
     def _check_count(self, node: ast.expr, symbol: str) -> None:
         """Allow `x ** 3`, `x << 3`, `x << self.SHIFT` and `x << (n & 63)`."""
@@ -280,14 +284,14 @@ class Expressions:
             node, f"the right side of '{symbol}' is an int {what} from 0 to {limit}", fix
         )
 
-    def _check_power(self, node: ast.AST, base: Number, exponent: ast.expr) -> None:
+    def _check_power(self, node: ast.AST, base: NumberValue, exponent: ast.expr) -> None:
         """Allow powers of a float32 only where all compilers agree on the one rounding."""
         wide = base.kind is Kind.F32 and not is_count(exponent, SQUARE)
         if wide or isinstance(node, ast.AugAssign):
             what = f"{base} to the power of {ast.unparse(exponent)}" if wide else "'**='"
             self._scope.refuse(node, f"{what} is not available", "multiply: x * x * x")
 
-    def _UnaryOp(self, node: ast.UnaryOp) -> Number | LanesOf:
+    def _UnaryOp(self, node: ast.UnaryOp) -> NumberValue | LanesOf:
         value = self.value(node.operand)
         if isinstance(value, LanesOf):
             return self.calls.lanes.unary(node, value)
@@ -298,11 +302,13 @@ class Expressions:
             self._scope.refuse(node, f"'{symbol}' takes an int; this is {operand}", fix)
         is_long = kind in (Kind.INT, Kind.UINT) and operand.long
         if symbol == "not":
-            return Number(kind, constant=None if (truth := _truth(operand)) is None else not truth)
+            return NumberValue(
+                kind, constant=None if (truth := _truth(operand)) is None else not truth
+            )
         constant = evaluated(OPERATIONS[type(node.op)], (operand.constant,))
-        return Number(kind, is_long, constant=constant)
+        return NumberValue(kind, is_long, constant=constant)
 
-    def _Compare(self, node: ast.Compare) -> Number:
+    def _Compare(self, node: ast.Compare) -> NumberValue:
         for op in node.ops:
             if isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
                 symbol = COMPARISONS[type(op)]
@@ -310,9 +316,9 @@ class Expressions:
         parts = [self.number(part).constant for part in (node.left, *node.comparators)]
         links = zip(node.ops, pairwise(parts), strict=True)
         truths = [evaluated(OPERATIONS[type(op)], pair) for op, pair in links]
-        return Number(Kind.BOOL, constant=_all_of(truths))
+        return NumberValue(Kind.BOOL, constant=_all_of(truths))
 
-    def _BoolOp(self, node: ast.BoolOp) -> Number:
+    def _BoolOp(self, node: ast.BoolOp) -> NumberValue:
         """Type `a and b` as a value: one of its parts, in the wider kind."""
         for part in node.values[:-1]:
             self._refuse_literal(part)
@@ -335,7 +341,7 @@ class Expressions:
                 "assign it to a local first, or write float(...) or int(...)",
             )
 
-    def _IfExp(self, node: ast.IfExp) -> Number:
+    def _IfExp(self, node: ast.IfExp) -> NumberValue:
         truth = self.test(node.test)
         values = {part: self.value(part) for part in (node.body, node.orelse)}
         if any(isinstance(value, LanesOf) for value in values.values()):
@@ -358,8 +364,8 @@ class Expressions:
             )
 
     def _meeting(
-        self, node: ast.expr, parts: dict[ast.expr, Number], truth: bool | None = None
-    ) -> Number:
+        self, node: ast.expr, parts: dict[ast.expr, NumberValue], truth: bool | None = None
+    ) -> NumberValue:
         """Type a choice between parts; of two, the first one if `truth`, the second if not."""
         result = functools.reduce(meet_numbers, parts.values())
         if result.clash and self._path.settled:
@@ -406,16 +412,16 @@ class Expressions:
                 self._refuse_literal(node)
                 return _truth(self.number(node))
 
-    def _JoinedStr(self, node: ast.JoinedStr) -> Number:
+    def _JoinedStr(self, node: ast.JoinedStr) -> NumberValue:
         self._scope.refuse(
             node, "a string is no number", "use strings in print(...), raise and assert only"
         )
 
-    def _Tuple(self, node: ast.Tuple) -> Number:
+    def _Tuple(self, node: ast.Tuple) -> NumberValue:
         self._scope.refuse(node, "a tuple is no value", "use one local for each number")
 
 
-def _truth(number: Number) -> bool | None:
+def _truth(number: NumberValue) -> bool | None:
     return None if number.constant is None else bool(number.constant)
 
 
@@ -434,8 +440,8 @@ def _any_of(truths: Sequence[object]) -> bool | None:
 
 
 def _possible(
-    node: ast.BoolOp, parts: list[tuple[ast.expr, Number]]
-) -> list[tuple[ast.expr, Number]]:
+    node: ast.BoolOp, parts: list[tuple[ast.expr, NumberValue]]
+) -> list[tuple[ast.expr, NumberValue]]:
     """Return the parts that `a and b` or `a or b` may give."""
     ends_with = isinstance(node.op, ast.Or)
     possible = []

@@ -20,7 +20,7 @@ from poplite.vertex.compute.parse.constants import Constant
 from poplite.vertex.compute.parse.dialect import Scope
 from poplite.vertex.compute.parse.source_text import SourceText
 from poplite.vertex.compute.typing.kinds import Kind
-from poplite.vertex.compute.typing.values import Elements, LanesOf, Result, Value
+from poplite.vertex.compute.typing.values import ElementsValue, LanesOf, Result, Value
 from poplite.vertex.vertex import Vertex
 
 N = TypeVar("N", bound=ast.expr)
@@ -48,7 +48,7 @@ class Facts:
     """
 
     kinds: dict[ast.expr, Kind] = field(default_factory=dict)
-    containers: dict[ast.expr, Elements | LanesOf] = field(default_factory=dict)
+    containers: dict[ast.expr, ElementsValue | LanesOf] = field(default_factory=dict)
     casts: dict[ast.expr, Kind] = field(default_factory=dict)
     constants: dict[ast.expr, Constant] = field(default_factory=dict)
     calls: dict[ast.Call, str] = field(default_factory=dict)

@@ -11,11 +11,11 @@ import ast
 from types import FunctionType
 
 from poplite.vertex.compute.parse.dialect import Scope
-from poplite.vertex.compute.parse.helpers import Helper, bind, scope_of_helper
+from poplite.vertex.compute.parse.helpers import HelperFunction, bind, scope_of_helper
 from poplite.vertex.compute.typing.facts import Checked
 from poplite.vertex.compute.typing.kinds import Kind, literal_kind
-from poplite.vertex.compute.typing.statements import Statements
-from poplite.vertex.compute.typing.values import Number, Value
+from poplite.vertex.compute.typing.statements import StatementTyper
+from poplite.vertex.compute.typing.values import NumberValue, Value
 
 
 def infer(scope: Scope) -> Checked:
@@ -24,7 +24,7 @@ def infer(scope: Scope) -> Checked:
     The parameters other than `self` are ints.  Raises `VertexCompileError` at the first node that
     has no type.
     """
-    return _Functions().type(scope, tuple(Number(Kind.INT) for _ in scope.parameters))
+    return _Functions().type(scope, tuple(NumberValue(Kind.INT) for _ in scope.parameters))
 
 
 class _Functions:
@@ -38,7 +38,7 @@ class _Functions:
         """Type a function for the values of its arguments."""
         function = scope.text.function
         self._in_progress.append(function)
-        statements = Statements(scope, arguments, self.type_helper)
+        statements = StatementTyper(scope, arguments, self.type_helper)
         result = statements.run()
         self._in_progress.pop()
         checked = Checked(scope, arguments, statements.facts, result)
@@ -46,7 +46,7 @@ class _Functions:
         return checked
 
     def type_helper(
-        self, scope: Scope, node: ast.Call, helper: Helper, values: dict[ast.expr, Value]
+        self, scope: Scope, node: ast.Call, helper: HelperFunction, values: dict[ast.expr, Value]
     ) -> Checked:
         """Type the function that is called; `values` are those of the arguments."""
         function = helper.function
@@ -60,7 +60,7 @@ class _Functions:
             )
         own = scope_of_helper(scope, node, helper)
         arguments = tuple(
-            _passed(values[each]) if isinstance(each, ast.expr) else Number(literal_kind(each))
+            _passed(values[each]) if isinstance(each, ast.expr) else NumberValue(literal_kind(each))
             for each in bind(scope, node, helper)
         )
         known = self._checked.get((function, arguments))
@@ -69,6 +69,6 @@ class _Functions:
 
 def _passed(value: Value) -> Value:
     """Return the value of a parameter: of the same kind, and an int of any length."""
-    if isinstance(value, Number):
-        return Number(value.kind, long=value.kind in (Kind.INT, Kind.UINT))
+    if isinstance(value, NumberValue):
+        return NumberValue(value.kind, long=value.kind in (Kind.INT, Kind.UINT))
     return value

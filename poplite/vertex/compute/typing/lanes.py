@@ -20,7 +20,7 @@ from poplite.vertex.compute import lanes
 from poplite.vertex.compute.parse.dialect import BINARY, UNARY, Scope, is_self
 from poplite.vertex.compute.typing.facts import Facts
 from poplite.vertex.compute.typing.kinds import Kind, element_kind, fits_lanes
-from poplite.vertex.compute.typing.values import Elements, LanesOf, Number, Value
+from poplite.vertex.compute.typing.values import ElementsValue, LanesOf, NumberValue, Value
 
 FUNCTIONS = {"larger": 2, "smaller": 2, "absolute": 1, "fma": 3}
 """Functions of `poplite.vertex.compute.arithmetic` that take lanes, and how many arguments."""
@@ -39,12 +39,12 @@ class LanesTyping:
         scope: Scope,
         facts: Facts,
         value: Callable[[ast.expr], Value],
-        as_number: Callable[[ast.expr, Value], Number],
+        as_number: Callable[[ast.expr, Value], NumberValue],
     ) -> None:
         self._scope, self._facts = scope, facts
         self._value, self._as_number = value, as_number
 
-    def method(self, node: ast.Call) -> Number | LanesOf | None:
+    def method(self, node: ast.Call) -> NumberValue | LanesOf | None:
         """Type a call of a method of a vector or of lanes; None for other calls."""
         called = node.func
         if not isinstance(called, ast.Attribute):
@@ -68,7 +68,7 @@ class LanesTyping:
                 "all and any take truth values, the others numbers",
             )
         self._facts.folds[node] = called.attr
-        return Number(owner.kind, long=owner.kind in (Kind.INT, Kind.UINT))
+        return NumberValue(owner.kind, long=owner.kind in (Kind.INT, Kind.UINT))
 
     def attribute(self, node: ast.Attribute, owner: Value) -> None:
         """Refuse an attribute of lanes, and a method of them or of a vector without its call."""
@@ -77,7 +77,7 @@ class LanesTyping:
             if node.attr not in lanes.JOINS:
                 self._refuse_method(node, owner, node.attr)
             self._scope.refuse(node, f"{node.attr} of {owner} is not called", f"{text}()")
-        if isinstance(owner, Elements) and node.attr in (_LOADS, _STORES):
+        if isinstance(owner, ElementsValue) and node.attr in (_LOADS, _STORES):
             arguments = "i" if node.attr == _LOADS else "i, value"
             self._scope.refuse(
                 node, f"{node.attr} of {owner} is not called", f"{text}({arguments})"
@@ -107,9 +107,9 @@ class LanesTyping:
         self._facts.lane_accesses.add(node)
         return LanesOf(element_kind(field.element))
 
-    def _vector(self, called: ast.Attribute) -> Elements:
+    def _vector(self, called: ast.Attribute) -> ElementsValue:
         owner = self._value(called.value)
-        if not isinstance(owner, Elements) or owner.depth != 1:
+        if not isinstance(owner, ElementsValue) or owner.depth != 1:
             self._scope.refuse(
                 called, f"{owner} has no {called.attr}", "vectors have: self.x, or self.rows[r]"
             )
@@ -121,7 +121,7 @@ class LanesTyping:
 
     def _index(self, node: ast.expr) -> None:
         index = self._value(node)
-        if not isinstance(index, Number) or index.kind is not Kind.INT:
+        if not isinstance(index, NumberValue) or index.kind is not Kind.INT:
             self._scope.refuse(node, f"an index is an int; this is {index}", "write int(...)")
 
     def stores(self, node: ast.Call) -> bool:
@@ -150,9 +150,9 @@ class LanesTyping:
         if not isinstance(value, LanesOf) or value.kind is not element_kind(field.element):
             wanted, source = LanesOf(element_kind(field.element)), ast.unparse(node.args[1])
             fix = str(wanted)
-            if isinstance(value, Elements) and value.depth == 1:
+            if isinstance(value, ElementsValue) and value.depth == 1:
                 fix = f"{source}.lanes(i)"
-            elif isinstance(value, Number):
+            elif isinstance(value, NumberValue):
                 is_other = wanted.kind is Kind.F32 and value.kind not in (Kind.F32, Kind.FLOAT)
                 fix = f"pl.lanes.full({f'float({source})' if is_other else source})"
             self._scope.refuse(
@@ -180,7 +180,7 @@ class LanesTyping:
         """Return the kind of lanes beside other lanes or numbers."""
         kind = next(value.kind for value in values if isinstance(value, LanesOf))
         for value in values:
-            is_fit = isinstance(value, Number) and fits_lanes(value.kind, kind)
+            is_fit = isinstance(value, NumberValue) and fits_lanes(value.kind, kind)
             if not (is_fit or value == LanesOf(kind)):
                 self._scope.refuse(
                     node,
@@ -233,7 +233,7 @@ class LanesTyping:
             self._scope.refuse(node, "map without lanes", "call the function itself")
         numbers: dict[ast.expr, Value] = {}
         for each, value in values.items():
-            numbers[each] = Number(value.kind) if isinstance(value, LanesOf) else value
+            numbers[each] = NumberValue(value.kind) if isinstance(value, LanesOf) else value
         called = ast.copy_location(ast.Call(node.args[0], node.args[1:], []), node)
         self._facts.mapped[node] = called
         self._facts.calls[node] = "map"
@@ -241,7 +241,7 @@ class LanesTyping:
 
     def mapped(self, node: ast.Call, result: Value | None) -> LanesOf:
         """Type `pl.lanes.map(f, ...)`, with what `f` returns for a lane."""
-        if not isinstance(result, Number):
+        if not isinstance(result, NumberValue):
             self._scope.refuse(node, f"{ast.unparse(node.args[0])} returns no number", "return one")
         return self._made(node, LanesOf(Kind.F32 if result.kind is Kind.FLOAT else result.kind))
 

@@ -23,19 +23,19 @@ from dataclasses import dataclass, field
 from poplite.vertex.compute.parse.constants import is_literal
 from poplite.vertex.compute.parse.dialect import Scope, is_num_workers
 from poplite.vertex.compute.typing.calls import TypeHelper
-from poplite.vertex.compute.typing.expressions import Expressions
+from poplite.vertex.compute.typing.expressions import ExpressionTyper
 from poplite.vertex.compute.typing.facts import Facts
 from poplite.vertex.compute.typing.kinds import Kind, element_kind
 from poplite.vertex.compute.typing.known import bounds, met
 from poplite.vertex.compute.typing.values import (
-    Elements,
+    ElementsValue,
     LanesOf,
     Local,
-    Number,
-    Path,
+    NumberValue,
     Result,
     State,
     Value,
+    WalkState,
     are_wider,
     meet,
     meet_numbers,
@@ -72,7 +72,7 @@ class _Head:
     is_final: bool
 
 
-class Statements:
+class StatementTyper:
     """One walk over the statements of a function that keeps the state of all locals.
 
     `arguments` are the values of its parameters.
@@ -82,8 +82,8 @@ class Statements:
         parameters = zip(scope.parameters, arguments, strict=True)
         self.facts = Facts()
         self._scope = scope
-        self._path = Path({name: Local(value) for name, value in parameters})
-        self._expressions = Expressions(scope, self.facts, self._path, type_helper)
+        self._path = WalkState({name: Local(value) for name, value in parameters})
+        self._expressions = ExpressionTyper(scope, self.facts, self._path, type_helper)
         self._loops: list[_Loop] = []
         self._heads: dict[ast.For | ast.While, _Head] = {}
         self._restarts = self._changes = 0
@@ -124,14 +124,14 @@ class Statements:
             self._returns(node, result)
             self._path.locals = None
             return
-        if result is not None and not isinstance(result, Number):
+        if result is not None and not isinstance(result, NumberValue):
             self._scope.refuse(node, f"{result} is returned", "return one of its elements")
         if result is not None and not self._scope.callers:
             self._check_returned(node, result)
         self._returns(node, result)
         self._path.locals = None
 
-    def _check_returned(self, node: ast.Return, result: Number) -> None:
+    def _check_returned(self, node: ast.Return, result: NumberValue) -> None:
         """Refuse what `compute` returns, unless it is declared to return a truth value."""
         annotation = self._scope.text.tree.returns
         if annotation is None or ast.unparse(annotation) not in ("bool", "'bool'"):
@@ -166,25 +166,25 @@ class Statements:
                         "end every path with return and lanes of one kind",
                     )
             return lanes.pop()
-        numbers = [result for _, result in self._results if isinstance(result, Number)]
+        numbers = [result for _, result in self._results if isinstance(result, NumberValue)]
         if not numbers:
             return None
         kind = max(number.kind for number in numbers)
         for node, result in self._results:
-            if not isinstance(result, Number):
+            if not isinstance(result, NumberValue):
                 self._scope.refuse(
                     node,
                     "nothing is returned on this path, and a number on another",
                     "end every path with return and a number",
                 )
-            if meet_numbers(result, Number(kind)).clash:
+            if meet_numbers(result, NumberValue(kind)).clash:
                 self._scope.refuse(
                     node,
                     f"{result} made of an int is returned, and {kind} on another path",
                     "write float(...) around the int",
                 )
         is_long = kind < Kind.FLOAT and any(number.long for number in numbers)
-        return Number(kind, is_long, constant=met([each.constant for each in numbers], kind))
+        return NumberValue(kind, is_long, constant=met([each.constant for each in numbers], kind))
 
     def _Break(self, node: ast.Break) -> None:
         assert self._path.locals is not None
@@ -388,7 +388,7 @@ class Statements:
         if limits is None or not (self._runs and self._path.settled):
             return
         for node, part in self._expressions.chosen(source, value):
-            constant = part.constant if isinstance(part, Number) else None
+            constant = part.constant if isinstance(part, NumberValue) else None
             if constant is None or limits[0] <= int(constant) <= limits[1]:
                 continue
             self._scope.refuse(
@@ -417,7 +417,7 @@ class Statements:
             what = f"{value} are stored as one number"
             fix = "fold them, with .sum() say, or store them with set_lanes(i, ...)"
             self._scope.refuse(target, what, fix)
-        if not isinstance(value, Number):
+        if not isinstance(value, NumberValue):
             self._scope.refuse(target, f"{value} is stored as one number", "index it: [i]")
         if element_kind(stored.element) < Kind.FLOAT <= value.kind:
             to = "bool" if element_kind(stored.element) is Kind.BOOL else "int"
@@ -429,7 +429,7 @@ class Statements:
 
     # Iteration
 
-    def _items(self, node: ast.expr) -> tuple[Number, ...]:
+    def _items(self, node: ast.expr) -> tuple[NumberValue, ...]:
         """Return what one iteration of `for ... in node` assigns."""
         if isinstance(node, ast.Call) and not self._scope.is_local(node.func):
             function = self._scope.global_of(node.func)
@@ -442,12 +442,12 @@ class Statements:
                         "enumerate takes one vector in compute, and counts from 0",
                         "for i, v in enumerate(self.x), and i + 1 in the loop",
                     )
-                return Number(Kind.INT), self._each(node.args[0])
+                return NumberValue(Kind.INT), self._each(node.args[0])
             if function is zip and len(node.args) > 1 and not node.keywords:
                 return tuple(self._each(arg) for arg in node.args)
         return (self._each(node),)
 
-    def _range(self, node: ast.Call) -> Number:
+    def _range(self, node: ast.Call) -> NumberValue:
         self.facts.calls[node] = "indices"
         bounds = [self._expressions.number(arg) for arg in node.args]
         if not 1 <= len(bounds) <= 3 or node.keywords:
@@ -461,18 +461,18 @@ class Statements:
                 "the step of a range is a constant other than 0",
                 "count with a while loop, or multiply: for k in range(n): i = k * step",
             )
-        return Number(Kind.INT, any(bound.long for bound in bounds))
+        return NumberValue(Kind.INT, any(bound.long for bound in bounds))
 
     def _is_step(self, node: ast.expr) -> bool:
         """Return whether a node is an int that is known not to be 0."""
         return is_num_workers(node) or bool(self._expressions.constants.evaluate(node))
 
-    def _each(self, node: ast.expr) -> Number:
+    def _each(self, node: ast.expr) -> NumberValue:
         if isinstance(node, ast.Call):
             value: Value | str = f"{ast.unparse(node.func)}(...)"
         else:
             value = self._expressions.value(node)
-        if not isinstance(value, Elements) or value.depth != 1:
+        if not isinstance(value, ElementsValue) or value.depth != 1:
             self._scope.refuse(
                 node,
                 f"a loop goes over range(...), a vector, enumerate or zip of vectors; "

@@ -24,7 +24,7 @@ from poplite.vertex.compute.typing.known import Known
 from poplite.vertex.vertex import Field
 
 
-class Number(NamedTuple):
+class NumberValue(NamedTuple):
     """A number.
 
     Attributes:
@@ -45,7 +45,7 @@ class Number(NamedTuple):
         return str(self.kind)
 
 
-class Elements(NamedTuple):
+class ElementsValue(NamedTuple):
     """A vector (depth 1) or a list of vectors (depth 2), behind a field."""
 
     field: Field
@@ -71,9 +71,9 @@ class Mixed(NamedTuple):
     other: str
 
 
-Value = Number | Elements | LanesOf | Mixed
+Value = NumberValue | ElementsValue | LanesOf | Mixed
 
-Result = Number | LanesOf | None
+Result = NumberValue | LanesOf | None
 """What a function returns."""
 
 
@@ -94,7 +94,7 @@ State = dict[str, Local]
 
 
 @dataclass(slots=True, eq=False)
-class Path:
+class WalkState:
     """The state of the walk over the statements of a function.
 
     Attributes:
@@ -106,10 +106,10 @@ class Path:
     settled: bool = True
 
 
-def meet_numbers(one: Number, other: Number) -> Number:
+def meet_numbers(one: NumberValue, other: NumberValue) -> NumberValue:
     """Return the number that comes from one of two paths.
 
-    >>> meet_numbers(Number(Kind.INT), Number(Kind.F32)).kind
+    >>> meet_numbers(NumberValue(Kind.INT), NumberValue(Kind.F32)).kind
     Kind.F32
     """
     kind, long = max(one.kind, other.kind), one.long or other.long
@@ -118,7 +118,7 @@ def meet_numbers(one: Number, other: Number) -> Number:
     signs_differ = {Kind.INT, Kind.UINT} <= met and kind >= Kind.FLOAT
     clash = one.clash or other.clash or rounded_twice or signs_differ
     constant = one.constant if one.kind is other.kind and one.constant == other.constant else None
-    return Number(kind, long, clash, tuple(sorted(met)) if met != {kind} else (), constant)
+    return NumberValue(kind, long, clash, tuple(sorted(met)) if met != {kind} else (), constant)
 
 
 def _meet_locals(one: Local | None, other: Local | None) -> Local:
@@ -128,7 +128,7 @@ def _meet_locals(one: Local | None, other: Local | None) -> Local:
         return only._replace(unset=True)
     unset = one.unset or other.unset
     a, b = one.value, other.value
-    if isinstance(a, Number) and isinstance(b, Number):
+    if isinstance(a, NumberValue) and isinstance(b, NumberValue):
         ragged = one.ragged or other.ragged or a.kind is not b.kind
         return Local(meet_numbers(a, b), ragged, unset)
     if a == b or isinstance(a, Mixed):
@@ -161,7 +161,7 @@ def are_wider(seen: State, start: State) -> bool:
 
 def _kind_of(local: Local) -> object:
     """Return the kind or value of a variable, without its marks."""
-    return local.value.kind if isinstance(local.value, Number) else local.value
+    return local.value.kind if isinstance(local.value, NumberValue) else local.value
 
 
 def restart(entry: State, seen: State) -> State:
@@ -172,9 +172,9 @@ def restart(entry: State, seen: State) -> State:
     """
     clean = {
         name: local._replace(
-            value=Number(local.value.kind, constant=local.value.constant), ragged=False
+            value=NumberValue(local.value.kind, constant=local.value.constant), ragged=False
         )
-        if isinstance(local.value, Number)
+        if isinstance(local.value, NumberValue)
         else local
         for name, local in seen.items()
     }
