@@ -21,7 +21,7 @@ import numpy as np
 from poplite.errors import UninitializedReadError
 from poplite.executable.actions import Undefine
 from poplite.executable.step import ComputeStep
-from poplite.executable.transfers import Block, RowTransfer
+from poplite.executable.transfers import ArenaBlock, RowTransfer
 from poplite.simulator.accounts.accesses import accesses_of
 from poplite.simulator.accounts.touched_bytes import Stretches, bytes_of_fields, moved
 from poplite.simulator.default_device import Simulator
@@ -240,7 +240,7 @@ def _read_unwritten(
     return found, buffers_of
 
 
-def _unwritten(block: Block, looks: Decisions) -> list[int]:
+def _unwritten(block: ArenaBlock, looks: Decisions) -> list[int]:
     """Return the bytes of a block that are unwritten in a replica, when all ended."""
     size = block.num_elements * block.element_type.size_bytes
     parts = [part[block.at : block.at + size] for part in looks.shadow.parts]

@@ -29,7 +29,7 @@ from poplite.errors import ControlProgramError, ProfilingDisabled, UnknownName
 from poplite.executable.executable import Checks, Executable
 from poplite.executable.joined import JoinedCopies
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.operation import Operation
+from poplite.executable.operation import CompiledOperation
 from poplite.expr.operand import Operand
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.forms import EdgeTables
@@ -234,7 +234,7 @@ def _priced(
     return _Prices(costs, action_costs, memory)
 
 
-def _operations(graph: Graph, compute_sets: Sequence[ComputeSet]) -> tuple[Operation, ...]:
+def _operations(graph: Graph, compute_sets: Sequence[ComputeSet]) -> tuple[CompiledOperation, ...]:
     """Return the operations of which programs execute something."""
     numbers = {each: number for number, each in enumerate(compute_sets)} if graph.operations else {}
     found = []
@@ -244,7 +244,7 @@ def _operations(graph: Graph, compute_sets: Sequence[ComputeSet]) -> tuple[Opera
                 sum(one.num_elements * one.element_type.size_bytes for one in variables)
                 for variables in (each.results, each.temporaries)
             ]
-            found.append(Operation(each.name, each.location, tuple(steps), *sizes))
+            found.append(CompiledOperation(each.name, each.location, tuple(steps), *sizes))
     return tuple(found)
 
 

@@ -31,7 +31,7 @@ from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves, joined
 from poplite.executable.step import CopyStep
 from poplite.executable.transfers import (
-    Block,
+    ArenaBlock,
     CodeLoad,
     CodeUse,
     HostAction,
@@ -111,7 +111,7 @@ class HostLowering:
         stream, tensor = copy.stream, copy.tensor
         assert tensor is not None
         at = self._blocks[stream]
-        block = Block(stream.element_type, stream.num_elements, at)
+        block = ArenaBlock(stream.element_type, stream.num_elements, at)
         to_device = stream.type is DataStreamType.HOST_TO_DEVICE_FIFO
         plain = Stream(
             stream.handle,
@@ -134,7 +134,7 @@ class HostLowering:
         plain = Remote(
             buffer.handle, buffer.element_type, buffer.num_elements, buffer.repeats, buffer.location
         )
-        block = Block(buffer.element_type, tensor.num_elements, at)
+        block = ArenaBlock(buffer.element_type, tensor.num_elements, at)
         offset = None if copy.offset is None else host_tensor(copy.offset, self._layout)
         action = RowTransfer(str(copy), copy.location, plain, to_device, block, offset)
         return self._moved(action, tensor, at, to_device)
@@ -153,7 +153,7 @@ class HostLowering:
         function = call.function
         kinds = *function.inputs, *function.outputs
         places = [self._blocks[function, number] for number in range(len(kinds))]
-        blocks = [Block(*kind, at) for kind, at in zip(kinds, places, strict=True)]
+        blocks = [ArenaBlock(*kind, at) for kind, at in zip(kinds, places, strict=True)]
         tensors = *call.inputs, *call.outputs
         moves = [self._to_block(*pair) for pair in zip(tensors, places, strict=True)]
         split, name = len(call.inputs), str(call)

@@ -22,7 +22,7 @@ from poplite.arrays.series import (
     constant,
     counting,
 )
-from poplite.compile.places.gathered_edges import Placed
+from poplite.compile.places.gathered_edges import PlacedEdges
 from poplite.executable.descriptor import RowForm
 
 Mask = npt.NDArray[np.bool_]
@@ -35,7 +35,7 @@ class RowLists:
         even: which vertices have evenly spaced rows of one length; one answer where all are alike.
     """
 
-    def __init__(self, placed: Placed) -> None:
+    def __init__(self, placed: PlacedEdges) -> None:
         self._placed = placed
         self.rows = placed.field.edges.rows
         self._columns = self._regular()

@@ -22,12 +22,12 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant, counting, taken
 from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
 from poplite.compile.lists import RowLists
-from poplite.compile.places.gathered_edges import Placed, Places
+from poplite.compile.places.gathered_edges import PlacedEdges, Places
 from poplite.compile.places.moved_steps import Lowered
 from poplite.compile.places.rows_in_place import InPlace, rows_in_place
 from poplite.compile.rows import vertices_of
 from poplite.executable.descriptor import NUMBER, RowForm
-from poplite.executable.layout import MOST_PIECES, ArenaLayout, Pieces, StoredVariable
+from poplite.executable.layout import MOST_PIECES, ArenaLayout, ElementTiles, StoredVariable
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep, Vertices
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family
@@ -203,7 +203,7 @@ def _place_scalars(field: Field, values: StateValues, count: int, layout: ArenaL
 
 
 def _groups(
-    family: Family, state: dict[Column, Series], places: list[Placed]
+    family: Family, state: dict[Column, Series], places: list[PlacedEdges]
 ) -> Iterator[Vertices]:
     """Yield the descriptor rows of a family, one group for each form of its list fields."""
     values: dict[Column, Series] = {(NUMBER, "number"): family.numbers, **state}
@@ -259,7 +259,7 @@ def _form(rows: RowLists | None, even: bool) -> RowForm | None:
     return "stride" if even else rows.form
 
 
-def _work(places: list[Placed], count: int) -> Int64 | int:
+def _work(places: list[PlacedEdges], count: int) -> Int64 | int:
     """Return the work of each vertex: a number where all are alike."""
     alike = VERTEX_OVERHEAD
     others: list[Int64] = []
@@ -309,7 +309,7 @@ def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
     )
 
 
-def _pieces(variables: Sequence[Variable]) -> Iterator[Pieces | None]:
+def _pieces(variables: Sequence[Variable]) -> Iterator[ElementTiles | None]:
     """Yield the tiles of each variable's elements, as far as there may be pieces."""
     room = MOST_PIECES
     for variable in variables:
@@ -323,13 +323,13 @@ def _pieces(variables: Sequence[Variable]) -> Iterator[Pieces | None]:
             yield _on_one_tile(tile)
         else:
             breaks, tiles = variable.mapping.pieces()
-            yield Pieces(compact(breaks[:-1]), compact(tiles.astype(np.int64)))
+            yield ElementTiles(compact(breaks[:-1]), compact(tiles.astype(np.int64)))
 
 
 @lru_cache(maxsize=1 << 14)
-def _on_one_tile(tile: int) -> Pieces:
+def _on_one_tile(tile: int) -> ElementTiles:
     """Return the one piece of a variable on one tile; shared, as many variables have the same."""
-    return Pieces(constant(0, 1), constant(tile, 1))
+    return ElementTiles(constant(0, 1), constant(tile, 1))
 
 
 def origins_of(compute_set: ComputeSet) -> Origins:

@@ -26,7 +26,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import SHOWN_FAULTS, GraphConnectionError, GraphCycleError, listed
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
-from poplite.graph.compute_sets.crossings import Listed
+from poplite.graph.compute_sets.crossings import FieldRuns
 from poplite.graph.compute_sets.edge_table import EdgeTable
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.text import elements
@@ -173,9 +173,9 @@ class Races(Sequence[Race]):
     def __init__(
         self,
         compute_set: ComputeSet,
-        written: Listed,
+        written: FieldRuns,
         writers: Int64,
-        touched: Listed,
+        touched: FieldRuns,
         others: Int64,
         verb: str,
     ) -> None:

@@ -1,6 +1,6 @@
 """Which rows of a program's ops each loop, branch and switch holds.
 
-    0  REPEAT    loop 0, else row 3        Block(REPEAT, 0, 3, parts: rows 1 to 2)
+    0  REPEAT    loop 0, else row 3        ControlBlock(REPEAT, 0, 3, parts: rows 1 to 2)
     1    LAUNCH
     2  AGAIN     loop 0, row 1
     3  END
@@ -28,7 +28,7 @@ class Unstructured(ValueError):
     """Jumps lead elsewhere than those of any program."""
 
 
-class Part(NamedTuple):
+class BlockPart(NamedTuple):
     """Rows below a block.
 
     Attributes:
@@ -44,7 +44,7 @@ class Part(NamedTuple):
     name: str = ""
 
 
-class Block(NamedTuple):
+class ControlBlock(NamedTuple):
     """A program that holds others.
 
     Attributes:
@@ -58,36 +58,36 @@ class Block(NamedTuple):
     kind: ProgramType
     row: int
     behind: int
-    parts: tuple[Part, ...]
+    parts: tuple[BlockPart, ...]
     decided: int
 
 
 class Opened(NamedTuple):
     """The rows of a block begin."""
 
-    block: Block
+    block: ControlBlock
 
 
 class Entered(NamedTuple):
     """The rows of a part of the innermost block begin."""
 
-    part: Part
+    part: BlockPart
 
 
 class Closed(NamedTuple):
     """The rows of the innermost block end."""
 
-    block: Block
+    block: ControlBlock
 
 
-class Rows(NamedTuple):
+class RowRange(NamedTuple):
     """Rows between blocks: steps, and calls, each of which is alone."""
 
     begin: int
     end: int
 
 
-Event = Opened | Entered | Closed | Rows
+Event = Opened | Entered | Closed | RowRange
 
 _CONTROL = (
     *(op.REPEAT, op.AGAIN, op.JUMP, op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO, op.SWITCH, op.CASE),
@@ -134,10 +134,10 @@ class ControlFlow:
         Raises `Unstructured` at rows that no program is written as.
         """
         used: dict[int, int] = {}
-        pending: list[Event] = [Rows(begin, end)]
+        pending: list[Event] = [RowRange(begin, end)]
         while pending:
             item = pending.pop()
-            if not isinstance(item, Rows):
+            if not isinstance(item, RowRange):
                 yield item
                 continue
             row, last = item
@@ -149,19 +149,19 @@ class ControlFlow:
             kind = self._ops[row][0]
             if not left and kind not in _CONTROL:
                 stop = min(self._stops[bisect_left(self._stops, row + 1)], last)
-                yield Rows(row, stop)
-                pending.append(Rows(stop, last))
+                yield RowRange(row, stop)
+                pending.append(RowRange(stop, last))
             elif not left and kind == op.CALL:
-                yield Rows(row, row + 1)
-                pending.append(Rows(row + 1, last))
+                yield RowRange(row, row + 1)
+                pending.append(RowRange(row + 1, last))
             elif not left and kind in (op.AGREE, op.SAME):
-                pending.append(Rows(self._behind_agreement(row, last), last))
+                pending.append(RowRange(self._behind_agreement(row, last), last))
             else:
                 block = self._loop(row, loops[left - 1], last) if left else self._block(row, last)
                 used[row] = used.get(row, 0) + bool(left)
-                pending += [Rows(block.behind, last), Closed(block)]
+                pending += [RowRange(block.behind, last), Closed(block)]
                 for part in reversed(block.parts):
-                    pending += [Rows(part.begin, part.end), Entered(part)]
+                    pending += [RowRange(part.begin, part.end), Entered(part)]
                 pending.append(Opened(block))
 
     def check_counts(self) -> None:
@@ -190,7 +190,7 @@ class ControlFlow:
                     most = max(most, times[-1])
                 case Closed():
                     times.pop()
-                case Rows(row, _) if self._ops[row][0] == op.CALL:
+                case RowRange(row, _) if self._ops[row][0] == op.CALL:
                     function = self._ops[row][1]
                     called[function] = self._counted(called.get(function, 0) + times[-1])
         return most, called
@@ -207,44 +207,44 @@ class ControlFlow:
             raise Unstructured(f"row {row:,} jumps over more than one action")
         return row + 2
 
-    def _loop(self, row: int, end: int, last: int) -> Block:
+    def _loop(self, row: int, end: int, last: int) -> ControlBlock:
         self._check(end < last, row)
-        return Block(ProgramType.LOOP, row, end + 1, (Part("", row, end),), end)
+        return ControlBlock(ProgramType.LOOP, row, end + 1, (BlockPart("", row, end),), end)
 
-    def _block(self, row: int, last: int) -> Block:
+    def _block(self, row: int, last: int) -> ControlBlock:
         """Return the block whose first op is at a row."""
         kind, a, _, c = self._ops[row]
         if kind == op.REPEAT:
             self._check(row + 2 <= c <= last, row)
             self._check(self._ops[c - 1][:3] == [op.AGAIN, a, row + 1], row)
-            return Block(ProgramType.REPEAT, row, c, (Part("", row + 1, c - 1),), row)
+            return ControlBlock(ProgramType.REPEAT, row, c, (BlockPart("", row + 1, c - 1),), row)
         if kind == op.JUMP:
             test = self._tests.get(row + 1, -1)
             self._check(row < a <= test < last, row)
-            parts = Part("body", row + 1, a), Part("condition", a, test)
-            return Block(ProgramType.REPEAT_WHILE, row, test + 1, parts, test)
+            parts = BlockPart("body", row + 1, a), BlockPart("condition", a, test)
+            return ControlBlock(ProgramType.REPEAT_WHILE, row, test + 1, parts, test)
         if kind == op.JUMP_IF_ZERO:
             return self._if(row, a, last)
         if kind == op.SWITCH:
             return self._switch(row, a, c, last)
         raise Unstructured(f"row {row:,} belongs to no loop and no branch")
 
-    def _if(self, row: int, otherwise: int, last: int) -> Block:
+    def _if(self, row: int, otherwise: int, last: int) -> ControlBlock:
         self._check(row < otherwise <= last, row)
         kind, end = self._ops[otherwise - 1][:2]
         if kind != op.JUMP or end <= otherwise:
-            then = Part("then", row + 1, otherwise)
-            return Block(ProgramType.IF, row, otherwise, (then,), row)
+            then = BlockPart("then", row + 1, otherwise)
+            return ControlBlock(ProgramType.IF, row, otherwise, (then,), row)
         self._check(row + 1 < otherwise and end <= last, row)
-        parts = Part("then", row + 1, otherwise - 1), Part("else", otherwise, end)
-        return Block(ProgramType.IF, row, end, parts, row)
+        parts = BlockPart("then", row + 1, otherwise - 1), BlockPart("else", otherwise, end)
+        return ControlBlock(ProgramType.IF, row, end, parts, row)
 
-    def _switch(self, row: int, cases: int, default: int, last: int) -> Block:
+    def _switch(self, row: int, cases: int, default: int, last: int) -> ControlBlock:
         first = row + 1 + cases
         self._check(first <= default <= last, row)
         if not cases:
             self._check(default == first, row)
-            return Block(ProgramType.SWITCH, row, first, (), row)
+            return ControlBlock(ProgramType.SWITCH, row, first, (), row)
         begins = sorted((target, str(value)) for _, value, target, _ in self._ops[row + 1 : first])
         end = self._ops[default - 1][1]  # the last case leaves
         self._check(begins[0][0] == first and default <= end <= last, row)
@@ -252,10 +252,10 @@ class ControlFlow:
         for (begin, value), (behind, _) in pairwise([*begins, (default, "")]):
             self._check(begin < behind <= default, row)
             self._check(self._ops[behind - 1][:2] == [op.JUMP, end], row)
-            parts.append(Part(f"case {value}", begin, behind - 1, value))
+            parts.append(BlockPart(f"case {value}", begin, behind - 1, value))
         if default < end:
-            parts.append(Part("default", default, end, "default"))
-        return Block(ProgramType.SWITCH, row, end, tuple(parts), row)
+            parts.append(BlockPart("default", default, end, "default"))
+        return ControlBlock(ProgramType.SWITCH, row, end, tuple(parts), row)
 
     @staticmethod
     def _check(is_right: bool, row: int) -> None:

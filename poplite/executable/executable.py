@@ -20,7 +20,7 @@ from poplite.executable.host_tensor import HostTensor
 from poplite.executable.joined import JoinedCopies
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.opcodes import Code
-from poplite.executable.operation import Operation
+from poplite.executable.operation import CompiledOperation
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.files import check_stream, passing_file
@@ -72,7 +72,7 @@ class Executable:
     costs: tuple[StepCost, ...]
     action_costs: tuple[StepCost | None, ...]
     memory: MemoryPlan | None
-    operations: tuple[Operation, ...] = ()
+    operations: tuple[CompiledOperation, ...] = ()
     joined: tuple[JoinedCopies, ...] = ()
 
     def __post_init__(self) -> None:

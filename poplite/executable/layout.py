@@ -36,7 +36,7 @@ Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class ElementTiles:
     """The tiles of a variable's elements: each piece, up to the next one, lies on one tile.
 
     Attributes:
@@ -72,7 +72,7 @@ class StoredVariable:
     location: SourceLocation
     initial_value: npt.NDArray[Any] | None
     replica_values: Mapping[int, npt.NDArray[Any]]
-    pieces: Pieces | None = None
+    pieces: ElementTiles | None = None
     with_value: Mapping[int, npt.NDArray[Any]] | None = None
 
     @property

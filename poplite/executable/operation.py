@@ -8,7 +8,7 @@ from poplite.source import SourceLocation
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class CompiledOperation:
     """An operation, as reports name it.
 
     Attributes:

@@ -20,13 +20,13 @@ from poplite.arrays.intervals import Int64
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Action, Equal, Fail, Stamp, action_text
 from poplite.executable.control_flow import (
-    Block,
+    BlockPart,
     Closed,
+    ControlBlock,
     ControlFlow,
     Entered,
     Opened,
-    Part,
-    Rows,
+    RowRange,
 )
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
@@ -106,10 +106,10 @@ class _Tree:
         """Return what a section runs; the functions that it calls have been read."""
         end = self._flow.end_of(begin)
         # Of each block that is open the parts that have been entered, with their programs.
-        opened: list[list[tuple[Part, list[Program]]]] = [[(Part("", begin, end), [])]]
+        opened: list[list[tuple[BlockPart, list[Program]]]] = [[(BlockPart("", begin, end), [])]]
         for event in self._flow.events(begin, end):
             match event:
-                case Rows():
+                case RowRange():
                     opened[-1][-1][1].extend(self._steps(*event))
                 case Opened():
                     opened.append([])
@@ -120,7 +120,9 @@ class _Tree:
                     opened[-1][-1][1].extend(self._closed(block, parts))
         return _sequence(*opened[0][0])
 
-    def _closed(self, block: Block, parts: list[tuple[Part, list[Program]]]) -> list[Program]:
+    def _closed(
+        self, block: ControlBlock, parts: list[tuple[BlockPart, list[Program]]]
+    ) -> list[Program]:
         """Return a block as programs, usually one."""
         kind, row = block.kind, block.row
         below = [replace(each, role=part.role) for part, own in parts for each in own]
@@ -186,7 +188,7 @@ class _Tree:
         return Program(kind, step.name, work[0], at=self._line(work[0]))
 
 
-def _sequence(part: Part, programs: list[Program]) -> Program:
+def _sequence(part: BlockPart, programs: list[Program]) -> Program:
     return Program(ProgramType.SEQUENCE, part.name, part.begin, tuple(programs), role=part.role)
 
 

@@ -34,7 +34,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class ArenaBlock:
     """A dense array in the arena, from byte `at` on."""
 
     element_type: type[ElementType[Any]]
@@ -54,7 +54,7 @@ class Transfer:
     program: str
     location: SourceLocation
     stream: Stream
-    block: Block
+    block: ArenaBlock
     metadata: int | None
 
 
@@ -82,7 +82,7 @@ class RowTransfer:
     location: SourceLocation
     buffer: Remote
     to_device: bool
-    block: Block
+    block: ArenaBlock
     offset: HostTensor | None
 
 
@@ -99,8 +99,8 @@ class HostFunctionCall:
     location: SourceLocation
     handle: str
     made_at: SourceLocation
-    inputs: tuple[Block, ...]
-    outputs: tuple[Block, ...]
+    inputs: tuple[ArenaBlock, ...]
+    outputs: tuple[ArenaBlock, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,7 +25,7 @@ from poplite.expr.formula import REDUCTIONS, formula
 from poplite.expr.matrix_shapes import fitting, misfit, product_shape
 from poplite.expr.numpy_names import refused_of_numpy
 from poplite.expr.operand import Operand
-from poplite.expr.operations import CAST, OPERATIONS, ElementClass, Kind, Operation, kind_of
+from poplite.expr.operations import CAST, OPERATIONS, ElementClass, ElementOperation, Kind, kind_of
 from poplite.expr.tree import (
     Applied,
     Contraction,
@@ -93,7 +93,7 @@ def apply(name: str, *values: object) -> Expr:
     return _applied(operation, operands)
 
 
-def _applied(operation: Operation, operands: tuple[Expr, ...]) -> Expr:
+def _applied(operation: ElementOperation, operands: tuple[Expr, ...]) -> Expr:
     element = _common_type(operation, operands)
     kinds = [element] * operation.arity
     if operation.name == "select":
@@ -106,7 +106,7 @@ def _applied(operation: Operation, operands: tuple[Expr, ...]) -> Expr:
     return Applied(operation, operands, shape, BOOL if operation.gives == "bool" else element)
 
 
-def _common_type(operation: Operation, operands: tuple[Expr, ...]) -> ElementClass:
+def _common_type(operation: ElementOperation, operands: tuple[Expr, ...]) -> ElementClass:
     """Return the element type of all operands; a predicate is BOOL and does not count."""
     counted = operands
     if operation.name == "select":
@@ -149,7 +149,7 @@ def _common_type(operation: Operation, operands: tuple[Expr, ...]) -> ElementCla
     return element
 
 
-def _castable(operation: Operation) -> str:
+def _castable(operation: ElementOperation) -> str:
     """Return an element type that an operation takes."""
     return "FLOAT" if "float" in operation.text else "INT" if "int" in operation.text else "BOOL"
 
@@ -179,7 +179,7 @@ def _type_text(expr: Expr) -> str:
     return repr(expr.element_type)
 
 
-def _called(operation: Operation) -> str:
+def _called(operation: ElementOperation) -> str:
     if operation.name == "select":  # both make it
         return "ops.where or ops.select"
     return f"'{operation.symbol}'" if operation.symbol else f"ops.{operation.name}"
@@ -285,7 +285,7 @@ def power_by_squares(base: Expr, exponent: int) -> Expr:
 # -- shapes ------------------------------------------------------------------------------------
 
 
-def _broadcast(operation: Operation, operands: Sequence[Expr]) -> Shape:
+def _broadcast(operation: ElementOperation, operands: Sequence[Expr]) -> Shape:
     """Return the shape that operands have together."""
     shapes = [each.shape for each in operands]
     rank = max(map(len, shapes))
@@ -303,7 +303,7 @@ def _broadcast(operation: Operation, operands: Sequence[Expr]) -> Shape:
 
 
 def _misshapen(
-    operation: Operation, one: Expr, other: Expr, rank: int, d: int
+    operation: ElementOperation, one: Expr, other: Expr, rank: int, d: int
 ) -> TensorCreationError:
     dims = [d - rank + len(each.shape) for each in (one, other)]
     sizes = [each.shape[at] for each, at in zip((one, other), dims, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from poplite.expr.operations import Operation
+from poplite.expr.operations import ElementOperation
 from poplite.expr.tree import (
     Applied,
     Argument,
@@ -126,7 +126,7 @@ def number_text(value: Any) -> tuple[str, int]:
 
 
 def applied(
-    operation: Operation,
+    operation: ElementOperation,
     operands: Sequence[Node],
     element_type: ElementClass | None,
     written: Callable[..., str],

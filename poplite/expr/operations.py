@@ -38,7 +38,7 @@ def kind_of(element: ElementClass) -> Kind | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Operation:
+class ElementOperation:
     """An operation on each element.
 
     Attributes:
@@ -156,13 +156,13 @@ def _bit_length(x: Any) -> Any:
 _ALL: tuple[Kind, ...] = ("float", "int", "bool")
 _NUMBERS: tuple[Kind, ...] = ("float", "int")
 
-OPERATIONS: dict[str, Operation] = {}
+OPERATIONS: dict[str, ElementOperation] = {}
 """By name."""
 
 
 def _add(name: str, arity: int, kinds: Iterable[Kind], text: str, **more: Any) -> None:
     """Add an operation that is written in one way for all kinds."""
-    OPERATIONS[name] = Operation(name, arity, dict.fromkeys(kinds, text), **more)
+    OPERATIONS[name] = ElementOperation(name, arity, dict.fromkeys(kinds, text), **more)
 
 
 def _arithmetic() -> None:
@@ -172,7 +172,7 @@ def _arithmetic() -> None:
     fix = "`//` rounds down, ops.divide_trunc towards zero; or ops.cast to FLOAT first"
     _add("divide", 2, ["float"], "{0} / {1}", symbol="/", fix=fix)
     # The least integer of 64 bits by -1 wraps, as in NumPy, where `//` of `compute` gives 0.
-    OPERATIONS["floor_divide"] = Operation(
+    OPERATIONS["floor_divide"] = ElementOperation(
         "floor_divide",
         2,
         {
@@ -182,7 +182,7 @@ def _arithmetic() -> None:
         symbol="//",
     )
     _add("remainder", 2, _NUMBERS, "{0} % {1}", symbol="%")
-    OPERATIONS["divide_trunc"] = Operation(
+    OPERATIONS["divide_trunc"] = ElementOperation(
         "divide_trunc",
         2,
         {
@@ -193,7 +193,7 @@ def _arithmetic() -> None:
         helpers=("_divide_trunc",),
         fix="x / y",
     )
-    OPERATIONS["remainder_trunc"] = Operation(
+    OPERATIONS["remainder_trunc"] = ElementOperation(
         "remainder_trunc",
         2,
         {
@@ -203,7 +203,7 @@ def _arithmetic() -> None:
         },
         helpers=("_fmod", "_remainder_trunc"),
     )
-    OPERATIONS["power"] = Operation(
+    OPERATIONS["power"] = ElementOperation(
         "power",
         2,
         {"float": "math.pow({0}, {1})", "int": "_power({0}, {1})"},
@@ -214,7 +214,7 @@ def _arithmetic() -> None:
     _add("negative", 1, _NUMBERS, "-{0}", symbol="-", fix="`~` negates truth values")
     _add("absolute", 1, _NUMBERS, "abs({0})")
     _add("reciprocal", 1, ["float"], "1.0 / {0}")
-    OPERATIONS["sign"] = Operation(
+    OPERATIONS["sign"] = ElementOperation(
         "sign",
         1,
         {
@@ -224,7 +224,7 @@ def _arithmetic() -> None:
         is_exact=True,
         other_kind=("UNSIGNED_LONGLONG",),
     )
-    OPERATIONS["sign_popops"] = Operation(
+    OPERATIONS["sign_popops"] = ElementOperation(
         "sign_popops",
         1,
         {
@@ -235,7 +235,7 @@ def _arithmetic() -> None:
         other_kind=("UNSIGNED_LONGLONG", "FLOAT", "HALF"),
     )
     for name, sign in (("maximum", ">"), ("minimum", "<")):
-        OPERATIONS[name] = Operation(
+        OPERATIONS[name] = ElementOperation(
             name,
             2,
             {
@@ -244,7 +244,7 @@ def _arithmetic() -> None:
             },
             is_exact=True,
         )
-    OPERATIONS["clamp"] = Operation(
+    OPERATIONS["clamp"] = ElementOperation(
         "clamp",
         3,
         {
@@ -282,10 +282,10 @@ def _logic() -> None:
         text = f"{{0}} {symbol} {{1}}"
         fix = "x ** 2 is a power; ops.cast(x, INT) has bits" if symbol == "^" else ""
         _add(name, 2, whole, text, symbol=symbol, fix=fix, is_exact=True)
-    OPERATIONS["bitwise_xnor"] = Operation(
+    OPERATIONS["bitwise_xnor"] = ElementOperation(
         "bitwise_xnor", 2, {"int": "~({0} ^ {1})", "bool": "{0} == {1}"}
     )
-    OPERATIONS["bitwise_not"] = Operation(
+    OPERATIONS["bitwise_not"] = ElementOperation(
         "bitwise_not", 1, {"int": "~{0}", "bool": "not {0}"}, symbol="~"
     )
     # As in NumPy: past the width nothing is left, or the sign; a negative amount is past it.
@@ -293,7 +293,7 @@ def _logic() -> None:
     _add("shift_left", 2, ["int"], text, symbol="<<")
     logical = "({U}({0}) >> ({1} & 63)) if 0 <= {1} < {bits} else 0"
     signed = "{0} >> (({1} if 0 <= {1} < {bits} else {bits} - 1) & 63)"
-    OPERATIONS["shift_right"] = Operation(
+    OPERATIONS["shift_right"] = ElementOperation(
         "shift_right", 2, {"int": signed, "unsigned": logical}, symbol=">>", is_exact=True
     )
     unsigned: dict[str, Any] = {"other_kind": ("LONGLONG",)}
@@ -354,7 +354,7 @@ _logic()
 _functions()
 _choices()
 
-CAST = Operation("cast", 1, {})
+CAST = ElementOperation("cast", 1, {})
 """To another element type; its text depends on both types (`cast_text`)."""
 
 

@@ -23,7 +23,7 @@ from poplite.source import SourceLocation, here
 if TYPE_CHECKING:
     import numpy as np
 
-    from poplite.expr.operations import Operation
+    from poplite.expr.operations import ElementOperation
     from poplite.types import ElementType
 
 ElementClass = type["ElementType[Any]"]
@@ -260,7 +260,7 @@ class Applied(Expr):
 
     def __init__(
         self,
-        operation: Operation,
+        operation: ElementOperation,
         operands: tuple[Expr, ...],
         shape: Shape | None,
         element_type: ElementClass | None,

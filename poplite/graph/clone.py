@@ -85,7 +85,7 @@ def check_keeps_order(source: Tensor, method: TensorCloneMethod, at: SourceLocat
     )
 
 
-class Layout(NamedTuple):
+class CloneLayout(NamedTuple):
     """The positions of a clone's elements in its variable.
 
     Attributes:
@@ -101,7 +101,7 @@ class Layout(NamedTuple):
     length: Int64
 
 
-def layout(source: Tensor, method: TensorCloneMethod) -> Layout:
+def layout(source: Tensor, method: TensorCloneMethod) -> CloneLayout:
     """Return the layout of a clone of a tensor."""
     view = source.view
     if not view.num_elements:
@@ -114,12 +114,12 @@ def layout(source: Tensor, method: TensorCloneMethod) -> Layout:
     else:
         memory, made = _kept(view)
     tile, length = _tiles(source, memory)
-    place = Layout(int(length.sum()), made, tile, length)
+    place = CloneLayout(int(length.sum()), made, tile, length)
     gathered = method is TensorCloneMethod.GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES
     return _by_tile(place) if gathered else place
 
 
-def interleaved(source: Tensor, single: Layout, copies: int) -> Layout:
+def interleaved(source: Tensor, single: CloneLayout, copies: int) -> CloneLayout:
     """Return the layout of copies of a clone, side by side for each range of memory on one tile.
 
     Its view has a new first dimension.
@@ -134,11 +134,11 @@ def interleaved(source: Tensor, single: Layout, copies: int) -> Layout:
         own = [concat_slices(memory, begin, begin + length, 0, 0) for begin in begins]
         return concat([single.view(part).expand([0]) for part in own], 0)
 
-    return Layout(copies * single.size, made, single.tile, copies * length)
+    return CloneLayout(copies * single.size, made, single.tile, copies * length)
 
 
-def _nothing(shape: tuple[int, ...]) -> Layout:
-    return Layout(0, lambda memory: empty(shape), np.empty(0, np.int64), np.empty(0, np.int64))
+def _nothing(shape: tuple[int, ...]) -> CloneLayout:
+    return CloneLayout(0, lambda memory: empty(shape), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 def _tiles(source: Tensor, memory: _Memory) -> tuple[Int64, Int64]:
@@ -149,7 +149,7 @@ def _tiles(source: Tensor, memory: _Memory) -> tuple[Int64, Int64]:
     return pieces_of_runs(space, source.view, *memory)
 
 
-def _by_tile(place: Layout) -> Layout:
+def _by_tile(place: CloneLayout) -> CloneLayout:
     """Sort the pieces of a layout by tile, those without a tile last."""
     order = np.argsort(place.tile.astype(np.uint64), kind="stable")
     end = np.cumsum(place.length[order])
@@ -160,7 +160,7 @@ def _by_tile(place: Layout) -> Layout:
     def made(memory: View) -> View:
         return place.view(concat_slices(memory, begin, begin + place.length, 0, 0))
 
-    return Layout(place.size, made, tile, high - low)
+    return CloneLayout(place.size, made, tile, high - low)
 
 
 _Memory = View | tuple[Int64, Int64]
@@ -168,7 +168,7 @@ _Memory = View | tuple[Int64, Int64]
 of addresses."""
 
 _Made = Callable[[View], View]
-"""A function like `Layout.view`."""
+"""A function like `CloneLayout.view`."""
 
 
 def _reshaped(shape: tuple[int, ...]) -> _Made:

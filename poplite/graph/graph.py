@@ -36,7 +36,7 @@ from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance, new_vertex
 from poplite.graph.compute_sets.cycles_method import checked_estimator, estimate_of
 from poplite.graph.compute_sets.field_sizes import largest_number, max_dim, size_of
-from poplite.graph.compute_sets.operations import Operation
+from poplite.graph.compute_sets.operations import RecordedOperation
 from poplite.graph.compute_sets.perf_estimates import Estimator, VertexPerfEstimate
 from poplite.graph.compute_sets.vertex_block import VertexBlock, set_estimate
 from poplite.graph.connect import connect
@@ -101,7 +101,7 @@ class Parts:
     space: Space
     names: Names
     compute_sets: list[ComputeSet] = field(default_factory=list)
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[RecordedOperation] = field(default_factory=list)
     handles: Handles = field(default_factory=Handles)
     recorded_functions: dict[object, object] = field(default_factory=dict)
     estimators: dict[type[Vertex], Estimator] = field(default_factory=dict)
@@ -156,7 +156,7 @@ class Graph(Displayed, GraphSpelling):
         return tuple(self._parts.compute_sets)
 
     @property
-    def operations(self) -> tuple[Operation, ...]:
+    def operations(self) -> tuple[RecordedOperation, ...]:
         """What functions of `poplite.ops` recorded, in that order."""
         return tuple(self._parts.operations)
 

@@ -29,7 +29,7 @@ from poplite.errors import (
     checked_member,
 )
 from poplite.graph.clone import (
-    Layout,
+    CloneLayout,
     TensorCloneDuplicationMethod,
     TensorCloneMethod,
     check_keeps_order,
@@ -187,7 +187,7 @@ def _clone(
     name: str,
     like: ElementTypeLike | None,
     metadata: Tensor | QuarterMetadata | None,
-    place: Layout,
+    place: CloneLayout,
     at: SourceLocation,
 ) -> Tensor:
     """Make a variable for the elements of a tensor, in the order and on the tiles of a layout."""

@@ -21,7 +21,7 @@ from poplite.codec.archive import Malformed
 from poplite.files import checked_path
 from poplite.mpi.other_ranks import OtherRanks
 from poplite.mpi.plan.messages import Messages, returned, to_rank
-from poplite.mpi.plan.moved_pieces import Pieces
+from poplite.mpi.plan.moved_pieces import CopiedPieces
 from poplite.mpi.plan.owners import HOST, Owners
 from poplite.mpi.ranks import Ranks, as_others_raise
 from poplite.simulator.states.engine_state import EngineState, Taken
@@ -174,7 +174,7 @@ class StatesOnRanks:
             self._peers.move(found, [self._memories[kind][replica]], call)
             return
         pieces = found.pieces
-        moved = Pieces(pieces.start - begin, pieces.to - begin, pieces.size)
+        moved = CopiedPieces(pieces.start - begin, pieces.to - begin, pieces.size)
         self._peers.move(Messages(found.sender, found.receiver, moved), [chunk], call)
 
 

@@ -29,7 +29,7 @@ Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class RankMessage:
     """What this rank sends to another one, or gets from it.
 
     Attributes:
@@ -45,7 +45,7 @@ class Part:
     size: Integers
 
 
-def parts_of(messages: Messages, rank: int) -> Iterator[Part]:
+def parts_of(messages: Messages, rank: int) -> Iterator[RankMessage]:
     """Yield what a rank gets and sends, by the other rank."""
     pieces = messages.pieces
     sides = (messages.receiver, messages.sender, pieces.to), (
@@ -55,7 +55,7 @@ def parts_of(messages: Messages, rank: int) -> Iterator[Part]:
         mine = np.flatnonzero(own == rank)
         for peer in np.unique(other[mine]).tolist():
             chosen = mine[other[mine] == peer]
-            yield Part(peer, bool(is_sent), begin[chosen], pieces.size[chosen])
+            yield RankMessage(peer, bool(is_sent), begin[chosen], pieces.size[chosen])
 
 
 def message_tag(series: int, *, is_kept: bool) -> int:
@@ -84,7 +84,7 @@ def requests(
     return found
 
 
-def _made(make: Callable[..., T], memory: Bytes, part: Part, tag: int) -> T:
+def _made(make: Callable[..., T], memory: Bytes, part: RankMessage, tag: int) -> T:
     from mpi4py import MPI
 
     begin, size = part.begin, part.size

@@ -30,7 +30,7 @@ SENTENCE = 100
 """Characters of a line of a finding."""
 
 
-class Part(NamedTuple):
+class OverviewPart(NamedTuple):
     """A part of a bar: what it is, its class in SVG, its length."""
 
     label: str
@@ -51,9 +51,9 @@ class Overview:
         note: what the cycles are of; empty where they are those of a run.
     """
 
-    time: tuple[Part, ...]
+    time: tuple[OverviewPart, ...]
     tile: int | None
-    memory: tuple[Part, ...]
+    memory: tuple[OverviewPart, ...]
     findings: tuple[Finding, ...]
     limit_bytes: int
     note: str = ""
@@ -66,19 +66,22 @@ def overview_of(report: Report) -> Overview:
     >>> graph = pl.Graph(pl.Target(tiles=2))
     >>> x = graph.add_variable(pl.INT, (500,), "x", mapping=1)
     >>> overview_of(pl.Engine(graph, pl.Sequence()).report()).memory[0]
-    Part(label='variables', kind='c0', size=2000)
+    OverviewPart(label='variables', kind='c0', size=2000)
     """
     memory, execution = report.compilation.modelled, report.shown
     busy = execution.phase_cycles()
-    time = [Part(PHASE_LOOKS[k].words, PHASE_LOOKS[k].kind, busy[k]) for k in PHASE_KINDS]
-    time.append(Part("sync", PHASE_LOOKS["sync"].kind, execution.sync_cycles))
+    time = [OverviewPart(PHASE_LOOKS[k].words, PHASE_LOOKS[k].kind, busy[k]) for k in PHASE_KINDS]
+    time.append(OverviewPart("sync", PHASE_LOOKS["sync"].kind, execution.sync_cycles))
     waiting = (execution.cycles or 0) - sum(part.size for part in time)
-    time.append(Part("waiting for other tiles", "gaps", waiting))
+    time.append(OverviewPart("waiting for other tiles", "gaps", waiting))
     tile = None if memory is None else memory.including_gaps.worst_tile
     held = []
     if memory is not None and tile is not None:
         kinds = peaks_of(memory).kinds()
-        held = [Part(name, KIND_LOOKS[name].kind, int(each[tile])) for name, each in kinds.items()]
+        held = [
+            OverviewPart(name, KIND_LOOKS[name].kind, int(each[tile]))
+            for name, each in kinds.items()
+        ]
     return Overview(
         time=tuple(part for part in time if part.size > 0),
         tile=tile,
@@ -92,7 +95,7 @@ def overview_of(report: Report) -> Overview:
 def draw_overview_svg(shown: Overview) -> SvgText:
     """Draw the overview as SVG.
 
-    >>> draw_overview_svg(Overview((Part("sync", "sync", 9),), None, (), (), 9))[:4]
+    >>> draw_overview_svg(Overview((OverviewPart("sync", "sync", 9),), None, (), (), 9))[:4]
     '<svg'
     """
     rows = [(each, folded(name_text(each.text), SENTENCE)) for each in shown.findings]
@@ -136,7 +139,7 @@ def draw_overview_svg(shown: Overview) -> SvgText:
     return canvas.text_of()
 
 
-def _draw_bar(canvas: Canvas, parts: Sequence[Part], y: float, limit: int | None) -> None:
+def _draw_bar(canvas: Canvas, parts: Sequence[OverviewPart], y: float, limit: int | None) -> None:
     whole, left = sum(part.size for part in parts), float(MARGIN)
     for part in parts:
         wide = (WIDTH - 2 * MARGIN) * part.size / whole
@@ -147,7 +150,7 @@ def _draw_bar(canvas: Canvas, parts: Sequence[Part], y: float, limit: int | None
         canvas.rect(left - room, y, room, BAR, "over", tip=f"over {size_text(limit)}")
 
 
-def _legend_lines(parts: Sequence[Part]) -> list[list[tuple[str, str]]]:
+def _legend_lines(parts: Sequence[OverviewPart]) -> list[list[tuple[str, str]]]:
     """Return what the colours of a bar mean, on lines that fit."""
     whole = sum(part.size for part in parts)
     lines: list[list[tuple[str, str]]] = [[]]
@@ -162,5 +165,5 @@ def _legend_lines(parts: Sequence[Part]) -> list[list[tuple[str, str]]]:
     return lines
 
 
-def _share(part: Part, whole: float) -> str:
+def _share(part: OverviewPart, whole: float) -> str:
     return f"{part.label} {100 * part.size / whole:.1f}%"

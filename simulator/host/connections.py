@@ -21,7 +21,7 @@ import numpy as np
 
 from poplite.arrays.masked import unmasked
 from poplite.errors import ElementTypeError, StreamConnectionError, TensorMetadataError
-from poplite.executable.transfers import Block, HostFunctionCall, Stream, Transfer
+from poplite.executable.transfers import ArenaBlock, HostFunctionCall, Stream, Transfer
 from poplite.graph.host.streams import StreamCallback
 from poplite.simulator.host.filling import (
     Array,
@@ -281,7 +281,7 @@ def in_turn(calls: Sequence[Callable[[], object]]) -> Callable[[], object]:
     return all_of_them
 
 
-def view_of(block: Block, part: Bytes) -> Array:
+def view_of(block: ArenaBlock, part: Bytes) -> Array:
     """Return a block in a replica's memory as an array of one dimension."""
     size = block.num_elements * block.element_type.size_bytes
     return part[block.at : block.at + size].view(block.element_type.dtype)

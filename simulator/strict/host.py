@@ -19,7 +19,7 @@ import numpy as np
 from poplite.errors import SHOWN_FAULTS, UninitializedWarning, listed
 from poplite.executable.actions import Action, Print, Stamp
 from poplite.executable.host_tensor import HostTensor
-from poplite.executable.transfers import Block, HostFunctionCall, RowTransfer, Transfer
+from poplite.executable.transfers import ArenaBlock, HostFunctionCall, RowTransfer, Transfer
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.simulator.host.connections import view_of
 from poplite.simulator.host.tensors import bytes_of
@@ -112,7 +112,7 @@ def _of_tensor(what: str, at: SourceLocation | None, shadow: Shadow, tensor: Hos
     return Read(what, at, found, partial(bytes_of, tensor))
 
 
-def _of_block(what: str, at: SourceLocation | None, shadow: Shadow, block: Block) -> Read:
+def _of_block(what: str, at: SourceLocation | None, shadow: Shadow, block: ArenaBlock) -> Read:
     written = [are_written(view_of(block, part)) for part in shadow.parts]
     size = block.element_type.size_bytes
     return Read(what, at, written, lambda number: block.at + number * size)
@@ -125,6 +125,6 @@ def _write_tensor(shadow: Shadow, tensor: HostTensor) -> None:
         move_between(tensor.moves.reversed(), part, written.reshape(-1).view(np.uint8))
 
 
-def _write(shadow: Shadow, block: Block) -> None:
+def _write(shadow: Shadow, block: ArenaBlock) -> None:
     for part in shadow.parts:
         view_of(block, part)[...] = shadow_of_written(block.element_type)

@@ -320,10 +320,9 @@ SHARED_CLASSES: dict[str, str] = {
 
 
 NOT_YET_UNIQUE = """
-    Access Argument Block Cause ComputeSet Count Counting Crossings Cuts FieldKind Held
-    Intervals JoinedCopies Kind Link Listed Loaded Loop Native Node Op Operation Origin
-    Part Phase Pieces Place Placed Program Result Rows Runs Step Steps Touched Values
-    Variable Version VertexType Watch
+    Access Argument Block Cause ComputeSet Count Counting FieldKind Held Intervals
+    JoinedCopies Kind Link Loaded Loop Native Node Op Operation Origin Phase Place
+    Program Result Rows Runs Step Steps Touched Values Variable Version VertexType Watch
 """
 
 

@@ -32,7 +32,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Placed:
+class PlacedEdges:
     """The edges of one field, placed.
 
     Attributes:
@@ -69,19 +69,19 @@ class Places:
         }
         layout.reserve_temporaries(self._end)
 
-    def __getitem__(self, field: FieldEdges) -> Placed:
+    def __getitem__(self, field: FieldEdges) -> PlacedEdges:
         return self._placed[field]
 
-    def _place(self, field: FieldEdges) -> Placed:
+    def _place(self, field: FieldEdges) -> PlacedEdges:
         gathered = self._gathered(field)
         if gathered is False:
-            return Placed(field, direct(field, self._layout), False, field.edges.length)
+            return PlacedEdges(field, direct(field, self._layout), False, field.edges.length)
         size, length = field.field.element.size_bytes, field.edges.length
         first = self._layout.temporary_base + self._end
         if gathered is True and length.only is not None:
             room = _aligned(length.only * size)
             self._end += room * length.count
-            return Placed(
+            return PlacedEdges(
                 field, Steps(first // size, ((length.count, room // size),)), True, length
             )
         rooms = np.where(gathered, _aligned(length.array() * size), 0)
@@ -93,7 +93,7 @@ class Places:
             at[straight] = self._layout.byte_positions(begin[first_run[:-1][straight]])
         rows = self._in_place.get(field)
         seen = length if rows is None else compact(rows.length)
-        return Placed(field, compact(at // size), gathered, seen)
+        return PlacedEdges(field, compact(at // size), gathered, seen)
 
     def _gathered(self, field: FieldEdges) -> Mask | bool:
         """Return which edges of a field are not contiguous, or read what their vertex writes."""
@@ -131,7 +131,7 @@ class Places:
         shift = None if elements is None else self._layout.shift(elements.low, elements.high)
         return None if elements is None or shift is None else elements.moved(shift)
 
-    def _gathered_runs(self, placed: Placed) -> tuple[Int64, Int64, Int64]:
+    def _gathered_runs(self, placed: PlacedEdges) -> tuple[Int64, Int64, Int64]:
         """Return first bytes of gathered runs in temporaries and in variables, and their bytes."""
         runs = placed.field.runs
         edge = runs.edge()

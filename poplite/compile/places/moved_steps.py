@@ -20,7 +20,7 @@ from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves
 from poplite.executable.step import ComputeStep, Vertices
 from poplite.graph.compute_sets.edge_table import EdgeTable
-from poplite.graph.compute_sets.edges import Edges, Runs
+from poplite.graph.compute_sets.edges import EdgeRuns, Edges
 from poplite.view import storages
 
 State = Mapping[tuple[int, str], Series]
@@ -120,7 +120,7 @@ def _variable(edges: Edges, layout: ArenaLayout) -> tuple[int, int] | None:
         if layout.shift(start.low, start.high) is None:
             return None
         address = start.low
-    elif isinstance(pieces, Runs):
+    elif isinstance(pieces, EdgeRuns):
         address = int(pieces.begin[0])
     else:
         assert pieces is not None

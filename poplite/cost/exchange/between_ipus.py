@@ -21,7 +21,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.cost.exchange.pairs import PairSums
-from poplite.cost.exchange.pieces import Pieces, by_place
+from poplite.cost.exchange.pieces import MovedPieces, by_place
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import Cause, Phase
 from poplite.machine.links import Link, global_sync_cycles, link_bytes_per_cycle, route
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def global_phase(
     target: Target,
-    pieces: Pieces,
+    pieces: MovedPieces,
     causes: tuple[Cause, ...],
     buffers: Spread = NOTHING,
     replica_map: Sequence[int] = (0,),

@@ -20,7 +20,7 @@ from poplite.cost.exchange.latency import has_map
 from poplite.cost.exchange.locations import FEW, Locations, walk
 from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, one_row_cycles
 from poplite.cost.exchange.pairs import sum_of_pairs
-from poplite.cost.exchange.pieces import Pieces
+from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES, exchange_of_few
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import Cause, Phase
@@ -87,7 +87,7 @@ def _total(spreads: Sequence[Spread], num_tiles: int) -> Spread:
 
 def pieces_between(
     homes: Locations, source: View, destination: View, width: int
-) -> tuple[Pieces, Int64]:
+) -> tuple[MovedPieces, Int64]:
     """Return what moves from a view to another, sorted by receiving tile, and where it lands.
 
     Both views have as many elements, the destination each once. The pieces include those that stay
@@ -102,7 +102,7 @@ def pieces_between(
         )
     jumps = np.ones(len(tile), np.bool_)
     jumps[1:] = (tile[1:] != tile[:-1]) | (into[1:] != into[:-1] + size[:-1])
-    return Pieces(source_tile, tile, at, size, np.full(len(tile), width), jumps), into
+    return MovedPieces(source_tile, tile, at, size, np.full(len(tile), width), jumps), into
 
 
 def _cut(homes: Locations, both: Sequence[Int64]) -> Int64:
@@ -118,7 +118,7 @@ def _cut(homes: Locations, both: Sequence[Int64]) -> Int64:
         room = found
 
 
-def rows_of(homes: Locations, pieces: Pieces, into: Int64) -> Rows:
+def rows_of(homes: Locations, pieces: MovedPieces, into: Int64) -> Rows:
     """Return pieces that stay on their tile, landing at int64[n], as rows to be copied there."""
     # What is contiguous in the memory of the tile is one row, wherever it is in the variables.
     starts = np.ones(len(into), np.bool_)
@@ -194,5 +194,5 @@ def _copied(
         return Phase("copy", Spread.at_tile(tile, cycles), copied=copied, causes=(cause,))
     source, to, at, into, size = np.array(stays, np.int64).T
     jumps = np.ones(len(to), np.bool_)
-    pieces = Pieces(source, to, at, size, np.full(len(to), width), jumps)
+    pieces = MovedPieces(source, to, at, size, np.full(len(to), width), jumps)
     return copy_phase(target, rows_of(homes, pieces, into), (cause,))

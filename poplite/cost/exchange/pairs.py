@@ -16,7 +16,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import compact
-from poplite.cost.exchange.pieces import Pieces
+from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import NO_PAIRS, Pairs
 
@@ -36,7 +36,7 @@ class PairSums:
     >>> sums = PairSums(8)
     >>> source, to = np.array([0, 0, 0]), np.array([2, 2, 7])
     >>> four = np.array([4, 4, 4])
-    >>> sums.add(Pieces(source, to, four, np.array([5, 3, 5]), four, source == 0))
+    >>> sums.add(MovedPieces(source, to, four, np.array([5, 3, 5]), four, source == 0))
     >>> sums.pairs().listed(8)
     [(0, 2, 32), (0, 7, 20)]
     """
@@ -46,12 +46,12 @@ class PairSums:
         self._keys: list[Int64] = []
         self._bytes: list[Int64] = []
 
-    def add(self, pieces: Pieces) -> None:
+    def add(self, pieces: MovedPieces) -> None:
         """Add pieces that move within a replica."""
         moves = pieces.to != pieces.source
         self.add_moving(pieces if moves.all() else pieces.kept(moves))
 
-    def add_moving(self, pieces: Pieces) -> None:
+    def add_moving(self, pieces: MovedPieces) -> None:
         """Add pieces that all move, be it to the same tile of another replica."""
         key, size = _summed(pieces.to * self._num_tiles + pieces.source, pieces.bytes)
         self._keys.append(key)

@@ -40,7 +40,7 @@ from poplite.cost.exchange.host import host_phase
 from poplite.cost.exchange.locations import Locations, locations_of
 from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, joined_rows
 from poplite.cost.exchange.pairs import PairSums
-from poplite.cost.exchange.pieces import Pieces, joined, sent_home
+from poplite.cost.exchange.pieces import MovedPieces, joined, sent_home
 from poplite.cost.exchange.remote_reads import RemoteElements, touched
 from poplite.cost.exchange.rows_to_gather import rows_to_gather, rows_to_keep
 from poplite.cost.exchange.within_ipu import exchange_phase, load_of
@@ -258,7 +258,7 @@ def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[Phas
         yield from _exchanges(target, parts, once, lambda: (_causes(found), Spread.of(room)))
 
 
-def _parts(found: Sequence[_Sums], way: _Way, room: Int64) -> Iterator[Pieces]:
+def _parts(found: Sequence[_Sums], way: _Way, room: Int64) -> Iterator[MovedPieces]:
     """Yield all pieces, those of some tiles at a time, and add up bytes by field and tile."""
     stops = [len(room)]
     if sum(sums.moved.remote.count for sums in found) > MOST_PIECES:
@@ -282,18 +282,18 @@ def _parts(found: Sequence[_Sums], way: _Way, room: Int64) -> Iterator[Pieces]:
 
 def _exchanges(
     target: Target,
-    parts: Iterable[Pieces],
+    parts: Iterable[MovedPieces],
     once: bool,
     described: Callable[[], tuple[tuple[Cause, ...], Spread]],
 ) -> Iterator[Phase]:
     """Yield the exchange within IPUs, then that between them; the first one has the buffers."""
-    others: list[Pieces] = []
+    others: list[MovedPieces] = []
     sums = PairSums(target.tiles)
     load = load_of(target, _within(target, parts, others, sums), once)
     causes, buffers = described()  # known only after all parts have been added up
     every, far = None, causes
     if others:
-        every = Pieces._make(np.concatenate(column) for column in zip(*others, strict=True))
+        every = MovedPieces._make(np.concatenate(column) for column in zip(*others, strict=True))
     if len(load.tiles):
         if every is not None:
             causes, far = _divided(causes, int(every.bytes.sum()))
@@ -316,8 +316,8 @@ def _divided(
 
 
 def _within(
-    target: Target, parts: Iterable[Pieces], others: list[Pieces], sums: PairSums
-) -> Iterator[Pieces]:
+    target: Target, parts: Iterable[MovedPieces], others: list[MovedPieces], sums: PairSums
+) -> Iterator[MovedPieces]:
     """Yield the pieces that stay in their IPU, and add them up; append the others to `others`."""
     for pieces in parts:
         if target.ipus == 1:

@@ -18,7 +18,7 @@ from poplite.arrays.sweep import sorted_order, sorted_with_order
 Mask = npt.NDArray[np.bool_]
 
 
-class Pieces(NamedTuple):
+class MovedPieces(NamedTuple):
     """Stretches of elements that move, each in one go.
 
     Attributes:
@@ -38,13 +38,13 @@ class Pieces(NamedTuple):
     width: Int64
     jumps: Mask
 
-    def ordered(self, order: Int64) -> Pieces:
+    def ordered(self, order: Int64) -> MovedPieces:
         """Return the pieces with these numbers, in this order."""
-        return Pieces._make(column[order] for column in self)
+        return MovedPieces._make(column[order] for column in self)
 
-    def kept(self, chosen: Mask) -> Pieces:
+    def kept(self, chosen: Mask) -> MovedPieces:
         """Return some of the pieces, bool[n]; one that lands behind an omitted one jumps."""
-        kept = Pieces._make(column[chosen] for column in self)
+        kept = MovedPieces._make(column[chosen] for column in self)
         behind = np.zeros(len(chosen), np.bool_)
         behind[1:] = ~chosen[:-1] & (self.to[1:] == self.to[:-1])
         return kept._replace(jumps=kept.jumps | behind[chosen])
@@ -54,7 +54,7 @@ class Pieces(NamedTuple):
         """int64[n], the bytes of each piece."""
         return self.size * self.width
 
-    def merged(self) -> Pieces:
+    def merged(self) -> MovedPieces:
         """Return fragments: pieces joined where they leave in one stretch and land in one."""
         goes_on = np.zeros(len(self.to), np.bool_)
         if len(self.to) > 1:
@@ -67,18 +67,18 @@ class Pieces(NamedTuple):
         return self.ordered(first)._replace(size=np.add.reduceat(self.size, first))
 
 
-def joined(several: Sequence[Pieces]) -> Pieces:
+def joined(several: Sequence[MovedPieces]) -> MovedPieces:
     """Return pieces of several fields by receiving tile; a tile receives an element once."""
     if len(several) == 1:
         return several[0]
-    every = Pieces._make(np.concatenate(column) for column in zip(*several, strict=True))
+    every = MovedPieces._make(np.concatenate(column) for column in zip(*several, strict=True))
     order, fresh = by_place(every.to, every.at, every.size)
     every = every.ordered(order)
     every = every._replace(at=every.at + every.size - fresh, size=fresh)
-    return by_source(Pieces._make(column[fresh > 0] for column in every))
+    return by_source(MovedPieces._make(column[fresh > 0] for column in every))
 
 
-def by_source(pieces: Pieces) -> Pieces:
+def by_source(pieces: MovedPieces) -> MovedPieces:
     """Return pieces in an order in which a receiver seldom turns to another source."""
     if not len(pieces.to):
         return pieces
@@ -104,7 +104,7 @@ def by_place(tile: Int64, at: Int64, size: Int64) -> tuple[Int64, Int64]:
     return order, fresh
 
 
-def sent_home(pieces: Pieces) -> Pieces:
+def sent_home(pieces: MovedPieces) -> MovedPieces:
     """Return pieces, each element read by one tile, that go back to where they came from."""
     if not len(pieces.to):
         return pieces

@@ -20,7 +20,7 @@ from poplite.arrays.progressions import split_run, strided_runs
 from poplite.arrays.series import Steps
 from poplite.arrays.sweep import sorted_order, union
 from poplite.cost.exchange.locations import Segments, walk
-from poplite.cost.exchange.pieces import Pieces, by_source
+from poplite.cost.exchange.pieces import MovedPieces, by_source
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.jit.kernels.locations import away
 from poplite.view import Storage, View
@@ -186,7 +186,7 @@ class RemoteElements:
         seen, sums = self._seen, (self.held, self._least)
         return walk(self._segments, away, *seen, len(seen.tile), *sums, low, high, *columns, room)
 
-    def pieces(self, low: int, high: int) -> Pieces:
+    def pieces(self, low: int, high: int) -> MovedPieces:
         """Return the pieces that live on tiles [low, high), each once per tile that touches it."""
         room = int(self.held[low:high].sum())
         found = np.empty((len(_COLUMNS), room), np.int64)
@@ -194,7 +194,7 @@ class RemoteElements:
             self._walk(low, high, [*found], room)
         source, to, at, size, jumps = found
         width = np.full(room, self._width)
-        pieces = by_source(Pieces(source, to, at, size, width, jumps.astype(np.bool_)))
+        pieces = by_source(MovedPieces(source, to, at, size, width, jumps.astype(np.bool_)))
         # The first of all pieces of a tile, not just of these, does not land directly behind a
         # piece of another field.
         is_first = np.diff(pieces.to, prepend=-1) != 0

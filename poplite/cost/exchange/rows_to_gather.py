@@ -21,7 +21,7 @@ from poplite.cost.exchange.locations import Locations, Segments, walk
 from poplite.cost.exchange.on_tile_copies import Rows
 from poplite.cost.exchange.pieces import Mask
 from poplite.cost.exchange.remote_reads import Touched, edge_tiles
-from poplite.graph.compute_sets.edges import Runs, cut
+from poplite.graph.compute_sets.edges import EdgeRuns, cut
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.jit.kernels.locations import crossing, stretches
 from poplite.view import View, num_runs, runs
@@ -120,7 +120,7 @@ def _apart(part: FieldEdges, tile: Int64, segments: Segments) -> tuple[Int64, In
     return np.concatenate(rows, axis=1), np.concatenate(counts), np.concatenate(sums)
 
 
-def _parts(part: FieldEdges) -> Iterator[Runs]:
+def _parts(part: FieldEdges) -> Iterator[EdgeRuns]:
     """Yield the runs of all edges, those of a regular view some at a time."""
     edges = part.edges
     view, rows, size = edges.pieces, edges.rows.only, edges.length.only
@@ -137,7 +137,9 @@ def _parts(part: FieldEdges) -> Iterator[Runs]:
         yield cut(*runs(some), constant(size, some.shape[0] * rows))
 
 
-def _rows(some: Runs, tile: Int64, segments: Segments, first: int) -> tuple[Int64, Int64, Int64]:
+def _rows(
+    some: EdgeRuns, tile: Int64, segments: Segments, first: int
+) -> tuple[Int64, Int64, Int64]:
     """Return the rows of edges from number `first` on, how many each has, and its checksum."""
     count = len(tile)
     columns = [np.ascontiguousarray(column) for column in (*some, tile)]

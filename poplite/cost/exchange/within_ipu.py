@@ -31,7 +31,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_with_order
 from poplite.cost.exchange.latency import has_map, places, route_cycles
 from poplite.cost.exchange.pairs import pairs_of_few
-from poplite.cost.exchange.pieces import Pieces
+from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import NO_PAIRS, Cause, Pairs, Phase
 from poplite.jit.kernels.exchange import LOAD_WORDS, PIECE_WORDS, fragments, receive, send
@@ -115,7 +115,7 @@ def _words_out(costs: _Constants, load: Load) -> Int64:
     return np.bincount(pair, load.words_apart).astype(np.int64)[pair]
 
 
-def load_of(target: Target, parts: Iterable[Pieces], once: bool = False) -> Load:
+def load_of(target: Target, parts: Iterable[MovedPieces], once: bool = False) -> Load:
     """Return the load of the tiles from pieces; those that stay on their tile do not count.
 
     No piece leaves its IPU. One part has all pieces that leave some tiles, or all that reach some;
@@ -123,7 +123,7 @@ def load_of(target: Target, parts: Iterable[Pieces], once: bool = False) -> Load
 
     >>> from poplite.machine.target import Target
     >>> source, to = np.array([0, 0]), np.array([2, 7])     # 10 floats from tile 0 to 2 and 7
-    >>> pieces = Pieces(source, to, np.array([5, 5]), source + 10, source + 4, source == 0)
+    >>> pieces = MovedPieces(source, to, np.array([5, 5]), source + 10, source + 4, source == 0)
     >>> load = load_of(Target(), [pieces])
     >>> load.tiles.tolist(), load.words_in.tolist(), load.words_out.tolist()
     ([0, 2, 7], [0, 10, 10], [10, 0, 0])
@@ -213,7 +213,7 @@ def _sums_of_few(target: Target, pieces: Sequence[Sequence[int]]) -> tuple[list[
     return tiles, load
 
 
-def _add(target: Target, pieces: Pieces, once: bool, load: Int64) -> None:
+def _add(target: Target, pieces: MovedPieces, once: bool, load: Int64) -> None:
     """Add the load of pieces to that of all tiles."""
     known = _constants(target)
     rows = np.empty((len(pieces.to), PIECE_WORDS), np.int64)

@@ -92,7 +92,7 @@ class Access(Flow):
         return self.reads | (0 if self.is_undefining else self.writes)
 
 
-class Pieces:
+class AccessedPieces:
     """The pieces that the steps of programs read and write.
 
     `variables` are those of the graph, by ascending address; each of `leaves`, the steps, comes

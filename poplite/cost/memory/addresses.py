@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from poplite.cost.memory.plan import Held
 
 
-class Placed(NamedTuple):
+class TileAddresses(NamedTuple):
     """What lies where, on one tile of each kind.
 
     Attributes:
@@ -53,7 +53,7 @@ class Placed(NamedTuple):
         return found
 
 
-def placed(held: Sequence[Held], num_tiles: int, border: int, limit: int) -> Placed:
+def placed(held: Sequence[Held], num_tiles: int, border: int, limit: int) -> TileAddresses:
     """Place everything; interleaved memory begins at `border`, and a tile has `limit` bytes."""
     number: dict[Spread, int] = {}  # few: all variables of a size on a tile have the same
     which = np.array([number.setdefault(each.bytes, len(number)) for each in held], np.int64)
@@ -65,7 +65,7 @@ def placed(held: Sequence[Held], num_tiles: int, border: int, limit: int) -> Pla
     on, place, size = _listed(spreads, which[placing.order], row)
     counts = np.bincount(on, minlength=len(tiles)).tolist()
     addresses, used = placing.addresses(size, counts, place)
-    return Placed(kinds, on, placing.order[place], addresses, used)
+    return TileAddresses(kinds, on, placing.order[place], addresses, used)
 
 
 def placing_of(held: Sequence[Held], border: int, limit: int) -> Placing:

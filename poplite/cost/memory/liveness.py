@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.arrays.series import Series, compact, counting
-from poplite.cost.memory.accesses import Block, Flow, Pieces, places
+from poplite.cost.memory.accesses import AccessedPieces, Block, Flow, places
 from poplite.program import (
     If,
     Loop,
@@ -94,7 +94,7 @@ def lifetimes(
     deciding = (node for below in nodes.values() for node in below if node.decided_by is not None)
     leaves = dict.fromkeys(step.program for _, step in every)
     variables = graph.variables
-    pieces = Pieces(variables, leaves, dict.fromkeys(deciding), edges_of)
+    pieces = AccessedPieces(variables, leaves, dict.fromkeys(deciding), edges_of)
     reached = {name: _reached(below) for name, below in nodes.items()}
     steps = [(name, step) for name, step in every if id(step.program) in reached[name]]
     lasting = _lasting(graph)

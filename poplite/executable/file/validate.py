@@ -40,7 +40,7 @@ from poplite.executable.opcodes import Code
 from poplite.executable.origins import Origins
 from poplite.executable.program_trees import program_trees
 from poplite.executable.step import ComputeStep, CopyStep
-from poplite.executable.transfers import Block, RowTransfer, Transfer
+from poplite.executable.transfers import ArenaBlock, RowTransfer, Transfer
 from poplite.graph.storage.variable import COMMON, Variable
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.types import UNSIGNED_INT
@@ -151,7 +151,7 @@ def _check_deep(value: Any, arena: int) -> None:
         _check_rows(value)
     if isinstance(value, HostTensor):
         _check_host(value, arena)
-    elif isinstance(value, Block):
+    elif isinstance(value, ArenaBlock):
         size = value.num_elements * value.element_type.size_bytes
         if value.num_elements < 0 or not 0 <= value.at <= arena - size:
             raise Malformed(f"a block of {value.num_elements:,} elements at {value.at:,}")

@@ -68,7 +68,7 @@ from poplite.executable.graph_file.vertices import (
 )
 from poplite.executable.graph_file.views import ViewReader
 from poplite.files import check_folder, checked_path, replacing
-from poplite.graph.compute_sets.operations import Operation
+from poplite.graph.compute_sets.operations import RecordedOperation
 from poplite.graph.graph import Graph
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.machine.target import Target
@@ -84,7 +84,7 @@ PARTS: dict[str, Any] = {
     "virtual_graphs": tuple[npt.NDArray[np.int64], ...],
     "variables": tuple[SavedVariable, ...],
     "compute_sets": tuple[SavedComputeSet, ...],
-    "operations": tuple[Operation, ...],
+    "operations": tuple[RecordedOperation, ...],
     "host": SavedHost,
     "functions": tuple[SavedFunction, ...],
     "programs": Mapping[str, Program],

@@ -34,7 +34,7 @@ Mask = npt.NDArray[np.bool_]
 _NONE = np.zeros(0, np.int64)
 
 
-class Listed(NamedTuple):
+class FieldRuns(NamedTuple):
     """The runs of some fields.
 
     Attributes:
@@ -83,8 +83,8 @@ class Crossings:
             omitted, since a vertex reads it once, when it begins.
     """
 
-    written: Listed
-    read: Listed
+    written: FieldRuns
+    read: FieldRuns
     double: tuple[Int64, Int64]
     foreign: tuple[Int64, Int64]
     own: Mapping[FieldEdges, Mask]
@@ -101,7 +101,7 @@ class Crossings:
         return replace(self, written=_NO_RUNS, read=_NO_RUNS, own=own)
 
 
-_NO_RUNS = Listed((), _NONE, _NONE, _NONE)
+_NO_RUNS = FieldRuns((), _NONE, _NONE, _NONE)
 
 NO_CROSSINGS = Crossings(_NO_RUNS, _NO_RUNS, (_NONE, _NONE), (_NONE, _NONE), {}, (_NONE, _NONE))
 
@@ -169,15 +169,15 @@ def _meets_any(low: Int64, high: Int64, other_low: Int64, other_high: Int64) -> 
     return (before > 0) & (furthest[before - 1] > low)
 
 
-def _listed(fields: Sequence[FieldEdges]) -> Listed:
+def _listed(fields: Sequence[FieldEdges]) -> FieldRuns:
     runs = [field.runs for field in fields]
     stops = np.cumsum([len(each.begin) for each in runs], dtype=np.int64)
     sizes = [each.size for each in runs]
     begin = np.concatenate([_NONE, *(each.begin for each in runs)])
     repeated = {None if size.strides[0] else int(size[0]) for size in sizes}
     if len(repeated) == 1 and None not in repeated:
-        return Listed(fields, stops, begin, np.broadcast_to(sizes[0][0], begin.shape))
-    return Listed(fields, stops, begin, np.concatenate([_NONE, *sizes]))
+        return FieldRuns(fields, stops, begin, np.broadcast_to(sizes[0][0], begin.shape))
+    return FieldRuns(fields, stops, begin, np.concatenate([_NONE, *sizes]))
 
 
 class _Sorted(NamedTuple):
@@ -188,7 +188,7 @@ class _Sorted(NamedTuple):
     end: Int64
 
 
-def _sorted(runs: Listed) -> _Sorted:
+def _sorted(runs: FieldRuns) -> _Sorted:
     begin, size = runs.begin, runs.size
     if (begin[1:] >= begin[:-1]).all():
         return _Sorted(np.arange(len(begin)), begin, begin + size)
@@ -196,7 +196,7 @@ def _sorted(runs: Listed) -> _Sorted:
     return _Sorted(order, begin, begin + (size[order] if size.strides[0] else size))
 
 
-def _double_writes(written: Listed, writes: _Sorted) -> tuple[Int64, Int64]:
+def _double_writes(written: FieldRuns, writes: _Sorted) -> tuple[Int64, Int64]:
     """Return pairs of written runs of different vertices that overlap."""
     if not (writes.begin[1:] < writes.end[:-1]).any():
         return _NONE, _NONE  # sorted runs overlap only if two neighbours do
@@ -223,7 +223,7 @@ def _meet_writes(writes: _Sorted, reads: _Sorted) -> tuple[Int64, Int64]:
 
 
 def _foreign_writes(
-    writes: _Sorted, written: Listed, first: Int64, read_end: Int64, reader: Int64
+    writes: _Sorted, written: FieldRuns, first: Int64, read_end: Int64, reader: Int64
 ) -> Int64:
     """Return the first write of another vertex for each read that overlaps writes, or OWN."""
     vertex, found = written.edges(writes.order)[:, 0], np.empty(len(first), np.int64)
@@ -232,7 +232,7 @@ def _foreign_writes(
     return found
 
 
-def _in_place(written: Listed, writes: _Sorted, first: Int64, read_end: Int64) -> Int64:
+def _in_place(written: FieldRuns, writes: _Sorted, first: Int64, read_end: Int64) -> Int64:
     """Return the first write of an InOut for each read that overlaps writes, or -1."""
     reads_too = [field.field.reads for field in written.fields]
     if not any(reads_too):
@@ -244,7 +244,7 @@ def _in_place(written: Listed, writes: _Sorted, first: Int64, read_end: Int64) -
     return np.where((found < len(is_inout)) & met, found, -1)
 
 
-def _of_each_run(runs: Listed, of_fields: Sequence[bool]) -> Mask:
+def _of_each_run(runs: FieldRuns, of_fields: Sequence[bool]) -> Mask:
     """Return the value of its field for each run."""
     return np.repeat(np.array(of_fields, np.bool_), np.diff(runs.stops, prepend=0))
 
@@ -257,7 +257,7 @@ def _run(kernel: Callable[..., int], *arguments: Int64 | int) -> int:
     return native(kernel)(*[x if isinstance(x, int) else address(x) for x in arrays])
 
 
-def _own(read: Listed, runs: Int64) -> dict[FieldEdges, Mask]:
+def _own(read: FieldRuns, runs: Int64) -> dict[FieldEdges, Mask]:
     """Return a mask of the edges of some runs, for each field that has any."""
     own: dict[FieldEdges, Mask] = {}
     first = 0

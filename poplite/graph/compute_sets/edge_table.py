@@ -26,7 +26,7 @@ from poplite.arrays.digits import digits_of
 from poplite.arrays.intervals import Int64
 from poplite.arrays.progressions import grid
 from poplite.arrays.series import Series, compact, constant, counting
-from poplite.graph.compute_sets.edges import Edges, Runs, cut, listed, of_views
+from poplite.graph.compute_sets.edges import EdgeRuns, Edges, cut, listed, of_views
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.tensor.tensor import Tensor
@@ -52,7 +52,7 @@ class FieldEdges:
         self.numbers, self.position, self.field, self.edges = numbers, position, field, edges
 
     @cached_property
-    def runs(self) -> Runs:
+    def runs(self) -> EdgeRuns:
         """The runs of all edges; computed on first access."""
         return self.edges.runs()
 

@@ -31,7 +31,7 @@ from poplite.arrays.series import MOST_NARROW, NARROW, Listed, Series, Steps, co
 from poplite.view import Storage, View, addresses, runs, runs_of_many
 
 
-class Runs(NamedTuple):
+class EdgeRuns(NamedTuple):
     """Consecutive elements of edges.
 
     Attributes:
@@ -67,7 +67,7 @@ class Edges:
     rows: Series
     length: Series
     start: Series | None
-    pieces: View | Runs | None = None
+    pieces: View | EdgeRuns | None = None
     pairs: npt.NDArray[np.uint32] | None = None
 
     @property
@@ -88,20 +88,20 @@ class Edges:
             return False
         return isinstance(view.space, Storage)
 
-    def runs(self) -> Runs:
+    def runs(self) -> EdgeRuns:
         """Return the runs of all edges."""
-        if isinstance(self.pieces, Runs):
+        if isinstance(self.pieces, EdgeRuns):
             return self.pieces
         if self.pieces is not None:
             return cut(*runs(self.pieces), self.length)
         assert self.start is not None
         begin, count = self.start.array(), self.length.array()
         if not len(count) or self.length.low > 0:
-            return Runs(np.arange(len(count) + 1), begin, count)
+            return EdgeRuns(np.arange(len(count) + 1), begin, count)
         filled = count > 0
         first = np.zeros(len(count) + 1, np.int64)
         np.cumsum(filled, out=first[1:])
-        return Runs(first, begin[filled], count[filled])
+        return EdgeRuns(first, begin[filled], count[filled])
 
     def elements(self) -> Steps | None:
         """Return the addresses of all elements, edge by edge, where they are regular; else None."""
@@ -150,7 +150,7 @@ def _surely_disjoint(digits: Sequence[tuple[int, int]]) -> bool:
     return True
 
 
-def cut(begin: Int64, count: Int64, length: Series) -> Runs:
+def cut(begin: Int64, count: Int64, length: Series) -> EdgeRuns:
     """Cut the runs of all elements where one edge ends and the next begins.
 
     `begin` and `count`, int64[runs], are the runs in the order of the edges, each of at least one
@@ -162,7 +162,7 @@ def cut(begin: Int64, count: Int64, length: Series) -> Runs:
     size = length.only
     each = int(count[0]) if len(count) else 1
     if size and not size % each and (count == each).all():
-        return Runs(np.arange(0, len(count) + 1, size // each), begin, count)
+        return EdgeRuns(np.arange(0, len(count) + 1, size // each), begin, count)
     ends = np.cumsum(length.array())
     run_ends = np.cumsum(count)
     both = np.concatenate([run_ends, ends])
@@ -171,7 +171,7 @@ def cut(begin: Int64, count: Int64, length: Series) -> Runs:
     starts = np.concatenate([np.zeros(min(1, len(stops)), np.int64), stops[:-1]])
     run = np.searchsorted(run_ends, starts, side="right")
     first = np.searchsorted(starts, np.concatenate([[0], ends]))
-    return Runs(first, begin[run] + starts - (run_ends - count)[run], stops - starts)
+    return EdgeRuns(first, begin[run] + starts - (run_ends - count)[run], stops - starts)
 
 
 def of_view(view: View, depth: int) -> Edges:
@@ -216,7 +216,7 @@ def of_views(views: Sequence[View], rows: Series) -> Edges:
     first, begin, count = runs_of_many(views)
     length = compact(np.array([view.num_elements for view in views], np.int64))
     if (np.diff(first) > 1).any():
-        return Edges(rows, length, None, Runs(first, begin, count))
+        return Edges(rows, length, None, EdgeRuns(first, begin, count))
     return listed(begin, length, rows)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges, edge_table
-from poplite.graph.compute_sets.edges import Edges, Runs
+from poplite.graph.compute_sets.edges import EdgeRuns, Edges
 from poplite.graph.compute_sets.moved_edges import form_of_view
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.view import Storage, storages
@@ -215,7 +215,7 @@ def _edges(edges: Edges, seen: _Seen) -> Hashable:
         return counts, seen.steps(start)
     if start is not None:
         return counts, seen.addresses(start.array())
-    if isinstance(pieces, Runs):
+    if isinstance(pieces, EdgeRuns):
         begin = pieces.begin
         within = seen.addresses(begin)
         if seen.is_of_several:

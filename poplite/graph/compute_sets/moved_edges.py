@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from poplite.arrays.series import NARROW, Listed
-from poplite.graph.compute_sets.edges import Edges, Runs
+from poplite.graph.compute_sets.edges import EdgeRuns, Edges
 from poplite.view import Cat, Storage, View
 from poplite.view.slices import SlicedViews
 
@@ -58,7 +58,7 @@ def moved_edges(edges: Edges, distance: int, storage: Storage) -> Edges:
     start, pieces = edges.start, edges.pieces
     if start is not None and edges.num_elements:
         start = start.moved(distance)
-    if isinstance(pieces, Runs):
+    if isinstance(pieces, EdgeRuns):
         pieces = pieces._replace(begin=pieces.begin + distance)
     elif pieces is not None:
         pieces = moved_view(pieces, storage)

@@ -19,7 +19,7 @@ from poplite.source import SourceLocation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Operation:
+class RecordedOperation:
     """An operation that was recorded.
 
     Attributes:

@@ -30,7 +30,7 @@ from poplite.graph.compute_sets.compute_set import (
     new_vertex,
     vertex_number,
 )
-from poplite.graph.compute_sets.edges import Edges, Runs
+from poplite.graph.compute_sets.edges import EdgeRuns, Edges
 from poplite.graph.compute_sets.perf_estimates import (
     VertexPerfEstimate,
     checked_estimate,
@@ -206,7 +206,7 @@ class VertexBlock(Sequence[VertexInstance]):
             return empty(shape)
         if edges.start is not None:
             return self._view(edges.start.at(edge), shape)
-        if isinstance(edges.pieces, Runs):
+        if isinstance(edges.pieces, EdgeRuns):
             low, high = edges.pieces.first[edge : edge + 2].tolist()
             parts = zip(edges.pieces.begin[low:high], edges.pieces.size[low:high], strict=True)
             return concat([self._view(int(begin), (int(count),)) for begin, count in parts], 0)

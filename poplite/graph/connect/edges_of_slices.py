@@ -28,7 +28,7 @@ _known: WeakKeyDictionary[object, dict[Hashable, tuple[Edges, int]]] = WeakKeyDi
 """By graph: edges, and where their variable begins."""
 
 
-class Cuts(Protocol):
+class SliceCuts(Protocol):
     """The intervals of `poplite.graph.tensor.slices.Slices`."""
 
     begin: Int64
@@ -43,7 +43,7 @@ class Cuts(Protocol):
 
 
 def edges_of_slices(
-    graph: object, view: View, cuts: Cuts, lists: Int64 | None, depth: int
+    graph: object, view: View, cuts: SliceCuts, lists: Int64 | None, depth: int
 ) -> Edges | None:
     """Return the edges of slices of a tensor; None where that takes a tensor for each.
 
@@ -76,13 +76,13 @@ def edges_of_slices(
     return made
 
 
-def made_edges(view: View, cuts: Cuts, lists: Int64 | None, depth: int) -> Edges | None:
+def made_edges(view: View, cuts: SliceCuts, lists: Int64 | None, depth: int) -> Edges | None:
     """Return edges that are made anew."""
     made = _of_slices(view, cuts, depth) if lists is None else _of_lists(view, cuts, lists)
     return paired(made) if made is not None and depth == 2 else made
 
 
-def _of_slices(view: View, cuts: Cuts, depth: int) -> Edges | None:
+def _of_slices(view: View, cuts: SliceCuts, depth: int) -> Edges | None:
     """Return the edges of slices without making a tensor of each; None where that is impossible."""
     if cuts.dim or len(view.shape) != max(depth, 1):
         return None
@@ -98,7 +98,7 @@ def _of_slices(view: View, cuts: Cuts, depth: int) -> Edges | None:
     return _of_flat(flat, constant(view.shape[1], sizes.total()), sizes)
 
 
-def _of_lists(view: View, cuts: Cuts, lists: Int64) -> Edges:
+def _of_lists(view: View, cuts: SliceCuts, lists: Int64) -> Edges:
     rows = compact(np.diff(lists))
     edges = of_slices(view, cuts.begin, cuts.end, 1)
     if edges is not None:

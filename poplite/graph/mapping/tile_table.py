@@ -47,7 +47,7 @@ MOST_PIECES = 2**28
 """Largest number of pieces that are listed; each takes 28 bytes."""
 
 
-class Pieces(Protocol):
+class TilePieces(Protocol):
     """The tiles of one variable's `num_elements` elements, as breaks and the tiles between them."""
 
     num_elements: int
@@ -82,7 +82,7 @@ class TileTable:
         np.cumsum(held, out=self.buckets[1:])
 
 
-def joined_table(mappings: Iterable[tuple[int, Pieces]]) -> TileTable:
+def joined_table(mappings: Iterable[tuple[int, TilePieces]]) -> TileTable:
     """Make the table of several variables from `(base, mapping)` of each, by ascending base.
 
     Addresses between variables are on no tile.
@@ -177,7 +177,7 @@ def cut_runs(table: TileTable, begin: Int64, length: Int64) -> Cut:
 
 
 def split(
-    mappings: Sequence[tuple[int, Pieces]], begin: Int64, length: Int64
+    mappings: Sequence[tuple[int, TilePieces]], begin: Int64, length: Int64
 ) -> tuple[Int64, Int64, Int64]:
     """Cut a few runs of addresses where the tile changes.
 

@@ -19,7 +19,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import compact, constant
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
-from poplite.graph.compute_sets.edges import Edges, Runs
+from poplite.graph.compute_sets.edges import EdgeRuns, Edges
 from poplite.graph.graph import Graph
 from poplite.types import ElementType
 
@@ -40,7 +40,7 @@ class CopiedInput:
     name: str
     base: int
     edges: Edges
-    source: Runs
+    source: EdgeRuns
     tiles: Int64
 
     @property
@@ -89,7 +89,7 @@ def copied_inputs(
             f"{compute_set.name}/{field.field.name}/before",
             base,
             Edges(edges.rows, edges.length, compact(begins)),
-            Runs(np.array([0, len(runs.begin)]), runs.begin, runs.size),
+            EdgeRuns(np.array([0, len(runs.begin)]), runs.begin, runs.size),
             tiles[field.vertex()],
         )
         copied.append(own)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from poplite.arrays.series import Series, Steps, constant
-from poplite.graph.compute_sets.edges import Edges, Runs
+from poplite.graph.compute_sets.edges import EdgeRuns, Edges
 from poplite.ipu.tables.series import NONE, SeriesTable
 from poplite.ipu.tables.variables import type_number
 from poplite.types import ElementType
@@ -87,7 +87,7 @@ class EdgesTable:
             type=kind, rows=add(rows), length=add(length), start=add(start), inner=inner
         )
 
-    def _in_pieces(self, kind: int, rows: Series, length: Series, pieces: Runs) -> int:
+    def _in_pieces(self, kind: int, rows: Series, length: Series, pieces: EdgeRuns) -> int:
         return self._row(
             type=kind,
             rows=self._series.add(rows),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from poplite.mpi.plan.moved_pieces import Pieces
+from poplite.mpi.plan.moved_pieces import CopiedPieces
 from poplite.mpi.plan.owners import EVERYONE, Owners
 from poplite.mpi.plan.runs import crossings, joined
 
@@ -34,7 +34,7 @@ class Messages:
 
     sender: Integers
     receiver: Integers
-    pieces: Pieces
+    pieces: CopiedPieces
     replica_map: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
@@ -43,13 +43,13 @@ class Messages:
 
 _NO_RANKS = np.zeros(0, np.int64)
 
-NOTHING = Messages(_NO_RANKS, _NO_RANKS, Pieces(_NO_RANKS, _NO_RANKS, _NO_RANKS))
+NOTHING = Messages(_NO_RANKS, _NO_RANKS, CopiedPieces(_NO_RANKS, _NO_RANKS, _NO_RANKS))
 
 
 def messages(
     sender: Integers,
     receiver: Integers,
-    pieces: Pieces,
+    pieces: CopiedPieces,
     replica_map: tuple[int, ...] | None = None,
 ) -> Messages:
     """Return messages in their order; pieces that stay on their rank are left out."""
@@ -61,13 +61,13 @@ def messages(
 def brought(rank: Integers, begin: Integers, end: Integers, owners: Owners) -> Messages:
     """Return the messages that bring runs of bytes from their owners to ranks, each byte once."""
     owner, reader, first, last = _with_owners(rank, begin, end, owners)
-    return messages(owner, reader, Pieces(first, first, last - first))
+    return messages(owner, reader, CopiedPieces(first, first, last - first))
 
 
 def returned(rank: Integers, begin: Integers, end: Integers, owners: Owners) -> Messages:
     """Return the messages that bring runs of bytes from ranks to their owners."""
     owner, writer, first, last = _with_owners(rank, begin, end, owners)
-    return messages(writer, owner, Pieces(first, first, last - first))
+    return messages(writer, owner, CopiedPieces(first, first, last - first))
 
 
 def _with_owners(
@@ -103,7 +103,7 @@ def in_tree(begin: int, end: int, owners: Owners) -> list[Messages]:
         behind = np.arange(min(known, count - known))  # the owner
         ranks = (owner + behind) % count, (owner + behind + known) % count
         place, size = np.full(len(behind), begin), np.full(len(behind), end - begin)
-        found.append(messages(*ranks, Pieces(place, place, size)))
+        found.append(messages(*ranks, CopiedPieces(place, place, size)))
         known *= 2
     return found
 
@@ -117,5 +117,5 @@ def handed_on(before: Owners, after: Owners, size: int) -> Messages:
     """Return the messages that bring the first bytes from their owners to others."""
     ends = np.minimum(before.stops, size)
     found = crossings(before.begin, ends, after.begin, after.stops)
-    pieces = Pieces(found.begin, found.begin, found.end - found.begin)
+    pieces = CopiedPieces(found.begin, found.begin, found.end - found.begin)
     return messages(before.rank[found.piece], after.rank[found.run], pieces)

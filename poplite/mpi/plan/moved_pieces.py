@@ -15,7 +15,7 @@ Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class CopiedPieces:
     """Pieces of bytes that are copied.
 
     Attributes:
@@ -31,28 +31,30 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.size)
 
-    def chosen(self, which: npt.NDArray[np.bool_] | Integers) -> Pieces:
+    def chosen(self, which: npt.NDArray[np.bool_] | Integers) -> CopiedPieces:
         """Return some of the pieces."""
-        return Pieces(self.to[which], self.start[which], self.size[which])
+        return CopiedPieces(self.to[which], self.start[which], self.size[which])
 
-    def cut_at_sources(self, starts: Integers, stops: Integers) -> tuple[Pieces, Integers]:
+    def cut_at_sources(self, starts: Integers, stops: Integers) -> tuple[CopiedPieces, Integers]:
         """Return what comes from some runs, and the number of the run of each piece."""
         found = crossings(self.start, self.start + self.size, starts, stops)
         before = found.begin - self.start[found.piece]
         to = self.to[found.piece] + before
-        return Pieces(to, found.begin, found.end - found.begin), found.run
+        return CopiedPieces(to, found.begin, found.end - found.begin), found.run
 
-    def cut_at_destinations(self, starts: Integers, stops: Integers) -> tuple[Pieces, Integers]:
+    def cut_at_destinations(
+        self, starts: Integers, stops: Integers
+    ) -> tuple[CopiedPieces, Integers]:
         """Return what goes to some runs, and the number of the run of each piece."""
-        there, run = Pieces(self.start, self.to, self.size).cut_at_sources(starts, stops)
-        return Pieces(there.start, there.to, there.size), run
+        there, run = CopiedPieces(self.start, self.to, self.size).cut_at_sources(starts, stops)
+        return CopiedPieces(there.start, there.to, there.size), run
 
     def moves(self) -> Moves:
         """Return the copies in few rows."""
         return copied_runs((self.to, self.size), (self.start, self.size))
 
 
-def pieces_of(moves: Moves) -> Pieces:
+def pieces_of(moves: Moves) -> CopiedPieces:
     """Return the pieces of copies, one for each block of their records.
 
     >>> record = np.array([[100, 0, 2, 8, 64, 16]])
@@ -67,7 +69,7 @@ def pieces_of(moves: Moves) -> Pieces:
     pieces = np.zeros((len(record), PIECE_WORDS), np.int64)
     pieces[is_listed] = moves.pieces[(far[record] + row)[is_listed]]
     stride = np.where(is_listed, 0, row)
-    return Pieces(
+    return CopiedPieces(
         to[record] + np.where(is_listed, pieces[:, 0], stride * far[record]),
         start[record] + np.where(is_listed, pieces[:, 1], stride * near[record]),
         np.where(is_listed, pieces[:, 2], size[record]),

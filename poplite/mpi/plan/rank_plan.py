@@ -26,7 +26,7 @@ from poplite.executable.opcodes import Code
 from poplite.executable.step import CopyStep
 from poplite.executable.transfers import RowTransfer, Transfer
 from poplite.mpi.plan.messages import Messages, in_tree, messages, to_everyone, to_rank
-from poplite.mpi.plan.moved_pieces import Pieces, pieces_of
+from poplite.mpi.plan.moved_pieces import CopiedPieces, pieces_of
 from poplite.mpi.plan.owners import EVERYONE, HOST, Owners
 from poplite.mpi.plan.rank_code import with_rows
 from poplite.mpi.plan.rank_steps import RankStep, rank_steps
@@ -121,7 +121,7 @@ def _poisoning(owners: Owners, rank: int, poison: slice) -> Moves:
     run = np.repeat(np.arange(len(count)), count)
     before = (np.arange(len(run)) - np.repeat(np.cumsum(count) - count, count)) * POISON_BYTES
     to = begin[run] + before
-    return Pieces(
+    return CopiedPieces(
         to, np.full(len(to), poison.start), np.minimum(size[run] - before, POISON_BYTES)
     ).moves()
 
@@ -235,7 +235,7 @@ class _Planner:
         ranks = self._ranks_of(number)
         place = self.first_flag + np.arange(len(ranks))
         owner = np.full(len(ranks), self._owners.of_byte(scalar))
-        return messages(ranks, owner, Pieces(place, place, np.ones(len(ranks), np.int64)))
+        return messages(ranks, owner, CopiedPieces(place, place, np.ones(len(ranks), np.int64)))
 
     def _slots(self, number: int) -> Messages:
         """Return the messages to all ranks of what vertices took: one word each in a table."""
@@ -245,7 +245,7 @@ class _Planner:
         count = self._owners.num_ranks
         receiver, run = np.divmod(np.arange(count * len(first)), len(first))
         place = first[run] * WORD_BYTES
-        return messages(ranks[first[run]], receiver, Pieces(place, place, size[run]))
+        return messages(ranks[first[run]], receiver, CopiedPieces(place, place, size[run]))
 
     def _action(self, action: Action) -> Messages:
         """Return the messages that bring what an action reads to the ranks that do it."""

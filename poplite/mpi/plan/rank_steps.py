@@ -21,7 +21,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.mpi.plan.messages import NOTHING, Messages, brought, messages, returned
-from poplite.mpi.plan.moved_pieces import Pieces, pieces_of, reach, together
+from poplite.mpi.plan.moved_pieces import CopiedPieces, pieces_of, reach, together
 from poplite.mpi.plan.owners import EVERYONE, Owners
 from poplite.mpi.plan.runs import crossings, joined
 from poplite.mpi.plan.taken_vertices import taken
@@ -152,14 +152,14 @@ def _by_rank(
     return [(begin[span], end[span]) for span in spans]
 
 
-def _cut(moves: Moves, runs: tuple[Integers, Integers], *, at_source: bool) -> Pieces:
+def _cut(moves: Moves, runs: tuple[Integers, Integers], *, at_source: bool) -> CopiedPieces:
     """Return what copies bring from some runs, or to them."""
     pieces = pieces_of(moves)
     found = pieces.cut_at_sources(*runs) if at_source else pieces.cut_at_destinations(*runs)
     return found[0]
 
 
-def _moves(whole: Moves, own: Pieces) -> Moves:
+def _moves(whole: Moves, own: CopiedPieces) -> Moves:
     """Return the copies of own pieces; as they were, where that is all of them."""
     if not len(own):
         return NO_MOVES
@@ -187,7 +187,7 @@ def _copy_of_rank(step: CopyStep, owners: Owners, rank: int) -> RankStep:
     sender = sender[found.piece]
     receiver = owners.rank[found.run]
     before = found.begin - pieces.to[found.piece]
-    pieces = Pieces(found.begin, pieces.start[found.piece] + before, found.end - found.begin)
+    pieces = CopiedPieces(found.begin, pieces.start[found.piece] + before, found.end - found.begin)
     stays = (receiver == rank) & ((sender == rank) | (sender == EVERYONE))
     own = pieces.chosen(stays)
     parts = [kept, own.moves()] if len(own) else [kept]

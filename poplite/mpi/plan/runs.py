@@ -16,7 +16,7 @@ Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crossings:
+class RunOverlaps:
     """What pieces and runs have in common.
 
     Attributes:
@@ -32,7 +32,7 @@ class Crossings:
     end: Integers
 
 
-def crossings(begin: Integers, end: Integers, starts: Integers, stops: Integers) -> Crossings:
+def crossings(begin: Integers, end: Integers, starts: Integers, stops: Integers) -> RunOverlaps:
     """Return what each piece, in any order, has in common with runs, which rise and are disjoint.
 
     >>> pieces = np.array([0, 15]), np.array([9, 19])
@@ -47,7 +47,7 @@ def crossings(begin: Integers, end: Integers, starts: Integers, stops: Integers)
     count = np.where(end > begin, np.maximum(last - first, 0), 0)
     piece = np.repeat(np.arange(len(begin)), count)
     run = first[piece] + np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
-    return Crossings(
+    return RunOverlaps(
         piece, run, np.maximum(begin[piece], starts[run]), np.minimum(end[piece], stops[run])
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from poplite.expr.operations import OPERATIONS, Operation, kind_of
+from poplite.expr.operations import OPERATIONS, ElementOperation, kind_of
 from poplite.types import BOOL, FLOAT, HALF, ElementType
 
 MOST_LINES = 1 << 14
@@ -205,7 +205,7 @@ def _faults_of_lines(body: Body) -> Iterator[str]:
 
 
 def _is_sound(
-    operation: Operation,
+    operation: ElementOperation,
     operands: list[type[ElementType[Any]]],
     result: type[ElementType[Any]],
 ) -> bool:

@@ -43,7 +43,7 @@ ALWAYS, IN_STEP = "always live", "live in the fullest step"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class BarPart:
     """A part of the bars.
 
     Attributes:
@@ -107,7 +107,7 @@ class MemoryBars:
     limit_bytes: int
     needed: Int64
     step: Int64
-    parts: tuple[Part, ...]
+    parts: tuple[BarPart, ...]
     stack: Stack
     order: Int64
     sort: Sort
@@ -189,10 +189,10 @@ def memory_bars(report: Report, *, stack: Stack = "kind", sort: Sort = "tile") -
     )
 
 
-def _parts(peaks: Peaks, stack: Stack, tile: int) -> list[Part]:
+def _parts(peaks: Peaks, stack: Stack, tile: int) -> list[BarPart]:
     if stack == "kind":
         return [
-            Part(name, LOOKS[name].kind, LOOKS[name].category, sizes)
+            BarPart(name, LOOKS[name].kind, LOOKS[name].category, sizes)
             for name, sizes in peaks.kinds().items()
         ]
     if stack == "live":
@@ -200,31 +200,31 @@ def _parts(peaks: Peaks, stack: Stack, tile: int) -> list[Part]:
     return _parts_by_thing(peaks, tile)
 
 
-def _parts_by_time(peaks: Peaks) -> list[Part]:
+def _parts_by_time(peaks: Peaks) -> list[BarPart]:
     memory = peaks.memory
     always, beside = memory.always_live.array(), memory.not_always_live.array()
     gaps = memory.including_gaps.array() - always - beside
     parts = [
-        Part(ALWAYS, "c0", 0, always),
-        Part(IN_STEP, "c1", 1, beside),
-        Part(GAPS, LOOKS[GAPS].kind, LOOKS[GAPS].category, gaps),
+        BarPart(ALWAYS, "c0", 0, always),
+        BarPart(IN_STEP, "c1", 1, beside),
+        BarPart(GAPS, LOOKS[GAPS].kind, LOOKS[GAPS].category, gaps),
     ]
     return [part for part in parts if part.sizes.any()]
 
 
-def _parts_by_thing(peaks: Peaks, tile: int) -> list[Part]:
+def _parts_by_thing(peaks: Peaks, tile: int) -> list[BarPart]:
     """Return the largest things of the fullest tile, and all others together."""
     memory, left = peaks.memory, peaks.memory.including_gaps.array()
     step = int(peaks.step[tile])
     held = [each for each in memory.held if each.steps is None or each.is_in(step)]
     largest = sorted(held, key=lambda each: -each.bytes[tile])[:COLORED]
     parts = [
-        Part(name_of(each), f"c{k}", k, peaks.bytes_of(each))
+        BarPart(name_of(each), f"c{k}", k, peaks.bytes_of(each))
         for k, each in enumerate(each for each in largest if each.bytes[tile])
     ]
     for part in parts:
         left = left - part.sizes
-    others = Part("all others", LOOKS[OTHER].kind, None, left)
+    others = BarPart("all others", LOOKS[OTHER].kind, None, left)
     return [*parts, others] if left.any() else parts
 
 

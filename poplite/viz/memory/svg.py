@@ -15,7 +15,7 @@ from poplite.viz.draw.columns import cut
 from poplite.viz.draw.legend import draw_legend, entry_width
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, number, text_width
 from poplite.viz.draw.units import share_text, size_text
-from poplite.viz.memory.memory_bars import MemoryBars, Part
+from poplite.viz.memory.memory_bars import BarPart, MemoryBars
 
 MARGIN = 20
 WIDE, HIGH = 768, 220
@@ -148,7 +148,7 @@ def _tables(canvas: Canvas, bars: MemoryBars, names: Sequence[str], y: float) ->
         y += ROW
 
 
-def _row(canvas: Canvas, y: float, size: int, whole: int, part: Part | None = None) -> None:
+def _row(canvas: Canvas, y: float, size: int, whole: int, part: BarPart | None = None) -> None:
     canvas.text(MARGIN + 72, y, f"{size:,}", "line ink end")
     canvas.text(MARGIN + 128, y, share_text(size / whole), "line soft end")
     if part is not None:

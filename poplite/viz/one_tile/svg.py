@@ -10,7 +10,7 @@ from poplite.viz.draw.phases import LOOKS as PHASES
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
 from poplite.viz.draw.units import share_text, size_text
 from poplite.viz.memory.kinds import LOOKS
-from poplite.viz.one_tile.tile_contents import Placed, TileContents, words_of
+from poplite.viz.one_tile.tile_contents import PlacedItem, TileContents, words_of
 
 MARGIN = 20
 WIDE, HIGH = 768, 44
@@ -70,12 +70,12 @@ def _strip(canvas: Canvas, tile: TileContents, y: float) -> None:
     draw_legend(canvas, [(kind, LOOKS[kind].kind) for kind in kinds], MARGIN, y + HIGH + 30)
 
 
-def _ink(thing: Placed) -> str:
+def _ink(thing: PlacedItem) -> str:
     kind = LOOKS[thing.kind].kind
     return f"k{kind[1:]}" if kind[0] == "c" else "k1"
 
 
-def _things(canvas: Canvas, tile: TileContents, things: Sequence[Placed], y: float) -> float:
+def _things(canvas: Canvas, tile: TileContents, things: Sequence[PlacedItem], y: float) -> float:
     columns = ("address", "bytes")
     for k, title in enumerate(columns):
         canvas.text(MARGIN + 60 + 70 * k, y, title, "small soft end")

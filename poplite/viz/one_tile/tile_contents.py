@@ -51,7 +51,7 @@ MOST_STRETCHES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedItem:
     """Something that lies on the tile.
 
     Attributes:
@@ -121,7 +121,7 @@ class TileContents:
     step: str
     is_peak: bool
     live: int
-    things: tuple[Placed, ...]
+    things: tuple[PlacedItem, ...]
     vertices: tuple[RunsHere, ...]
     cycles: Mapping[str, int]
     scope: str
@@ -158,7 +158,7 @@ class TileContents:
         """The address behind the last thing, of all steps."""
         return max((_end(thing) for thing in self.things), default=0)
 
-    def largest(self, count: int) -> list[Placed]:
+    def largest(self, count: int) -> list[PlacedItem]:
         """Return the largest things, in their order."""
         order = sorted(range(len(self.things)), key=lambda k: -self.things[k].bytes)[:count]
         return [self.things[k] for k in sorted(order)]
@@ -192,7 +192,7 @@ def words_of(kind: str) -> str:
     return LOOKS[kind].words if kind in LOOKS else kind  # type: ignore[index]
 
 
-def _end(thing: Placed) -> int:
+def _end(thing: PlacedItem) -> int:
     return (thing.address or 0) + thing.bytes
 
 
@@ -231,10 +231,10 @@ def tile_contents(report: Report, tile: int | str, *, step: str | None = None) -
     )
 
 
-def _things(memory: Memory, tile: int, step: int) -> list[Placed]:
+def _things(memory: Memory, tile: int, step: int) -> list[PlacedItem]:
     addresses: Sequence[PerTile | None] = memory.addresses or [None] * len(memory.held)
     found = [
-        Placed(
+        PlacedItem(
             name=name_of(held),
             form=form_of(held),
             kind=kind_of(held.category),
@@ -303,7 +303,7 @@ def tile_json(tile: TileContents) -> str:
         "step": tile.step,
         "live_bytes": tile.live,
         "things": [
-            {name: getattr(each, name) for name in Placed.__slots__} for each in tile.things
+            {name: getattr(each, name) for name in PlacedItem.__slots__} for each in tile.things
         ],
         "vertices": [
             {name: getattr(each, name) for name in RunsHere.__slots__} for each in tile.vertices

@@ -21,9 +21,9 @@ from poplite.text import amount
 from poplite.viz.draw.units import name_text, size_text
 from poplite.viz.regions.frames import (
     Frame,
-    Pieces,
     RegionFrames,
     Strip,
+    TileRuns,
     frame_of,
     joined,
     strip_of,
@@ -185,7 +185,7 @@ def _together(name: str, edges: list[Tensor], frames: list[Frame]) -> Frame:
     sizes = [frame.num_elements for frame in frames]
     shape = (len(sizes), sizes[0]) if len(set(sizes)) == 1 else (sum(sizes),)
     starts = np.cumsum([0, *sizes[:-1]]).tolist()
-    pieces = Pieces(
+    pieces = TileRuns(
         np.concatenate([f.pieces.begin + k for f, k in zip(frames, starts, strict=True)]),
         np.concatenate([f.pieces.length for f in frames]),
         np.concatenate([f.pieces.tile for f in frames]),

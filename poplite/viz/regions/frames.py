@@ -31,7 +31,7 @@ from poplite.types import type_text
 from poplite.view import num_runs, runs, storages
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.units import name_text, shape_text
-from poplite.viz.regions.operations import Operation, applied, read_operation
+from poplite.viz.regions.operations import TensorOperation, applied, read_operation
 
 if TYPE_CHECKING:
     from poplite.graph.storage.variable import Variable
@@ -43,11 +43,11 @@ Int64 = npt.NDArray[np.int64]
 MOST_INTERVALS = 1 << 20
 """Intervals of the finest tensor of a picture."""
 
-__all__ = ["Frame", "Pieces", "RegionFrames", "Strip", "frames_of", "read_operation"]
+__all__ = ["Frame", "TileRuns", "RegionFrames", "Strip", "frames_of", "read_operation"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class TileRuns:
     """Consecutive elements of one tile: int64[n] each, in order.
 
     Attributes:
@@ -77,7 +77,7 @@ class Strip:
 
     names: tuple[str, ...]
     first: Int64
-    pieces: Pieces
+    pieces: TileRuns
 
     @property
     def num_elements(self) -> int:
@@ -92,7 +92,7 @@ class Strip:
         """Return ranges of positions as elements of their variables.
 
         >>> nothing = np.empty(0, np.int64)
-        >>> strip = Strip(("a", "b"), np.array([0, 6, 9]), Pieces(nothing, nothing, nothing))
+        >>> strip = Strip(("a", "b"), np.array([0, 6, 9]), TileRuns(nothing, nothing, nothing))
         >>> strip.interval_texts(np.array([1, 7]), np.array([4, 2]))
         ['a[1, 5)', 'b[1, 3)']
         """
@@ -111,7 +111,7 @@ class Strip:
         """Return the tiles of each range of positions in words, with "none" where there are none.
 
         >>> at, one = np.arange(3), np.ones(3, np.int64)
-        >>> strip = Strip(("a",), np.array([0, 3]), Pieces(at, one, at))
+        >>> strip = Strip(("a",), np.array([0, 3]), TileRuns(at, one, at))
         >>> strip.tiles_texts(np.array([0, 1]), np.array([3, 1]))
         ['0-2', '1']
         """
@@ -148,7 +148,7 @@ class Frame:
     shape: tuple[int, ...]
     begin: Int64
     length: Int64
-    pieces: Pieces
+    pieces: TileRuns
 
     @property
     def num_elements(self) -> int:
@@ -183,7 +183,7 @@ class RegionFrames:
     field: FieldCopies | None = None
 
 
-def frames_of(tensor: Tensor, operations: Sequence[Operation]) -> RegionFrames:
+def frames_of(tensor: Tensor, operations: Sequence[TensorOperation]) -> RegionFrames:
     """Apply operations one after the other, and find the intervals after each.
 
     Raises what the operations raise, and SizeOverflowError for too many intervals.
@@ -214,7 +214,7 @@ def strip_of(tensors: Sequence[Tensor]) -> tuple[Strip, Int64]:
         begin.append(breaks[:-1] + start)
         length.append(np.diff(breaks))
         tile.append(owner.astype(np.int64))
-    pieces = Pieces(np.concatenate(begin), np.concatenate(length), np.concatenate(tile))
+    pieces = TileRuns(np.concatenate(begin), np.concatenate(length), np.concatenate(tile))
     names = tuple(variable.name for variable in variables)
     base = np.array([variable.storage.base for variable in variables], np.int64)
     return Strip(names, first, pieces), base
@@ -233,7 +233,7 @@ def frame_of(name: str, tensor: Tensor, strip: Strip, base: Int64) -> Frame:
     owners = [(v.storage.base, v.mapping) for v in variables_of([tensor])]
     tile, _, own = split(owners, address, length)
     begin = np.cumsum(own) - own
-    pieces = joined(Pieces(begin, own, tile))
+    pieces = joined(TileRuns(begin, own, tile))
     order = np.argsort(base)
     owner = order[np.searchsorted(base[order], address, side="right") - 1]
     position = address - base[owner] + strip.first[owner]
@@ -242,14 +242,14 @@ def frame_of(name: str, tensor: Tensor, strip: Strip, base: Int64) -> Frame:
     )
 
 
-def joined(pieces: Pieces) -> Pieces:
+def joined(pieces: TileRuns) -> TileRuns:
     """Join pieces that follow each other on one tile."""
     if not len(pieces.tile):
         return pieces
     starts = np.flatnonzero(np.diff(pieces.tile, prepend=pieces.tile[:1] - 1))
     begin = pieces.begin[starts]
     end = int(pieces.begin[-1] + pieces.length[-1])
-    return Pieces(begin, np.diff(np.append(begin, end)), pieces.tile[starts])
+    return TileRuns(begin, np.diff(np.append(begin, end)), pieces.tile[starts])
 
 
 def regions_json(shown: RegionFrames) -> str:

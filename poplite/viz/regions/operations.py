@@ -30,7 +30,7 @@ INDEX = "index"
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class TensorOperation:
     """One operation.
 
     Attributes:
@@ -83,7 +83,7 @@ _NUMBER = re.compile(r"-?\d+")
 _BETWEEN = re.compile(r"[\s,]+")
 
 
-def read_operation(text: str) -> Operation:
+def read_operation(text: str) -> TensorOperation:
     """Read an operation.
 
     Raises InvalidOption when there is no such operation or it takes other arguments, and
@@ -97,7 +97,7 @@ def read_operation(text: str) -> Operation:
     if found is None:
         index = _without(stripped, "[", "]")
         parse_view(index)
-        return Operation(INDEX, word=index)
+        return TensorOperation(INDEX, word=index)
     spelled = {kind.lower(): kind for kind in KINDS}
     kind = spelled.get(found[1].replace("_", "").lower())
     if kind is None:
@@ -110,7 +110,7 @@ def read_operation(text: str) -> Operation:
     if kind == "concat":
         return _concat(text, rest)
     if kind == "reinterpret":
-        return Operation(kind, word=repr(_type_named(rest)))
+        return TensorOperation(kind, word=repr(_type_named(rest)))
     form, words = FORMS[kind], [word for word in _BETWEEN.split(_without(rest, "[", "]")) if word]
     if not (form.least <= len(words) <= form.most and all(map(_NUMBER.fullmatch, words))):
         raise InvalidOption(
@@ -118,16 +118,16 @@ def read_operation(text: str) -> Operation:
             found=f"its arguments are {name_text(rest)!r}",
             fix=f"--op '{form.usage}'",
         )
-    return Operation(kind, tuple(map(int, words)))
+    return TensorOperation(kind, tuple(map(int, words)))
 
 
-def _concat(text: str, rest: str) -> Operation:
+def _concat(text: str, rest: str) -> TensorOperation:
     name, _, last = rest.replace(",", " ").rpartition(" ")
     if name and _NUMBER.fullmatch(last):
-        return Operation("concat", (int(last),), name.strip().strip("'\""))
+        return TensorOperation("concat", (int(last),), name.strip().strip("'\""))
     if not rest:
         raise InvalidOption(f"{name_text(text)!r} names no variable", fix="--op 'concat NAME DIM'")
-    return Operation("concat", (0,), rest.strip("'\""))
+    return TensorOperation("concat", (0,), rest.strip("'\""))
 
 
 def _without(text: str, opening: str, closing: str) -> str:
@@ -147,7 +147,7 @@ def _type_named(text: str) -> type[ElementType[object]]:
     return element_type(text)
 
 
-def applied(tensor: Tensor, operation: Operation) -> Tensor:
+def applied(tensor: Tensor, operation: TensorOperation) -> Tensor:
     """Return the tensor that an operation makes.
 
     Raises what the operation raises, and UnknownName where there is no variable of a name.

@@ -15,7 +15,7 @@ import poplite as pl
 from poplite.cost.exchange import locations, phases as exchange, rows_to_gather
 from poplite.cost.exchange.latency import route
 from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy
-from poplite.cost.exchange.pieces import Pieces
+from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.exchange.within_ipu import load_of
 from poplite.cost.step_cost import Phase
 from poplite.graph.compute_sets.edge_table import edge_table
@@ -38,7 +38,7 @@ class Gather(pl.Vertex):
 
 
 @st.composite
-def moving(draw: st.DrawFn) -> Pieces:
+def moving(draw: st.DrawFn) -> MovedPieces:
     """Draw pieces between eight tiles, by the tile that they reach."""
     count = draw(st.integers(1, 12))
     tile = st.integers(0, 7)
@@ -50,10 +50,10 @@ def moving(draw: st.DrawFn) -> Pieces:
     rows.sort(key=lambda row: row[0])
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     receivers, jumps = columns[0], columns[5] | (np.diff(columns[0], prepend=-1) != 0)
-    return Pieces(columns[1], receivers, columns[2] * 10_000, columns[3], columns[4], jumps)
+    return MovedPieces(columns[1], receivers, columns[2] * 10_000, columns[3], columns[4], jumps)
 
 
-def loads(target: pl.Target, pieces: Pieces) -> dict[int, list[int]]:
+def loads(target: pl.Target, pieces: MovedPieces) -> dict[int, list[int]]:
     """Return the load of each tile, as the fields of `Load` in their order."""
     fragments: list[list[int]] = []
     for source, to, at, size, width, jumps in zip(*(c.tolist() for c in pieces), strict=True):
@@ -104,7 +104,7 @@ def loads(target: pl.Target, pieces: Pieces) -> dict[int, list[int]]:
 
 
 @given(moving(), st.sampled_from(["gc2", "c600"]))
-def test_loads(pieces: Pieces, architecture: Literal["gc2", "c600"]) -> None:
+def test_loads(pieces: MovedPieces, architecture: Literal["gc2", "c600"]) -> None:
     target = pl.Target(tiles=8, architecture=architecture)
     load = load_of(target, [pieces])
     table = dict(zip(load.tiles.tolist(), np.stack(load[1:], axis=1).tolist(), strict=True))

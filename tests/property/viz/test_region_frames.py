@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from poplite.viz.regions.frames import Frame, frames_of, regions_json
-from poplite.viz.regions.operations import Operation, applied, read_operation
+from poplite.viz.regions.operations import TensorOperation, applied, read_operation
 
 Int64 = npt.NDArray[np.int64]
 SHAPE, OTHER = (4, 6), (2, 6)
@@ -119,5 +119,5 @@ def test_intervals_are_the_regions_of_the_tensor(
 @given(chain())
 def test_operations_are_read_as_they_are_shown(drawn: tuple[list[str], list[Int64]]) -> None:
     for text in drawn[0]:
-        operation: Operation = read_operation(text)
+        operation: TensorOperation = read_operation(text)
         assert read_operation(operation.text) == operation

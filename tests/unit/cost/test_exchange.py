@@ -12,7 +12,7 @@ import poplite as pl
 from poplite.cost.exchange.latency import has_map, places, route
 from poplite.cost.exchange.on_tile_copies import Rows, cycles_of
 from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy, phases_of_host
-from poplite.cost.exchange.pieces import Pieces
+from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.exchange.within_ipu import exchange_phase, load_of
 from poplite.cost.step_cost import Phase
 from poplite.graph.compute_sets.edge_table import edge_table
@@ -71,10 +71,10 @@ def phases_of(graph: pl.Graph, compute_set: pl.ComputeSet) -> tuple[Phases, Phas
     return phases_of_compute_set(graph, compute_set, edge_table(compute_set))
 
 
-def pieces(*rows: tuple[int, ...]) -> Pieces:
+def pieces(*rows: tuple[int, ...]) -> MovedPieces:
     """Make pieces of floats from (source, to, at, size, jumps)."""
     source, to, at, size, jumps = (np.array(column) for column in zip(*rows, strict=True))
-    return Pieces(source, to, at, size, np.full(len(to), 4), jumps.astype(np.bool_))
+    return MovedPieces(source, to, at, size, np.full(len(to), 4), jumps.astype(np.bool_))
 
 
 # -- measured rows ---------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 import poplite as pl
 from poplite.cost.exchange import pairs as module
 from poplite.cost.exchange.pairs import PairSums, pairs_of_few, sum_of_pairs
-from poplite.cost.exchange.pieces import Pieces
+from poplite.cost.exchange.pieces import MovedPieces
 
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -19,12 +19,12 @@ def drawn(tiles: int, count: int, seed: int) -> Drawn:
     return source, to, rng.integers(1, 9, count)
 
 
-def pieces_of(columns: Drawn) -> Pieces:
+def pieces_of(columns: Drawn) -> MovedPieces:
     source, to, size = columns
     order = np.argsort(to, kind="stable")
     four = np.full(len(to), 4)
     jumps = np.ones(len(to), np.bool_)
-    return Pieces(source[order], to[order], four, size[order], four, jumps)
+    return MovedPieces(source[order], to[order], four, size[order], four, jumps)
 
 
 def dense(tiles: int, *several: Drawn) -> np.ndarray:
