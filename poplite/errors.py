@@ -741,34 +741,34 @@ def _make_none(name: str, found: str, instead: str) -> ElementTypeError:
 # -- functions whose arguments are of the kinds that annotations name -------------------------
 
 
-class Kind(NamedTuple):
+class ArgumentKind(NamedTuple):
     """What an annotation asks for: which values fit, and the words for it."""
 
     fits: Callable[[object], bool]
     asked: str
 
 
-def instance_of(cls: type | tuple[type, ...], asked: str) -> Kind:
+def instance_of(cls: type | tuple[type, ...], asked: str) -> ArgumentKind:
     """Return the kind of an annotation that names a class.
 
     >>> instance_of(str, "a text").fits(3)
     False
     """
-    return Kind(lambda value: isinstance(value, cls), asked)
+    return ArgumentKind(lambda value: isinstance(value, cls), asked)
 
 
-def one_of(*texts: str) -> Kind:
+def one_of(*texts: str) -> ArgumentKind:
     """Return the kind of an annotation that lists texts.
 
     >>> one_of("tile", "size").fits("size"), one_of("tile", "size").asked
     (True, "'tile' or 'size'")
     """
-    return Kind(
+    return ArgumentKind(
         lambda value: isinstance(value, str) and value in texts, " or ".join(map(repr, texts))
     )
 
 
-def items_of(cls: type, asked: str) -> Kind:
+def items_of(cls: type, asked: str) -> ArgumentKind:
     """Return the kind of a list, or of another sequence, of objects of a class.
 
     >>> items_of(str, "a list of names").fits(["x"]), items_of(str, "a list of names").fits("x")
@@ -779,27 +779,31 @@ def items_of(cls: type, asked: str) -> Kind:
         items = items_or_none(value) if hasattr(value, "__len__") else None
         return items is not None and all(isinstance(item, cls) for item in items)
 
-    return Kind(fits, asked)
+    return ArgumentKind(fits, asked)
 
 
 def _is_number(value: object, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-_PLAIN: Mapping[str, Kind] = MappingProxyType(
+_PLAIN: Mapping[str, ArgumentKind] = MappingProxyType(
     {
-        "None": Kind(lambda value: value is None, "None"),
+        "None": ArgumentKind(lambda value: value is None, "None"),
         # NumPy is not loaded for this.
-        "bool": Kind(lambda value: type(value).__name__ in ("bool", "bool_"), "True or False"),
-        "int": Kind(lambda value: _is_number(value, Integral), "a whole number"),
-        "float": Kind(lambda value: _is_number(value, Real), "a number"),
+        "bool": ArgumentKind(
+            lambda value: type(value).__name__ in ("bool", "bool_"), "True or False"
+        ),
+        "int": ArgumentKind(lambda value: _is_number(value, Integral), "a whole number"),
+        "float": ArgumentKind(lambda value: _is_number(value, Real), "a number"),
         "str": instance_of(str, "a text"),
         "range": instance_of(range, "a range, such as range(4)"),
     }
 )
 
 
-def annotated(room: str, kinds: Mapping[str, Kind]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def annotated(
+    room: str, kinds: Mapping[str, ArgumentKind]
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Refuse arguments that are not of the kinds that annotations name, before anything else.
 
     Errors of the function that say no line get that of the call. Annotations, and parts of them
@@ -838,7 +842,7 @@ def annotated(room: str, kinds: Mapping[str, Kind]) -> Callable[[Callable[P, R]]
     return decorated
 
 
-def _refused(what: str, value: object, asked: list[Kind]) -> ElementTypeError:
+def _refused(what: str, value: object, asked: list[ArgumentKind]) -> ElementTypeError:
     return ElementTypeError(
         f"{what} is {clipped(value)}",
         at=here(),

@@ -25,7 +25,7 @@ from poplite.simulator.run.faults import is_undone, raise_fault, raise_interpret
 from poplite.simulator.run.interpreted_vertices import VertexFault, move
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.strict.checks import StrictChecks
-from poplite.simulator.strict.messages import Place
+from poplite.simulator.strict.messages import ProgramRow
 
 SLOW_NS = 5_000_000
 """After a run that takes longer, threads may share its slow launches."""
@@ -302,7 +302,7 @@ class CompiledProgram:
 
         `code` has the step numbers of the functions that are running.
         """
-        launch = Place(self._steps.executable, code, row, ()).launches(int(code.ops[row, 2]))
+        launch = ProgramRow(self._steps.executable, code, row, ()).launches(int(code.ops[row, 2]))
         program = CompiledProgram(self._steps, launch, np.zeros(len(launch.ops), np.int64))
         program._ops[0] = op.LAUNCH, self._steps.launch_of(launch, 0), 0, 0
         program._fault = fault

@@ -1,11 +1,11 @@
 """What an engine asks of a device: the seam behind which the simulator and other machines stand.
 
-    device.options(asked)            which options it takes, and its own defaults
-    device.load(source, setup)       the programs of an executable, ready to run there: `Loaded`
+    device.options(asked)         which options it takes, and its own defaults
+    device.load(source, setup)    programs of an executable, ready to run there: `LoadedPrograms`
 
-`Engine` is the face of one `Loaded`, and knows nothing else of a device. The simulator is one
-(`poplite.simulator.default_device`), real IPUs are another (`poplite.ipu.device`). A device that
-spreads a program over processes makes of the executable that of its own rank, and has a
+`Engine` is the face of one `LoadedPrograms`, and knows nothing else of a device. The simulator is
+one (`poplite.simulator.default_device`), real IPUs are another (`poplite.ipu.device`). A device
+that spreads a program over processes makes of the executable that of its own rank, and has a
 `Simulated` run it: that takes an executable and needs no graph.
 
 What the host connects is the same everywhere: `HostLinks` fills and takes blocks of bytes, wherever
@@ -46,7 +46,7 @@ class Setup:
     progress: Progress
 
 
-class Loaded(Protocol):
+class LoadedPrograms(Protocol):
     """Programs on a device; the methods are those of `Engine` with the same names."""
 
     print_stream: TextIO | None
@@ -80,7 +80,7 @@ class Loaded(Protocol):
         On several ranks all return it, or that of number `root`, and the others None.
         """
 
-    def continue_from(self, other: Loaded) -> None:
+    def continue_from(self, other: LoadedPrograms) -> None:
         """Take over what memory and remote buffers of the same graph hold."""
 
     def memory(self, call: str) -> Arena:
@@ -106,24 +106,24 @@ class Loaded(Protocol):
 class InPlaceOf:
     """A device on which programs take the place of others, where there may be no second one."""
 
-    device: Device
-    before: Loaded
+    device: ExecutableDevice
+    before: LoadedPrograms
 
     def options(self, asked: EngineOptions) -> EngineOptions:
         """Return the options of an engine on this device."""
         return self.device.options(asked)
 
-    def load(self, source: Source, setup: Setup) -> Loaded:
+    def load(self, source: Source, setup: Setup) -> LoadedPrograms:
         """Make programs ready to run, in place of those before."""
         with self.before.handed_over():
             return self.device.load(source, setup)
 
 
-class Device(Protocol):
+class ExecutableDevice(Protocol):
     """A machine that runs executables."""
 
     def options(self, asked: EngineOptions) -> EngineOptions:
         """Return the options of an engine on this device, or refuse those that it cannot have."""
 
-    def load(self, source: Source, setup: Setup) -> Loaded:
+    def load(self, source: Source, setup: Setup) -> LoadedPrograms:
         """Make programs ready to run."""

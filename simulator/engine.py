@@ -36,7 +36,7 @@ from poplite.public import checked_methods
 from poplite.simulator import poplar_only
 from poplite.simulator.accounts.profiled_runs import ProfiledRuns
 from poplite.simulator.default_device import Simulator
-from poplite.simulator.device import Device, InPlaceOf, Setup
+from poplite.simulator.device import ExecutableDevice, InPlaceOf, Setup
 from poplite.simulator.engine_arguments import (
     check_loadable,
     checked_device,
@@ -127,7 +127,7 @@ class Engine(EngineSpelling):
         faster: Faster = True,
         seed: int | None = None,
         state: Engine | None = None,
-        device: Device | None = None,
+        device: ExecutableDevice | None = None,
     ) -> None:
         check_name(name, "Engine")
         if state is not None and not isinstance(state, Engine):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from poplite.simulator.interpreted_program import InterpretedProgram
 
 
-class Runs:
+class EnginePrograms:
     """The programs of an engine, ready to run.
 
     Attributes:

@@ -1,12 +1,12 @@
 """Programs on the simulator: an executable bound to memory and compiled code.
 
-    Arena          memory, with all variables
-    HostTensors    tensors that the host reads and writes
-    Host           what Python does in a run; its HostLinks are streams, remote buffers and
-                   host functions
-    StrictChecks   what is written of memory, with strict checks only
-    Runs           the programs, one of which runs at a time
-    Accounts       how much ran, and what it took
+    Arena            memory, with all variables
+    HostTensors      tensors that the host reads and writes
+    Host             what Python does in a run; its HostLinks are streams, remote buffers and
+                     host functions
+    StrictChecks     what is written of memory, with strict checks only
+    EnginePrograms   the programs, one of which runs at a time
+    Accounts         how much ran, and what it took
 
 None of these parts knows an engine.
 """
@@ -24,7 +24,7 @@ from poplite.files import checked_path
 from poplite.graph.graph import Graph
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.carrying import carry_memory, carry_written
-from poplite.simulator.device import Loaded, Setup
+from poplite.simulator.device import LoadedPrograms, Setup
 from poplite.simulator.engine_arguments import check_root
 from poplite.simulator.host.actions import Host
 from poplite.simulator.host.handles import HostLinks
@@ -34,7 +34,7 @@ from poplite.simulator.progress import Announcer
 from poplite.simulator.run.arena import Arena, Bytes, Runs as Bounds
 from poplite.simulator.run.faster_forms import faster_forms
 from poplite.simulator.run.float_modes import Floats
-from poplite.simulator.run_control import Runs
+from poplite.simulator.run_control import EnginePrograms
 from poplite.simulator.states.engine_state import EngineState
 from poplite.simulator.states.state_file import reading, write_state
 from poplite.simulator.strict.checks import StrictChecks
@@ -90,7 +90,7 @@ class Simulated:
             )
             self.links.watch(self.strict.shadow.parts, self.strict.arm)
         with Announcer(setup.progress):
-            self.runs = Runs(
+            self.runs = EnginePrograms(
                 executable,
                 self.arena,
                 self._host,
@@ -159,7 +159,7 @@ class Simulated:
             self.strict.read(access)
         return self.tensors.read(access)
 
-    def continue_from(self, other: Loaded) -> None:
+    def continue_from(self, other: LoadedPrograms) -> None:
         """Take over what memory and remote buffers of the same graph hold."""
         looked = other.strict if isinstance(other, Simulated) else None
         self.carry(other.memory("Engine: state"), looked)

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from poplite.poplar.spellings import GraphSpelling
     from poplite.program.base import Program
     from poplite.program.function import Function, FunctionBuffer
-    from poplite.program.recording import Steps
+    from poplite.program.recording import RecordedSteps
 else:
     GraphSpelling = object
 
@@ -868,7 +868,7 @@ class Graph(Displayed, GraphSpelling):
         made.append(ComputeSet(self.top_level_graph, full_name, at))
         return made[-1]
 
-    def steps(self, name: str = "") -> Steps:
+    def steps(self, name: str = "") -> RecordedSteps:
         """Return a program whose `with` block takes the steps of operations.
 
         Operations in the block of a virtual graph put all that they make on its tiles.
@@ -886,9 +886,9 @@ class Graph(Displayed, GraphSpelling):
         >>> engine.read(y)
         array([1.5, 1.5, 1.5, 1.5], dtype=float32)
         """
-        from poplite.program.recording import Steps  # it imports this module
+        from poplite.program.recording import RecordedSteps  # it imports this module
 
-        return Steps(self, checked_name(name, "program", here(), "graph.steps()"))
+        return RecordedSteps(self, checked_name(name, "program", here(), "graph.steps()"))
 
     def add_function(self, program: Program, name: str = "") -> Function:
         """Make a function: a program that `Call` can run from many places.

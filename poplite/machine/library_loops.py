@@ -23,7 +23,7 @@ LOOPS = "poplibs, lib/popops/popopsCycleEstimators.hpp"
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class LibraryLoop:
     """The inner loop of an elementwise vertex.
 
     Attributes:
@@ -44,7 +44,7 @@ class Loop:
         return f"{self.slots} slots/{of}{more} (model: {self.source})"
 
 
-Loops = Mapping[tuple[str, str], Loop]
+Loops = Mapping[tuple[str, str], LibraryLoop]
 """Loops by operation and element type."""
 
 
@@ -72,10 +72,10 @@ def _table(source: str, text: str) -> Loops:
     )
 
 
-def _loop(source: str, cell: str) -> Loop:
+def _loop(source: str, cell: str) -> LibraryLoop:
     slots, elements = cell.rstrip("+").split("/")
     width = 0 if elements == "v" else int(elements)
-    return Loop(int(slots), width, not cell.endswith("+"), source)
+    return LibraryLoop(int(slots), width, not cell.endswith("+"), source)
 
 
 UNARY = _table(

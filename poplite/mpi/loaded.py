@@ -29,7 +29,7 @@ from poplite.mpi.same_graph import check_same
 from poplite.mpi.states import StatesOnRanks
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.counting.slot_tables import SlotTotals
-from poplite.simulator.device import Loaded, Setup
+from poplite.simulator.device import LoadedPrograms, Setup
 from poplite.simulator.engine_arguments import Source, check_root
 from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.host.tensors import ByMoves, ByView, HostAccess
@@ -200,7 +200,7 @@ class OnRank:
         """Count anew what is sent: what ran until now ran elsewhere."""
         self._unsent = {name: counts.copy() for name, counts in self._counts.items()}
 
-    def continue_from(self, other: Loaded) -> None:
+    def continue_from(self, other: LoadedPrograms) -> None:
         """Take over what another engine holds, on the same ranks or whole on each of them."""
         call = "Engine: state"
         if isinstance(other, OnRank):

@@ -43,7 +43,7 @@ Which = tuple[int, int, int, int]
 _SAVE, _LOAD = "engine.save_state", "engine.load_state"
 
 
-class Loaded(Protocol):
+class RestoredPrograms(Protocol):
     """The programs, as what restores them sees them."""
 
     def load(self) -> None:
@@ -61,7 +61,7 @@ class StatesOnRanks:
 
     def __init__(
         self,
-        loaded: Loaded,
+        loaded: RestoredPrograms,
         state: EngineState,
         memories: Sequence[Sequence[Bytes]],
         ranks: Ranks,

@@ -21,7 +21,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.loop import LoopIndex, loop_with
 from poplite.ops.record import map
 from poplite.program import If, Program, RepeatWhileTrue, Sequence, Switch
-from poplite.program.recording import Steps, Together, innermost
+from poplite.program.recording import RecordedSteps, Together, innermost
 from poplite.source import here
 from poplite.text import clipped, of_type
 
@@ -55,7 +55,7 @@ def repeat(count: int) -> Iterator[LoopIndex]:
     6
     """
     outer = innermost("ops.repeat(n)")
-    body = Steps(None, "repeat", outer)
+    body = RecordedSteps(None, "repeat", outer)
     index = LoopIndex(body, count)
     with body:
         yield index
@@ -86,7 +86,7 @@ def while_(condition: Predicate) -> Iterator[None]:
     """
     outer = innermost("ops.while_(condition)")
     test, scalar = _decided(outer, condition, "ops.while_")
-    body = Steps(None, "while", outer)
+    body = RecordedSteps(None, "while", outer)
     with body:
         yield
     outer.add(RepeatWhileTrue(test, scalar, body))
@@ -95,7 +95,7 @@ def while_(condition: Predicate) -> Iterator[None]:
 class Branch:
     """A branch that was recorded, which may get an `else_`."""
 
-    def __init__(self, steps: Steps, predicate: Tensor, body: Program) -> None:
+    def __init__(self, steps: RecordedSteps, predicate: Tensor, body: Program) -> None:
         self._steps, self._predicate, self._body = steps, predicate, body
         self._made: If | None = None
 
@@ -114,7 +114,7 @@ class Branch:
         """
         if innermost("else_()") is not self._steps:
             raise self._misplaced()
-        body = Steps(None, "else", self._steps)
+        body = RecordedSteps(None, "else", self._steps)
         with body:
             yield
         made = None if self._made is None else If(self._predicate, self._body, body)
@@ -158,7 +158,7 @@ def if_(predicate: Predicate) -> Iterator[Branch]:
     """
     outer = innermost("ops.if_(predicate)")
     test, scalar = _decided(outer, predicate, "ops.if_")
-    body = Steps(None, "if", outer)
+    body = RecordedSteps(None, "if", outer)
     branch = Branch(outer, scalar, body)
     with body:
         yield branch
@@ -169,10 +169,10 @@ def if_(predicate: Predicate) -> Iterator[Branch]:
 class Cases:
     """The cases of a switch, while its block is open."""
 
-    def __init__(self, outside: Steps) -> None:
+    def __init__(self, outside: RecordedSteps) -> None:
         self._places = [outside]  # blocks in which a case may stand
-        self.programs: dict[int, Steps] = {}
-        self.otherwise: Steps | None = None
+        self.programs: dict[int, RecordedSteps] = {}
+        self.otherwise: RecordedSteps | None = None
 
     @contextmanager
     def case(self, value: int) -> Iterator[None]:
@@ -212,8 +212,8 @@ class Cases:
             yield
         self.otherwise = body
 
-    def _body(self, name: str) -> Steps:
-        self._places.append(Steps(None, name, self._places[0]))
+    def _body(self, name: str) -> RecordedSteps:
+        self._places.append(RecordedSteps(None, name, self._places[0]))
         return self._places[-1]
 
     def _check_place(self, usage: str) -> None:
@@ -255,7 +255,7 @@ def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
     """
     outer = innermost("ops.switch(control)")
     test, scalar = _decided(outer, control, "ops.switch")
-    outside = Steps(None, "switch", outer)
+    outside = RecordedSteps(None, "switch", outer)
     cases = Cases(outside)
     with outside:
         yield cases
@@ -300,9 +300,9 @@ def together() -> Iterator[None]:
         outer.add(program)
 
 
-def _decided(outer: Steps, value: Predicate, usage: str) -> tuple[Steps, Tensor]:
+def _decided(outer: RecordedSteps, value: Predicate, usage: str) -> tuple[RecordedSteps, Tensor]:
     """Return the steps that compute what decides, and the tensor that holds it."""
-    steps = Steps(None, "condition", outer)
+    steps = RecordedSteps(None, "condition", outer)
     with steps:
         found: object = value() if callable(value) else value
         if not isinstance(found, Operand):

@@ -26,7 +26,7 @@ from poplite.expr.tree import Expr, stored_first
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Call, Copy, Function, Sequence
-from poplite.program.recording import Steps, graph_for, target
+from poplite.program.recording import RecordedSteps, graph_for, target
 from poplite.source import here
 from poplite.text import clipped, of_type
 
@@ -184,7 +184,7 @@ class GraphFunction(Generic[P, R]):
             with graph.scope(self.__name__):
                 parameters = {name: graph.clone(tensor, name) for name, tensor in tensors.items()}
                 bound.arguments.update(parameters)
-                steps = Steps(graph, self.__name__, is_function=True)
+                steps = RecordedSteps(graph, self.__name__, is_function=True)
                 with steps:
                     results = self._body(*bound.args, **bound.kwargs)
             self._check(results)

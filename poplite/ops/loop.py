@@ -32,7 +32,7 @@ from poplite.graph.virtual import working_graph
 from poplite.poplar.callable_values import CalledShape, CalledText
 from poplite.program import Execute, Program, Repeat, RepeatWhileTrue, Sequence
 from poplite.program.loops import with_times
-from poplite.program.recording import Steps
+from poplite.program.recording import RecordedSteps
 from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import clipped, of_type, why_not_called
@@ -153,7 +153,7 @@ class LoopIndex(ReadAsTensor):
 
     element_type = UNSIGNED_INT
 
-    def __init__(self, body: Steps, count: int) -> None:
+    def __init__(self, body: RecordedSteps, count: int) -> None:
         self._body, self._count = body, Repeat(count, Program()).count
         self._tensor: Tensor | None = None
         self._made_with: Graph | None = None

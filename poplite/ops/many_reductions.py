@@ -23,7 +23,7 @@ from poplite.ops.record import map
 from poplite.ops.reduce_by_name import reduce
 from poplite.ops.reductions import Dims
 from poplite.program import Sequence as Steps
-from poplite.program.recording import Steps as Block, Together, graph_for, innermost, target
+from poplite.program.recording import RecordedSteps as Block, Together, graph_for, innermost, target
 from poplite.source import here
 from poplite.text import amount, clipped, of_type
 

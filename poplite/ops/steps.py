@@ -9,7 +9,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.record import store
 from poplite.program import Sequence
-from poplite.program.recording import OperationRecord, Steps, Together
+from poplite.program.recording import OperationRecord, RecordedSteps, Together
 from poplite.types import BOOL
 
 
@@ -98,7 +98,7 @@ def one_operation(graph: Graph, name: str, place: Sequence) -> Iterator[None]:
     """Record steps as one operation of a name, which begins those of its variables."""
     if isinstance(place, Together):
         place.close_levels()  # as its loops run where they stand
-    record, steps = OperationRecord(graph), Steps(graph, name)
+    record, steps = OperationRecord(graph), RecordedSteps(graph, name)
     with steps, graph.scope(name):
         yield
     record.close(name)

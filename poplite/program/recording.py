@@ -44,7 +44,7 @@ _OPERATION = "operation"
 """Kind of the names of operations, which are unique among them."""
 
 
-class Steps(Sequence):
+class RecordedSteps(Sequence):
     """A Sequence that operations append to, while its block is open.
 
     `graph.steps(name)` makes one. A block may be entered again: more steps follow those before.
@@ -68,7 +68,7 @@ class Steps(Sequence):
 
     _graph: Graph | None
     _blocks: list[list[Program]]
-    _around: Steps | None
+    _around: RecordedSteps | None
     _is_part: bool  # of a loop, a branch or a function
     _made_inside: list[Sequence]
     _over: Graph | None  # the first virtual graph that decided for one of its operations
@@ -77,7 +77,7 @@ class Steps(Sequence):
         self,
         graph: Graph | None,
         name: str = "",
-        around: Steps | None = None,
+        around: RecordedSteps | None = None,
         *,
         is_function: bool = False,
     ) -> None:
@@ -135,7 +135,7 @@ class Steps(Sequence):
 
     def note_over(self, graph: Graph) -> None:
         """Note the graph that decides for an operation of the block, and of those around it."""
-        block: Steps | None = self
+        block: RecordedSteps | None = self
         while block is not None and block._over is None and block.graph is graph.top_level_graph:
             object.__setattr__(block, "_over", mapping_graph(graph))
             block = block._around
@@ -168,7 +168,9 @@ class Steps(Sequence):
     def _check_used(self, made: Iterable[Sequence]) -> None:
         """Refuse steps that were recorded in a loop, a branch or a function, and not for it."""
         for each in made:
-            is_part = isinstance(each, Steps) and each._is_part  # of which this block takes care
+            is_part = (
+                isinstance(each, RecordedSteps) and each._is_part
+            )  # of which this block takes care
             if each.used_at is None and not each.is_empty and not is_part:
                 raise ControlProgramError(
                     f"{each!r} is made within '{self.name}', and its steps are not part of that",
@@ -193,7 +195,7 @@ class Steps(Sequence):
         self._blocks[-1].append(checked(program, f"Sequence, program {len(self._blocks[-1])}"))
         return self
 
-    def _stands_in(self, block: Steps) -> bool:
+    def _stands_in(self, block: RecordedSteps) -> bool:
         """Tell whether it is a loop or a branch of a block, or of one of these."""
         around = self._around
         while around is not None and around is not block:
@@ -289,7 +291,7 @@ class Recorder:
             target.add(recorded)
 
 
-class Together(Steps):
+class Together(RecordedSteps):
     """Steps of operations that do not depend on each other: the first ones of all, the second ...
 
     Operations of one block share compute sets, so that one synchronisation serves all of them.
@@ -306,7 +308,7 @@ class Together(Steps):
     _names: dict[str, None]
     _record: OperationRecord | None
 
-    def __init__(self, around: Steps) -> None:
+    def __init__(self, around: RecordedSteps) -> None:
         super().__init__(around._known_graph, "together", around)
         object.__setattr__(self, "_levels", [])
         object.__setattr__(self, "_names", {})
@@ -502,7 +504,7 @@ def target(graph: Graph, program: object, usage: str) -> Sequence:
     return open_steps(graph, usage)
 
 
-def open_steps(graph: Graph, usage: str) -> Steps:
+def open_steps(graph: Graph, usage: str) -> RecordedSteps:
     """Return the innermost open block of a graph."""
     steps = _innermost_of(graph)
     if steps is not None:
@@ -519,7 +521,7 @@ def open_steps(graph: Graph, usage: str) -> Steps:
     )
 
 
-def _innermost_of(graph: Graph) -> Steps | None:
+def _innermost_of(graph: Graph) -> RecordedSteps | None:
     """Return the innermost open block of a graph or its virtual graphs, if there is one."""
     for steps in reversed(OPEN.get()):
         if steps.takes(graph):
@@ -547,7 +549,7 @@ def graph_for(
     operands were made with; else the top-level graph.
     """
     top, named = graph.top_level_graph, _OVER.get()
-    block = program if isinstance(program, Steps) else _innermost_of(graph)
+    block = program if isinstance(program, RecordedSteps) else _innermost_of(graph)
     if named is not None and named.top_level_graph is top:
         graph = named
     elif graph is top and block is not None and block.graph is not graph:
@@ -559,7 +561,7 @@ def graph_for(
     return working_graph(graph)
 
 
-def innermost(usage: str) -> Steps:
+def innermost(usage: str) -> RecordedSteps:
     """Return the innermost open block of any graph."""
     if not OPEN.get():
         raise ControlProgramError(

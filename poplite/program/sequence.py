@@ -25,9 +25,9 @@ from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, of_type
 
 if TYPE_CHECKING:
-    from poplite.program.recording import Steps
+    from poplite.program.recording import RecordedSteps
 
-OPEN: ContextVar[tuple[Steps, ...]] = ContextVar("open steps", default=())
+OPEN: ContextVar[tuple[RecordedSteps, ...]] = ContextVar("open steps", default=())
 """The blocks that are open, the innermost last."""
 
 
@@ -92,7 +92,7 @@ class Sequence(Growing):
     """
 
     name: str
-    _block: Steps | None  # takes the steps of its `with` block while that is open
+    _block: RecordedSteps | None  # takes the steps of its `with` block while that is open
     _made: range  # the numbers of the variables that an operation made for these steps alone
     _programs: list[Program]
 
@@ -149,10 +149,12 @@ class Sequence(Growing):
         return self
 
     def __enter__(self) -> Self:
-        from poplite.program.recording import Steps  # which are sequences themselves
+        from poplite.program.recording import RecordedSteps  # which are sequences themselves
 
         self._check_not_open(is_open=self._block is not None)
-        object.__setattr__(self, "_block", Steps(self._graph_of_steps, self.name).__enter__())
+        object.__setattr__(
+            self, "_block", RecordedSteps(self._graph_of_steps, self.name).__enter__()
+        )
         return self
 
     def __exit__(

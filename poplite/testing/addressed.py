@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import (
+    ArgumentKind,
     ElementTypeError,
-    Kind,
     UnknownName,
     annotated,
     checked_integer,
@@ -158,19 +158,19 @@ checked = annotated(
         "Graph": instance_of(Graph, "a graph"),
         "Tensor": instance_of(Tensor, "a tensor"),
         "AddressedTensor": instance_of(AddressedTensor, "a tensor that testing.variables made"),
-        "Sequence[AddressedTensor]": Kind(
+        "Sequence[AddressedTensor]": ArgumentKind(
             lambda value: _TENSORS.fits(value) and len(value) > 0,  # type: ignore[arg-type]
             "a list of tensors that testing.variables made",
         ),
         "Sequence[str]": items_of(str, "a list of names"),
-        "Int64": Kind(_are_integers, "an array of int64"),
+        "Int64": ArgumentKind(_are_integers, "an array of int64"),
         "Random": instance_of(Random, "random.Random(0)"),
         "QuarterMetadata": instance_of(QuarterMetadata, 'pl.QuarterMetadata("F143")'),
-        "type[Vertex]": Kind(_is_vertex_class, "a vertex class"),
+        "type[Vertex]": ArgumentKind(_is_vertex_class, "a vertex class"),
         "Mapping[str, Any]": _BY_NAME,
         "Mapping[str, Sequence[Any]]": _BY_NAME,
-        "Callable[..., Any]": Kind(callable, "a function of them"),
-        "Shapes": Kind(callable, "a function of a size"),
+        "Callable[..., Any]": ArgumentKind(callable, "a function of them"),
+        "Shapes": ArgumentKind(callable, "a function of a size"),
         "dict[str, Sequence[int]]": instance_of(dict, 'shapes by name, such as {"x": (2, 3)}'),
         "dict[str, Nested]": instance_of(dict, "intervals of each tile, by name"),
     },

@@ -48,7 +48,7 @@ GRAPHS_AT_ONCE = 50
 """After that many, progress is printed."""
 
 
-class Result(NamedTuple):
+class FuzzResult(NamedTuple):
     """What some graphs showed.
 
     Attributes:
@@ -63,13 +63,13 @@ class Result(NamedTuple):
     multi_digit: int = 0
     failure: str = ""
 
-    def plus(self, other: Result) -> Result:
+    def plus(self, other: FuzzResult) -> FuzzResult:
         """Add up; the first failure stays.
 
-        >>> Result(2, 1).plus(Result(3, failure="x"))
-        Result(states=5, on_cat=1, multi_digit=0, failure='x')
+        >>> FuzzResult(2, 1).plus(FuzzResult(3, failure="x"))
+        FuzzResult(states=5, on_cat=1, multi_digit=0, failure='x')
         """
-        return Result(
+        return FuzzResult(
             self.states + other.states,
             self.on_cat + other.on_cat,
             self.multi_digit + other.multi_digit,
@@ -142,7 +142,7 @@ class Episode:
         return "\n".join(lines)
 
 
-def run(seed: int, graphs: Sequence[int], states: int) -> Result:
+def run(seed: int, graphs: Sequence[int], states: int) -> FuzzResult:
     """Check the states of some graphs, up to the first difference.
 
     Args:
@@ -162,15 +162,15 @@ def run(seed: int, graphs: Sequence[int], states: int) -> Result:
             except Exception as error:  # whatever is raised is a fault, and is reported
                 report = f"seed {seed}, graph {number}:\n\n{episode.program()}\n\n"
                 report += "".join(traceback.format_exception(error))
-                return Result(done, on_cat, multi_digit, report)
+                return FuzzResult(done, on_cat, multi_digit, report)
             view = episode.made.tensor.view
             done += 1
             on_cat += isinstance(view.space, Cat)
             multi_digit += any([type(dim) is tuple for dim in view.dims])
-    return Result(done, on_cat, multi_digit)
+    return FuzzResult(done, on_cat, multi_digit)
 
 
-def results(seed: int, states: int, jobs: int) -> Iterator[Result]:
+def results(seed: int, states: int, jobs: int) -> Iterator[FuzzResult]:
     """Check states, some graphs at a time.
 
     Args:
@@ -208,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     began = time.perf_counter()
-    total = Result()
+    total = FuzzResult()
     for part in results(options.seed, options.states, options.jobs):
         total = total.plus(part)
         if total.failure:

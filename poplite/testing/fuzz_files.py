@@ -111,7 +111,7 @@ class Total(Vertex):
         self.total = total
 
 
-class Count(MultiVertex):
+class AddOne(MultiVertex):
     """Adds one, and tells whether that is few."""
 
     x: InOut[Vector[INT]]
@@ -157,7 +157,7 @@ def program() -> tuple[Graph, dict[str, Program]]:
         graph.add_vertex(total, Total, tile=k, x=x[k : k + 3, :k], total=sums[k])
         graph.add_vertex(total, Total, tile=k, x=[x[k, j:9] for j in range(k)], total=sums[8 + k])
     graph.add_vertex(total, Total, tile=0, x=[y[:5, k] for k in range(4)], total=sums[19])
-    graph.add_vertex(count, Count, tile=3, x=n)
+    graph.add_vertex(count, AddOne, tile=3, x=n)
     graph.add_vertices(halve, Halve, tile=np.arange(16), x=x)
     graph.add_vertices(halve, Blend, tile=np.arange(24) % 16, x=y, a=0.5)
     fifo = graph.add_host_to_device_fifo("in", FLOAT, 24)
@@ -314,7 +314,7 @@ def _try_sweep(path: Path) -> Outcomes:
     return _try(lambda: Sweep.load(path), lambda sweep: (str(sweep), sweep.save(again)))
 
 
-class Kind(NamedTuple):
+class FileKind(NamedTuple):
     """A kind of files.
 
     Attributes:
@@ -349,11 +349,11 @@ def _write_sweep(path: Path) -> None:
 
 
 KINDS = {
-    "executable": Kind(_write_executable, try_file),
-    "state": Kind(_write_state, _try_state),
-    "graph": Kind(_write_graph, _try_graph),
-    "report": Kind(_write_report, _try_report),
-    "sweep": Kind(_write_sweep, _try_sweep),
+    "executable": FileKind(_write_executable, try_file),
+    "state": FileKind(_write_state, _try_state),
+    "graph": FileKind(_write_graph, _try_graph),
+    "report": FileKind(_write_report, _try_report),
+    "sweep": FileKind(_write_sweep, _try_sweep),
 }
 """Kinds of files, by name."""
 

@@ -80,7 +80,7 @@ GRAPHS_AT_ONCE = 10
 
 
 @dataclass(eq=False)
-class Node:
+class DrawnNode:
     """An operation of a drawn expression, or a tensor.
 
     Attributes:
@@ -93,7 +93,7 @@ class Node:
     """
 
     text: str
-    operands: tuple[Node, ...]
+    operands: tuple[DrawnNode, ...]
     element: Any
     values: Values
     make: Callable[..., Any] = field(repr=False)
@@ -103,7 +103,7 @@ class Node:
         return f"{self.text}({', '.join(map(str, self.operands))})" if self.operands else self.text
 
 
-class Result(NamedTuple):
+class IntegerFuzzResult(NamedTuple):
     """How many operations some graphs had, and the report of the first difference."""
 
     operations: int = 0
@@ -127,7 +127,7 @@ class Drawing:
         self.tensors = [self._tensor(n) for n in range(4)]
         self.expressions = [self._expression() for _ in range(EXPRESSIONS_OF_A_GRAPH)]
 
-    def _tensor(self, number: int) -> Node:
+    def _tensor(self, number: int) -> DrawnNode:
         element = self.random.choice(self.types)
         shape = self.shape if number else self.shape[self.random.randrange(len(self.shape)) :]
         values = np.empty(shape, np.object_)
@@ -135,7 +135,7 @@ class Drawing:
         mapping: Any = self.random.choice(["linear", 0])
         tensor = self.graph.add_variable(element, shape, f"x{number}", mapping=mapping)
         self.graph.set_initial_value(tensor, values.astype(element.dtype))
-        return Node(f"x{number}:{element.__name__}", (), element, values, lambda: tensor)
+        return DrawnNode(f"x{number}:{element.__name__}", (), element, values, lambda: tensor)
 
     def _value(self, element: Any) -> Any:
         """Return a value, more often than not at an end of the range, or small."""
@@ -146,13 +146,13 @@ class Drawing:
         near = self.random.choice([0, least, most, self.random.randint(least, most), 0])
         return min(max(near + self.random.randint(-3, 9), least), most)
 
-    def _expression(self) -> Node:
+    def _expression(self) -> DrawnNode:
         made = self.random.choice(self.tensors)
         for _ in range(self.random.randint(2, 7)):
             made = self._operation(made)
         return made
 
-    def _operation(self, operand: Node) -> Node:
+    def _operation(self, operand: DrawnNode) -> DrawnNode:
         element, kind = operand.element, self.random.random()
         if kind < 0.2:
             return self._cast(operand, self.random.choice([*TYPES, *self.types]))
@@ -168,7 +168,7 @@ class Drawing:
             return _node(name, (operand,), element, ALONG[name](operand.values))
         return self._elementwise(operand)
 
-    def _elementwise(self, operand: Node) -> Node:
+    def _elementwise(self, operand: DrawnNode) -> DrawnNode:
         element = operand.element
         names = [n for n in sorted(ELEMENTWISE) if OPERATIONS[n].text_for(element)]
         name = self.random.choice([n for n in names if n != "select"])
@@ -181,13 +181,13 @@ class Drawing:
         values = elementwise(functools.partial(ELEMENTWISE[name], element), *operands)
         return _node(name, operands, BOOL if operation.gives == "bool" else element, values)
 
-    def _beside(self, operand: Node) -> Node:
+    def _beside(self, operand: DrawnNode) -> DrawnNode:
         """Return another operand of the same type: a tensor, one that is cast, or a number."""
         element = operand.element
         if element is not BOOL and self.random.random() < 0.4:
             value = self._value(element)
             number = np.array(value, np.object_)
-            return Node(str(value), (), element, number, lambda: value, is_number=True)
+            return DrawnNode(str(value), (), element, number, lambda: value, is_number=True)
         fitting = [each for each in self.tensors if each.element is element]
         fitting.append(self._cast(self.random.choice(self.tensors), element))
         other = self.random.choice(fitting)
@@ -197,16 +197,16 @@ class Drawing:
             return operand
         return other
 
-    def _cast(self, operand: Node, element: Any) -> Node:
+    def _cast(self, operand: DrawnNode, element: Any) -> DrawnNode:
         if element is operand.element:
             return operand
         return _cast(operand, element, elementwise(functools.partial(wrapped, element), operand))
 
-    def _cast_by_float(self, operand: Node, element: Any) -> Node:
+    def _cast_by_float(self, operand: DrawnNode, element: Any) -> DrawnNode:
         real = _cast(operand, FLOAT, elementwise(as_float, operand))
         return _cast(real, element, elementwise(functools.partial(from_float, element), real))
 
-    def _where(self, operand: Node) -> Node:
+    def _where(self, operand: DrawnNode) -> DrawnNode:
         other = self._beside(operand)
         predicate = self._cast(self.random.choice(self.tensors), BOOL)
         if predicate.values.shape not in ((), operand.values.shape):
@@ -214,7 +214,7 @@ class Drawing:
         values = np.where(predicate.values, operand.values, other.values)
         return _node("where", (predicate, operand, other), operand.element, values)
 
-    def _reduction(self, operand: Node) -> Node:
+    def _reduction(self, operand: DrawnNode) -> DrawnNode:
         names = ["all", "any"] if operand.element is BOOL else ["sum", "prod", "min", "max"]
         name, axis = self.random.choice(names), self.random.randrange(operand.values.ndim)
         function, text = getattr(ops, name), f"{name}[{axis}]"
@@ -222,7 +222,7 @@ class Drawing:
         return _node(text, (operand,), operand.element, found, lambda x: function(x, axis))
 
 
-def elementwise(function: Callable[..., Any], *operands: Node) -> Values:
+def elementwise(function: Callable[..., Any], *operands: DrawnNode) -> Values:
     """Return a function of the elements of nodes, broadcast."""
     return as_values(np.frompyfunc(function, len(operands), 1)(*[each.values for each in operands]))
 
@@ -234,21 +234,23 @@ def as_values(found: Any) -> Values:
     return values
 
 
-def _cast(operand: Node, element: Any, values: Values) -> Node:
+def _cast(operand: DrawnNode, element: Any, values: Values) -> DrawnNode:
     text = f"cast[{element.__name__}]"
-    return Node(text, (operand,), element, values, lambda x: ops.cast(x, element))
+    return DrawnNode(text, (operand,), element, values, lambda x: ops.cast(x, element))
 
 
-def _node(text: str, operands: Sequence[Node], element: Any, found: Any, make: Any = None) -> Node:
+def _node(
+    text: str, operands: Sequence[DrawnNode], element: Any, found: Any, make: Any = None
+) -> DrawnNode:
     cut = np.frompyfunc(functools.partial(wrapped, element), 1, 1)(as_values(found))
-    return Node(text, tuple(operands), element, as_values(cut), make or getattr(ops, text))
+    return DrawnNode(text, tuple(operands), element, as_values(cut), make or getattr(ops, text))
 
 
-def in_order(root: Node) -> list[Node]:
+def in_order(root: DrawnNode) -> list[DrawnNode]:
     """Return the operations of an expression, each once and after its operands."""
-    found: dict[Node, None] = {}
+    found: dict[DrawnNode, None] = {}
 
-    def visit(node: Node) -> None:
+    def visit(node: DrawnNode) -> None:
         for each in node.operands:
             if each not in found:
                 visit(each)
@@ -259,9 +261,9 @@ def in_order(root: Node) -> list[Node]:
     return list(found)
 
 
-def recorded(root: Node, is_fused: bool) -> Tensor:
+def recorded(root: DrawnNode, is_fused: bool) -> Tensor:
     """Record an expression in the open block, whole or one by one; return where it is stored."""
-    made: dict[Node, Any] = {}
+    made: dict[DrawnNode, Any] = {}
     for node in in_order(root):
         operands = [made[each] if each in made else each.make() for each in node.operands]
         made[node] = node.make(*operands)
@@ -271,7 +273,7 @@ def recorded(root: Node, is_fused: bool) -> Tensor:
     return result if isinstance(result, Tensor) else ops.map(result)
 
 
-def check(seed: int, number: int, *, compiled: int = COMPILED) -> Result:
+def check(seed: int, number: int, *, compiled: int = COMPILED) -> IntegerFuzzResult:
     """Compute the expressions of one graph in all ways, up to the first difference."""
     drawing = Drawing(seed, number)
     operations = sum(len(in_order(root)) for root in drawing.expressions)
@@ -293,11 +295,11 @@ def check(seed: int, number: int, *, compiled: int = COMPILED) -> Result:
                     text = f"seed {seed}, graph {number}, {way}, {form}: {root}\n"
                     text += "".join(f"  {x.text} = {x.values.tolist()}\n" for x in drawing.tensors)
                     text += f"  found {read.tolist()}\n  right {root.values.tolist()}\n"
-                    return Result(operations, operations * is_compiled, text)
-    return Result(operations, operations * is_compiled)
+                    return IntegerFuzzResult(operations, operations * is_compiled, text)
+    return IntegerFuzzResult(operations, operations * is_compiled)
 
 
-def run(seed: int, numbers: Sequence[int], compiled: int) -> list[Result]:
+def run(seed: int, numbers: Sequence[int], compiled: int) -> list[IntegerFuzzResult]:
     """Check some graphs.
 
     >>> [each.failure for each in run(0, [1, 2], 0)]
@@ -334,7 +336,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if failures else 0
 
 
-def _results(seed: int, compiled: int, jobs: int) -> Iterator[Result]:
+def _results(seed: int, compiled: int, jobs: int) -> Iterator[IntegerFuzzResult]:
     """Yield what each graph showed, in order, without end."""
     if jobs == 1:
         for number in count():

@@ -111,7 +111,7 @@ def check_codelet(
 
 
 def _first_difference(
-    cls: type[Vertex], native: Native, drawn: Sequence[DrawnFields]
+    cls: type[Vertex], native: CompiledCodelets, drawn: Sequence[DrawnFields]
 ) -> tuple[int, tuple[DrawnFields, str] | None]:
     """Return how many vertices did not differ, and the fields and difference of the first that did.
 
@@ -127,7 +127,7 @@ def _first_difference(
 
 
 def _arrays(cls: type[Vertex], fields: DrawnFields) -> dict[str, Any]:
-    """Return fields as arrays, as `Native.run` takes them."""
+    """Return fields as arrays, as `CompiledCodelets.run` takes them."""
     made: dict[str, Any] = {}
     for field in declared_fields(cls):
         if field.is_edge:
@@ -145,7 +145,7 @@ def compiled(
     *,
     edit: Callable[[str], str] = str,
     flags: Sequence[str] = EXACT,
-) -> Native:
+) -> CompiledCodelets:
     """Compile the codelets of classes; `edit` may change the text before.
 
     The files are in a folder, which may be deleted when all is loaded.
@@ -157,7 +157,7 @@ def compiled(
     with as_file(files("poplite.testing").joinpath("native")) as headers:
         command = [*cpp_compiler(), "-std=c++17", "-O0", "-shared", "-fPIC", *flags]
         compile_with([*command, "-I", headers, source, "-o", library], "codelets")
-    return Native(ctypes.CDLL(str(library)), made.names)
+    return CompiledCodelets(ctypes.CDLL(str(library)), made.names)
 
 
 def _glue(made: CodeletFile) -> str:
@@ -178,7 +178,7 @@ def _glue(made: CodeletFile) -> str:
     return "\n".join(lines) + "\n"
 
 
-class Native:
+class CompiledCodelets:
     """Compiled codelets."""
 
     def __init__(self, library: ctypes.CDLL, names: Mapping[type[Vertex], str]) -> None:
@@ -230,7 +230,7 @@ def copied(fields: Fields) -> dict[str, Any]:
     }
 
 
-def difference(cls: type[Vertex], native: Native, fields: Fields) -> str | None:
+def difference(cls: type[Vertex], native: CompiledCodelets, fields: Fields) -> str | None:
     """Return how the native codelet differs from the simulator; empty where it does not.
 
     None where the simulator finds an index outside of a field, which is not run natively.

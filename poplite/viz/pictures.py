@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from types import EllipsisType
 
-from poplite.errors import Kind, annotated, instance_of, items_of
+from poplite.errors import ArgumentKind, annotated, instance_of, items_of
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Program
@@ -62,7 +62,7 @@ _checked = annotated(
     {
         "Graph": instance_of(Graph, "a graph"),
         "Tensor": instance_of(Tensor, "a tensor"),
-        "View": Kind(_is_view, "what tensor[...] takes, or the same as text"),
+        "View": ArgumentKind(_is_view, "what tensor[...] takes, or the same as text"),
         "Program": instance_of(Program, "a program, such as pl.Sequence(...)"),
         "Sequence[str]": items_of(str, 'a list of names, such as ["x"]'),
     },

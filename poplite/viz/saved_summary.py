@@ -12,7 +12,7 @@ from poplite.report.program_tree import Program, num_steps
 from poplite.report.report import NO_PROGRAM, Report
 from poplite.viz.program.of_report import saved_programs
 from poplite.viz.program.tree import runs_of
-from poplite.viz.summary import Steps, Summary, VertexCount, machine_name
+from poplite.viz.summary import ProgramLength, Summary, VertexCount, machine_name
 from poplite.viz.tensor.of_report import size_bytes
 
 DATA = "variable", "constant"
@@ -27,7 +27,7 @@ def summary_of_report(report: Report, program: str | None = None) -> Summary:
     >>> x, y = (graph.add_variable(pl.FLOAT, (8,), name, mapping=1) for name in "xy")
     >>> summary = summary_of_report(pl.Engine(graph, pl.Copy(x, y)).report())
     >>> summary.verdict, summary.variables, summary.variable_bytes, summary.program
-    ('fits', 2, 64, Steps(steps=1, runs=1))
+    ('fits', 2, 64, ProgramLength(steps=1, runs=1))
     """
     compilation = report.compilation
     target, memory = compilation.target, compilation.modelled
@@ -97,14 +97,14 @@ def _kinds_on(memory: Memory, tile: int) -> dict[str, int]:
     return found | ({"gaps": gaps} if gaps else {})
 
 
-def _length(report: Report, program: str | None) -> Steps:
+def _length(report: Report, program: str | None) -> ProgramLength:
     trees: dict[str, Program] = dict(report.compilation.programs)
     nodes = saved_programs(report)
     chosen = list(trees) if program is None else [program]
     runs = [runs_of(nodes[name]) for name in chosen]
     known = [count for count in runs if count is not None]
     total = sum(known) if len(known) == len(runs) else None
-    return Steps(sum(num_steps(trees[name]) for name in chosen), total)
+    return ProgramLength(sum(num_steps(trees[name]) for name in chosen), total)
 
 
 def _data(compilation: Compilation) -> tuple[list[int], list[int], list[int]]:

@@ -45,7 +45,7 @@ class VertexCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class ProgramLength:
     """How long a program is.
 
     Attributes:
@@ -102,7 +102,7 @@ class Summary:
     kinds: tuple[tuple[str, int], ...]
     unmodelled: str
     over_tiles: int
-    program: Steps | None
+    program: ProgramLength | None
     cycles: int | None = None
     runs: int = 0
     note: str = ""
@@ -248,14 +248,14 @@ def summary_of(graph: Graph, program: Program | Mapping[str, Program] | None = N
     )
 
 
-def _steps_of(program: Program | Mapping[str, Program] | None) -> Steps | None:
+def _steps_of(program: Program | Mapping[str, Program] | None) -> ProgramLength | None:
     """Return how long programs are, each of which runs once."""
     from poplite.program import Program, Sequence
 
     if not program:
         return None
     whole = program if isinstance(program, Program) else Sequence(*program.values())
-    return Steps(whole.num_steps, runs_of(whole))
+    return ProgramLength(whole.num_steps, runs_of(whole))
 
 
 def summary_json(summary: Summary) -> str:

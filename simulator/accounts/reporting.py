@@ -46,7 +46,7 @@ from poplite.simulator.accounts.accesses import accesses_of, variables_of
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.accounts.joined_copies import joined_copies
 from poplite.simulator.run.recording import Recording
-from poplite.simulator.run_control import Runs
+from poplite.simulator.run_control import EnginePrograms
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.vertex.from_source import is_generated
@@ -99,7 +99,7 @@ MOST_TRACED = 1 << 27
 def traced(
     executable: Executable,
     accounts: Accounts,
-    runs: Runs,
+    runs: EnginePrograms,
     limit: int,
     rows: Mapping[str, Int64] | None = None,
 ) -> Iterator[Trace]:

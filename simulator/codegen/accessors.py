@@ -77,7 +77,7 @@ def seen_type(element: type[ElementType[Any]]) -> ir.Type:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Access:
+class FieldAccess:
     """How elements of a field are loaded and stored.
 
     Attributes:
@@ -183,11 +183,11 @@ def access_of(
     priced: bool = False,
     logged: bool = False,
     half_in_hardware: bool = False,
-) -> Access:
+) -> FieldAccess:
     """Return how elements of a field are loaded and stored, in code that is run or `priced`."""
     rounds = field.writes and field.element in (HALF, QUARTER)
     if priced:
-        return Access(field.element, None, (), mode if rounds else 0, half_in_hardware)
+        return FieldAccess(field.element, None, (), mode if rounds else 0, half_in_hardware)
     # Loads move past loads anyway: only stores matter, and hundreds of numbers are only loaded.
     others = tuple(
         name
@@ -196,7 +196,7 @@ def access_of(
     )
     own = field.name
     logged = logged and field.writes  # as fields do not overlap, nobody writes the others
-    return Access(field.element, own, others, mode if rounds else 0, half_in_hardware, logged)
+    return FieldAccess(field.element, own, others, mode if rounds else 0, half_in_hardware, logged)
 
 
 def log_load(builder: ir.IRBuilder, address: Any, about: Any) -> None:
@@ -347,7 +347,7 @@ def _define_number(
 class _Accessors:
     """Defines the accessors of one field."""
 
-    def __init__(self, module: ir.Module, field: Field, number: int, access: Access) -> None:
+    def __init__(self, module: ir.Module, field: Field, number: int, access: FieldAccess) -> None:
         self._module, self._number, self._access = module, number, access
         self._at = storage_type(field.element).as_pointer()
         self._seen = seen_type(field.element)

@@ -33,7 +33,7 @@ _PARTS: tuple[tuple[Part, ...], ...] = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Argument:
+class DriverArgument:
     """One argument: the number of its field (None for the vertex itself), and which part of it."""
 
     name: str
@@ -42,16 +42,16 @@ class Argument:
     kind: ir.Type
 
 
-def arguments_of(cls: type[Vertex]) -> list[Argument]:
+def arguments_of(cls: type[Vertex]) -> list[DriverArgument]:
     """Return the arguments of a lowered `compute`, in order."""
     found = [
-        Argument(_name(name, part), number, part, _kind(field, part))
+        DriverArgument(_name(name, part), number, part, _kind(field, part))
         for number, (name, field) in enumerate(cls.fields.items())
         for part in _parts(field)
     ]
-    found.append(Argument("self.about", None, "about", INDEX.as_pointer()))
+    found.append(DriverArgument("self.about", None, "about", INDEX.as_pointer()))
     if issubclass(cls, MultiVertex):
-        found.append(Argument("self.worker", None, "worker", INDEX))
+        found.append(DriverArgument("self.worker", None, "worker", INDEX))
     return found
 
 

@@ -53,7 +53,7 @@ from poplite.simulator.codegen.arguments import (
     RESULT,
     TRAPPED_STATUS,
     USER_EXCEPTION,
-    Argument,
+    DriverArgument,
     arguments_of,
 )
 from poplite.simulator.codegen.compute_code import converts_halves, linked_compute
@@ -249,7 +249,7 @@ class DriverEmitter(VertexWalk):
                 place = builder.gep(self.faults, [INDEX(op.CHUNK_FALSE - op.FAULT_WORD)])
                 builder.store(INDEX(1), place)
 
-    def _argument(self, argument: Argument, parts: Mapping[tuple[int, str], Any]) -> Any:
+    def _argument(self, argument: DriverArgument, parts: Mapping[tuple[int, str], Any]) -> Any:
         """Emit an argument of `compute`; one that the form of a list does not need is undefined."""
         builder, number, part = self.builder, argument.field, argument.part
         if number is None:

@@ -35,7 +35,7 @@ from poplite.simulator.host.connections import (
     workers,
 )
 from poplite.simulator.host.filling import Looking
-from poplite.simulator.host.remote import RemoteRows, Watch
+from poplite.simulator.host.remote import RemoteRows, RemoteWatch
 from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Bytes
 from poplite.source import here
@@ -185,7 +185,7 @@ class HostLinks:
         `lost` is called when written elements become unwritten.
         """
         for rows in self._remote.values():
-            rows.watch = Watch(parts, lost)
+            rows.watch = RemoteWatch(parts, lost)
 
     def connect_as(self, other: HostLinks) -> None:
         """Connect what another engine of the same streams and host functions has connected."""

@@ -23,7 +23,7 @@ from poplite.text import amount, clipped, integer_or_none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Watch:
+class RemoteWatch:
     """What strict checks know of the memory of each replica: `parts` say which bytes are written.
 
     Attributes:
@@ -46,7 +46,7 @@ class RemoteRows:
 
     def __init__(self, spec: Remote, replicas: int, *, is_followed: bool = False) -> None:
         self.spec = spec
-        self.watch: Watch | None = None
+        self.watch: RemoteWatch | None = None
         shape, watched = (spec.repeats, spec.num_elements), range(replicas if is_followed else 0)
         try:
             self.rows = [np.zeros(shape, spec.element_type.dtype) for _ in range(replicas)]

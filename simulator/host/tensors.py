@@ -42,7 +42,7 @@ from poplite.types import QUARTER_METADATA, ElementType, QuarterMetadata, decode
 from poplite.view import addresses, storages
 
 
-class Place(Protocol):
+class TensorPlace(Protocol):
     """Where a tensor lies."""
 
     @property
@@ -151,7 +151,7 @@ def bytes_of(tensor: HostTensor, number: Integers) -> Integers:
 class HostAccess:
     """What one call of the user's reads or writes, in which replicas; messages name `call`."""
 
-    place: Place
+    place: TensorPlace
     replicas: Sequence[int]
     call: str
 
@@ -239,7 +239,7 @@ class HostTensors:
             values = stored[metadata[number]]
             place.write(self._arena, values[number] if is_each else values, number)
 
-    def _read(self, place: Place, replica: int) -> npt.NDArray[Any]:
+    def _read(self, place: TensorPlace, replica: int) -> npt.NDArray[Any]:
         stored = place.read(self._arena, replica)
         metadata = place.metadata(self._arena, replica)
         return stored if metadata is None else decode(stored, metadata)
@@ -249,7 +249,7 @@ class HostTensors:
         count = self._executable.layout.replicas
         return range(count) if replica is None else [replica_number(replica, count, call, here())]
 
-    def _place(self, tensor: object, verb: str, known: Mapping[str, HostTensor]) -> Place:
+    def _place(self, tensor: object, verb: str, known: Mapping[str, HostTensor]) -> TensorPlace:
         """Return where a tensor lies, which the user passed or named."""
         call = f"engine.{verb}"
         if not isinstance(tensor, str):

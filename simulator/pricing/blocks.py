@@ -49,7 +49,7 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class BasicBlock:
     """A basic block; its last instruction ends it."""
 
     name: str
@@ -63,7 +63,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class NaturalLoop:
     """A natural loop: it is entered at its header and goes on from its latches, all by label."""
 
     header: str
@@ -72,7 +72,7 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counting:
+class LoopCount:
     """How a loop counts.
 
     Attributes:
@@ -88,10 +88,10 @@ class Counting:
     ends: bool = True
 
 
-def blocks_of(function: Any) -> list[Block]:
+def blocks_of(function: Any) -> list[BasicBlock]:
     """Return the basic blocks of a function (`llvmlite.binding`, values named), the entry first."""
     return [
-        Block(
+        BasicBlock(
             block.name,
             instructions := tuple(_instruction(each) for each in block.instructions),
             tuple(label.strip('"') for label in _LABEL.findall(instructions[-1].text)),
@@ -117,7 +117,7 @@ def _instruction(value: Any) -> Instruction:
     )
 
 
-def loops_of(blocks: Sequence[Block]) -> list[Loop]:
+def loops_of(blocks: Sequence[BasicBlock]) -> list[NaturalLoop]:
     """Return the natural loops of a function, by position of their headers."""
     successors = {block.name: block.successors for block in blocks}
     dominators = _dominators(successors, blocks[0].name)
@@ -127,13 +127,13 @@ def loops_of(blocks: Sequence[Block]) -> list[Loop]:
             if target in dominators[name]:
                 latches.setdefault(target, []).append(name)
     return [
-        Loop(block.name, tuple(latches[block.name]), _body(block.name, latches, successors))
+        NaturalLoop(block.name, tuple(latches[block.name]), _body(block.name, latches, successors))
         for block in blocks
         if block.name in latches
     ]
 
 
-def counting_of(loop: Loop, blocks: Mapping[str, Block]) -> Counting | None:
+def counting_of(loop: NaturalLoop, blocks: Mapping[str, BasicBlock]) -> LoopCount | None:
     """Return how a loop counts; None for a loop that ends otherwise.
 
     A loop counts where its only latch compares a number, to which each iteration adds a constant,
@@ -161,10 +161,10 @@ def counting_of(loop: Loop, blocks: Mapping[str, Block]) -> Counting | None:
     starts = [operand for operand in phi.operands if operand not in made]
     added = frozenset(name for name in steps if made[name].opcode != "phi")
     ends = all(_WRAPS_NOT.search(made[name].text) for name in phi.operands if name in added)
-    return Counting(compare.name, added, frozenset(bounds + starts) - {""}, ends)
+    return LoopCount(compare.name, added, frozenset(bounds + starts) - {""}, ends)
 
 
-def has_constant_trip(loop: Loop, blocks: Sequence[Block]) -> bool:
+def has_constant_trip(loop: NaturalLoop, blocks: Sequence[BasicBlock]) -> bool:
     """Tell whether the number of iterations is known without the function's arguments."""
     counting = counting_of(loop, {block.name: block for block in blocks})
     return counting is not None and not counting.bounds

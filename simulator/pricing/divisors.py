@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from poplite.simulator.pricing.blocks import Block, Instruction
+from poplite.simulator.pricing.blocks import BasicBlock, Instruction
 
 DIVISIONS = frozenset(("sdiv", "udiv", "srem", "urem"))
 
@@ -31,7 +31,7 @@ def second_operand(instruction: Instruction) -> str:
     return name or instruction.text.split(",")[1].split()[-1] if "," in instruction.text else name
 
 
-def checks_of(blocks: Sequence[Block]) -> Mapping[str, Instruction]:
+def checks_of(blocks: Sequence[BasicBlock]) -> Mapping[str, Instruction]:
     """Return the comparisons of divisors with zero, by the blocks that they end."""
     made = {i.name: i for block in blocks for i in block.instructions if i.name}
     divisors = set()
@@ -56,7 +56,7 @@ def _zero(compare: Instruction) -> str:
     return found[1] if found else ""
 
 
-def without_checks(blocks: Sequence[Block]) -> list[Block]:
+def without_checks(blocks: Sequence[BasicBlock]) -> list[BasicBlock]:
     """Return blocks that always divide: by one where the divisor is zero."""
     checks, found = checks_of(blocks), []
     for block in blocks:

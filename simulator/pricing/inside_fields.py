@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from poplite.simulator.pricing.blocks import SIZES, Block, Instruction
+from poplite.simulator.pricing.blocks import SIZES, BasicBlock, Instruction
 from poplite.simulator.pricing.parameters import Parameter
 from poplite.simulator.pricing.slot_function import named, with_its_memory
 
@@ -64,7 +64,7 @@ class InsideFields:
 
 
 def inside_fields(
-    blocks: Sequence[Block], parameters: Sequence[Parameter], sizes: Mapping[str, int]
+    blocks: Sequence[BasicBlock], parameters: Sequence[Parameter], sizes: Mapping[str, int]
 ) -> InsideFields | None:
     """Return the comparisons of a function; None where some access cannot be followed.
 

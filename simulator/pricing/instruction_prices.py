@@ -15,7 +15,7 @@ from collections.abc import Callable, Container, Sequence
 from itertools import chain
 
 from poplite.errors import VertexCompileError
-from poplite.simulator.pricing.blocks import SIZES, Block, Instruction
+from poplite.simulator.pricing.blocks import SIZES, BasicBlock, Instruction
 from poplite.simulator.pricing.divisors import DIVISIONS, checks_of
 from poplite.simulator.pricing.schedule import FREE, Pipe, Price
 
@@ -95,7 +95,9 @@ _PAIR = 8
 _DOUBLE = re.compile(r"\bdouble\b|\.f64\b")
 
 
-def prices_of(blocks: Sequence[Block], free: Container[str], cost: Cost) -> dict[str, list[Price]]:
+def prices_of(
+    blocks: Sequence[BasicBlock], free: Container[str], cost: Cost
+) -> dict[str, list[Price]]:
     """Return the price of every instruction of a function, by block.
 
     Raises `VertexCompileError` for an instruction or a call without a price.
@@ -179,7 +181,7 @@ def _of_lanes(instruction: Instruction, count: int, element: str, cost: Cost) ->
     return _price(pipe, -(-count // together) * cost(name))
 
 
-def _arrays(blocks: Sequence[Block]) -> set[str]:
+def _arrays(blocks: Sequence[BasicBlock]) -> set[str]:
     """Return the addresses of numbers on the stack: lanes on their way to a function and back."""
     found: set[str] = set()
     for block in blocks:
@@ -207,7 +209,7 @@ def _function(callee: str) -> str:
     return callee if callee in _BY_CALL else callee.removesuffix("f")
 
 
-def _compares_of_extremes(blocks: Sequence[Block]) -> set[str]:
+def _compares_of_extremes(blocks: Sequence[BasicBlock]) -> set[str]:
     """Return comparisons that only choose the greater or smaller of their two operands."""
     uses = Counter(chain.from_iterable(i.operands for b in blocks for i in b.instructions))
     extremes = set()

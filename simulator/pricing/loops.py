@@ -17,7 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from poplite.simulator.pricing.blocks import Block, Counting, Instruction, Loop, counting_of
+from poplite.simulator.pricing.blocks import (
+    BasicBlock,
+    Instruction,
+    LoopCount,
+    NaturalLoop,
+    counting_of,
+)
 from poplite.simulator.pricing.divisors import DIVISIONS, second_operand
 
 _OF_COUNTS = frozenset(
@@ -46,7 +52,7 @@ class LoopCosts:
 
 
 def loop_costs(
-    blocks: Sequence[Block], loops: Sequence[Loop], lengths: frozenset[str]
+    blocks: Sequence[BasicBlock], loops: Sequence[NaturalLoop], lengths: frozenset[str]
 ) -> LoopCosts:
     """Return facts about a function's loops; `lengths` are arguments, the lengths of fields."""
     by_name = {block.name: block for block in blocks}
@@ -70,7 +76,10 @@ def loop_costs(
 
 
 def _divided_for(
-    loop: Loop, counting: Counting, blocks: Mapping[str, Block], made: Mapping[str, Instruction]
+    loop: NaturalLoop,
+    counting: LoopCount,
+    blocks: Mapping[str, BasicBlock],
+    made: Mapping[str, Instruction],
 ) -> set[str]:
     """Return the instructions that compute a loop's number of iterations by a division."""
     steps = {

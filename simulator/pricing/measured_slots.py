@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 
 from poplite.jit.job import Made
 from poplite.jit.native_code import optimized_object
-from poplite.simulator.pricing.blocks import Block, blocks_of
+from poplite.simulator.pricing.blocks import BasicBlock, blocks_of
 from poplite.simulator.pricing.inside_fields import RECORD, inside_fields
 from poplite.simulator.pricing.module import folded
 from poplite.simulator.pricing.native_slots import block_costs
@@ -85,13 +85,13 @@ def measuring_object(
     return optimized_object(exported, str(linked), processor)
 
 
-def _unbounded(block: Block, blocks: Sequence[Block], cost: BlockCost) -> BlockCost:
+def _unbounded(block: BasicBlock, blocks: Sequence[BasicBlock], cost: BlockCost) -> BlockCost:
     """Return the cost of a block that may run for ever."""
     counts_times = cost.may_not_end and is_loop(block, blocks)
     return replace(cost, may_not_end=False, counts_times=counts_times)
 
 
-def _looked_up(blocks: Sequence[Block], tables: set[str]) -> set[str]:
+def _looked_up(blocks: Sequence[BasicBlock], tables: set[str]) -> set[str]:
     """Return the i64 numbers that are loaded from tables: lengths of rows, or their starts.
 
     No loop runs as often as a start says.

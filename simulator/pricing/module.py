@@ -20,7 +20,7 @@ from llvmlite import ir
 
 from poplite.jit.native_code import hide
 from poplite.simulator.codegen.accessors import COMPUTE, INDEX, TRUTH
-from poplite.simulator.codegen.arguments import RESULT, Argument, arguments_of
+from poplite.simulator.codegen.arguments import RESULT, DriverArgument, arguments_of
 from poplite.simulator.codegen.compute_code import linked_compute
 from poplite.simulator.pricing.blocks import blocks_of, has_constant_trip, loops_of
 from poplite.simulator.pricing.parameters import POINTERS, PRICED, parameters_of
@@ -65,7 +65,7 @@ def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
 
 
 def _argument(
-    builder: ir.IRBuilder, argument: Argument, forms: Forms, operands: Mapping[str, Any]
+    builder: ir.IRBuilder, argument: DriverArgument, forms: Forms, operands: Mapping[str, Any]
 ) -> Any:
     """Emit an argument of `compute`; arguments that are not priced are undefined."""
     value = operands.get(argument.name)

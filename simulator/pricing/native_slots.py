@@ -14,7 +14,13 @@ from llvmlite import ir
 
 from poplite.jit.job import Job, Made, exported
 from poplite.jit.native_code import Processor, hide, object_of
-from poplite.simulator.pricing.blocks import Block, Loop, blocks_of, counting_of, loops_of
+from poplite.simulator.pricing.blocks import (
+    BasicBlock,
+    NaturalLoop,
+    blocks_of,
+    counting_of,
+    loops_of,
+)
 from poplite.simulator.pricing.divisors import without_checks
 from poplite.simulator.pricing.instruction_prices import Cost, prices_of
 from poplite.simulator.pricing.loops import loop_costs
@@ -86,7 +92,7 @@ def slots_object(
 
 
 def block_costs(
-    blocks: Sequence[Block], lengths: frozenset[str], cost: Cost
+    blocks: Sequence[BasicBlock], lengths: frozenset[str], cost: Cost
 ) -> dict[str, BlockCost]:
     """Return what each block of a function takes; `lengths` are those arguments that are."""
     by_name = {block.name: block for block in blocks}
@@ -126,7 +132,7 @@ def block_costs(
     return found
 
 
-def _is_one_product(loop: Loop, blocks: Mapping[str, Block]) -> bool:
+def _is_one_product(loop: NaturalLoop, blocks: Mapping[str, BasicBlock]) -> bool:
     """Tell whether every iteration takes the same, and LLVM can compute their number beforehand."""
     counting = counting_of(loop, blocks)
     return len(loop.blocks) == 1 and counting is not None and counting.ends

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from itertools import chain
 
-from poplite.simulator.pricing.blocks import Block, Instruction, Loop
+from poplite.simulator.pricing.blocks import BasicBlock, Instruction, NaturalLoop
 
 _COMPUTES = frozenset(("add", "sub", "mul", "shl", "or"))
 _PASSES = _COMPUTES | {"sext", "zext", "trunc", "freeze", "getelementptr"}
@@ -53,10 +53,12 @@ class Pointers:
     made: Mapping[str, int]
 
 
-def pointers_of(blocks: Sequence[Block], loops: Sequence[Loop], farthest: float) -> Pointers:
+def pointers_of(
+    blocks: Sequence[BasicBlock], loops: Sequence[NaturalLoop], farthest: float
+) -> Pointers:
     """Return facts about a function's addresses; accesses advance them by `farthest` elements."""
     function = _Function(blocks, loops)
-    rows: dict[Loop, set[frozenset[tuple[str, int]]]] = defaultdict(set)
+    rows: dict[NaturalLoop, set[frozenset[tuple[str, int]]]] = defaultdict(set)
     walked: set[Instruction] = set()
     for block in blocks:
         if (loop := function.innermost.get(block.name)) is None:
@@ -81,7 +83,7 @@ def pointers_of(blocks: Sequence[Block], loops: Sequence[Loop], farthest: float)
 class _Function:
     """The values of a function: where they are made, what they add up, who uses them."""
 
-    def __init__(self, blocks: Sequence[Block], loops: Sequence[Loop]) -> None:
+    def __init__(self, blocks: Sequence[BasicBlock], loops: Sequence[NaturalLoop]) -> None:
         named = [(i, block.name) for block in blocks for i in block.instructions if i.name]
         self.made = {instruction.name: instruction for instruction, _ in named}
         self.where = {instruction.name: block for instruction, block in named}
@@ -132,7 +134,7 @@ class _Function:
             return self.sum_of(operand[1:].strip('"'))
         return {"": int(operand)} if operand.lstrip("-").isdigit() else {operand: 1}
 
-    def moved(self, address: Sum, loop: Loop) -> int | None:
+    def moved(self, address: Sum, loop: NaturalLoop) -> int | None:
         """Return the bytes that each iteration moves an address by; None where they differ."""
         moved = 0
         for name, often in address.items():
@@ -143,7 +145,7 @@ class _Function:
                 moved += often * step
         return moved
 
-    def _step(self, name: str, loop: Loop) -> int | None:
+    def _step(self, name: str, loop: NaturalLoop) -> int | None:
         """Return what a loop adds to a number in each iteration; None if that is not constant."""
         if self.made[name].opcode != "phi" or self.where[name] != loop.header:
             return None
@@ -155,7 +157,7 @@ class _Function:
                 steps.add(step if added == {name: 1} else None)
         return steps.pop() if len(steps) == 1 else None
 
-    def changes(self, name: str, loop: Loop) -> bool:
+    def changes(self, name: str, loop: NaturalLoop) -> bool:
         """Tell whether a loop around this one changes a value, or its value at this one's begin."""
         names: Iterable[str] = (name,)
         if self.where.get(name) in loop.blocks:
@@ -165,7 +167,7 @@ class _Function:
         around = self._around[loop]
         return any(self.where.get(each) in blocks for each in names for blocks in around)
 
-    def before(self, loop: Loop) -> set[str]:
+    def before(self, loop: NaturalLoop) -> set[str]:
         """Return the blocks behind which a loop begins; instead of a loop, the blocks before it."""
         found: set[str] = set()
         pending, seen = [loop], {loop}

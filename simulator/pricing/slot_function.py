@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
-from poplite.simulator.pricing.blocks import SIZES, Block, Instruction
+from poplite.simulator.pricing.blocks import SIZES, BasicBlock, Instruction
 
 OVER = -1
 """Returned instead of the cost, when that exceeds the budget."""
@@ -79,7 +79,7 @@ class BlockCost:
 def slot_counting_text(
     exported: str,
     arguments: Iterable[str],
-    blocks: Sequence[Block],
+    blocks: Sequence[BasicBlock],
     costs: Mapping[str, BlockCost],
     declared: Iterable[str],
     memory: Memory,
@@ -145,7 +145,7 @@ def _time(number: int, name: str, before: Iterable[str]) -> str:
     return f"%time.{number} = phi i64 {', '.join(values)}"
 
 
-def _times(number: int, block: Block, behind: str) -> list[str]:
+def _times(number: int, block: BasicBlock, behind: str) -> list[str]:
     """Return the end of such a loop, and what adds its iterations; `behind` is the next block."""
     end = _LABEL.sub(
         lambda label: f"label %left.{number}" if label[1] == behind else label[0],
@@ -163,7 +163,7 @@ def _times(number: int, block: Block, behind: str) -> list[str]:
     ]
 
 
-def is_loop(block: Block, blocks: Sequence[Block]) -> bool:
+def is_loop(block: BasicBlock, blocks: Sequence[BasicBlock]) -> bool:
     """Tell whether a block repeats itself or goes to one other, and is entered by single edges."""
     repeats = block.name in block.successors and len(set(block.successors)) == 2
     return repeats and all(
@@ -201,7 +201,7 @@ def without_memory(instruction: Instruction, number: int = 0) -> str:
     return with_its_memory(instruction)
 
 
-def with_bounded_memory(blocks: Sequence[Block]) -> Memory:
+def with_bounded_memory(blocks: Sequence[BasicBlock]) -> Memory:
     """Return what gives the text of instructions whose accesses stay inside known memory.
 
     They load from %arena.memory and from %copy.memory, within their sizes, and store to
@@ -211,7 +211,7 @@ def with_bounded_memory(blocks: Sequence[Block]) -> Memory:
     return partial(_inside, _on_stack(blocks))
 
 
-def _on_stack(blocks: Sequence[Block]) -> dict[str, tuple[str, int]]:
+def _on_stack(blocks: Sequence[BasicBlock]) -> dict[str, tuple[str, int]]:
     """Return the array into which each address on the stack points, and its bytes, by name."""
     found: dict[str, tuple[str, int]] = {}
     for block in blocks:

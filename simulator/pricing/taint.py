@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from poplite.simulator.pricing.blocks import Block
+from poplite.simulator.pricing.blocks import BasicBlock
 from poplite.simulator.pricing.divisors import checks_of
 
 DATA = "data"
 """Stands for everything that is loaded, among the names of arguments."""
 
 
-def deciding(blocks: Sequence[Block]) -> frozenset[str]:
+def deciding(blocks: Sequence[BasicBlock]) -> frozenset[str]:
     """Return what a function's branches depend on: names of arguments, and `DATA`.
 
     Behind `DATA` these are addresses as well, and what decides which of their elements are loaded.

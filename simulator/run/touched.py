@@ -44,7 +44,7 @@ class FieldRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Touched:
+class FieldElements:
     """The elements behind one field of some vertices of a class.
 
     Attributes:
@@ -82,7 +82,7 @@ class Touched:
         return f"'{self.cls.__name__}.{self.field.name}'{row}{index}"
 
 
-def touched(step: ComputeStep) -> list[Touched]:
+def touched(step: ComputeStep) -> list[FieldElements]:
     """Return what the vertices of a compute set touch, without metadata and empty fields."""
     found = [
         _touched(group, rows)
@@ -93,10 +93,10 @@ def touched(step: ComputeStep) -> list[Touched]:
     return [each for each in found if len(each.elements)]
 
 
-def _touched(group: Vertices, rows: FieldRows) -> Touched:
+def _touched(group: Vertices, rows: FieldRows) -> FieldElements:
     elements = ranges(rows.start, rows.length)
     ends = np.cumsum(rows.length)
-    return Touched(group.cls, rows.field, rows.vertex, rows.row, ends, elements)
+    return FieldElements(group.cls, rows.field, rows.vertex, rows.row, ends, elements)
 
 
 def vertex_numbers(group: Vertices) -> Integers:

@@ -31,7 +31,7 @@ from poplite.executable.identity import constants_of, digest, meaning_of, own_ro
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.run_control import Runs
+from poplite.simulator.run_control import EnginePrograms
 from poplite.simulator.states.state_file import Bytes, Members, StateFile, chunks_of
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.source import here
@@ -73,7 +73,7 @@ class EngineState:
         self,
         executable: Executable,
         arena: Arena,
-        runs: Runs,
+        runs: EnginePrograms,
         links: HostLinks,
         strict: StrictChecks | None = None,
         rows: Mapping[str, Int64] | None = None,

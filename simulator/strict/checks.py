@@ -38,7 +38,7 @@ from poplite.simulator.run.faster_forms import Forms
 from poplite.simulator.strict.copied import UnwrittenCopies
 from poplite.simulator.strict.host import Read, look_at_action, uninitialized
 from poplite.simulator.strict.kernel_forms import KernelForms
-from poplite.simulator.strict.messages import Place
+from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.replay import Replay, Runner
 from poplite.simulator.strict.shadow import Moving, Shadow, are_written, shadow_of_written
 from poplite.source import SourceLocation, here
@@ -90,7 +90,7 @@ class StrictChecks:
         self.runs_again = 0
         self.on_armed: list[Callable[[], None]] = []
         self._armed = [True] * len(executable.steps)
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, ProgramRow] = {}
         self._replays: dict[int, Replay] = {}
         self._moving: dict[int, Moving] = {}
         self._undefining: dict[int, Moving] = {}
@@ -138,8 +138,8 @@ class StrictChecks:
             return number if self._is_new_round((id(code), row)) else row + 1
         return row
 
-    def _place(self, code: Code, row: int, calls: Sequence[int]) -> Place:
-        return Place(self._executable, code, row, tuple(calls), self._copies)
+    def _place(self, code: Code, row: int, calls: Sequence[int]) -> ProgramRow:
+        return ProgramRow(self._executable, code, row, tuple(calls), self._copies)
 
     def rows(self, code: Code) -> list[int]:
         """Return the rows of a program that are looked at before they run while all are armed."""

@@ -25,7 +25,7 @@ from poplite.text import amount
 Integers = npt.NDArray[np.int64]
 
 
-class Origin(NamedTuple):
+class CopyOrigin(NamedTuple):
     """An unwritten element that was copied to where it is missed.
 
     Attributes:
@@ -66,7 +66,7 @@ class UnwrittenCopies:
         self._steps.pop(number, None)
         self._steps[number] = None
 
-    def origin(self, position: int) -> Origin:
+    def origin(self, position: int) -> CopyOrigin:
         """Return where an unwritten element comes from, by its first byte.
 
         It is looked for up to what has been written since, or what the host's blocks held.
@@ -76,9 +76,9 @@ class UnwrittenCopies:
         end = layout.end_of_variables(len(layout.variables))
         variables = [layout.variable_at(each) for each in dict.fromkeys(passed) if each < end]
         *through, name = [element_name(variable, index) for variable, index in variables]
-        return Origin(name, variables[-1][0], tuple(through))
+        return CopyOrigin(name, variables[-1][0], tuple(through))
 
-    def origins(self, positions: Integers) -> list[Origin]:
+    def origins(self, positions: Integers) -> list[CopyOrigin]:
         """Return one element of each variable that unwritten elements, by first bytes, are of.
 
         These are in the order in which the elements miss them. Of blocks that no variable was

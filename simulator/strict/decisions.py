@@ -33,11 +33,11 @@ from poplite.executable.transfers import HostFunctionCall, Transfer
 from poplite.jit.kernels.written import GAINED, INCOMPLETE, LOSSY
 from poplite.simulator.counting.data_dependent import counting_candidates, deciding_fields
 from poplite.simulator.run.field_elements import gathered_from
-from poplite.simulator.run.touched import Touched, touched
+from poplite.simulator.run.touched import FieldElements, touched
 from poplite.simulator.strict.checks import DECIDING, MOST_KEPT, MOST_LOOKS, StrictChecks
 from poplite.simulator.strict.class_text import indices_in_text
 from poplite.simulator.strict.host import look_at_action
-from poplite.simulator.strict.messages import Place
+from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.replay import Runner
 from poplite.simulator.strict.shadow import Mask, Shadow, are_written, shadow_of_written
 from poplite.vertex.vertex import Vertex
@@ -180,7 +180,7 @@ class Decisions(StrictChecks):
             position = int(gathered_from(step.gather, np.array([position]))[0])
         return position
 
-    def _decides(self, position: int, what: str, place: Place) -> None:
+    def _decides(self, position: int, what: str, place: ProgramRow) -> None:
         """Note an element, by its first byte, that nothing knows and that decides."""
         variable, _ = self.executable.layout.variable_at(position)
         self.undecided = Undecided(position, variable, what, str(place))
@@ -214,7 +214,7 @@ class Hole:
         count: how many of the field are unwritten.
     """
 
-    field: Touched
+    field: FieldElements
     element: int
     replica: int
     count: int
@@ -280,7 +280,7 @@ class KnownResults:
         is_complete = not self.is_unknown and not any(each.any() for each in kept.values())
         return flags | self._scatter() | (0 if is_complete else INCOMPLETE)
 
-    def _write(self, field: Touched, part: Any, after: Any) -> int:
+    def _write(self, field: FieldElements, part: Any, after: Any) -> int:
         """Note what vertices write, and return what that changes, but for temporaries."""
         elements, places = _elements(field, part), field.elements
         before = are_written(elements[places])
@@ -291,12 +291,12 @@ class KnownResults:
         return flags | (GAINED if (~before & after & kept).any() else 0)
 
 
-def _elements(field: Touched, part: Any) -> Any:
+def _elements(field: FieldElements, part: Any) -> Any:
     """Return the bytes of a replica as elements of a field's size."""
     return part[: len(part) // field.size * field.size].view(f"u{field.size}")
 
 
-def _may_read(field: Touched) -> Mask:
+def _may_read(field: FieldElements) -> Mask:
     """Return which elements of a field vertices may read, by their text."""
     numbers = indices_in_text(field.cls, field.field.name) if field.field.depth == 1 else None
     if numbers is None:
@@ -306,6 +306,6 @@ def _may_read(field: Touched) -> Mask:
     return np.isin(places, list(numbers))
 
 
-def _vertices_of(field: Touched) -> Any:
+def _vertices_of(field: FieldElements) -> Any:
     """Return the vertex of each element of a field, by its position in the compute set."""
     return np.repeat(field.vertex, np.diff(field.end, prepend=0))

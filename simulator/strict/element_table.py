@@ -16,7 +16,7 @@ import numpy as np
 
 from poplite.jit.kernels import written as kernels
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.run.touched import Touched
+from poplite.simulator.run.touched import FieldElements
 from poplite.simulator.strict.class_text import loops_of, passes_on
 from poplite.simulator.strict.patterns import FILLS, Mask, Values, passed
 from poplite.simulator.strict.shadow import Shadow
@@ -36,7 +36,7 @@ class ElementTable:
         found: uint8[replicas, elements], what these say about results.
     """
 
-    def __init__(self, fields: Sequence[Touched], arena: Arena, shadow: Shadow) -> None:
+    def __init__(self, fields: Sequence[FieldElements], arena: Arena, shadow: Shadow) -> None:
         self._forms = shadow.forms
         replicas, sizes = len(arena.parts), [len(each.elements) for each in fields]
         ends = np.cumsum(sizes, dtype=np.int64).tolist()
@@ -114,11 +114,11 @@ class ElementTable:
         return int(self._mark())
 
 
-def _passes_on(field: Touched) -> bool:
+def _passes_on(field: FieldElements) -> bool:
     return field.field.writes and passes_on(field.cls, field.field.name)
 
 
-def _fills_of(fields: Sequence[Touched]) -> tuple[Values, int]:
+def _fills_of(fields: Sequence[FieldElements]) -> tuple[Values, int]:
     """Return the values of each field, as kernels take them, and the number of variants.
 
     The first variants are those of its own type.  It may also hold a value passed on from an

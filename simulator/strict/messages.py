@@ -25,15 +25,15 @@ from poplite.executable.step import ComputeStep
 from poplite.simulator.run.access_log import Conflict
 from poplite.simulator.run.faster_forms import ran
 from poplite.simulator.run.field_elements import element_name, gathered_from
-from poplite.simulator.run.touched import Touched
-from poplite.simulator.strict.copied import Origin, UnwrittenCopies
+from poplite.simulator.run.touched import FieldElements
+from poplite.simulator.strict.copied import CopyOrigin, UnwrittenCopies
 from poplite.simulator.strict.patterns import Mask
 from poplite.text import amount, same_problem
 from poplite.vertex.compute import FasterForm
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class ProgramRow:
     """A row of a program that is looked at; `calls` are the CALL rows that have not returned.
 
     `copies` are those that moved unwritten elements, for messages of them.
@@ -94,23 +94,23 @@ class Place:
         assert isinstance(step, ComputeStep)
         return step
 
-    def _vertex(self, field: Touched, number: int) -> NamedVertex:
+    def _vertex(self, field: FieldElements, number: int) -> NamedVertex:
         return self.executable.origins[self.step][field.vertex_of(number)]
 
     def _of_replica(self, replica: int) -> str:
         return f", replica {replica}" if self.executable.layout.replicas > 1 else ""
 
-    def _element(self, field: Touched, number: int) -> tuple[str, StoredVariable]:
+    def _element(self, field: FieldElements, number: int) -> tuple[str, StoredVariable]:
         """Return an element as the graph calls it, and its variable."""
         variable, index = self.executable.layout.variable_at(self._byte(field, number))
         return element_name(variable, index), variable
 
-    def _origin(self, position: int) -> Origin:
+    def _origin(self, position: int) -> CopyOrigin:
         """Return where an unwritten element comes from, by its first byte."""
         assert self.copies is not None
         return self.copies.origin(position)
 
-    def _byte(self, field: Touched, number: int) -> int:
+    def _byte(self, field: FieldElements, number: int) -> int:
         """Return the first byte of an element of a variable."""
         byte = int(field.elements[number]) * field.size
         if byte >= self.executable.layout.temporary_base:
@@ -131,13 +131,13 @@ class Place:
             fix=f"write '{origin.variable.name}' in an earlier step, or give it an initial_value",
         )
 
-    def dependent(self, field: Touched, number: int, value: str) -> str:
+    def dependent(self, field: FieldElements, number: int, value: str) -> str:
         """Return the words for a result that depends on elements that nothing has written."""
         name, _ = self._element(field, number)
         return f"{field.name(number)}, which is {name}, depends on it: {value} as memory is now"
 
     def needed_hole(
-        self, field: Touched, number: int, replica: int, count: int, why: str
+        self, field: FieldElements, number: int, replica: int, count: int, why: str
     ) -> UninitializedReadError:
         """Return the error of an element that nothing has written, and that something depends on.
 
@@ -164,7 +164,7 @@ class Place:
         )
 
     def worker_race(
-        self, field: Touched, number: int, replica: int, count: int, conflict: Conflict
+        self, field: FieldElements, number: int, replica: int, count: int, conflict: Conflict
     ) -> WorkerRaceError:
         """Return the error of a worker that depends on another one, or changes what it wrote.
 
@@ -188,7 +188,7 @@ class Place:
     def other_form(
         self,
         form: FasterForm,
-        field: Touched,
+        field: FieldElements,
         number: int,
         replica: int,
         count: int,
@@ -240,7 +240,7 @@ class Place:
 
     # -- warnings ----------------------------------------------------------------------------
 
-    def kept_output(self, field: Touched, kept: Mask) -> UnwrittenOutputWarning:
+    def kept_output(self, field: FieldElements, kept: Mask) -> UnwrittenOutputWarning:
         """Return the warning of an Output that keeps old values where `kept`, bool[elements]."""
         number = int(np.flatnonzero(kept)[0])
         vertex = self._vertex(field, number)

@@ -34,9 +34,9 @@ from poplite.jit.kernels.written import DEPENDENT, INCOMPLETE, LOSSY
 from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms, differing, is_put_off
-from poplite.simulator.run.touched import Touched, touched
+from poplite.simulator.run.touched import FieldElements, touched
 from poplite.simulator.strict.element_table import ElementTable
-from poplite.simulator.strict.messages import Place
+from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.moved_rows import MovedRows, move_rows
 from poplite.simulator.strict.patterns import FILLS, OUTPUT, Mask, filled
 from poplite.simulator.strict.shadow import Shadow
@@ -116,7 +116,7 @@ class Replay:
         self.is_complete = False
         self._turns = self._lacking = 0  # fewer than 0 where nothing has counted them
 
-    def run_by_rows(self, place: Place, runner: Runner) -> bool:
+    def run_by_rows(self, place: ProgramRow, runner: Runner) -> bool:
         """Run vertices once that move written rows only; return whether they did.
 
         From time to time it is left to `run`, which finds out whether all tables are written.
@@ -144,7 +144,7 @@ class Replay:
         self.is_lossy = bool(self._scatter() & LOSSY)
         return True
 
-    def begin(self, place: Place, runner: Runner) -> None:
+    def begin(self, place: ProgramRow, runner: Runner) -> None:
         """Look at what is written before an execution at `place`."""
         self._place, self._runner, self._number = place, runner, place.step
         self.runs_again = self._runs_on_ranks = 0
@@ -340,7 +340,7 @@ class Replay:
         vertex = self._fields[result].vertex_of(at)
         return self._place.needed_hole(*self._same(n, number, vertex), there, count, why)
 
-    def _same(self, n: int, number: int, vertex: int) -> tuple[Touched, int]:
+    def _same(self, n: int, number: int, vertex: int) -> tuple[FieldElements, int]:
         """Return an element by the field through which a vertex accesses it, of several fields."""
         field = self._fields[n]
         element = field.elements[number]

@@ -18,8 +18,8 @@ from poplite.ipu.building.compilers import cpp_compiler
 from poplite.ipu.codelets.class_text import declared_fields
 from poplite.testing.native_codelets import (
     EXACT as EXACT,
+    CompiledCodelets as CompiledCodelets,
     Fields,
-    Native as Native,
     compiled as compiled_natively,
     copied,
     difference as native_difference,
@@ -49,13 +49,13 @@ def compiled(
     *,
     edit: Callable[[str], str] = str,
     flags: Sequence[str] = EXACT,
-) -> Native:
+) -> CompiledCodelets:
     """Compile the codelets of classes, without a warning; `edit` may change the text before."""
     compiler()
     return compiled_natively(classes, folder, edit=edit, flags=(*WARNINGS, *flags))
 
 
-def difference(cls: type[Vertex], native: Native, fields: Fields) -> str | None:
+def difference(cls: type[Vertex], native: CompiledCodelets, fields: Fields) -> str | None:
     """Return how the native codelet differs from the simulator; None where it does not.
 
     Fields for which the simulator finds an index outside are not run natively.

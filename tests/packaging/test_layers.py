@@ -320,9 +320,7 @@ SHARED_CLASSES: dict[str, str] = {
 
 
 NOT_YET_UNIQUE = """
-    Access Argument Block Cause ComputeSet Count Counting FieldKind Held Intervals
-    JoinedCopies Kind Link Loaded Loop Native Node Op Operation Origin Phase Place
-    Program Result Rows Runs Step Steps Touched Values Variable Version VertexType Watch
+    Cause ComputeSet Held JoinedCopies Operation Phase Program Variable VertexType
 """
 
 

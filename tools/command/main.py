@@ -18,7 +18,7 @@ from poplite.errors import PopliteError
 from poplite.tools.command import export, ipu, run as running
 from poplite.tools.viz import main as viz
 from poplite.tools.viz.flags import Run
-from poplite.tools.viz.main import Version, failed
+from poplite.tools.viz.main import VersionAction, failed
 
 EPILOG = """\
 examples:
@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action=Version)
+    parser.add_argument("--version", action=VersionAction)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     export.add(commands)
     ipu.add(commands)

@@ -17,7 +17,7 @@ from poplite.tools.viz.output import write_stdout
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorLine:
     """One line of the report.
 
     Attributes:
@@ -55,7 +55,7 @@ def doctor() -> int:
     return 1 if faults else 0
 
 
-def examine() -> list[Finding]:
+def examine() -> list[DoctorLine]:
     """Look at everything that poplite uses.
 
     >>> examine()[0].name
@@ -65,8 +65,8 @@ def examine() -> list[Finding]:
 
     python = f"{platform.python_version()} ({platform.system()} {platform.machine()})"
     return [
-        Finding("poplite", poplite.__version__),
-        Finding("python", f"{python}  {sys.executable}"),
+        DoctorLine("poplite", poplite.__version__),
+        DoctorLine("python", f"{python}  {sys.executable}"),
         *(package(name, use) for name, use in PACKAGES.items()),
         layout(),
         png(),
@@ -74,7 +74,7 @@ def examine() -> list[Finding]:
     ]
 
 
-def package(name: str, use: str) -> Finding:
+def package(name: str, use: str) -> DoctorLine:
     """Import a package and report its version.
 
     >>> package("numpy", "arrays").fault
@@ -87,14 +87,14 @@ def package(name: str, use: str) -> Finding:
     except ModuleNotFoundError as error:
         reason = "" if error.name == name else f" ({error})"
         state = f"missing, needed: {use}{reason}"
-        return Finding(name, state, f"pip install {name}", fault=True)
+        return DoctorLine(name, state, f"pip install {name}", fault=True)
     except Exception as error:  # whatever a broken package raises is shown, not hidden
         state = f"cannot be imported, needed: {use} ({type(error).__name__}: {error})"
-        return Finding(name, state, f"pip install --force-reinstall {name}", fault=True)
-    return Finding(name, getattr(module, "__version__", "version unknown"))
+        return DoctorLine(name, state, f"pip install --force-reinstall {name}", fault=True)
+    return DoctorLine(name, getattr(module, "__version__", "version unknown"))
 
 
-def layout() -> Finding:
+def layout() -> DoctorLine:
     """Report what lays dataflow graphs out, by drawing one; at least the built-in layout does.
 
     >>> layout().fault
@@ -104,12 +104,12 @@ def layout() -> Finding:
 
     picture = graphviz_picture("digraph { a -> b }", "svg")
     if picture.content is not None:
-        return Finding("graphviz", ", ".join(name for name, _ in graphviz_links()))
+        return DoctorLine("graphviz", ", ".join(name for name, _ in graphviz_links()))
     state = f"{picture.reason}: graphs are drawn by the built-in layout, and not as pdf"
-    return Finding("graphviz", state, 'pip install "poplite[dot]", or install Graphviz')
+    return DoctorLine("graphviz", state, 'pip install "poplite[dot]", or install Graphviz')
 
 
-def png() -> Finding:
+def png() -> DoctorLine:
     """Report whether pictures can be written as PNG.
 
     >>> png().fault
@@ -118,11 +118,11 @@ def png() -> Finding:
     from poplite.viz.draw.png import INSTALL, is_possible
 
     if is_possible():
-        return Finding("png", "pillow")
-    return Finding("png", "pillow is missing: pictures are written as text and svg", INSTALL)
+        return DoctorLine("png", "pillow")
+    return DoctorLine("png", "pillow is missing: pictures are written as text and svg", INSTALL)
 
 
-def cache() -> Finding:
+def cache() -> DoctorLine:
     """Report the folder of compiled vertices, by writing to it and reading it.
 
     One that cannot be written is no fault: engines run without it.
@@ -133,7 +133,7 @@ def cache() -> Finding:
     try:
         from poplite.jit import object_cache
     except ImportError as error:
-        return Finding("cache folder", f"unknown ({error})", "pip install numba", fault=True)
+        return DoctorLine("cache folder", f"unknown ({error})", "pip install numba", fault=True)
     fault = object_cache.write_fault()
     try:
         folder = object_cache.cache_folder()
@@ -145,12 +145,12 @@ def cache() -> Finding:
     unread = f", {closed} of them for other users only" if closed else ""
     if fault is None and folder.is_dir() and (found := object_cache.danger(folder)):
         danger, remedy = found
-        return Finding("cache folder", f"{folder}  writable, {kept}{unread}; {danger}", remedy)
+        return DoctorLine("cache folder", f"{folder}  writable, {kept}{unread}; {danger}", remedy)
     if fault is None:
         remedy = "their owner can let you read them (chmod a+r), or you delete them"
-        return Finding(
+        return DoctorLine(
             "cache folder", f"{folder}  writable, {kept}{unread}", remedy if unread else ""
         )
     reason, remedy = fault
     slow = f"{kept}{unread}; each process compiles what is not among them"
-    return Finding("cache folder", f"{reason} ({slow})", remedy)
+    return DoctorLine("cache folder", f"{reason} ({slow})", remedy)

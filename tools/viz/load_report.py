@@ -45,7 +45,7 @@ MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedReport:
     """A report, and what it was made from.
 
     Attributes:
@@ -82,7 +82,7 @@ def load_report(arguments: argparse.Namespace, *, run: bool | None = None) -> Re
 
 def load_each(
     arguments: argparse.Namespace, *places: str, tracing: int | None = None
-) -> list[Loaded]:
+) -> list[LoadedReport]:
     """Return what several targets or files hold; `--arg` is for the targets, `--program` for all.
 
     What was not run is said on standard error.  `tracing` has the reports of targets keep the order
@@ -139,7 +139,7 @@ def programs_of(report: Report, arguments: argparse.Namespace) -> list[str]:
     return [wanted]
 
 
-def say(loaded: Loaded, arguments: argparse.Namespace) -> None:
+def say(loaded: LoadedReport, arguments: argparse.Namespace) -> None:
     """Tell on standard error what was not run, unless the command is to be quiet."""
     if loaded.note and not arguments.quiet:
         print(f"poplite-viz: {loaded.note}", file=sys.stderr)
@@ -153,7 +153,7 @@ def load(
     run: bool | None = None,
     vertices: Sequence[str] = (),
     tracing: int | None = None,
-) -> Loaded:
+) -> LoadedReport:
     """Return the report of a TARGET or of a saved file.
 
     `run` says whether the program runs once; None, unless it needs data from the host.  `vertices`
@@ -183,7 +183,7 @@ def load(
     graph, programs = load_programs(target, given, vertices, name)
     with contextlib.redirect_stdout(sys.stderr):
         report, trace, note = _of_target(graph, programs, target, run=run, tracing=tracing)
-    return Loaded(report, graph, tuple(programs.items()), note, trace)
+    return LoadedReport(report, graph, tuple(programs.items()), note, trace)
 
 
 # -- saved files -----------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def _of_file(
     *,
     run: bool | None,
     vertices: Sequence[str],
-) -> Loaded:
+) -> LoadedReport:
     from poplite.report import Report
 
     if path.endswith(".py"):
@@ -204,7 +204,7 @@ def _of_file(
         )
     _refuse_flags(path, [("--run", run is True), ("--arg", given)])
     if not zipfile.is_zipfile(path):
-        return Loaded(Report.load(path))
+        return LoadedReport(Report.load(path))
     from poplite.executable.executable import Executable
     from poplite.simulator.engine import Engine
 
@@ -220,7 +220,7 @@ def _of_file(
             "follows from them",
         ) from error
     with contextlib.redirect_stdout(sys.stderr):
-        return Loaded(Engine(executable).report())
+        return LoadedReport(Engine(executable).report())
 
 
 def _refuse_flags(path: str, flags: Iterable[tuple[str, object]]) -> None:

@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action=Version)
+    parser.add_argument("--version", action=VersionAction)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     subcommands = (
         *(summary, tiles, tensor, regions, program, graph, lint, memory, tile, liveness),
@@ -128,7 +128,7 @@ def _folded(text: str, width: int | None) -> str:
     return "\n".join("\n".join(each) for each in lines)
 
 
-class Version(argparse.Action):
+class VersionAction(argparse.Action):
     """Prints the version; looks it up only when asked."""
 
     def __init__(self, option_strings: Sequence[str], dest: str) -> None:

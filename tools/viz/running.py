@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from poplite.executable.executable import Checks, Executable
     from poplite.graph.graph import Graph
     from poplite.program import Program
-    from poplite.simulator.device import Device
+    from poplite.simulator.device import ExecutableDevice
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ class Once:
             return f"with zeros from the host, on which it depends {self.invented.what}"
         return ""
 
-    def _engine(self, checks: Checks, device: Device | None = None) -> Engine:
+    def _engine(self, checks: Checks, device: ExecutableDevice | None = None) -> Engine:
         """Compile; where a tile has too little memory again, as the report says how much."""
         from poplite.program import Sequence as Nothing
 

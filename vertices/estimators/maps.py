@@ -31,7 +31,7 @@ from poplite.machine.library_loops import (
     TERNARY,
     UNARY,
     UNARY_IN_PLACE,
-    Loop,
+    LibraryLoop,
 )
 from poplite.machine.target import Target
 from poplite.types import FLOAT
@@ -40,7 +40,7 @@ from poplite.vertices.estimators.poplibs import Element, is_fast
 from poplite.vertices.estimators.poplibs_tile import cast_loop
 
 
-class Step(NamedTuple):
+class MapOperation(NamedTuple):
     """An operation of a map.
 
     Attributes:
@@ -79,30 +79,32 @@ class Pass(NamedTuple):
     elements: int
 
 
-def is_priced(step: Step) -> bool:
+def is_priced(step: MapOperation) -> bool:
     """Return whether PopLibs has an estimate of an operation.
 
-    >>> is_priced(Step("tanh", FLOAT, FLOAT, "v")), is_priced(Step("acos", FLOAT, FLOAT, "v"))
-    (True, False)
+    >>> is_priced(MapOperation("tanh", FLOAT, FLOAT, "v"))
+    True
+    >>> is_priced(MapOperation("acos", FLOAT, FLOAT, "v"))
+    False
     """
     return step.operation == "cast" or _loop(step, in_place=False) is not None
 
 
-def own_slots(step: Step, target: Target) -> float:
+def own_slots(step: MapOperation, target: Target) -> float:
     """Return the slots of an operation for 64 bits of its operands, without their loads.
 
     Args:
         step: an operation that `is_priced`.
         target: the machine.
 
-    >>> own_slots(Step("add", FLOAT, FLOAT, "vv"), Target())
+    >>> own_slots(MapOperation("add", FLOAT, FLOAT, "vv"), Target())
     1.0
     """
     own = turn(step, target)
     return own.slots * target.vector_width(step.element) / own.elements - step.vectors
 
 
-def turn(step: Step, target: Target, *, in_place: bool = False) -> Pass:
+def turn(step: MapOperation, target: Target, *, in_place: bool = False) -> Pass:
     """Return the loop of an operation that has a vertex of its own.
 
     Args:
@@ -138,7 +140,7 @@ def map_slots(
 
     Args:
         rows: elements of each range.
-        steps: its operations, as in `Step`.
+        steps: its operations, as in `MapOperation`.
         loads: the element types of the vectors that it loads; of its result where there are none.
         target: the machine.
         in_place: whether the result replaces a vector.
@@ -152,11 +154,11 @@ def map_slots(
     ...     ("tanh", FLOAT, FLOAT, "v")], [FLOAT] * 3, Target())     # 29 + 128 * 16
     2077
     """
-    made = [Step(*each) for each in steps]
+    made = [MapOperation(*each) for each in steps]
     is_replaced = in_place and len(made) == 1
     # Ranges that lie apart are so for all; else rows are for what is joined with one, or a column.
     with_rows = [step for step in made if {*step.operands} & {"r", "c"}]
-    listed = {*(with_rows or made)} if is_listed else set[Step]()
+    listed = {*(with_rows or made)} if is_listed else set[MapOperation]()
     inners = {
         step: (
             inner_entry(joined, target),
@@ -182,7 +184,7 @@ def map_slots(
 
 
 def fused(
-    steps: Sequence[Step],
+    steps: Sequence[MapOperation],
     loads: Sequence[Element],
     elements: int,
     target: Target,
@@ -198,8 +200,8 @@ def fused(
         target: the machine.
         in_place: whether the result of the one operation replaces its first operand.
 
-    >>> fused([Step("multiply", FLOAT, FLOAT, "vv"), Step("add", FLOAT, FLOAT, "vv")], [FLOAT] * 3,
-    ...     256, Target())     # 5 slots for 2 elements
+    >>> steps = [MapOperation(each, FLOAT, FLOAT, "vv") for each in ("multiply", "add")]
+    >>> fused(steps, [FLOAT] * 3, 256, Target())  # 5 slots for 2 elements
     640
     """
     slots = sum(words(elements, each, target) for each in loads)
@@ -224,7 +226,7 @@ def words(elements: int, element: Element, target: Target) -> int:
     return -(-elements // target.vector_width(element))
 
 
-def _loop(step: Step, in_place: bool) -> Loop | None:
+def _loop(step: MapOperation, in_place: bool) -> LibraryLoop | None:
     """Return the entry of an operation in PopLibs' tables."""
     key = step.operation, repr(step.element)
     if len(step.operands) == 1:
@@ -237,7 +239,7 @@ def _loop(step: Step, in_place: bool) -> Loop | None:
     return (BROADCAST_IN_PLACE if in_place else BROADCAST).get(key, both)
 
 
-def _joined(step: Step, rows: Sequence[int], in_place: bool) -> Joined | None:
+def _joined(step: MapOperation, rows: Sequence[int], in_place: bool) -> Joined | None:
     """Return an operation of vectors with one row, the second operand or any of two."""
     is_first = step.operands == "rv" and step.operation in ("add", "multiply")
     if not (step.operands == "vr" or is_first) or not rows:
@@ -245,12 +247,12 @@ def _joined(step: Step, rows: Sequence[int], in_place: bool) -> Joined | None:
     return Joined(step.operation, step.element, len(rows), rows[0], in_place)
 
 
-def _is_outer(step: Step) -> bool:
+def _is_outer(step: MapOperation) -> bool:
     """Return whether a number of each row is joined with the row by code in assembly."""
     return step.operands in ("vc", "cv") and is_fast(step.operation, step.element)
 
 
-def _entry(step: Step, target: Target, in_place: bool, is_listed: bool) -> int:
+def _entry(step: MapOperation, target: Target, in_place: bool, is_listed: bool) -> int:
     """Return the slots of a worker before its first loop, in the vertex of an operation."""
     replaced = "_in_place" if in_place else ""
     if step.operation == "cast":
@@ -274,7 +276,7 @@ def _entry(step: Step, target: Target, in_place: bool, is_listed: bool) -> int:
     return int(target.cost(name))
 
 
-def _row(step: Step, length: int, target: Target) -> int:
+def _row(step: MapOperation, length: int, target: Target) -> int:
     """Return the slots of a worker before each loop, in the vertex of an operation."""
     if step.operation == "cast":
         return int(target.cost("cast_row"))

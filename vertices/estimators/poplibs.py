@@ -23,7 +23,7 @@ from poplite.machine.library_loops import (
     BROADCAST,
     UNARY,
     UNARY_IN_PLACE,
-    Loop,
+    LibraryLoop,
     Loops,
 )
 from poplite.machine.target import Target
@@ -275,7 +275,7 @@ def is_fast(operation: str, element: Element) -> bool:
     return operation in FAST and element in (FLOAT, HALF)
 
 
-def _loop(loops: Loops, operation: str, element: Element) -> Loop:
+def _loop(loops: Loops, operation: str, element: Element) -> LibraryLoop:
     loop = loops.get((operation, repr(element)))
     if loop is None:
         types = [kind for name, kind in loops if name == operation]
@@ -291,7 +291,7 @@ def _loop(loops: Loops, operation: str, element: Element) -> Loop:
 
 
 def _looped(
-    loop: Loop, entry: str, extra: str, element: Element, elements: int, target: Target
+    loop: LibraryLoop, entry: str, extra: str, element: Element, elements: int, target: Target
 ) -> int:
     """Return the slots of a worker that enters and runs a loop."""
     each = loop.slots if loop.is_whole else loop.slots + int(target.cost(extra))

@@ -18,7 +18,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_order
 from poplite.cost.exchange.latency import has_map
 from poplite.cost.exchange.locations import FEW, Locations, walk
-from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, one_row_cycles
+from poplite.cost.exchange.on_tile_copies import CopiedRows, copy_phase, one_row_cycles
 from poplite.cost.exchange.pairs import sum_of_pairs
 from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES, exchange_of_few
@@ -118,7 +118,7 @@ def _cut(homes: Locations, both: Sequence[Int64]) -> Int64:
         room = found
 
 
-def rows_of(homes: Locations, pieces: MovedPieces, into: Int64) -> Rows:
+def rows_of(homes: Locations, pieces: MovedPieces, into: Int64) -> CopiedRows:
     """Return pieces that stay on their tile, landing at int64[n], as rows to be copied there."""
     # What is contiguous in the memory of the tile is one row, wherever it is in the variables.
     starts = np.ones(len(into), np.bool_)
@@ -128,7 +128,7 @@ def rows_of(homes: Locations, pieces: MovedPieces, into: Int64) -> Rows:
     size = np.add.reduceat(pieces.size, first)
     _, tile, at, _, width, _ = pieces.ordered(first)
     at, into = homes.in_memory(at), homes.in_memory(into[first])
-    return Rows(tile, tile, at, into, size, width)
+    return CopiedRows(tile, tile, at, into, size, width)
 
 
 # -- few runs --------------------------------------------------------------------------------

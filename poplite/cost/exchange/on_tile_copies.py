@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _Bytes = TypeVar("_Bytes", int, Int64)
 
 
-class Rows(NamedTuple):
+class CopiedRows(NamedTuple):
     """What is copied on tiles, row by row.
 
     Attributes:
@@ -61,18 +61,18 @@ class Rows(NamedTuple):
         return self.size * self.width
 
 
-def joined_rows(several: Sequence[Rows]) -> Rows:
+def joined_rows(several: Sequence[CopiedRows]) -> CopiedRows:
     """Return the rows of several fields."""
     numbers = np.cumsum([0, *(int(rows.group.max()) + 1 for rows in several)])
     distinct = [
         rows._replace(group=rows.group + number)
         for rows, number in zip(several, numbers.tolist(), strict=False)
     ]
-    return Rows(*(np.concatenate(column) for column in zip(*distinct, strict=True)))
+    return CopiedRows(*(np.concatenate(column) for column in zip(*distinct, strict=True)))
 
 
 def copy_phase(
-    target: Target, rows: Rows, causes: tuple[Cause, ...], buffers: Spread = NOTHING
+    target: Target, rows: CopiedRows, causes: tuple[Cause, ...], buffers: Spread = NOTHING
 ) -> Phase:
     """Return the phase in which rows are copied; `buffers` are bytes to gather them in."""
     num_bytes = _sums(rows.tile, rows.bytes, target.tiles)
@@ -83,15 +83,15 @@ def copy_phase(
     )
 
 
-def cycles_of(target: Target, rows: Rows) -> Int64:
+def cycles_of(target: Target, rows: CopiedRows) -> Int64:
     """Return int64[n], the cycles of each row.
 
     >>> from poplite.machine.target import Target
     >>> one = np.ones(4, np.int64)                   # four floats of a column, then a row of four
-    >>> column = Rows(one, one, 100 * np.arange(4), np.arange(4), one, 4 * one)
+    >>> column = CopiedRows(one, one, 100 * np.arange(4), np.arange(4), one, 4 * one)
     >>> cycles_of(Target(), column).tolist()
     [10, 2, 2, 2]
-    >>> row = Rows(one[:1], one[:1], one[:1], one[:1], 4 * one[:1], 4 * one[:1])
+    >>> row = CopiedRows(one[:1], one[:1], one[:1], one[:1], 4 * one[:1], 4 * one[:1])
     >>> cycles_of(Target(), row).tolist()
     [11]
     """

@@ -38,7 +38,7 @@ from poplite.cost.exchange.copies import (
 )
 from poplite.cost.exchange.host import host_phase
 from poplite.cost.exchange.locations import Locations, locations_of
-from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, joined_rows
+from poplite.cost.exchange.on_tile_copies import CopiedRows, copy_phase, joined_rows
 from poplite.cost.exchange.pairs import PairSums
 from poplite.cost.exchange.pieces import MovedPieces, joined, sent_home
 from poplite.cost.exchange.remote_reads import RemoteElements, touched
@@ -165,8 +165,8 @@ class _Moved(NamedTuple):
     family: Family
     part: FieldEdges
     remote: RemoteElements
-    rows: Rows | None
-    kept: Rows | None
+    rows: CopiedRows | None
+    kept: CopiedRows | None
 
     def at(self, tile: int) -> SourceLocation:
         """Return the user's line that added the vertices, or the first of them on a tile."""

@@ -36,7 +36,7 @@ MOST_SHAPES = 64
 """Most different patterns of vertices on a tile for which runs are found pattern by pattern."""
 
 
-class Touched(NamedTuple):
+class TouchedRuns(NamedTuple):
     """Runs of elements that vertices touch, each element once for a tile.
 
     Attributes:
@@ -50,7 +50,7 @@ class Touched(NamedTuple):
     end: Int64
 
 
-def touched(part: FieldEdges, tiles: VertexTiles) -> Touched:
+def touched(part: FieldEdges, tiles: VertexTiles) -> TouchedRuns:
     """Return what the vertices on these tiles touch behind a field."""
     found = _in_a_row(part.edges, tiles)
     if found is None:
@@ -60,17 +60,17 @@ def touched(part: FieldEdges, tiles: VertexTiles) -> Touched:
         first, begin, size = part.runs
         tile = np.repeat(edge_tiles(part.edges, tiles), np.diff(first))
         begin, end, tile = merge(begin, begin + size, tile)
-        found = Touched(tile, begin, end)
+        found = TouchedRuns(tile, begin, end)
     if len(found.tile) == 1:
         return found
     tile, begin, end = found
     span = int(end.max()) + 1
     begin, end = union(tile * span + begin, tile * span + end)
     tile = begin // span
-    return Touched(tile, begin - tile * span, end - tile * span)
+    return TouchedRuns(tile, begin - tile * span, end - tile * span)
 
 
-def _in_a_row(edges: Edges, tiles: VertexTiles) -> Touched | None:
+def _in_a_row(edges: Edges, tiles: VertexTiles) -> TouchedRuns | None:
     """Return a run for each run of tiles, where edges follow each other or are all the same."""
     start, size, rows = edges.start, edges.length.only, edges.rows.only
     if not isinstance(start, Steps) or not size or not rows:
@@ -80,10 +80,10 @@ def _in_a_row(edges: Edges, tiles: VertexTiles) -> Touched | None:
         return None
     first, last, tile = tiles.runs()
     begin = start.first + first * rows * step
-    return Touched(tile, begin, start.first + (last * rows - 1) * step + size)
+    return TouchedRuns(tile, begin, start.first + (last * rows - 1) * step + size)
 
 
-def _regular(edges: Edges, tiles: VertexTiles) -> Touched | None:
+def _regular(edges: Edges, tiles: VertexTiles) -> TouchedRuns | None:
     """Return what tiles touch where both vertices and their edges are at even distances."""
     digits = _digits(edges)
     if digits is None:
@@ -121,7 +121,7 @@ def _regular(edges: Edges, tiles: VertexTiles) -> Touched | None:
             stop = at + len(pattern[0])
             np.add(pattern[0], start, out=begin[at:stop])
             np.add(pattern[1], start, out=end[at:stop])
-    return Touched(np.repeat(tile[first], sizes), begin, end)
+    return TouchedRuns(np.repeat(tile[first], sizes), begin, end)
 
 
 def _digits(edges: Edges) -> tuple[int, int, list[Digit]] | None:
@@ -175,7 +175,7 @@ class RemoteElements:
         held: int64[tiles], how many of them live on each tile.
     """
 
-    def __init__(self, seen: Touched, segments: Segments, width: int, num_tiles: int) -> None:
+    def __init__(self, seen: TouchedRuns, segments: Segments, width: int, num_tiles: int) -> None:
         self._seen, self._segments, self._width = seen, segments, width
         # The least source of all pieces that reach each tile.
         self.held, self._least = np.zeros(num_tiles, np.int64), np.full(num_tiles, num_tiles)

@@ -18,9 +18,9 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import constant
 from poplite.cost.exchange.locations import Locations, Segments, walk
-from poplite.cost.exchange.on_tile_copies import Rows
+from poplite.cost.exchange.on_tile_copies import CopiedRows
 from poplite.cost.exchange.pieces import Mask
-from poplite.cost.exchange.remote_reads import Touched, edge_tiles
+from poplite.cost.exchange.remote_reads import TouchedRuns, edge_tiles
 from poplite.graph.compute_sets.edges import EdgeRuns, cut
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.jit.kernels.locations import crossing, stretches
@@ -37,8 +37,8 @@ MOST_RUNS = 1 << 20
 
 
 def rows_to_gather(
-    part: FieldEdges, tiles: VertexTiles, seen: Touched, segments: Segments, homes: Locations
-) -> Rows | None:
+    part: FieldEdges, tiles: VertexTiles, seen: TouchedRuns, segments: Segments, homes: Locations
+) -> CopiedRows | None:
     """Return the parts of vectors that lie on the tile of their vertex, which must be gathered.
 
     A row for each such run, grouped by edge, or None without any. Edges with the same elements are
@@ -56,17 +56,17 @@ def rows_to_gather(
     kept = np.repeat(is_first, counts[needs])
     edge = edge[kept]
     width = np.full(len(edge), part.field.element.size_bytes)
-    return Rows(tile[edge], edge, homes.in_memory(at[kept]), within[kept], size[kept], width)
+    return CopiedRows(tile[edge], edge, homes.in_memory(at[kept]), within[kept], size[kept], width)
 
 
 def rows_to_keep(
     part: FieldEdges,
     own: Mask,
-    gathered: Rows | None,
+    gathered: CopiedRows | None,
     tiles: VertexTiles,
     segments: Segments,
     homes: Locations,
-) -> Rows | None:
+) -> CopiedRows | None:
     """Return a row for each edge that is copied because its own vertex overwrites it, or None.
 
     `own` are the edges of a read-only field that overlap what their vertex writes. Those that are
@@ -81,7 +81,9 @@ def rows_to_keep(
     size = part.edges.length.array()[edge]
     width = np.full(len(edge), part.field.element.size_bytes)
     into = np.zeros(len(edge), np.int64)
-    return Rows(edge_tiles(part.edges, tiles)[edge], edge, homes.in_memory(at), into, size, width)
+    return CopiedRows(
+        edge_tiles(part.edges, tiles)[edge], edge, homes.in_memory(at), into, size, width
+    )
 
 
 def edges_in_place(

@@ -27,7 +27,7 @@ from poplite.arrays.intervals import Int64, overlay
 from poplite.cost.memory.touched import (
     NOTHING,
     IntervalLists,
-    Touched,
+    TouchedAddresses,
     joined,
     of_edges,
     of_views,
@@ -75,7 +75,7 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Access(Flow):
+class PieceAccess(Flow):
     """What a step does with pieces.
 
     Attributes:
@@ -108,7 +108,7 @@ class AccessedPieces:
         edges_of: Callable[[ComputeSet], EdgeTable],
     ) -> None:
         self._leaves, self._deciding = list(leaves), list(deciding)
-        of_sets: dict[ComputeSet, tuple[Touched, Touched]] = {}
+        of_sets: dict[ComputeSet, tuple[TouchedAddresses, TouchedAddresses]] = {}
         reads, writes, covered, scalars = (IntervalLists() for _ in range(4))
         for number, leaf in enumerate(self._leaves):
             read, written = NOTHING, NOTHING
@@ -134,13 +134,13 @@ class AccessedPieces:
         self._blocks = np.append(starts, len(self._cuts))
         self._kinds = [_by_block(kind, self._blocks) for kind in kinds]
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[AccessBlock]:
         """Yield what steps do with some of the variables, then with others, until all are done."""
         variable = self._numbers[np.searchsorted(self._bases, self._cuts[:-1], side="right") - 1]
         for number, (low, high) in enumerate(pairwise(self._blocks.tolist())):
             reads, writes, scalars, covered = (_bits(*kind[number], low) for kind in self._kinds)
             access = {
-                self._leaves[n]: Access(
+                self._leaves[n]: PieceAccess(
                     reads.get(n, 0),
                     covered.get(n, 0),
                     writes.get(n, 0),
@@ -153,7 +153,7 @@ class AccessedPieces:
             columns = self._numbers[own], first[own] - low, last[own] - low
             ranges = np.stack(columns, axis=1).tolist()
             scalar_of = {self._deciding[n]: bits for n, bits in scalars.items()}
-            yield Block(access, variable[low:high].tolist(), ranges, scalar_of)
+            yield AccessBlock(access, variable[low:high].tolist(), ranges, scalar_of)
 
     def _cut(self, touched: Sequence[Int64]) -> Int64:
         """Return the addresses at which variables are cut, ascending."""
@@ -177,7 +177,7 @@ class AccessedPieces:
         return many.leaves()[some], first[some], last[some]
 
 
-class Block:
+class AccessBlock:
     """What steps do with some of the variables; a piece is identified by its number in the block.
 
     Attributes:
@@ -189,7 +189,7 @@ class Block:
 
     def __init__(
         self,
-        access: Mapping[Program, Access],
+        access: Mapping[Program, PieceAccess],
         variable: Sequence[int],
         ranges: Iterable[tuple[int, int, int]],
         scalar_of: Mapping[Program, int],
@@ -216,7 +216,7 @@ class Block:
 def _add(
     leaf: int,
     tensors: Sequence[Tensor],
-    others: Touched,
+    others: TouchedAddresses,
     some: IntervalLists,
     every: IntervalLists | None = None,
 ) -> None:

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.arrays.series import Series, compact, counting
-from poplite.cost.memory.accesses import AccessedPieces, Block, Flow, places
+from poplite.cost.memory.accesses import AccessBlock, AccessedPieces, Flow, places
 from poplite.program import (
     If,
     Loop,
@@ -118,7 +118,7 @@ def lifetimes(
     return Lifetimes(steps, always, live)
 
 
-def _flow(node: Program, flows: Mapping[int, Flow], block: Block) -> Flow:
+def _flow(node: Program, flows: Mapping[int, Flow], block: AccessBlock) -> Flow:
     """Return what a program does to the live pieces, from what its children do."""
     if not node.children:
         return block.access.get(node, _IDLE)
@@ -147,7 +147,9 @@ def _reached(nodes: Sequence[Program]) -> set[int]:
     return reached
 
 
-def _after(nodes: Sequence[Program], flows: Mapping[int, Flow], block: Block) -> Mapping[int, int]:
+def _after(
+    nodes: Sequence[Program], flows: Mapping[int, Flow], block: AccessBlock
+) -> Mapping[int, int]:
     """Return, by `id`, the pieces that are live after each sub-tree, in any of its places."""
     after = {id(nodes[-1]): 0}
     for node in reversed(nodes):
@@ -197,7 +199,7 @@ def _lasting(graph: Graph) -> dict[int, str]:
 
 
 def _always(
-    block: Block,
+    block: AccessBlock,
     exposed: int,
     steps: Sequence[tuple[str, Step]],
     after: Sequence[int],
@@ -231,7 +233,7 @@ def _always(
 
 
 def _live(
-    block: Block,
+    block: AccessBlock,
     always: Iterable[int],
     steps: Sequence[tuple[str, Step]],
     after: Sequence[int],

@@ -28,7 +28,7 @@ LISTED = 4096
 """Most runs of a view or a field that are listed."""
 
 
-class Intervals(NamedTuple):
+class AddressIntervals(NamedTuple):
     """Addresses: sorted, disjoint intervals, no two touching.
 
     Attributes:
@@ -40,7 +40,7 @@ class Intervals(NamedTuple):
     end: Int64
 
 
-class Touched(NamedTuple):
+class TouchedAddresses(NamedTuple):
     """Addresses that a step reads, or writes.
 
     Attributes:
@@ -48,15 +48,15 @@ class Touched(NamedTuple):
         all: intervals in which it touches every address.
     """
 
-    some: Intervals
-    all: Intervals
+    some: AddressIntervals
+    all: AddressIntervals
 
 
-NONE = Intervals(np.zeros(0, np.int64), np.zeros(0, np.int64))
-NOTHING = Touched(NONE, NONE)
+NONE = AddressIntervals(np.zeros(0, np.int64), np.zeros(0, np.int64))
+NOTHING = TouchedAddresses(NONE, NONE)
 
 
-def of_views(views: Iterable[View]) -> Touched:
+def of_views(views: Iterable[View]) -> TouchedAddresses:
     """Return the addresses that some views touch.
 
     >>> from poplite.view import all_of
@@ -67,7 +67,7 @@ def of_views(views: Iterable[View]) -> Touched:
     return joined([_of_view(view) for view in views if view.num_elements])
 
 
-def of_edges(table: EdgeTable) -> tuple[Touched, Touched]:
+def of_edges(table: EdgeTable) -> tuple[TouchedAddresses, TouchedAddresses]:
     """Return what vertices read, and what they write; no two edges write the same element."""
     reads, writes = [], []
     for part in table.fields:
@@ -78,21 +78,21 @@ def of_edges(table: EdgeTable) -> tuple[Touched, Touched]:
     return joined(reads), joined(writes)
 
 
-def joined(parts: Sequence[Touched]) -> Touched:
+def joined(parts: Sequence[TouchedAddresses]) -> TouchedAddresses:
     """Return the addresses that any of several touches."""
     if not parts:
         return NOTHING
     if len(parts) == 1:
         return parts[0]
-    return Touched(
+    return TouchedAddresses(
         _union([part.some for part in parts]),
         _union([part.all for part in parts]),
     )
 
 
-def _union(parts: Sequence[Intervals]) -> Intervals:
+def _union(parts: Sequence[AddressIntervals]) -> AddressIntervals:
     begin, end = (np.concatenate(side) for side in zip(*parts, strict=True))
-    return Intervals(*union(begin, end)) if len(begin) else NONE
+    return AddressIntervals(*union(begin, end)) if len(begin) else NONE
 
 
 def solid(view: View) -> tuple[int, int] | None:
@@ -112,7 +112,7 @@ def solid(view: View) -> tuple[int, int] | None:
     return _span(space.base + view.off, digits) if is_solid(digits) else None
 
 
-def _of_view(view: View) -> Touched:
+def _of_view(view: View) -> TouchedAddresses:
     span = solid(view)
     if span is not None:
         return _solid(*span)
@@ -122,10 +122,10 @@ def _of_view(view: View) -> Touched:
     owners = storages(view)
     begin = np.sort(np.array([storage.base for storage in owners]))
     end = np.sort(np.array([storage.base + storage.num_elements for storage in owners]))
-    return Touched(Intervals(begin, end), NONE)
+    return TouchedAddresses(AddressIntervals(begin, end), NONE)
 
 
-def _of_edges(part: FieldEdges, *, disjoint: bool) -> Touched:
+def _of_edges(part: FieldEdges, *, disjoint: bool) -> TouchedAddresses:
     """Return what the edges of a field touch; `disjoint` where no two share an element."""
     edges = part.edges
     if edges.num_vertices == 1 and edges.start is not None and edges.length.count == 1:
@@ -137,19 +137,19 @@ def _of_edges(part: FieldEdges, *, disjoint: bool) -> Touched:
     if disjoint and edges.num_elements == high - low:
         return _solid(low, high)
     if elements is not None and elements.count > LISTED:
-        return Touched(Intervals(np.array([low]), np.array([high])), NONE)
+        return TouchedAddresses(AddressIntervals(np.array([low]), np.array([high])), NONE)
     _, begin, size = part.runs
     return _listed(begin, begin + size)
 
 
-def _listed(begin: Int64, end: Int64) -> Touched:
-    intervals = Intervals(*union(begin, end))
-    return Touched(intervals, intervals)
+def _listed(begin: Int64, end: Int64) -> TouchedAddresses:
+    intervals = AddressIntervals(*union(begin, end))
+    return TouchedAddresses(intervals, intervals)
 
 
-def _solid(begin: int, end: int) -> Touched:
-    intervals = Intervals(np.array([begin]), np.array([end]))
-    return Touched(intervals, intervals)
+def _solid(begin: int, end: int) -> TouchedAddresses:
+    intervals = AddressIntervals(np.array([begin]), np.array([end]))
+    return TouchedAddresses(intervals, intervals)
 
 
 def _span(first: int, digits: Sequence[Digit]) -> tuple[int, int]:
@@ -178,7 +178,7 @@ class IntervalLists:
     def __init__(self) -> None:
         self._leaf, self._begin, self._end = array("q"), array("q"), array("q")
 
-    def add(self, leaf: int, intervals: Intervals) -> None:
+    def add(self, leaf: int, intervals: AddressIntervals) -> None:
         """Add the intervals of a step."""
         begin, end = intervals
         self._begin.frombytes(np.ascontiguousarray(begin).data.cast("B"))

@@ -32,7 +32,7 @@ from poplite.ipu.device.child_errors import Halted
 from poplite.ipu.device.measuring import Measuring
 from poplite.ipu.device.memory import DeviceMemory
 from poplite.ipu.tables import tables_of
-from poplite.simulator.device import Loaded, Setup
+from poplite.simulator.device import LoadedPrograms, Setup
 from poplite.simulator.engine_arguments import Source, check_root
 from poplite.simulator.host.handles import HostLinks, describe
 from poplite.simulator.host.printing import format_tensor
@@ -213,7 +213,7 @@ class OnDevice:
         check_root(root, 1)
         return self._memory.read(tensor, replica)
 
-    def continue_from(self, other: Loaded) -> None:
+    def continue_from(self, other: LoadedPrograms) -> None:
         """Take over what memory of the same graph holds, here or on the simulator."""
         self._memory.carry(other.memory("Engine: state"))
 

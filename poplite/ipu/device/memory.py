@@ -22,7 +22,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.storage.variable import Variable
 from poplite.ipu.tables import Place as Shared, Tables
 from poplite.simulator.carrying import carry_memory
-from poplite.simulator.host.tensors import ByMoves, ByView, HostTensors, Place
+from poplite.simulator.host.tensors import ByMoves, ByView, HostTensors, TensorPlace
 from poplite.simulator.run.arena import Arena, Bytes
 from poplite.source import here
 from poplite.view import View, storages
@@ -99,7 +99,7 @@ class DeviceMemory:
     def _of_view(self, view: View) -> list[Variable]:
         return [self._graph.variable_of(storage) for storage in storages(view)]
 
-    def _fetch(self, place: Place, tensor: object) -> None:
+    def _fetch(self, place: TensorPlace, tensor: object) -> None:
         """Bring what the user named up to date."""
         if isinstance(place, ByMoves):
             place.write(self.arena, self._get(f"handle:{tensor}", self._tables.reads), 0)

@@ -62,7 +62,7 @@ NO_CASE = "no case of the Switch matches"
 """What a Switch says that stops where no case matches."""
 
 
-class Op(IntEnum):
+class NodeOp(IntEnum):
     """What a node does; `a` and `b` are in brackets."""
 
     SEQUENCE = 0
@@ -154,55 +154,55 @@ class ProgramColumns:
     def _node(self, node: Program) -> int:
         match node:
             case FunctionCall(function=function):
-                return self._add(Op.CALL, self._function(function))
+                return self._add(NodeOp.CALL, self._function(function))
             case Execute():
                 return self._execute(node)
             case TensorCopy():
-                return self._add(Op.COPY, self._of(node.source), self._of(node.destination))
+                return self._add(NodeOp.COPY, self._of(node.source), self._of(node.destination))
             case StreamCopy(source=Tensor() as source, stream=stream):
-                return self._add(Op.TO_HOST, self._stream_of(stream), self._of(source))
+                return self._add(NodeOp.TO_HOST, self._stream_of(stream), self._of(source))
             case StreamCopy(destination=Tensor() as destination, stream=stream):
-                return self._add(Op.FROM_HOST, self._stream_of(stream), self._of(destination))
+                return self._add(NodeOp.FROM_HOST, self._stream_of(stream), self._of(destination))
             case PrintTensor(tensor=tensor):
-                return self._add(Op.TO_HOST, self._stream_of(node), self._of(tensor))
+                return self._add(NodeOp.TO_HOST, self._stream_of(node), self._of(tensor))
             case Repeat(count=count):
-                return self._add(Op.REPEAT, count, parts=node.children)
+                return self._add(NodeOp.REPEAT, count, parts=node.children)
             case RepeatWhile(predicate=predicate):
-                op = Op.WHILE_TRUE if isinstance(node, RepeatWhileTrue) else Op.WHILE_FALSE
+                op = NodeOp.WHILE_TRUE if isinstance(node, RepeatWhileTrue) else NodeOp.WHILE_FALSE
                 return self._add(op, self._of(predicate), parts=node.children)
             case Loop():
-                return self._add(Op.LOOP, parts=node.children)
+                return self._add(NodeOp.LOOP, parts=node.children)
             case If(predicate=predicate):
-                return self._add(Op.IF, self._of(predicate), parts=node.children)
+                return self._add(NodeOp.IF, self._of(predicate), parts=node.children)
             case Switch():
                 return self._switch(node)
             case Abort(message=message):
-                return self._add(Op.ABORT, self._texts.number(message))
+                return self._add(NodeOp.ABORT, self._texts.number(message))
             case AbortOnCondition(predicate=predicate, message=message):
                 number = self._texts.number(message)
-                return self._add(Op.ABORT_ON, self._of(predicate), number)
+                return self._add(NodeOp.ABORT_ON, self._of(predicate), number)
             case ErrorProgram(message=message, debug_tensor=tensor):
-                return self._add(Op.ERROR, self._texts.number(message), self._of(tensor))
+                return self._add(NodeOp.ERROR, self._texts.number(message), self._of(tensor))
             case Sync(sync_type=sync_type):
-                return self._add(Op.SYNC, _SYNCS.index(sync_type))
+                return self._add(NodeOp.SYNC, _SYNCS.index(sync_type))
             case WriteUndef(tensor=tensor):
-                return self._add(Op.WRITE_UNDEF, self._of(tensor))
+                return self._add(NodeOp.WRITE_UNDEF, self._of(tensor))
             case HostCall(function=host_function):
                 first = len(self._columns["call.tensor"])
                 tensors = [self._of(each) for each in (*node.inputs, *node.outputs)]
                 self._columns["call.tensor"] += tensors
-                return self._add(Op.HOST_CALL, self._host.function(host_function), first)
+                return self._add(NodeOp.HOST_CALL, self._host.function(host_function), first)
             case CodeCopy(destination=function):
-                return self._add(Op.LOAD_CODE, self._function(function))
+                return self._add(NodeOp.LOAD_CODE, self._function(function))
             case CycleStamp():
                 return self._stamp(node)
             case SetFloatingPointBehaviour(behaviour=behaviour):
-                return self._add(Op.SET_BEHAVIOUR, behaviour.bits)
+                return self._add(NodeOp.SET_BEHAVIOUR, behaviour.bits)
             case ModifyFloatingPointBehaviour(off=off, on=on):
-                return self._add(Op.MODIFY_BEHAVIOUR, off.bits, on.bits)
+                return self._add(NodeOp.MODIFY_BEHAVIOUR, off.bits, on.bits)
             case SetStochasticRounding():
-                return self._add(Op.SET_ROUNDING, int(node.set != 0))
-        return self._add(Op.SEQUENCE, parts=node.children)
+                return self._add(NodeOp.SET_ROUNDING, int(node.set != 0))
+        return self._add(NodeOp.SEQUENCE, parts=node.children)
 
     def _execute(self, node: Execute) -> int:
         result = NONE if node.result is None else self._of(node.result)
@@ -211,20 +211,20 @@ class ProgramColumns:
         for each in copied:
             kind = each.element_type
             source = self._edges.add(each.taken, kind)
-            copies.append(self._add(Op.COPY, source, self._edges.add(each.destination, kind)))
-        execute = self._add(Op.EXECUTE, number, result)
-        return self._add(Op.SEQUENCE, numbers=[*copies, execute]) if copies else execute
+            copies.append(self._add(NodeOp.COPY, source, self._edges.add(each.destination, kind)))
+        execute = self._add(NodeOp.EXECUTE, number, result)
+        return self._add(NodeOp.SEQUENCE, numbers=[*copies, execute]) if copies else execute
 
     def _switch(self, node: Switch) -> int:
         cases = node.cases
         if node.unmatched == "default":
             default = self._numbers[node.default]
         else:
-            default = self._add(Op.ABORT, self._texts.number(NO_CASE))
+            default = self._add(NodeOp.ABORT, self._texts.number(NO_CASE))
         first = len(self._columns["case.value"])
         self._columns["case.value"] += cases.keys()
         bodies = [self._numbers[each] for each in cases.values()]
-        return self._add(Op.SWITCH, self._of(node.control), first, numbers=[default, *bodies])
+        return self._add(NodeOp.SWITCH, self._of(node.control), first, numbers=[default, *bodies])
 
     def _stamp(self, node: CycleStamp) -> int:
         tiles = node.tensor.graph.top_level_graph.tile_mapping(node.tensor)
@@ -236,7 +236,7 @@ class ProgramColumns:
         }
         for name, number in row.items():
             self._columns[f"stamp.{name}"].append(number)
-        return self._add(Op.STAMP, len(self._columns["stamp.tile"]) - 1)
+        return self._add(NodeOp.STAMP, len(self._columns["stamp.tile"]) - 1)
 
     def _function(self, function: Function) -> int:
         if function not in self._functions:
@@ -251,7 +251,7 @@ class ProgramColumns:
 
     def _add(
         self,
-        op: Op,
+        op: NodeOp,
         a: int = 0,
         b: int = 0,
         parts: Sequence[Program] = (),

@@ -101,7 +101,7 @@ class SeriesTable:
         return len(self._first) - 1
 
 
-class Values:
+class ElementBytes:
     """Elements as they lie in memory, each array at a multiple of eight bytes."""
 
     def __init__(self) -> None:

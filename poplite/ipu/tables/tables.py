@@ -27,7 +27,7 @@ from poplite.ipu.tables.host_places import (
 from poplite.ipu.tables.places import Place
 from poplite.ipu.tables.programs import ProgramColumns
 from poplite.ipu.tables.refused import check_exported
-from poplite.ipu.tables.series import SeriesTable, Texts, Values
+from poplite.ipu.tables.series import ElementBytes, SeriesTable, Texts
 from poplite.ipu.tables.variables import VariableColumns
 from poplite.ipu.tables.vertices import VertexColumns
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
@@ -111,7 +111,7 @@ def tables_of(
     reads, writes = handle_places(graph, hosted)
     largest = max((each.size_bytes for each in (*reads.values(), *writes.values())), default=0)
 
-    texts, values, series = Texts(), Values(), SeriesTable()
+    texts, values, series = Texts(), ElementBytes(), SeriesTable()
     edges = EdgesTable(series)
     variables = VariableColumns(texts, series, values)
     for variable in graph.variables:

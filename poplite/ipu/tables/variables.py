@@ -17,7 +17,7 @@ import numpy as np
 
 from poplite.graph.storage.variable import Variable
 from poplite.ipu.tables.copied_inputs import CopiedInput
-from poplite.ipu.tables.series import NONE, SeriesTable, Texts, Values
+from poplite.ipu.tables.series import NONE, ElementBytes, SeriesTable, Texts
 from poplite.types import (
     BOOL,
     CHAR,
@@ -69,7 +69,7 @@ class VariableColumns:
         end: an address behind all of them.
     """
 
-    def __init__(self, texts: Texts, series: SeriesTable, values: Values) -> None:
+    def __init__(self, texts: Texts, series: SeriesTable, values: ElementBytes) -> None:
         self._texts, self._series, self._values = texts, series, values
         self._columns: defaultdict[str, list[int]] = defaultdict(list)
         self._dims: list[int] = []
@@ -134,7 +134,7 @@ def _placed(variable: Variable, series: SeriesTable) -> tuple[int, int, int]:
     return NONE, series.listed(breaks), series.listed(tiles)
 
 
-def _first_values(variable: Variable, values: Values) -> tuple[int, int]:
+def _first_values(variable: Variable, values: ElementBytes) -> tuple[int, int]:
     array = variable.initial_value
     if array is None and variable.constant:
         array = np.zeros(variable.shape, variable.element_type)

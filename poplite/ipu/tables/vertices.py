@@ -26,13 +26,13 @@ from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, Vertex
 from poplite.ipu.codelets.class_text import declared_fields
 from poplite.ipu.codelets.function import member
 from poplite.ipu.tables.edges import EdgesTable
-from poplite.ipu.tables.series import NONE, SeriesTable, Texts, Values
+from poplite.ipu.tables.series import NONE, ElementBytes, SeriesTable, Texts
 from poplite.ipu.tables.variables import type_number
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
 
 
-class FieldKind(IntEnum):
+class FieldForm(IntEnum):
     """What stands behind a field."""
 
     SCALAR_EDGE = 0
@@ -60,7 +60,7 @@ class VertexColumns:
         texts: Texts,
         series: SeriesTable,
         edges: EdgesTable,
-        values: Values,
+        values: ElementBytes,
     ) -> None:
         self._names, self._num_tiles = names, num_tiles
         self._texts, self._series, self._edges, self._values = texts, series, edges, values
@@ -87,7 +87,7 @@ class VertexColumns:
         edges = {each.field.name: copied.get(each, each.edges) for each in family.fields}
         for field in declared_fields(family.cls):
             if field.is_edge:
-                kind = FieldKind(field.depth)
+                kind = FieldForm(field.depth)
                 self._field(field, kind, self._edges.add(edges[field.name], field.element))
             else:
                 self._state(field, family.state[field.name])
@@ -108,18 +108,18 @@ class VertexColumns:
     def _state(self, field: Field, state: StateValues) -> None:
         if isinstance(state, Vectors):
             lengths = self._series.add(state.length)
-            self._field(field, FieldKind.VECTORS, self._values.add(state.values), lengths)
+            self._field(field, FieldForm.VECTORS, self._values.add(state.values), lengths)
             return
         array = np.asarray(state, field.element.dtype).reshape(-1)
         if (array.view(f"u{array.itemsize}") == array[:1].view(f"u{array.itemsize}")).all():
-            self._field(field, FieldKind.ONE_VALUE, self._values.add(array[:1]))
+            self._field(field, FieldForm.ONE_VALUE, self._values.add(array[:1]))
         elif array.dtype.kind in "iu" and progression(array) is not None:
             number = self._series.add(compact(array.astype(np.int64)))
-            self._field(field, FieldKind.SERIES, number)
+            self._field(field, FieldForm.SERIES, number)
         else:
-            self._field(field, FieldKind.VALUES, self._values.add(array))
+            self._field(field, FieldForm.VALUES, self._values.add(array))
 
-    def _field(self, field: Field, kind: FieldKind, of: int, length: int = NONE) -> None:
+    def _field(self, field: Field, kind: FieldForm, of: int, length: int = NONE) -> None:
         self._row(
             "field",
             name=self._texts.number(member(field.name)),

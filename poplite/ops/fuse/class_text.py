@@ -32,7 +32,7 @@ from poplite.ops.fuse.recipe import (
     SumRecipe,
 )
 from poplite.ops.fuse.straight import WrittenLines, helper_texts, written
-from poplite.vertices.estimators.maps import Step
+from poplite.vertices.estimators.maps import MapOperation
 from poplite.vertices.reduce import FEW
 
 
@@ -126,7 +126,7 @@ def _map(recipe: MapRecipe, lines: WrittenLines) -> ClassText:
     )
 
 
-def _map_price(recipe: MapRecipe, steps: Sequence[Step], is_rows: bool) -> list[str]:
+def _map_price(recipe: MapRecipe, steps: Sequence[MapOperation], is_rows: bool) -> list[str]:
     """Return the method that prices a map: PopLibs' loops, with each tensor loaded once."""
     rows = "[len(row) for row in self.out]" if is_rows else "[len(self.out)]"
     loads = [
@@ -149,7 +149,7 @@ def _map_price(recipe: MapRecipe, steps: Sequence[Step], is_rows: bool) -> list[
     ]
 
 
-def _step_text(step: Step) -> str:
+def _step_text(step: MapOperation) -> str:
     types = f"{step.element.__name__}, {step.result.__name__}"
     return f'("{step.operation}", {types}, "{step.operands}")'
 

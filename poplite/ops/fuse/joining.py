@@ -18,7 +18,7 @@ from poplite.machine.target import Target
 from poplite.ops.fuse.pricing import step_of, walked
 from poplite.ops.fuse.recipe import Line, ReductionRecipe
 from poplite.types import FLOAT, HALF
-from poplite.vertices.estimators.maps import Step, own_slots
+from poplite.vertices.estimators.maps import MapOperation, own_slots
 
 WORD = 8
 """Bytes of a load."""
@@ -94,7 +94,7 @@ def _loads(recipe: ReductionRecipe, joined: ElementClass) -> float:
     return max(0, loaded - _joined(joined)) / WORD
 
 
-def _slots(step: Step) -> float | None:
+def _slots(step: MapOperation) -> float | None:
     """Return the slots of an operation for an element; one of numbers alone is made once."""
     found, target = step_of(*step), Target(tiles=1)
     if found is None:

@@ -29,7 +29,7 @@ def split_positions(mappings: Mappings, roots: Sequence[Expr]) -> list[Expr]:
     """Return expressions whose reductions of tensors read long positions as two short ones."""
     seen: set[Expr] = set()
     nodes = (node for root in roots for node in new_parts(root, seen))
-    if not any(isinstance(node, Iota) and _is_long(node) for node in nodes):
+    if not any(isinstance(node, IotaExpr) and _is_long(node) for node in nodes):
         return list(roots)
     made: dict[tuple[Expr, bool], Expr] = {}
     waiting = [(root, False, False) for root in reversed(roots)]

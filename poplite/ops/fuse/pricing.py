@@ -17,7 +17,7 @@ from poplite.expr.tree import ElementClass
 from poplite.machine.target import Target
 from poplite.ops.fuse.recipe import Body, OperandPart
 from poplite.types import BOOL, INT
-from poplite.vertices.estimators.maps import Step, is_priced, own_slots
+from poplite.vertices.estimators.maps import MapOperation, is_priced, own_slots
 
 _NAMES = {
     "absolute": "abs",
@@ -65,12 +65,12 @@ KINDS = {
     OperandPart.COLUMN: "c",
     OperandPart.NUMBER: "n",
 }
-"""What an operand is to `poplite.vertices.estimators.maps.Step`."""
+"""What an operand is to `poplite.vertices.estimators.maps.MapOperation`."""
 
 
 def step_of(
     operation: str, element: ElementClass, result: ElementClass, operands: str
-) -> Step | None:
+) -> MapOperation | None:
     """Return an operation as PopLibs' tables call it; None where they have no price.
 
     >>> from poplite.types import FLOAT
@@ -84,11 +84,11 @@ def step_of(
         name = "right_shift_signed"
     elif operation == "floor_divide" and element.is_floating_point:
         return None
-    step = Step(name, element, result, operands)
+    step = MapOperation(name, element, result, operands)
     return step if is_priced(step) else None
 
 
-def walked(body: Body, kinds: Sequence[str]) -> Iterator[Step]:
+def walked(body: Body, kinds: Sequence[str]) -> Iterator[MapOperation]:
     """Yield the lines of a body as steps, with the names of `poplite.ops`.
 
     `kinds` says of each tensor what a vertex has of it, as letters of `KINDS`.
@@ -98,12 +98,12 @@ def walked(body: Body, kinds: Sequence[str]) -> Iterator[Step]:
     known |= dict.fromkeys((f"k{n}" for n in range(len(body.numbers))), "n")
     for number, line in enumerate(body.lines):
         operands = "".join([known[each] for each in line.operands])
-        step = Step(line.operation, types[line.operands[0]], line.element_type, operands)
+        step = MapOperation(line.operation, types[line.operands[0]], line.element_type, operands)
         known[f"v{number}"] = step.kind
         yield step
 
 
-def steps_of(body: Body, kinds: Sequence[str]) -> list[Step] | None:
+def steps_of(body: Body, kinds: Sequence[str]) -> list[MapOperation] | None:
     """Return the lines of a body as PopLibs' tables call them; None where one has no price.
 
     >>> from poplite.ops.fuse.recipe import Line
@@ -112,7 +112,7 @@ def steps_of(body: Body, kinds: Sequence[str]) -> list[Step] | None:
     >>> [(step.operation, step.operands) for step in steps_of(body, "v")]
     [('negate', 'v')]
     """
-    made: list[Step] = []
+    made: list[MapOperation] = []
     for each in walked(body, kinds):
         step = step_of(*each)
         if step is None:

@@ -15,7 +15,7 @@ from poplite.ops.order.taking import MOVED, take_along_axis
 from poplite.ops.order.words import check_positions, write
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
-from poplite.program.recording import Steps as Block
+from poplite.program.recording import RecordedSteps as Block
 from poplite.source import here
 from poplite.vertices.order import key_rule
 

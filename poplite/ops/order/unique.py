@@ -30,7 +30,7 @@ from poplite.ops.order.scans import cumulative_sum
 from poplite.ops.record import map as stored
 from poplite.ops.steps import zero
 from poplite.program import Execute, Sequence
-from poplite.program.recording import Steps as Block
+from poplite.program.recording import RecordedSteps as Block
 from poplite.source import here
 from poplite.types import UNSIGNED_INT
 from poplite.vertices.scans import part_length, running_slots

@@ -63,7 +63,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CheckOutcome:
     """What came out of a check.
 
     Attributes:
@@ -114,7 +114,7 @@ def parsed(text: str) -> Check:
     return Check(text.strip(), name, found["op"] == ">", of, -amount if sign == "-" else amount)
 
 
-def outcomes(before: Report, after: Report, checks: Sequence[Check]) -> list[Outcome]:
+def outcomes(before: Report, after: Report, checks: Sequence[Check]) -> list[CheckOutcome]:
     """Return what comes out of checks of two reports.
 
     Raises UnknownName for a number that neither report has.
@@ -129,7 +129,9 @@ def outcomes(before: Report, after: Report, checks: Sequence[Check]) -> list[Out
                 "step:NAME and kind:NAME",
                 fix=f"--fail-if '{known[0]}>+5%'",
             )
-    return [Outcome(check, *(numbers.get(check.name) for numbers in found)) for check in checks]
+    return [
+        CheckOutcome(check, *(numbers.get(check.name) for numbers in found)) for check in checks
+    ]
 
 
 def numbers_of(report: Report) -> Mapping[str, float | None]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from poplite.report.diff import Change, ReportDiff
-from poplite.viz.compare.checks import Outcome
+from poplite.viz.compare.checks import CheckOutcome
 from poplite.viz.compare.svg import draw_changes_svg
 from poplite.viz.draw.columns import folded
 from poplite.viz.draw.html import page, table
@@ -32,7 +32,7 @@ class Comparison:
 
     names: tuple[str, str]
     diff: ReportDiff
-    checks: tuple[Outcome, ...] = ()
+    checks: tuple[CheckOutcome, ...] = ()
     top: int = 20
 
     def rows(self) -> Iterator[tuple[str, Sequence[Change], int]]:

@@ -131,7 +131,7 @@ class Links:
     num_steps: int
 
 
-class Touched(NamedTuple):
+class TouchedElements(NamedTuple):
     """Elements that a step reads and writes, by the number of a variable and the field."""
 
     read: dict[tuple[int, str], int]
@@ -367,8 +367,8 @@ def _shares_of_edges(graph: Graph, edges: Edges) -> list[Share]:
     return list(zip(used.tolist(), elements[used].tolist(), strict=True))
 
 
-def _touched(thing: Thing, count: _VariableShares) -> Touched:
-    touched = Touched(defaultdict(int), defaultdict(int))
+def _touched(thing: Thing, count: _VariableShares) -> TouchedElements:
+    touched = TouchedElements(defaultdict(int), defaultdict(int))
     for shares, name, reads, writes in _ends(thing, count):
         for number, elements in shares:
             if reads:

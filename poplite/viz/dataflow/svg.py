@@ -13,7 +13,7 @@ from poplite.viz.dataflow.graph import Dataflow, Edge
 from poplite.viz.dataflow.nodes import LOOKS_AS, Node
 from poplite.viz.draw.colors import KINDS
 from poplite.viz.draw.columns import cut
-from poplite.viz.draw.layered_layout import GAP, Layout, Link, layered
+from poplite.viz.draw.layered_layout import GAP, LayeredLayout, LayoutLink, layered
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, number, text_width
 
 MARGIN = 20
@@ -50,7 +50,7 @@ def draw_dataflow_svg(flow: Dataflow) -> SvgText:
     (True, True)
     """
     widths = _widths(flow)
-    links = [Link(e.tail, e.head, int(e.backward_bytes > 0)) for e in flow.edges]
+    links = [LayoutLink(e.tail, e.head, int(e.backward_bytes > 0)) for e in flow.edges]
     layout = layered(widths, links, flow.dependences(), [node.step > 0 for node in flow.nodes])
     heading, notes = cut(flow.title, LONGEST_HEADING), [flow.notice] if flow.notice else []
     top = MARGIN + 40 + 18 * len(notes)
@@ -77,7 +77,7 @@ class _Places(NamedTuple):
     """Where boxes and trunks are."""
 
     widths: list[float]
-    layout: Layout
+    layout: LayeredLayout
     left: float
     top: float
 

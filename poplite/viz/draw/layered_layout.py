@@ -14,7 +14,7 @@ Rows are ordered by two barycentre sweeps; then each node is put as near to the 
 neighbours as its row allows.  Source: Sugiyama, Tagawa and Toda, "Methods for visual
 understanding of hierarchical system structures" (1981).
 
->>> layout = layered([80, 80, 80], [Link(0, 1), Link(0, 2)], [])
+>>> layout = layered([80, 80, 80], [LayoutLink(0, 1), LayoutLink(0, 2)], [])
 >>> layout.row, layout.center
 ([0, 1, 1], [92.0, 40.0, 144.0])
 """
@@ -41,7 +41,7 @@ WIDEST = 1080
 SWEEPS = 2
 
 
-class Link(NamedTuple):
+class LayoutLink(NamedTuple):
     """An edge between two nodes; edges of one kind may share a trunk."""
 
     tail: int
@@ -64,7 +64,7 @@ class Segment(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class LayeredLayout:
     """Where everything is.
 
     Attributes:
@@ -83,10 +83,10 @@ class Layout:
 
 def layered(
     widths: Sequence[float],
-    links: Sequence[Link],
+    links: Sequence[LayoutLink],
     order: Iterable[tuple[int, int]],
     is_step: Sequence[bool] = (),
-) -> Layout:
+) -> LayeredLayout:
     """Place boxes in rows, near the order in which they are passed; widths are in pixels.
 
     `order` holds more pairs of nodes (earlier, later), of which the later one stands lower.  A node
@@ -113,7 +113,7 @@ def layered(
     left = min((c - w / 2 for c, w in zip(center, room, strict=True)), default=0)
     center = [c - left for c in center]
     width = max((c + w / 2 for c, w in zip(center, room, strict=True)), default=0)
-    return Layout(row, center, segments, width, len(rows))
+    return LayeredLayout(row, center, segments, width, len(rows))
 
 
 def _ranks(pairs: Iterable[tuple[int, int]], is_step: Sequence[bool]) -> list[int]:
@@ -157,7 +157,7 @@ def _rows(widths: Sequence[float], rank: Sequence[int]) -> list[int]:
     return row
 
 
-def _segments(row: list[int], links: Sequence[Link]) -> list[Segment]:
+def _segments(row: list[int], links: Sequence[LayoutLink]) -> list[Segment]:
     """Cut edges at the rows, and add the trunks to `row`."""
     degree: dict[int, int] = defaultdict(int)
     for tail, head, _ in links:

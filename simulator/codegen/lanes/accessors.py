@@ -24,7 +24,7 @@ from poplite.simulator.codegen.accessors import (
     SET_LANES,
     SPAN,
     TRUTH,
-    Access,
+    FieldAccess,
     access_of,
     record_fault,
     seen_type,
@@ -120,7 +120,7 @@ class LaneAccess:
         seen: LLVM type of the lanes in `compute`.
     """
 
-    def __init__(self, access: Access, width: int, *, masked: bool) -> None:
+    def __init__(self, access: FieldAccess, width: int, *, masked: bool) -> None:
         self._access, self._width, self._masked = access, width, masked
         self._stored = ir.VectorType(storage_type(access.element), width)
         self.seen = ir.VectorType(seen_type(access.element), width)

@@ -10,7 +10,7 @@ import pytest
 
 import poplite as pl
 from poplite.cost.exchange.latency import has_map, places, route
-from poplite.cost.exchange.on_tile_copies import Rows, cycles_of
+from poplite.cost.exchange.on_tile_copies import CopiedRows, cycles_of
 from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy, phases_of_host
 from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.exchange.within_ipu import exchange_phase, load_of
@@ -308,7 +308,7 @@ def test_a_wider_exchange_takes_half() -> None:
 
 def test_elements_of_a_column_are_one_strided_copy() -> None:
     one = np.ones(5, np.int64)
-    column = Rows(one, one, np.array([0, 9, 18, 27, 30]), np.arange(5), one, 4 * one)
+    column = CopiedRows(one, one, np.array([0, 9, 18, 27, 30]), np.arange(5), one, 4 * one)
     assert cycles_of(GC2, column).tolist() == [10, 2, 2, 2, 10]
     rows = column._replace(size=3 * one)
     assert cycles_of(GC2, rows).tolist() == [11] * 5

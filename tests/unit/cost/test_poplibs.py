@@ -23,7 +23,7 @@ from poplite.machine.library_loops import (
     TERNARY,
     UNARY,
     UNARY_IN_PLACE,
-    Loop,
+    LibraryLoop,
 )
 from poplite.types import ELEMENT_TYPES
 from poplite.vertices import Add, CountOn
@@ -80,7 +80,7 @@ def test_every_number_has_a_source() -> None:
         TERNARY,
     ],
 )
-def test_tables_are_whole(loops: dict[tuple[str, str], Loop]) -> None:
+def test_tables_are_whole(loops: dict[tuple[str, str], LibraryLoop]) -> None:
     for (operation, element), loop in loops.items():
         assert element in NAMED, operation
         assert loop.slots > 0
@@ -194,7 +194,7 @@ def test_costs_of_the_target_count() -> None:
 
 
 @pytest.mark.parametrize("table", [UNARY, BINARY, BROADCAST])
-def test_more_elements_take_no_less(table: dict[tuple[str, str], Loop]) -> None:
+def test_more_elements_take_no_less(table: dict[tuple[str, str], LibraryLoop]) -> None:
     call = {id(UNARY): unary, id(BINARY): binary_slots, id(BROADCAST): broadcast}[id(table)]
     for operation, element in table:
         slots = [call(operation, NAMED[element], n, TARGET) for n in range(20)]

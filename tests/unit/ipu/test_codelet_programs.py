@@ -18,7 +18,7 @@ import poplite as pl
 from helpers import scripts
 from helpers.arithmetic_rows import ROWS, SECTIONS, Row, source
 from helpers.codelet_programs import PROGRAMS, Cast, Raised
-from helpers.codelets import EXACT, NATIVE, Native, arrays_of, compiled, difference, drawn
+from helpers.codelets import EXACT, NATIVE, CompiledCodelets, arrays_of, compiled, difference, drawn
 from helpers.depth import deep
 from poplite.errors import VertexCompileError
 from poplite.ipu.codelets.file_text import codelet_file
@@ -54,7 +54,9 @@ def tables(folder: Path) -> dict[type[Vertex], list[Row]]:
     return found
 
 
-def assert_equal_bits(native: Native, classes: Iterator[type[Vertex]], turns: int) -> None:
+def assert_equal_bits(
+    native: CompiledCodelets, classes: Iterator[type[Vertex]], turns: int
+) -> None:
     """Compare drawn vertices of classes with the simulator."""
     rng = np.random.default_rng(7)
     for cls in classes:
@@ -71,21 +73,21 @@ def rows_of(tmp_path_factory: pytest.TempPathFactory) -> dict[type[Vertex], list
 @pytest.fixture(scope="module")
 def native(
     tmp_path_factory: pytest.TempPathFactory, rows_of: dict[type[Vertex], list[Row]]
-) -> Native:
+) -> CompiledCodelets:
     return compiled([*PROGRAMS, *casts(), *rows_of], tmp_path_factory.mktemp("programs"))
 
 
 @pytest.mark.parametrize("cls", PROGRAMS, ids=lambda cls: cls.__name__)
-def test_programs_have_equal_bits(native: Native, cls: type[Vertex]) -> None:
+def test_programs_have_equal_bits(native: CompiledCodelets, cls: type[Vertex]) -> None:
     assert_equal_bits(native, iter([cls]), 12)
 
 
-def test_every_element_type_is_stored_as_every_other(native: Native) -> None:
+def test_every_element_type_is_stored_as_every_other(native: CompiledCodelets) -> None:
     assert_equal_bits(native, casts(), 2)
 
 
 def test_rows_of_the_arithmetic_have_equal_bits(
-    native: Native, rows_of: dict[type[Vertex], list[Row]]
+    native: CompiledCodelets, rows_of: dict[type[Vertex], list[Row]]
 ) -> None:
     for cls, rows in rows_of.items():
         held = {f"{name}{row.line}": value for row in rows for name, _, value in row.fields}
@@ -113,7 +115,7 @@ def test_programs_that_check_indices_have_equal_bits(
     assert_equal_bits(compiled([*PROGRAMS], tmp_path), iter(PROGRAMS), 6)
 
 
-def test_stopped_vertices_stop_in_both(native: Native) -> None:
+def test_stopped_vertices_stop_in_both(native: CompiledCodelets) -> None:
     fields = {"x": np.zeros(3, np.float32), "n": np.array([35], np.int32)}
     assert native.run(Raised, fields) == "stopped"
 

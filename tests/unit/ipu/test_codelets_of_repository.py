@@ -18,7 +18,7 @@ import poplite as pl
 from helpers import pages
 from helpers.codelets import (
     EXACT,
-    Native,
+    CompiledCodelets,
     arrays_of,
     compiled,
     difference,
@@ -108,7 +108,7 @@ def classes() -> dict[Key, type[Vertex]]:
     return classes_of_repository()
 
 
-def assert_equal_bits(native: Native, cases: list[Case]) -> None:
+def assert_equal_bits(native: CompiledCodelets, cases: list[Case]) -> None:
     rng = np.random.default_rng(5)
     for cls, fields in cases:
         for share in (0.0, 0.3):

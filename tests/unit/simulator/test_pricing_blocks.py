@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from poplite.simulator.pricing.blocks import (
-    Block,
+    BasicBlock,
     Instruction,
     blocks_of,
     has_constant_trip,
@@ -33,12 +33,12 @@ from poplite.simulator.pricing.taint import DATA, deciding
 COST = pl.Target().cost
 
 
-def function(text: str) -> list[Block]:
+def function(text: str) -> list[BasicBlock]:
     module = llvm.parse_assembly(text)
     return blocks_of(module.get_function("priced"))
 
 
-def loop(body: str, arguments: str = "ptr %x, i64 %n", bound: str = "%n") -> list[Block]:
+def loop(body: str, arguments: str = "ptr %x, i64 %n", bound: str = "%n") -> list[BasicBlock]:
     """Return a function with a loop that counts up; `%i` is its number, `%p` an address."""
     return function(f"""
 declare float @llvm.exp.f32(float)
@@ -58,7 +58,7 @@ end:
 }}""")
 
 
-def slots(blocks: list[Block], name: str = "loop") -> tuple[int, int, int]:
+def slots(blocks: list[BasicBlock], name: str = "loop") -> tuple[int, int, int]:
     """Return main, aux and ideally paired slots of a block."""
     free = loop_costs(blocks, loops_of(blocks), frozenset()).free
     block = next(each for each in blocks if each.name == name)

@@ -18,7 +18,7 @@ from poplite.viz.dataflow.nodes import Node
 from poplite.viz.dataflow.svg import draw_dataflow_svg
 from poplite.viz.dataflow.text import draw_dataflow_text
 from poplite.viz.draw.columns import cells
-from poplite.viz.draw.layered_layout import GAP, WIDEST, Link, layered
+from poplite.viz.draw.layered_layout import GAP, WIDEST, LayoutLink, layered
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = (
@@ -120,7 +120,12 @@ def test_dot_marks_what_goes_both_ways() -> None:
 
 
 def test_no_step_stands_above_an_earlier_one() -> None:
-    links = [Link(0, 1), Link(1, 2), Link(2, 3), Link(4, 5)]  # 4 and 5 share nothing with the rest
+    links = [
+        LayoutLink(0, 1),
+        LayoutLink(1, 2),
+        LayoutLink(2, 3),
+        LayoutLink(4, 5),
+    ]  # 4 and 5 share nothing with the rest
     is_step = [False, True, False, True, False, True]
     row = layered([80.0] * 6, links, [], is_step).row[:6]
     assert row[1] < row[3] <= row[5]
@@ -151,21 +156,21 @@ def test_a_wide_graph_is_put_into_rows() -> None:
 @st.composite
 def drawn_graphs(
     draw: st.DrawFn,
-) -> tuple[list[float], list[Link], list[tuple[int, int]]]:
+) -> tuple[list[float], list[LayoutLink], list[tuple[int, int]]]:
     widths = draw(st.lists(st.floats(20, 400), max_size=30))
     if len(widths) < 2:
         return widths, [], []
     node = st.integers(0, len(widths) - 1)
     pairs = st.tuples(node, node).filter(lambda pair: pair[0] != pair[1])
     unique = draw(st.lists(pairs, max_size=60, unique_by=lambda pair: frozenset(pair)))
-    links = [Link(a, b, draw(st.integers(0, 1))) for a, b in unique]
+    links = [LayoutLink(a, b, draw(st.integers(0, 1))) for a, b in unique]
     order = [(min(pair), max(pair)) for pair in draw(st.lists(pairs, max_size=10))]
     return widths, links, order
 
 
 @given(drawn_graphs())
 def test_layout_keeps_the_order_and_lets_nothing_overlap(
-    drawn: tuple[list[float], list[Link], list[tuple[int, int]]],
+    drawn: tuple[list[float], list[LayoutLink], list[tuple[int, int]]],
 ) -> None:
     widths, links, order = drawn
     layout = layered(widths, links, order)
@@ -184,7 +189,7 @@ def test_layout_keeps_the_order_and_lets_nothing_overlap(
 
 @given(drawn_graphs())
 def test_every_edge_is_a_path_from_row_to_row(
-    drawn: tuple[list[float], list[Link], list[tuple[int, int]]],
+    drawn: tuple[list[float], list[LayoutLink], list[tuple[int, int]]],
 ) -> None:
     widths, links, order = drawn
     layout = layered(widths, links, order)

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import poplite as pl
-from poplite.viz.compare.checks import Check, Outcome, numbers_of, outcomes, parsed
+from poplite.viz.compare.checks import Check, CheckOutcome, numbers_of, outcomes, parsed
 from poplite.viz.compare.forms import (
     Comparison,
     comparison_html,
@@ -183,5 +183,6 @@ def test_no_change_is_drawn() -> None:
     assert comparison_text(same).count("no change") == 3
     assert comparison_markdown(same).count("\n| **") == 1
     assert (
-        Outcome(parsed("x>1"), 1.5, None).text(("a", "b")) == "FAILED  x>1: 1.5 -> none (not in b)"
+        CheckOutcome(parsed("x>1"), 1.5, None).text(("a", "b"))
+        == "FAILED  x>1: 1.5 -> none (not in b)"
     )

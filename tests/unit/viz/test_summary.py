@@ -15,7 +15,7 @@ from poplite.program import Copy, Execute, Repeat, Sequence
 from poplite.simulator.engine import Engine
 from poplite.viz import summary_svg, summary_text
 from poplite.viz.draw.columns import cells
-from poplite.viz.summary import Steps, Summary, summary_json, summary_of
+from poplite.viz.summary import ProgramLength, Summary, summary_json, summary_of
 from poplite.viz.tiles.modelled import judged_load
 
 STACKS = 3168
@@ -178,7 +178,7 @@ def test_programs_by_name_need_what_the_engine_says() -> None:
     needed = Engine(graph, programs).report().compilation.memory.including_gaps
     assert summary.worst_bytes == needed.most
     assert needed.most - summary_of(graph, Sequence(one, two)).worst_bytes > 3000
-    assert summary.program == Steps(4, 4)
+    assert summary.program == ProgramLength(4, 4)
     load = judged_load(graph, programs)
     assert load.needed is not None
     assert load.needed.tolist() == [needed.most]
@@ -200,7 +200,7 @@ def test_a_program_may_grow_after_it_is_summarised(graph: Graph) -> None:
     program = Sequence(Execute(graph.compute_sets[1]))
     summary_of(graph, program)
     program.add(Execute(graph.compute_sets[0]))
-    assert summary_of(graph, program).program == Steps(2, 2)
+    assert summary_of(graph, program).program == ProgramLength(2, 2)
 
 
 def test_the_fullest_tile_is_named_with_the_number_of_others() -> None:

@@ -22,7 +22,7 @@ from poplite.tools.viz.flags import (
 
 if TYPE_CHECKING:
     from poplite.report import Report
-    from poplite.tools.viz.load_report import Loaded
+    from poplite.tools.viz.load_report import LoadedReport
     from poplite.tools.viz.output import Destination
 
 
@@ -134,7 +134,7 @@ def _check_trace(arguments: argparse.Namespace) -> None:
 # -- forms -----------------------------------------------------------------------------------------
 
 
-def _page(loaded: list[Loaded], arguments: argparse.Namespace) -> str:
+def _page(loaded: list[LoadedReport], arguments: argparse.Namespace) -> str:
     from poplite.viz.page import report_page
 
     names = [_short(each) for each in (arguments.target, arguments.later) if each is not None]
@@ -161,7 +161,7 @@ def _short(place: str) -> str:
     return place.replace(os.sep, "/").rpartition("/")[2]
 
 
-def _graph(loaded: Loaded) -> str:
+def _graph(loaded: LoadedReport) -> str:
     """Return the dataflow graph of a target; of a file it is what the report knows."""
     if loaded.graph is None:
         return ""
