@@ -27,7 +27,7 @@ from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.step_cost import StepCost, data_dependent_steps
 from poplite.errors import ControlProgramError, ProfilingDisabled, UnknownName
 from poplite.executable.executable import Checks, Executable
-from poplite.executable.joined import JoinedCopies
+from poplite.executable.joined import JoinedCopyCost
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.operation import CompiledOperation
 from poplite.expr.operand import Operand
@@ -190,7 +190,7 @@ def plan_memory(graph: Graph, programs: Programs) -> MemoryPlan:
 
 def _joined(
     graph: Graph, named: Mapping[str, Program], prices: _Prices, numbers: Numbers
-) -> tuple[JoinedCopies, ...]:
+) -> tuple[JoinedCopyCost, ...]:
     """Return neighbour Copies that could be one, where costs are modelled."""
     if prices.memory is None:
         return ()

@@ -17,7 +17,7 @@ from typing import Any
 
 from poplite.cost.exchange.phases import phases_of_copy
 from poplite.cost.step_cost import StepCost
-from poplite.executable.joined import JoinedCopies
+from poplite.executable.joined import JoinedCopyCost
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.program import Copy, Program, Sequence, TensorCopy, children_first
@@ -32,19 +32,19 @@ def joined_copies(
     graph: Graph,
     programs: Iterable[Program],
     numbers: Mapping[Any, int],
-) -> tuple[JoinedCopies, ...]:
+) -> tuple[JoinedCopyCost, ...]:
     """Return neighbour Copies that do not depend on each other, each series once.
 
     `numbers` has the number of each Copy.
     """
-    found: dict[tuple[int, ...], JoinedCopies] = {}
+    found: dict[tuple[int, ...], JoinedCopyCost] = {}
     for program in programs:
         for node in children_first(program):
             if isinstance(node, Sequence):
                 for series in _series(node.children):
                     steps = tuple(numbers[each] for each in series)
                     if steps not in found:
-                        found[steps] = JoinedCopies(steps, _cost(graph, series))
+                        found[steps] = JoinedCopyCost(steps, _cost(graph, series))
     return tuple(found.values())
 
 

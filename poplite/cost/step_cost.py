@@ -37,7 +37,7 @@ _BRANCHES = (ast.If, ast.IfExp, ast.BoolOp, ast.While)
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class PhaseCause:
     """A reason why a phase takes as long as it does.
 
     Attributes:
@@ -90,7 +90,7 @@ NO_PAIRS = Pairs(1, NOTHING, ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Phase:
+class PhaseCost:
     """One phase of a step.
 
     Attributes:
@@ -115,7 +115,7 @@ class Phase:
     sent: Spread = NOTHING
     copied: Spread = NOTHING
     buffers: Spread = NOTHING
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[PhaseCause, ...] = ()
     controls: Spread = NOTHING
     pairs: Pairs = NO_PAIRS
 
@@ -151,13 +151,13 @@ class VertexCosts:
 class StepCost:
     """The cost of one execution of a step: phases before its vertices, vertices, phases after."""
 
-    before: tuple[Phase, ...] = ()
+    before: tuple[PhaseCost, ...] = ()
     vertices: tuple[VertexCosts, ...] = ()
-    after: tuple[Phase, ...] = ()
+    after: tuple[PhaseCost, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class VertexType:
+class VertexTotal:
     """What the vertices of one class took in a step.
 
     Attributes:
@@ -198,7 +198,7 @@ class PhaseTotal:
     received: Spread
     sent: Spread
     copied: Spread
-    causes: tuple[Cause, ...]
+    causes: tuple[PhaseCause, ...]
     pairs: Pairs = NO_PAIRS
 
 
@@ -226,7 +226,7 @@ class StepTotal:
     row: int
     executions: int
     phases: tuple[PhaseTotal, ...]
-    types: tuple[VertexType, ...]
+    types: tuple[VertexTotal, ...]
     cycles: int
 
 

@@ -17,7 +17,7 @@ from poplite.cost.step_cost import StepCost
 from poplite.errors import made_by
 from poplite.executable.actions import Action
 from poplite.executable.host_tensor import HostTensor
-from poplite.executable.joined import JoinedCopies
+from poplite.executable.joined import JoinedCopyCost
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.opcodes import Code
 from poplite.executable.operation import CompiledOperation
@@ -73,7 +73,7 @@ class Executable:
     action_costs: tuple[StepCost | None, ...]
     memory: MemoryPlan | None
     operations: tuple[CompiledOperation, ...] = ()
-    joined: tuple[JoinedCopies, ...] = ()
+    joined: tuple[JoinedCopyCost, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.programs) > 1:

@@ -8,7 +8,7 @@ from poplite.cost.step_cost import StepCost
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JoinedCopies:
+class JoinedCopyCost:
     """One Copy in place of several.
 
     Attributes:

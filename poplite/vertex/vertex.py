@@ -94,10 +94,10 @@ RESERVED_NAMES = frozenset({"self", "tile", "name", "compute", "cycles", "num_wo
 
 
 if TYPE_CHECKING:
-    VertexType = type  # type checkers infer less of classes that have a metaclass of their own
+    VertexMeta = type  # type checkers infer less of classes that have a metaclass of their own
 else:
 
-    class VertexType(abc.ABCMeta):
+    class VertexMeta(abc.ABCMeta):
         """The type of vertex classes; those made of templates are pickled as `Scale[FLOAT]`.
 
         It is an ABCMeta so that an abstract base class can be a mixin; all else is as in plain
@@ -118,10 +118,10 @@ def _pickled(cls: type) -> str | tuple[Callable[..., type], tuple[Any, ...]]:
     return cls.__qualname__
 
 
-copyreg.pickle(VertexType, _pickled)
+copyreg.pickle(VertexMeta, _pickled)
 
 
-class Vertex(metaclass=VertexType):
+class Vertex(metaclass=VertexMeta):
     """Base of all vertex classes.
 
     Subclasses annotate fields and define `compute(self) -> None`.  They inherit the fields of their

@@ -21,7 +21,14 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import Phase, PhaseTotal, StepCost, StepTotal, VertexCosts, VertexType
+from poplite.cost.step_cost import (
+    PhaseCost,
+    PhaseTotal,
+    StepCost,
+    StepTotal,
+    VertexCosts,
+    VertexTotal,
+)
 from poplite.cost.workers import tile_cycles
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Stamp
@@ -43,8 +50,8 @@ def _nothing(program: str, row: int) -> None:
 class _Priced:
     """What one execution of a step takes: its phases in order, what runs, all cycles."""
 
-    phases: tuple[Phase, ...]
-    types: tuple[VertexType, ...]
+    phases: tuple[PhaseCost, ...]
+    types: tuple[VertexTotal, ...]
     cycles: int
 
 
@@ -231,7 +238,7 @@ class Accounts:
         return f"load '{action.function}'" if isinstance(action, CodeLoad) else action.program
 
 
-def _source(known: VertexType, family: int, counted: SlotTotals | None) -> Source:
+def _source(known: VertexTotal, family: int, counted: SlotTotals | None) -> Source:
     """Return who says what the vertices of a family took."""
     if counted is None or not counted.is_counted[family]:
         return known.source
@@ -249,21 +256,21 @@ def _price(cost: StepCost, executable: Executable) -> _Priced:
     phases = [*cost.before]
     if cost.vertices:
         slots = [slots for slots, _ in priced]
-        phases.append(Phase("compute", tile_cycles(cost.vertices, slots, executable.target)))
+        phases.append(PhaseCost("compute", tile_cycles(cost.vertices, slots, executable.target)))
     phases += cost.after
     types = tuple(vertex_type for _, vertex_type in priced)
     return _Priced(tuple(phases), types, elapsed(phases, executable.target.tiles))
 
 
-def _slots(vertices: VertexCosts, executable: Executable) -> tuple[Series, VertexType]:
+def _slots(vertices: VertexCosts, executable: Executable) -> tuple[Series, VertexTotal]:
     """Return what each vertex of a family takes, and their sum."""
     slots, source = known_slots(vertices, executable.target)
     flops = None if vertices.flops is None else vertices.flops.total()
     count = vertices.numbers.count
-    return slots, VertexType(vertices.cls, count, source, slots.total(), flops)
+    return slots, VertexTotal(vertices.cls, count, source, slots.total(), flops)
 
 
-def elapsed(phases: Sequence[Phase], num_tiles: int) -> int:
+def elapsed(phases: Sequence[PhaseCost], num_tiles: int) -> int:
     """Return the cycles from the beginning of the first phase to the end of the last.
 
     A tile goes on with the next phase when it has finished one, except where all wait.

@@ -18,7 +18,7 @@ _NO_TILES = np.zeros(0, np.int64)
 
 def joined_copies(executable: Executable) -> Iterator[JoinedCopies]:
     """Yield neighbour Copies that could be one, at each place where programs have them."""
-    beginning: dict[int, list[joined.JoinedCopies]] = {}
+    beginning: dict[int, list[joined.JoinedCopyCost]] = {}
     for each in executable.joined:
         beginning.setdefault(each.steps[0], []).append(each)
     for name, code in executable.programs.items() if beginning else ():
@@ -33,7 +33,7 @@ def joined_copies(executable: Executable) -> Iterator[JoinedCopies]:
 
 
 def _at_rows(
-    executable: Executable, copies: joined.JoinedCopies, name: str, rows: tuple[int, ...]
+    executable: Executable, copies: joined.JoinedCopyCost, name: str, rows: tuple[int, ...]
 ) -> JoinedCopies:
     """Return what one Copy takes in place of some, which are rows of a program."""
     apart = [executable.costs[number] for number in copies.steps]

@@ -23,7 +23,7 @@ from poplite.arrays.intervals import Int64
 from poplite.cost.exchange.pairs import PairSums
 from poplite.cost.exchange.pieces import MovedPieces, by_place
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import Cause, Phase
+from poplite.cost.step_cost import PhaseCause, PhaseCost
 from poplite.machine.links import Link, global_sync_cycles, link_bytes_per_cycle, route
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 def global_phase(
     target: Target,
     pieces: MovedPieces,
-    causes: tuple[Cause, ...],
+    causes: tuple[PhaseCause, ...],
     buffers: Spread = NOTHING,
     replica_map: Sequence[int] = (0,),
-) -> Phase:
+) -> PhaseCost:
     """Return the phase in which pieces move, each to another IPU or replica.
 
     The target is one replica's part of the machine; `replica_map` has, for each replica, the
@@ -59,7 +59,7 @@ def global_phase(
     sums.add_moving(pieces)
     replicas = len(replica_map)
     whole = dataclasses.replace(target, ipus=target.ipus * replicas, tiles=target.tiles * replicas)
-    return Phase(
+    return PhaseCost(
         "global exchange",
         Spread.of(cycles),
         global_sync_cycles(whole),

@@ -23,7 +23,7 @@ from poplite.cost.exchange.pairs import sum_of_pairs
 from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES, exchange_of_few
 from poplite.cost.spread import Spread
-from poplite.cost.step_cost import Cause, Phase
+from poplite.cost.step_cost import PhaseCause, PhaseCost
 from poplite.jit.kernels.locations import pair
 from poplite.view import num_runs, runs
 from poplite.view.contiguous.few_runs import few_runs
@@ -55,7 +55,7 @@ def parts_of(copy: TensorCopy | CrossReplicaCopy) -> Iterator[tuple[View, View]]
         yield source[cut].view, destination[cut].view
 
 
-def sum_of_parts(target: Target, phases: Sequence[Phase]) -> Phase:
+def sum_of_parts(target: Target, phases: Sequence[PhaseCost]) -> PhaseCost:
     """Return the sum of phases of one kind, parts of a Copy; each part sends its elements once."""
     first = phases[0]
     if len(phases) == 1:
@@ -69,7 +69,7 @@ def sum_of_parts(target: Target, phases: Sequence[Phase]) -> Phase:
     num_tiles, cause = target.tiles, first.causes[0]
     cycles = [phase.cycles.dense(num_tiles) for phase in phases]
     cycles[1:] = [np.maximum(each - again, 0) for each in cycles[1:]]
-    return Phase(
+    return PhaseCost(
         first.kind,
         Spread.of(np.sum(cycles, axis=0)),
         first.sync,
@@ -136,7 +136,7 @@ def rows_of(homes: Locations, pieces: MovedPieces, into: Int64) -> CopiedRows:
 
 def phases_of_few(
     target: Target, homes: Locations, copy: TensorCopy, views: tuple[View, View]
-) -> tuple[Phase, ...] | None:
+) -> tuple[PhaseCost, ...] | None:
     """Return the phases of a Copy of few runs within each replica; None where it is not so simple.
 
     The result is that of `poplite.cost.exchange.phases`, found in plain Python: it takes tens of
@@ -169,13 +169,13 @@ def phases_of_few(
     phases = []
     if stays:
         num_bytes = sum([row[4] for row in stays]) * width
-        cause = Cause(what, "is copied on its tile", copy.location, num_bytes)
+        cause = PhaseCause(what, "is copied on its tile", copy.location, num_bytes)
         phases.append(_copied(target, homes, stays, width, cause))
     if len(rows) > len(stays):
         source, to, at, into, count = zip(*rows, strict=True)
         jumps = (True, *[a[1] != b[1] or a[3] + a[4] != b[3] for a, b in pairwise(rows)])
         moved = sum([row[4] for row in rows if row[0] != row[1]]) * width
-        cause = Cause(what, "goes to other tiles", copy.location, moved)
+        cause = PhaseCause(what, "goes to other tiles", copy.location, moved)
         low = min(at)
         # Counted from the least place, so that other Copies find the same pieces.
         pieces = source, to, tuple([place - low for place in at]), count, (width,) * found, jumps
@@ -184,14 +184,18 @@ def phases_of_few(
 
 
 def _copied(
-    target: Target, homes: Locations, stays: Sequence[tuple[int, ...]], width: int, cause: Cause
-) -> Phase:
+    target: Target,
+    homes: Locations,
+    stays: Sequence[tuple[int, ...]],
+    width: int,
+    cause: PhaseCause,
+) -> PhaseCost:
     """Return the phase in which pieces are copied that stay on their tiles."""
     if len(stays) == 1:
         tile = stays[0][1]
         cycles = one_row_cycles(target, cause.bytes)
         copied = Spread.at_tile(tile, cause.bytes)
-        return Phase("copy", Spread.at_tile(tile, cycles), copied=copied, causes=(cause,))
+        return PhaseCost("copy", Spread.at_tile(tile, cycles), copied=copied, causes=(cause,))
     source, to, at, into, size = np.array(stays, np.int64).T
     jumps = np.ones(len(to), np.bool_)
     pieces = MovedPieces(source, to, at, size, np.full(len(to), width), jumps)

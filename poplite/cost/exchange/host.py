@@ -17,7 +17,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.cost.spread import Spread
-from poplite.cost.step_cost import Cause, Phase
+from poplite.cost.step_cost import PhaseCause, PhaseCost
 from poplite.graph.tensor.placement import mapping_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from poplite.program import Program
 
 
-def host_phase(graph: Graph, program: Program) -> Phase:
+def host_phase(graph: Graph, program: Program) -> PhaseCost:
     """Return the phase in which a program moves data from or to the host."""
     target, (reads, writes) = graph.target, (program.reads, program.writes)
     sent, received = (_bytes(graph, tensors) for tensors in (reads, writes))
@@ -38,8 +38,8 @@ def host_phase(graph: Graph, program: Program) -> Phase:
     tiles = np.flatnonzero(sent + received) if num_bytes else np.zeros(1, np.int64)
     moved = [f"'{tensor.name}'" for tensor in (*reads, *writes)]
     why = f"{'go' if len(moved) > 1 else 'goes'} between device and host"
-    cause = Cause(" and ".join(moved) or str(program), why, program.location, num_bytes)
-    return Phase(
+    cause = PhaseCause(" and ".join(moved) or str(program), why, program.location, num_bytes)
+    return PhaseCost(
         "host exchange",
         Spread.at_tiles(tiles, np.full(len(tiles), cycles)),
         int(target.cost("sync_cycles")),

@@ -28,7 +28,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import Cause, Phase
+from poplite.cost.step_cost import PhaseCause, PhaseCost
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target
@@ -72,13 +72,13 @@ def joined_rows(several: Sequence[CopiedRows]) -> CopiedRows:
 
 
 def copy_phase(
-    target: Target, rows: CopiedRows, causes: tuple[Cause, ...], buffers: Spread = NOTHING
-) -> Phase:
+    target: Target, rows: CopiedRows, causes: tuple[PhaseCause, ...], buffers: Spread = NOTHING
+) -> PhaseCost:
     """Return the phase in which rows are copied; `buffers` are bytes to gather them in."""
     num_bytes = _sums(rows.tile, rows.bytes, target.tiles)
     cycles = _sums(rows.tile, cycles_of(target, rows), target.tiles)
     cycles[num_bytes > 0] += _row_costs(target)[0]
-    return Phase(
+    return PhaseCost(
         "copy", Spread.of(cycles), copied=Spread.of(num_bytes), buffers=buffers, causes=causes
     )
 

@@ -45,7 +45,7 @@ from poplite.cost.exchange.remote_reads import RemoteElements, touched
 from poplite.cost.exchange.rows_to_gather import rows_to_gather, rows_to_keep
 from poplite.cost.exchange.within_ipu import exchange_phase, load_of
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import Cause, Phase
+from poplite.cost.step_cost import PhaseCause, PhaseCost
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.program.replicated import CrossReplicaCopy
 from poplite.view import Storage, contains_aliases
@@ -69,7 +69,7 @@ MOST_PIECES = 1 << 20
 """Most pieces that are handled together, unless they all leave one tile."""
 
 
-Phases = tuple[tuple[Phase, ...], tuple[Phase, ...]]
+Phases = tuple[tuple[PhaseCost, ...], tuple[PhaseCost, ...]]
 """The phases before the vertices of a compute set, and those after them."""
 
 
@@ -99,11 +99,13 @@ def phases_of_alike(phases: Phases, first: EdgeTable, table: EdgeTable) -> Phase
     return before, after
 
 
-def _with_lines(phase: Phase, lines: Mapping[SourceLocation | None, SourceLocation]) -> Phase:
+def _with_lines(
+    phase: PhaseCost, lines: Mapping[SourceLocation | None, SourceLocation]
+) -> PhaseCost:
     return replace(phase, causes=tuple([replace(c, at=c.at and lines[c.at]) for c in phase.causes]))
 
 
-def phases_of_copy(graph: Graph, copy: TensorCopy | CrossReplicaCopy) -> tuple[Phase, ...]:
+def phases_of_copy(graph: Graph, copy: TensorCopy | CrossReplicaCopy) -> tuple[PhaseCost, ...]:
     """Return the phases of a Copy."""
     homes, views = locations_of(graph), (copy.source.view, copy.destination.view)
     if not isinstance(copy, CrossReplicaCopy) and copy.num_elements:
@@ -111,7 +113,7 @@ def phases_of_copy(graph: Graph, copy: TensorCopy | CrossReplicaCopy) -> tuple[P
         if few is not None:
             return few
     parts = [_phases_of_views(graph, homes, copy, *views) for views in parts_of(copy)]
-    by_kind: dict[str, list[Phase]] = {}
+    by_kind: dict[str, list[PhaseCost]] = {}
     for phase in chain.from_iterable(parts):
         by_kind.setdefault(phase.kind, []).append(phase)
     return tuple(sum_of_parts(graph.target, phases) for phases in by_kind.values())
@@ -123,13 +125,13 @@ def _phases_of_views(
     copy: TensorCopy | CrossReplicaCopy,
     source: View,
     destination: View,
-) -> Iterator[Phase]:
+) -> Iterator[PhaseCost]:
     """Yield the phases of a part of a Copy."""
     width, target = copy.source.element_type.size_bytes, graph.target
     pieces, into = pieces_between(homes, source, destination, width)
     what = f"'{copy.source.name}' -> '{copy.destination.name}'"
     if isinstance(copy, CrossReplicaCopy) and copy.replica_map != _identity(copy):
-        cause = Cause(what, "goes to other replicas", copy.location, int(pieces.bytes.sum()))
+        cause = PhaseCause(what, "goes to other replicas", copy.location, int(pieces.bytes.sum()))
         yield global_phase(target, pieces, (cause,), replica_map=copy.replica_map)
         return
     stays = np.flatnonzero(pieces.source == pieces.to)
@@ -137,16 +139,16 @@ def _phases_of_views(
     if len(stays):
         rows = rows_of(homes, pieces.ordered(stays), into[stays])
         here = int(rows.bytes.sum())
-        cause = Cause(what, "is copied on its tile", copy.location, here)
+        cause = PhaseCause(what, "is copied on its tile", copy.location, here)
         yield copy_phase(target, rows, (cause,))
         num_bytes -= here
     if num_bytes:
-        cause = Cause(what, "goes to other tiles", copy.location, num_bytes)
+        cause = PhaseCause(what, "goes to other tiles", copy.location, num_bytes)
         once = isinstance(source.space, Storage) and not contains_aliases(source)
         yield from _exchanges(target, [pieces], once, lambda: ((cause,), NOTHING))
 
 
-def phases_of_host(graph: Graph, program: Program) -> tuple[Phase, ...]:
+def phases_of_host(graph: Graph, program: Program) -> tuple[PhaseCost, ...]:
     """Return the phases of a program that moves data from or to the host or remote buffers."""
     return (host_phase(graph, program),)
 
@@ -235,7 +237,7 @@ def _is_at_home(edges: Edges, tiles: VertexTiles, homes: Locations) -> bool:
     return homes.hold(edges.start.low, edges.start.high + size, tiles.at(0))
 
 
-def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[Phase]:
+def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[PhaseCost]:
     """Yield the phases before vertices, or after them."""
     several = ((each, *own) for each in moved for own in ((each.rows, way.rows), (each.kept, KEPT)))
     copied = [(each, rows, why) for each, rows, why in several if rows is not None]
@@ -284,8 +286,8 @@ def _exchanges(
     target: Target,
     parts: Iterable[MovedPieces],
     once: bool,
-    described: Callable[[], tuple[tuple[Cause, ...], Spread]],
-) -> Iterator[Phase]:
+    described: Callable[[], tuple[tuple[PhaseCause, ...], Spread]],
+) -> Iterator[PhaseCost]:
     """Yield the exchange within IPUs, then that between them; the first one has the buffers."""
     others: list[MovedPieces] = []
     sums = PairSums(target.tiles)
@@ -304,8 +306,8 @@ def _exchanges(
 
 
 def _divided(
-    causes: tuple[Cause, ...], between: int
-) -> tuple[tuple[Cause, ...], tuple[Cause, ...]]:
+    causes: tuple[PhaseCause, ...], between: int
+) -> tuple[tuple[PhaseCause, ...], tuple[PhaseCause, ...]]:
     """Return the parts of causes within IPUs and between them, where so many bytes move."""
     whole = sum(cause.bytes for cause in causes)
     far = [cause.bytes * between // whole for cause in causes]
@@ -351,19 +353,19 @@ class _Sums:
         if most > self._most or (most == self._most and at < self._tile):
             self._most, self._tile = most, at
 
-    def cause(self) -> Cause:
+    def cause(self) -> PhaseCause:
         """Return the field as a cause."""
         field = f"field '{self.moved.part.field.name}' of {self.moved.family.cls.__name__}"
-        return Cause(field, self.why, self.moved.at(self._tile), self.bytes)
+        return PhaseCause(field, self.why, self.moved.at(self._tile), self.bytes)
 
 
-def _causes(found: Sequence[_Sums]) -> tuple[Cause, ...]:
+def _causes(found: Sequence[_Sums]) -> tuple[PhaseCause, ...]:
     """Return the largest causes, and what is left as one."""
     order = sorted(found, key=lambda sums: -sums.bytes)
     named = [sums.cause() for sums in order[:MOST_CAUSES]]
     if others := order[MOST_CAUSES:]:
         what = f"each of {len(others):,} other fields" if len(others) > 1 else "another field"
-        named.append(Cause(what, others[0].why, None, sum(sums.bytes for sums in others)))
+        named.append(PhaseCause(what, others[0].why, None, sum(sums.bytes for sums in others)))
     return tuple(named)
 
 

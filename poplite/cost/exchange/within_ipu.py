@@ -33,7 +33,7 @@ from poplite.cost.exchange.latency import has_map, places, route_cycles
 from poplite.cost.exchange.pairs import pairs_of_few
 from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import NO_PAIRS, Cause, Pairs, Phase
+from poplite.cost.step_cost import NO_PAIRS, Pairs, PhaseCause, PhaseCost
 from poplite.jit.kernels.exchange import LOAD_WORDS, PIECE_WORDS, fragments, receive, send
 from poplite.jit.native import address, native
 
@@ -92,10 +92,10 @@ class Load(NamedTuple):
 def exchange_phase(
     target: Target,
     load: Load,
-    causes: tuple[Cause, ...],
+    causes: tuple[PhaseCause, ...],
     buffers: Spread = NOTHING,
     pairs: Pairs = NO_PAIRS,
-) -> Phase:
+) -> PhaseCost:
     """Return the phase in which pieces move between the tiles of an IPU, or of several."""
     costs = _constants(target)
     words = np.maximum(load.words_in, _words_out(costs, load))
@@ -139,9 +139,9 @@ def load_of(target: Target, parts: Iterable[MovedPieces], once: bool = False) ->
 def exchange_of_few(
     target: Target,
     pieces: tuple[tuple[int, ...], ...],
-    causes: tuple[Cause, ...],
+    causes: tuple[PhaseCause, ...],
     known: dict[object, tuple[tuple[Spread, ...], Pairs]],
-) -> Phase:
+) -> PhaseCost:
     """Return the exchange phase of a few pieces, as columns; `known` caches their numbers."""
     found = known.get(pieces)
     if found is None:
@@ -157,12 +157,12 @@ def exchange_of_few(
 def _phase(
     target: Target,
     spreads: tuple[Spread, ...],
-    causes: tuple[Cause, ...],
+    causes: tuple[PhaseCause, ...],
     buffers: Spread,
     pairs: Pairs,
-) -> Phase:
+) -> PhaseCost:
     cycles, received, sent, controls = spreads
-    return Phase(
+    return PhaseCost(
         "exchange",
         cycles,
         _constants(target).sync_cycles,

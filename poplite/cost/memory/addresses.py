@@ -19,7 +19,7 @@ from poplite.cost.memory.allocation import Placing, alike
 from poplite.cost.spread import Spread
 
 if TYPE_CHECKING:
-    from poplite.cost.memory.plan import Held
+    from poplite.cost.memory.plan import PlannedItem
 
 
 class TileAddresses(NamedTuple):
@@ -53,7 +53,7 @@ class TileAddresses(NamedTuple):
         return found
 
 
-def placed(held: Sequence[Held], num_tiles: int, border: int, limit: int) -> TileAddresses:
+def placed(held: Sequence[PlannedItem], num_tiles: int, border: int, limit: int) -> TileAddresses:
     """Place everything; interleaved memory begins at `border`, and a tile has `limit` bytes."""
     number: dict[Spread, int] = {}  # few: all variables of a size on a tile have the same
     which = np.array([number.setdefault(each.bytes, len(number)) for each in held], np.int64)
@@ -68,7 +68,7 @@ def placed(held: Sequence[Held], num_tiles: int, border: int, limit: int) -> Til
     return TileAddresses(kinds, on, placing.order[place], addresses, used)
 
 
-def placing_of(held: Sequence[Held], border: int, limit: int) -> Placing:
+def placing_of(held: Sequence[PlannedItem], border: int, limit: int) -> Placing:
     """Return how things are placed; `border` is the address at which interleaved memory begins."""
     return Placing(
         [each.align for each in held],

@@ -15,7 +15,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.cost.memory.plan import Category
-from poplite.cost.step_cost import Phase, StepCost
+from poplite.cost.step_cost import PhaseCost, StepCost
 from poplite.errors import VertexCompileError
 from poplite.report.phase_kinds import PhaseKind
 from poplite.vertex.compute import check
@@ -69,7 +69,7 @@ class ControlCode:
     def __init__(self, target: Target) -> None:
         self._control = np.zeros(target.tiles, np.int64)
         self._on_all = 0
-        self._exchanges: dict[tuple[object, ...], tuple[Phase, int]] = {}
+        self._exchanges: dict[tuple[object, ...], tuple[PhaseCost, int]] = {}
         each = target.cost("instruction_bytes")
         self._instruction = int(each)
         self._bytes = {

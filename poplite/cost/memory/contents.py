@@ -18,7 +18,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import compact
 from poplite.cost.memory.code_size import ControlCode, vertex_code_bytes
 from poplite.cost.memory.liveness import Lifetimes
-from poplite.cost.memory.plan import Category, Held
+from poplite.cost.memory.plan import Category, PlannedItem
 from poplite.cost.memory.vertex_size import VertexBytes
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import StepCost
@@ -51,7 +51,7 @@ def contents(
     edges_of: EdgesOf,
     cost_of: CostOf,
     found: Lifetimes,
-) -> Iterator[Held]:
+) -> Iterator[PlannedItem]:
     """Yield everything that lies on tiles, starting with what is always live.
 
     `cost_of` has the costs of steps by compute set or by program; `found` says when variables are
@@ -85,7 +85,7 @@ def contents(
     for number, steps in chain(zip(found.always, repeat(None)), found.live.items()):
         variable, (alignment, interleaved) = variables[number], asked.get(number, usual)
         if variable.num_elements:
-            yield Held(
+            yield PlannedItem(
                 variable.name,
                 "constant" if variable.constant else "variable",
                 bytes_of(variable, target.tiles),
@@ -125,8 +125,10 @@ def _at_tile(tile: int, size: int) -> Spread:
 
 def _always(
     name: str, category: Category, size: Int64, align: int, at: SourceLocation | None = None
-) -> Held:
-    return Held(name, category, Spread.of(size), align, why=category.replace("_", " "), at=at)
+) -> PlannedItem:
+    return PlannedItem(
+        name, category, Spread.of(size), align, why=category.replace("_", " "), at=at
+    )
 
 
 def _executes(leaves: Iterable[Program]) -> Iterator[Execute]:
@@ -168,7 +170,7 @@ def _asked(
     return asked
 
 
-def _buffers(found: Lifetimes, cost_of: CostOf, align: int) -> Iterator[Held]:
+def _buffers(found: Lifetimes, cost_of: CostOf, align: int) -> Iterator[PlannedItem]:
     """Yield the buffers of steps, each live while its step runs."""
     places: dict[Program, list[int]] = {}
     for number, (_, step) in enumerate(found.steps):
@@ -180,4 +182,4 @@ def _buffers(found: Lifetimes, cost_of: CostOf, align: int) -> Iterator[Held]:
                 steps = compact(np.array(numbers, np.int64))
                 category = BUFFERS[phase.kind]
                 size = phase.buffers
-                yield Held(str(leaf), category, size, align, steps=steps, at=leaf.location)
+                yield PlannedItem(str(leaf), category, size, align, steps=steps, at=leaf.location)

@@ -53,7 +53,7 @@ NO_STEP = -1
 
 
 @dataclass(slots=True, eq=False)  # frozen ones take twice as long to make, and there are many
-class Held:
+class PlannedItem:
     """Something that lies in the memory of some tiles.
 
     Attributes:
@@ -82,7 +82,7 @@ class Held:
     element_type: str = ""
 
 
-@dataclass(slots=True, eq=False)  # as of Held
+@dataclass(slots=True, eq=False)  # as of PlannedItem
 class LiveStep:
     """A step of a program; a step that stands in several places of the program comes once.
 
@@ -115,7 +115,7 @@ class OnTile:
         element: the memory element in which it begins.
     """
 
-    held: Held
+    held: PlannedItem
     bytes: int
     address: int
     element: int
@@ -143,7 +143,7 @@ class MemoryPlan:
     tile_bytes: int
     element_bytes: int
     interleaved_begin: int
-    held: tuple[Held, ...]
+    held: tuple[PlannedItem, ...]
     steps: tuple[LiveStep, ...]
     peak: Spread
     peak_step: Int64
@@ -204,7 +204,7 @@ class MemoryPlan:
         where = placed(self.held, self.num_tiles, self.interleaved_begin, self.tile_bytes)
         return where.of_each(len(self.held))
 
-    def live_in(self, step: int, tile: int) -> tuple[tuple[Held, int], ...]:
+    def live_in(self, step: int, tile: int) -> tuple[tuple[PlannedItem, int], ...]:
         """Return the things that a tile holds in a step but not always, and their bytes there."""
         found = [(held, held.bytes.at(tile)) for held in self.held if _is_in(held.steps, step)]
         return tuple((held, size) for held, size in found if size)
@@ -219,7 +219,7 @@ class MemoryPlan:
         """int64[n], the tiles that need more bytes than they have."""
         return np.flatnonzero(self.with_gaps() > self.tile_bytes)
 
-    def _summed(self, chosen: Iterable[Held]) -> Int64:
+    def _summed(self, chosen: Iterable[PlannedItem]) -> Int64:
         total = np.zeros(self.num_tiles, np.int64)
         for held in chosen:
             held.bytes.add_to(total)

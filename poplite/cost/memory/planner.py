@@ -17,7 +17,7 @@ from poplite.arrays.series import Series, Steps
 from poplite.cost.memory.addresses import placed
 from poplite.cost.memory.contents import BUFFERS, CostOf, EdgesOf, contents
 from poplite.cost.memory.liveness import lifetimes
-from poplite.cost.memory.plan import NO_STEP, Held, LiveStep, MemoryPlan
+from poplite.cost.memory.plan import NO_STEP, LiveStep, MemoryPlan, PlannedItem
 from poplite.cost.spread import Spread
 from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError
 from poplite.graph.mapping.tile_mapping import ranges
@@ -81,7 +81,7 @@ def memory_of(
 
 
 def _peaks(
-    held: Sequence[Held], steps: Sequence[tuple[str, Step]], num_tiles: int, *, several: bool
+    held: Sequence[PlannedItem], steps: Sequence[tuple[str, Step]], num_tiles: int, *, several: bool
 ) -> tuple[tuple[LiveStep, ...], Int64, Int64]:
     """Return the steps, the peak of each tile, and the step of that peak, both int64[num_tiles]."""
     begins: dict[int, list[Spread]] = {}
@@ -175,14 +175,14 @@ def _overflow_error(plan: MemoryPlan) -> GraphMemoryAllocationError:
     )
 
 
-def _described(held: Held) -> str:
+def _described(held: PlannedItem) -> str:
     what = held.category.replace("_", " ")
     if held.category in BUFFERS.values():
         return f"{what} buffer of {held.name} ({held.at})"
     return held.name if held.at is None else f"{what} '{held.name}' ({held.at})"
 
 
-def _advice(largest: Held, tile: int, num_tiles: int) -> str:
+def _advice(largest: PlannedItem, tile: int, num_tiles: int) -> str:
     """Return a way to make the largest thing on a tile smaller."""
     tiles, on = amount(num_tiles, "tile"), largest.bytes.tiles.count
     name, category = f"'{largest.name}'", largest.category

@@ -24,7 +24,7 @@ from poplite.arrays.series import Listed, Series
 from poplite.codec.archive import Malformed, at
 from poplite.cost.memory.plan import NO_STEP, MemoryPlan
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import NO_PAIRS, Pairs, Phase, StepCost, VertexCosts
+from poplite.cost.step_cost import NO_PAIRS, Pairs, PhaseCost, StepCost, VertexCosts
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Action, Stamp
 from poplite.executable.descriptor import COUNT
@@ -41,7 +41,7 @@ from poplite.vertex.vertex import Vertex
 MOST_WORKERS = 1 << 28
 """Most workers of all tiles together: there is a number of each while vertices are shared out."""
 
-SPREADS = tuple(field.name for field in dataclasses.fields(Phase) if field.type == "Spread")
+SPREADS = tuple(field.name for field in dataclasses.fields(PhaseCost) if field.type == "Spread")
 """Fields of a phase that hold a number for each tile."""
 
 
@@ -130,7 +130,7 @@ def _check_families(cost: StepCost, step: ComputeStep | None, tiles: int, arena:
         raise Malformed(f"no vertex has number {step.num_vertices - 1:,}")
 
 
-def _check_phase(phase: Phase, tiles: int) -> None:
+def _check_phase(phase: PhaseCost, tiles: int) -> None:
     if not 0 <= phase.sync <= MOST:
         raise Malformed(f"a wait of {phase.sync:,} cycles")
     for name in SPREADS:

@@ -15,7 +15,7 @@ from poplite.cost.exchange.copies import phases_of_few
 from poplite.cost.exchange.locations import locations_of
 from poplite.cost.exchange.phases import phases_of_copy
 from poplite.cost.spread import Spread
-from poplite.cost.step_cost import Pairs, Phase
+from poplite.cost.step_cost import Pairs, PhaseCost
 
 SIZES = 1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 40
 """Around the numbers of pieces up to which plain Python does it."""
@@ -58,7 +58,7 @@ def seen(data: st.DataObject, tensor: pl.Tensor, other: pl.Tensor, *, often: boo
     return view
 
 
-def told(phases: tuple[Phase, ...], tiles: int) -> list[list[object]]:
+def told(phases: tuple[PhaseCost, ...], tiles: int) -> list[list[object]]:
     """Return all that phases say, whatever form their numbers have."""
 
     def numbers(value: object) -> object:

@@ -17,7 +17,7 @@ from poplite.cost.exchange.latency import route
 from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy
 from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.exchange.within_ipu import load_of
-from poplite.cost.step_cost import Phase
+from poplite.cost.step_cost import PhaseCost
 from poplite.graph.compute_sets.edge_table import edge_table
 
 Element = tuple[int, int]
@@ -163,7 +163,7 @@ class Drawn:
         )
 
 
-def by_tile(phases: Iterable[Phase], what: str) -> dict[int, int]:
+def by_tile(phases: Iterable[PhaseCost], what: str) -> dict[int, int]:
     found: dict[int, int] = defaultdict(int)
     for phase in phases:
         spread: Any = getattr(phase, what)

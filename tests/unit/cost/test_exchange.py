@@ -14,7 +14,7 @@ from poplite.cost.exchange.on_tile_copies import CopiedRows, cycles_of
 from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy, phases_of_host
 from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.exchange.within_ipu import exchange_phase, load_of
-from poplite.cost.step_cost import Phase
+from poplite.cost.step_cost import PhaseCost
 from poplite.graph.compute_sets.edge_table import edge_table
 
 GC2 = pl.Target(architecture="gc2")
@@ -64,7 +64,7 @@ class Double(pl.Vertex):
             self.y[i] = 2.0 * self.y[i]
 
 
-Phases = tuple[Phase, ...]
+Phases = tuple[PhaseCost, ...]
 
 
 def phases_of(graph: pl.Graph, compute_set: pl.ComputeSet) -> tuple[Phases, Phases]:

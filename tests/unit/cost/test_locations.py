@@ -13,7 +13,7 @@ import poplite as pl
 from poplite.cost.exchange import locations
 from poplite.cost.exchange.locations import locations_of
 from poplite.cost.exchange.phases import phases_of_copy
-from poplite.cost.step_cost import Phase
+from poplite.cost.step_cost import PhaseCost
 
 
 def kinds(graph: pl.Graph, source: pl.Tensor, destination: pl.Tensor) -> list[str]:
@@ -105,7 +105,7 @@ def test_slices_of_what_is_on_many_tiles(begin: int, end: int) -> None:
         )
 
 
-def told(phase: Phase) -> tuple[object, ...]:
+def told(phase: PhaseCost) -> tuple[object, ...]:
     spreads = phase.cycles, phase.received, phase.sent, phase.copied, phase.controls
     return phase.kind, phase.causes, *[spread.dense(64).tolist() for spread in spreads]
 

@@ -16,7 +16,7 @@ from poplite.compile.compiler import compile_graph
 from poplite.cost.memory.plan import NO_STEP, Category, MemoryPlan
 from poplite.cost.memory.planner import memory_of
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import Phase, StepCost
+from poplite.cost.step_cost import PhaseCost, StepCost
 from poplite.executable.executable import Executable
 from poplite.graph.compute_sets.edge_table import edge_table
 
@@ -264,12 +264,12 @@ def test_values_that_go_from_program_to_program_are_kept() -> None:
 def test_buffers_live_for_their_step() -> None:
     graph, _, copies = chain(3)
     buffers = Spread.of(np.array([0, 500])), Spread.of(np.array([64, 0]))
-    exchange = Phase("exchange", Spread.of(np.array([9, 9])), sync=90, received=buffers[0],
+    exchange = PhaseCost("exchange", Spread.of(np.array([9, 9])), sync=90, received=buffers[0],
                      sent=buffers[1], buffers=buffers[0],
                      controls=Spread.of(np.array([10, 30])))  # fmt: skip
     costs: dict[object, StepCost | None] = {
         copies[0]: StepCost(
-            (exchange, Phase("copy", Spread.of(np.array([7, 0])), buffers=buffers[1]))
+            (exchange, PhaseCost("copy", Spread.of(np.array([7, 0])), buffers=buffers[1]))
         )
     }
     plan = plan_of(graph, pl.Sequence(*copies), costs)
@@ -524,7 +524,7 @@ def test_advice_is_about_what_a_step_brings_along() -> None:
     graph.add_vertex(compute_set, Scale, tile=0, x=x, y=y, factor=2.0)
     program = pl.Execute(compute_set)
     graph.set_tile_mapping(x[:100], 0)
-    buffer = Phase("exchange", NOTHING, buffers=Spread.of(np.array([14_000, 0])))
+    buffer = PhaseCost("exchange", NOTHING, buffers=Spread.of(np.array([14_000, 0])))
     with pytest.raises(pl.GraphMemoryAllocationError) as raised:
         plan_of(graph, program, {compute_set: StepCost((buffer,))})
     error = raised.value

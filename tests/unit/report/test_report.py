@@ -19,9 +19,9 @@ from helpers.depth import thinned
 from helpers.made import made
 from poplite.arrays.series import compact
 from poplite.compile.compiler import compile_graph
-from poplite.cost.memory.plan import Held, LiveStep, MemoryPlan
+from poplite.cost.memory.plan import LiveStep, MemoryPlan, PlannedItem
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import Cause, PhaseTotal, StepTotal, VertexType
+from poplite.cost.step_cost import PhaseCause, PhaseTotal, StepTotal, VertexTotal
 from poplite.report import Change, Execution, Instrumentation, ProgramVisitor, Report
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program
@@ -59,8 +59,8 @@ def spread(*numbers: int) -> Spread:
     return Spread.of(np.array(numbers, np.int64))
 
 
-COPIED = Cause("field 'x' of Axpy", "lies in 3 pieces", HERE, 96)
-MOVED = Cause("field 'x' of Axpy", "comes from other tiles", HERE, 640)
+COPIED = PhaseCause("field 'x' of Axpy", "lies in 3 pieces", HERE, 96)
+MOVED = PhaseCause("field 'x' of Axpy", "comes from other tiles", HERE, 640)
 
 PHASES = (
     PhaseTotal(
@@ -79,7 +79,7 @@ BLUR = StepTotal(
     1,
     2,
     PHASES,
-    (VertexType(Axpy, 3, "formula", 300, 48), VertexType(Gather, 1, "guessed", 60, None)),
+    (VertexTotal(Axpy, 3, "formula", 300, 48), VertexTotal(Gather, 1, "guessed", 60, None)),
     490,
 )
 COPY = StepTotal(
@@ -100,10 +100,10 @@ COPY = StepTotal(
 NEVER = replace(COPY, name="y to x", row=0, executions=0, cycles=0)
 
 
-def held(name: str, category: Any, size: Spread, steps: list[int] | None = None) -> Held:
+def held(name: str, category: Any, size: Spread, steps: list[int] | None = None) -> PlannedItem:
     """Return something in memory."""
     live = None if steps is None else compact(np.array(steps, np.int64))
-    return Held(name, category, size, 4, False, live, "", HERE)
+    return PlannedItem(name, category, size, 4, False, live, "", HERE)
 
 
 PLAN = MemoryPlan(
@@ -315,7 +315,7 @@ def test_each_ipu_has_its_own_cycles() -> None:
 
 
 def test_vertices_of_one_class_in_several_steps_add_up() -> None:
-    other = replace(BLUR, row=3, types=(VertexType(Axpy, 5, "formula", 7, None),))
+    other = replace(BLUR, row=3, types=(VertexTotal(Axpy, 5, "formula", 7, None),))
     types = report_of(BLUR, other).execution.vertex_types()
     assert [(t.name, t.vertices, t.cycles, t.flops) for t in types] == [
         ("Axpy", 6 + 10, 307, 48),
@@ -342,7 +342,7 @@ def test_insights(report: Report) -> None:
 
 
 def test_idle_workers_are_found() -> None:
-    idle = replace(BLUR, types=(VertexType(Axpy, 3, "formula", 120, None),))
+    idle = replace(BLUR, types=(VertexTotal(Axpy, 3, "formula", 120, None),))
     report = report_of(idle)
     (found,) = (each for each in report.insights.findings if each.kind == "idle workers")
     assert (found.names, found.cycles, found.share) == (("blur",), (480 - 120) // 3, 120 / 490)

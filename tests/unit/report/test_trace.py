@@ -14,7 +14,7 @@ import pytest
 import poplite as pl
 from poplite.compile.compiler import compile_graph
 from poplite.cost.spread import Spread
-from poplite.cost.step_cost import Phase, StepCost
+from poplite.cost.step_cost import PhaseCost, StepCost
 from poplite.report.traces.trace import trace_of
 from poplite.simulator.run.recording import Recording
 
@@ -199,9 +199,9 @@ def spread(*numbers: int) -> Spread:
 
 COST = StepCost(
     before=(
-        Phase("copy", spread(40, 0, 10, 0)),
-        Phase("exchange", spread(30, 70, 0, 0), 90),
-        Phase("copy", spread(5, 50, 60, 0)),
+        PhaseCost("copy", spread(40, 0, 10, 0)),
+        PhaseCost("exchange", spread(30, 70, 0, 0), 90),
+        PhaseCost("copy", spread(5, 50, 60, 0)),
     )
 )
 

@@ -11,7 +11,7 @@ import poplite as pl
 from helpers.running import simulated
 from poplite.compile.compiler import compile_graph
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import Phase, StepCost
+from poplite.cost.step_cost import PhaseCost, StepCost
 from poplite.executable.executable import Executable
 
 
@@ -22,14 +22,14 @@ def spread(*numbers: int) -> Spread:
 
 COPY = StepCost(
     before=(
-        Phase("copy", spread(40, 0, 10), copied=spread(320, 0, 80)),
-        Phase("exchange", spread(30, 70, 0), 90, spread(0, 280, 0), spread(120, 0, 160)),
-        Phase("copy", spread(5, 50, 60), copied=spread(8, 8, 8)),
+        PhaseCost("copy", spread(40, 0, 10), copied=spread(320, 0, 80)),
+        PhaseCost("exchange", spread(30, 70, 0), 90, spread(0, 280, 0), spread(120, 0, 160)),
+        PhaseCost("copy", spread(5, 50, 60), copied=spread(8, 8, 8)),
     )
 )
 """40, then a wait of 90, then the slowest of 35, 120 and 60."""
 
-BACK = StepCost(before=(Phase("exchange", spread(7), 3),))
+BACK = StepCost(before=(PhaseCost("exchange", spread(7), 3),))
 
 
 def priced(program: str = "main", *, interpret: bool = False) -> pl.Engine:
