@@ -139,6 +139,7 @@ LOADED_BY_NAME = {
     "simulator.compiled_parts": "where the engine's own kernels are",
     "simulator.counting.driver": "what compiles a driver that counts, in any process",
     "simulator.pricing.native_slots": "what compiles the slots of a class, in any process",
+    "simulator.run.faster_forms": "none: it knows classes of the library by their module",
     "testing.native_codelets": "the folder of headers in C++",
     "tools.command.run": "itself, in the processes of ranks",
     "viz.draw.html": "the folder of style sheets",
