@@ -28,7 +28,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.machine.target import Target
 from poplite.ops.operands import BITS
-from poplite.ops.reduce.levels import Spread, cheapest_levels, cycles_of
+from poplite.ops.reduce.levels import RemainingPartials, cheapest_levels, cycles_of
 from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT, ElementType
 from poplite.vertices.estimators.rows import gather_rows, list_rows, update_listed, update_rows
 
@@ -259,7 +259,7 @@ def added_up(table: Table, columns: int, parts: int, shares: int, lookups: int) 
     final = columns * min(lookups, table.tiles(columns))
     received = received_of_parts(table, columns, parts, lookups)
     elements = received // element.size_bytes * final
-    spread = Spread(element, parts, elements, columns * parts * shares, final)
+    spread = RemainingPartials(element, parts, elements, columns * parts * shares, final)
     levels = cheapest_levels(table.target, spread) if shares == 1 else ()
     own = received // parts
     return cycles_of(table.target, spread, levels) + (len(levels) + 1) * table.gathered(own, own)
