@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real as _Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from poplite import ops
 from poplite.compat.arguments import (
@@ -79,6 +79,7 @@ from poplite.ops.matmul.request import (
     checked_options as _checked_options,
 )
 from poplite.ops.operands import steps_for as _steps_for
+from poplite.poplar.absent import absent_library_names as _absent_library_names
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -131,6 +132,10 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+if not TYPE_CHECKING:  # for which an unknown name is an error
+    __getattr__ = _absent_library_names("poplin", __all__)
 
 
 addCodelets = _library_codelets("poplin")

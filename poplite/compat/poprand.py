@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -46,6 +46,7 @@ from poplite.ops.operands import (
 from poplite.ops.random.checks import TWO_32, drawn_type, number_of, threshold
 from poplite.ops.random.normals import normal_fields, truncated_fields
 from poplite.ops.random.numbers import CHOSEN, uniform_fields
+from poplite.poplar.absent import absent_library_names as _absent_library_names
 from poplite.program import Copy, Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
@@ -56,6 +57,10 @@ __all__ = ["addCodelets", "bernoulli", "dropout", "normal", "setSeed", "truncate
 
 def __dir__() -> list[str]:
     return __all__
+
+
+if not TYPE_CHECKING:  # for which an unknown name is an error
+    __getattr__ = _absent_library_names("poprand", __all__)
 
 
 addCodelets = _library_codelets("poprand")

@@ -8,6 +8,7 @@ Source: PopLibs, `poputil/TileMapping.hpp`, `poputil/Broadcast.hpp`, `poputil/Ut
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from poplite.graph.spreading import (
 )
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
+from poplite.poplar.absent import absent_library_names as _absent_library_names
 from poplite.program import Copy, Sequence as Steps
 from poplite.program.recording import target as _target
 from poplite.source import here
@@ -55,6 +57,10 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+if not TYPE_CHECKING:  # for which an unknown name is an error
+    __getattr__ = _absent_library_names("poputil", __all__)
 
 
 addCodelets = _library_codelets("poputil")

@@ -2,6 +2,7 @@
 
     graph.addCodelets(...)       poplite has no Graph.addCodelets
     pl.compileModule             poplite has no pl.compileModule
+    popops.histogram             poplite has no popops.histogram
 
 A line has names, the reason that they share, and what to use instead, if anything. Members of
 classes become `poplite.errors.Absent` when the class is defined; a namespace refuses its names when
@@ -12,11 +13,12 @@ they are looked up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
+from typing import NoReturn
 
-from poplite.errors import AbsentMember
+from poplite.errors import AbsentMember, did_you_mean
 from poplite.source import here
 
 _MEMBERS: Mapping[str, str] = MappingProxyType(
@@ -109,6 +111,99 @@ runtime_error | a program and a device fail with classes of their own | except (
 recoverable_runtime_error unrecoverable_runtime_error unknown_runtime_error RecoveryAction | the machine that is simulated does not fail | pl.DeviceRuntimeError
 packageHash | the version tells which poplite it is | pl.version_string()
 """,
+        "popops": """
+countedLoop countedForLoop CountedLoopBodyType addForLoopCounterVertex | a loop is made with its body | pl.counted_loop(graph, begin, end, step, body)
+gather createGatherInput GatherParams | rows are taken by their numbers | popops.multiSlice, or pl.ops.take_along_axis(x, indices)
+scatter UpdateComputationFunc | rows are changed by their numbers | popops.multiUpdate, popops.multiUpdateAdd
+groupedMultiSlice groupedMultiUpdate groupedMultiUpdateAdd groupedMultiUpdateMax groupedMultiUpdateMul createGroupedIndicesTensor createGroupedSliceTensor createGroupedSliceableTensor | each group is a call of its own | popops.multiSlice of each group
+createSliceTensor createIndicesTensor createSliceableTensorFromSlice createDynamicSliceOutput createHostSliceableTensor getSliceMapping | slices and indices may be mapped in any way | graph.add_variable(..., mapping="linear")
+createHostTransferableTensor createNormaliseImageInput createOutputForElementWiseOp createTopKInput | operations take tensors of any mapping, and make their results | graph.add_variable(..., mapping="linear")
+SlicePlan SlicePlanInternal IndicesAndTensor | a plan is made by a call | popops.embedding.plan(graph, ...)
+ScaledAddSpecialisation | expressions are compiled for what they are | popops.scaledAddTo
+checkAccuracyWhenCast checkTypes | a cast rounds as the machine does | popops.cast, and compare what engine.read returns
+hasNaN | it is a sum of a test | pl.ops.any(pl.ops.is_nan(x))
+hasNaNOrInf | it is a sum of a test | pl.ops.any(pl.ops.logical_not(pl.ops.is_finite(x)))
+histogram | a count is a sum of a comparison | pl.ops.sum(pl.ops.cast(pl.ops.less(x, level), pl.INT))
+sequenceSlice CircBuf | rows whose number is known as the program runs are sliced and updated | popops.dynamicSlice, popops.dynamicUpdate
+normaliseImage | it is an expression | pl.ops.map((x - mean) * scale)
+splineBasis splineWeighting | no operation computes splines | class Spline(pl.Vertex)
+outputGeneratedCodelet | expressions are compiled without any text of C++ | pl.ops.explain(result)
+padding | only constants are padded with | popops.pad(graph, t, lower, upper, val)
+rearrange | operations take views in any order | pl.detect_innermost_grouping(graph, t), graph.reorder_to_simplify(t)
+""",
+        "popops.embedding": """
+planMultiple SlicePlanningParameters | each table is planned alone | popops.embedding.plan(graph, ...)
+""",
+        "poplin": """
+preplan preplanConvolutions preplanMatMuls MatMulParams MatMulPlanParams ConvPlanParams MatMulToConvOptions matMulGetConvPlanParams getMatMulPrePlanParameters getCholeskyMatMulPrePlanParameters getTriangularSolveMatMulPrePlanParameters | plans are made when they are needed, and kept | pl.ops.plan_matmul, pl.ops.plan_convolution
+Plan PlanCosts PlanningCacheImpl reportPlanInfo reportPlanEstimatedCosts reportWeightUpdatePlanInfo | a plan is an object that prints itself | print(pl.ops.plan_convolution(...))
+matMulGroupedReportPlan | plans of groups are reported by the same call | poplin.matMulReportPlan(...)
+multiconv | operations share compute sets within a `with` statement | with pl.ops.together(): ...
+fc fullyConnectedWeightTranspose | a fully connected layer is a product | poplin.matMul(graph, x, w.transpose(), prog)
+preArrangeMatMulInputRHS preArrangeMatMulGroupedInputRHS | a plan makes the right matrix where it wants it | poplin.createMatMulInputRHS(...)
+matmulValidateOptions convolutionValidateOptions | options are checked where they are used | poplin.matMul(..., options), poplin.convolution(..., options)
+createNormBeta createNormGamma createNormParams normGradients normParamGradients normStatistics normStatisticsGradients normWhiten normalise | norms are those of popnn | popnn.bn.batchNormStatistics(...)
+DistributedNormReduceCallback distributedNormStatistics distributedNormStatisticsGradients | statistics are those of one replica | popnn.bn.batchNormStatistics(...)
+getFwdFlops getBwdFlops getWuFlops getFwdPerfectCycleCount getBwdPerfectCycleCount getWuPerfectCycleCount | cycles are those of the report | engine.report()
+getDilatedSize getInputIndex getInputRange getKernelIndex getKernelRange getOutputRangeForInputIndex getOutputRangeForInputRange getOutputRangeForKernelIndex getOutputRangeForKernelRange | sizes are those of the parameters | poplin.ConvParams(...)
+getWeightUpdateParams | a weight update takes the parameters of its convolution | poplin.convolutionWeightUpdate(...)
+hash_value | plans are kept by poplite | pl.ops.plan_convolution
+""",
+        "poprand": """
+logUniform | it is an expression of uniform numbers | pl.ops.exp(pl.ops.random.uniform(key, shape))
+shapedDropout | it is a product with few random numbers | x * pl.ops.random.bernoulli(key, shape)
+""",
+        "popnn": """
+spatialSoftMax2D | it is an expression of a softmax | pl.ops.nn.softmax(x)
+ctc ctc_infer | no operation computes or decodes the loss of CTC | class Loss(pl.Vertex)
+rnn | layers of any cell are written with loops | popnn.lstm, popnn.gru, or pl.counted_loop(graph, begin, end, step, body)
+createNormBeta createNormGamma createNormParams | each norm makes its own | popnn.bn.createBatchNormParams(...)
+getNormFwdFlops getNormBwdFlops getNormWuFlops | operations are those of the report | engine.report()
+asString | an enumeration has a name | popnn.NonLinearityType.RELU.name
+""",
+        "popnn.bn": """
+distributedBatchNormStatistics distributedBatchNormGradients | statistics are those of one replica | popnn.bn.batchNormStatistics(...)
+""",
+        "popnn.in_": """
+getFwdFlops getBwdFlops getWuFlops | operations are those of the report | engine.report()
+""",
+        "popnn.gru": """
+auGruFwd auGruBwd auGruBwdWithWU auGruWU createAttention | gates are without attention | pl.ops.nn.gru(...)
+gruBwd gruWU | the gradients of data and weights are computed together | popnn.gru.gruBwdWithWU(...)
+createWeightsKernel createWeightsBiases | kernel and biases are made together | popnn.gru.createWeights(...)
+getBasicGruCellFwdFlops getBasicGruCellBwdFlops getBasicGruCellWuFlops | operations are those of the report | engine.report()
+""",
+        "popnn.lstm": """
+lstmBwd lstmWU | the gradients of data and weights are computed together | popnn.lstm.lstmBwdWithWU(...)
+createWeightsKernel createWeightsBiases | kernel and biases are made together | popnn.lstm.createWeights(...)
+createInitialCellState createInitialOutput zeroInitialState | output and cell state are made together | popnn.lstm.createInitialState(...)
+getMatMulPrePlanParameters | plans are made when they are needed, and kept | pl.ops.nn.plan_lstm
+getBasicLstmCellFwdFlops getBasicLstmCellBwdFlops getBasicLstmCellWuFlops | operations are those of the report | engine.report()
+""",
+        "popsparse": """
+dynamic | patterns are known when a graph is built | pl.ops.sparse_matmul(pattern, values, x)
+static_ CSRMatrix CSCMatrix COOMatrix | a pattern is an object of the products' own | pl.ops.SparsePattern, pl.ops.sparse_matmul(pattern, values, x)
+experimental Block | elements are single, not blocks | pl.ops.sparse_matmul(pattern, values, x)
+addCodelets | vertex classes are Python, and known as soon as they are defined | pl.ops.sparse_matmul(pattern, values, x)
+""",
+        "poputil": """
+calcLinearTileMapping calcLinearTileMappingAndNewOffset chooseMappingOffset transformTileIndex invTransformTileIndex | mappings are set, and then asked for | poputil.mapTensorLinearlyWithOffset(...), graph.tile_mapping(t)
+cloneToIpu copyToIpu createIpuCopy cloneToGraph cloneAndExpandAliasing | a clone is mapped as one likes | graph.clone(t), graph.set_tile_mapping(t, mapping), pl.Copy(a, b)
+cloneN | it is a method of a graph | graph.clone_n(t, n)
+detectInnermostGrouping detectDimGroupings GroupingInfo | the innermost group is found by a function | pl.detect_innermost_grouping(graph, t)
+templateVertex templateVertexParams VertexTemplateToString | a vertex class is a template itself | Add[pl.FLOAT]
+expandToMatchRanks | operands broadcast as NumPy's do | t[None], or poputil.broadcastToMatch(...)
+TensorUseTracker TensorUseTrackerState | what reads a tensor decides its tiles by a mapping of yours | pl.map_like(graph, t, other)
+createPartitionableTensor iterateTensorPartitions balancedPartition | blocks are mapped by a function | pl.map_blocks(graph, t)
+dimIsSplitOverIPUs dimIsSplitOverTiles getTileImbalance | a mapping tells where elements are | graph.tile_mapping(t)
+factorDims unfactorDims | views have any shape | t.reshape(shape), t.dim_shuffle(permutation)
+flattenIntervals mergeAdjacentRegions intervalSequenceNumElements calculateUnshufflingIntervals | intervals are arrays | graph.sorted_contiguous_regions(t)
+castToDeviceHalfValue checkAccuracyWhenCast | NumPy has half | np.float16(value)
+createConstantMetadataTensor createVariableMetadataTensor TensorMetaData TensorMetaDataBase | metadata belong to a variable | graph.add_variable(pl.QUARTER, shape, metadata=pl.QuarterMetadata("F143", 0))
+OpDebugInfo PoplibsOpDebugInfo toProfileValue | the lines of the program that made each object are kept by themselves | with graph.scope("layer"): ...
+poplibs_error | errors are those of poplite | pl.PopliteError
+graphfn ArgType | a function of Python becomes one of the graph | @pl.graph_function
+""",
     }
 )
 """Names, by their namespace."""
@@ -126,6 +221,11 @@ def absent_names(namespace: str) -> Mapping[str, tuple[str, str]]:
     return _read(_NAMES.get(namespace, ""))
 
 
+def namespaces() -> tuple[str, ...]:
+    """Return the namespaces that Poplar and PopLibs have more names in."""
+    return tuple(_NAMES)
+
+
 def owners() -> tuple[str, ...]:
     """Return our names of the classes that Poplar has more members of."""
     return tuple(_MEMBERS)
@@ -137,6 +237,18 @@ def absent(namespace: str, name: str) -> AbsentMember | None:
         return None
     reason, instead = absent_names(namespace)[name]
     return AbsentMember(f"poplite has no {namespace}.{name}", at=here(), found=reason, fix=instead)
+
+
+def absent_library_names(namespace: str, known: Sequence[str]) -> Callable[[str], NoReturn]:
+    """Return the `__getattr__` of a module of PopLibs' names, of which it has the known ones."""
+
+    def refuse(name: str) -> NoReturn:
+        if error := absent(namespace, name):
+            raise error
+        near = did_you_mean(name, known)
+        raise AttributeError(f"module {namespace!r} has no attribute {name!r}{near}")
+
+    return refuse
 
 
 def _read(text: str) -> Mapping[str, tuple[str, str]]:

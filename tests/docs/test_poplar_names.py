@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import reduce
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +14,7 @@ import poplite as pl
 from helpers import names_page
 from helpers.poplar_signatures import ROWS
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
-from poplite.poplar.absent import absent_members, absent_names, owners
+from poplite.poplar.absent import absent_members, absent_names, namespaces, owners
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/poplar-names.md").read_text()
@@ -89,18 +92,42 @@ def test_absent_name_of_the_package_says_why(name: str) -> None:
     assert (caught.value.found, caught.value.fix) == absent_names("pl")[name]
 
 
-def names_in(rows: str) -> list[str]:
-    """Return what stands in code in the first column."""
-    first = re.findall(r"^\| (.*?) \| ", rows, re.M)
-    return re.findall(r"`([^`]+)`", " ".join(first))
+LIBRARIES = [
+    (namespace, name)
+    for namespace in namespaces()
+    if namespace != "pl"
+    for name in absent_names(namespace)
+]
+
+
+@pytest.mark.parametrize(("namespace", "name"), LIBRARIES)
+def test_absent_name_of_a_library_says_what_to_use(namespace: str, name: str) -> None:
+    module = import_module(f"poplite.compat.{namespace}")
+    assert name not in dir(module)
+    with pytest.raises(pl.AbsentMember, match=f"no {namespace}.{name}") as caught:
+        getattr(module, name)
+    assert (caught.value.found, caught.value.fix) == absent_names(namespace)[name]
+
+
+def test_names_to_use_instead_exist() -> None:
+    texts = [why[1] for namespace in namespaces() for why in absent_names(namespace).values()]
+    paths = {path for text in texts for path in re.findall(r"\b(?:pl|pop\w+)(?:\.\w+)+", text)}
+    assert len(paths) > 60
+    for path in paths:
+        reduce(getattr, path.split(".")[1:], pl if path.startswith("pl.") else
+               import_module(f"poplite.compat.{path.split('.')[0]}"))  # fmt: skip
+
+
+def test_unknown_names_of_libraries_suggest_the_nearest() -> None:
+    popops: Any = import_module("poplite.compat.popops")
+    with pytest.raises(AttributeError, match="did you mean 'reduceMany'"):
+        _ = popops.reduceMani
 
 
 def test_no_operation_of_the_libraries_is_said_to_be_absent_that_is_there() -> None:
-    libraries = ABSENT[ABSENT.index("### Libraries") :]
-    said = {word for row in re.findall(r"^\| .* \| (.*) \|$", libraries, re.M)
-            for word in re.findall(r"`(\w+)`", row)}  # fmt: skip
+    said = {name for _, name in LIBRARIES}
     assert {"sequenceSlice", "groupedMultiSlice", "multiconv", "logUniform", "auGruFwd"} <= said
-    assert not said & set(vars(pl.ops))
+    assert not said & set(dir(pl.ops))
 
 
 @pytest.mark.parametrize("name", ["SupervisorVertex", "poprand", "popnn", "popsparse"])

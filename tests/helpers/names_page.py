@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import poplite as pl  # noqa: E402
 from helpers.poplar_members import ENUMERATIONS  # noqa: E402
 from helpers.poplar_signatures import REFUSALS, ROWS  # noqa: E402
-from poplite.poplar.absent import absent_members, absent_names, owners  # noqa: E402
+from poplite.poplar.absent import absent_members, absent_names, namespaces, owners  # noqa: E402
 
 PAGE = ROOT / "docs/poplar-names.md"
 
@@ -48,6 +48,21 @@ def absences() -> str:
     return "\n".join(lines)
 
 
+def libraries() -> str:
+    """Return the table of PopLibs' names that are refused."""
+    lines = ["| library | not in poplite | why | instead |", "| --- | --- | --- | --- |"]
+    for namespace in namespaces():
+        names: dict[tuple[str, str], list[str]] = {}
+        for name, why in absent_names(namespace).items():
+            names.setdefault(why, []).append(f"`{name}`")
+        if namespace != "pl":
+            lines += [
+                f"| {namespace} | {', '.join(each)} | {reason} | `{instead}` |"
+                for (reason, instead), each in names.items()
+            ]
+    return "\n".join(lines)
+
+
 def enumerations() -> str:
     """Return the table of the members of enumerations that are spelled otherwise here."""
     lines = ["| enumeration | Poplar | poplite |", "| --- | --- | --- |"]
@@ -66,6 +81,7 @@ def made(page: str) -> str:
         ("signatures", signatures()),
         ("enumerations", enumerations()),
         ("absent", absences()),
+        ("libraries", libraries()),
     )
     for name, table in tables:
         pattern = rf"(<!-- {name} -->\n).*?(\n<!-- end -->)"

@@ -9,6 +9,8 @@ Source: PopLibs, `popnn/NonLinearity.hpp`, `popnn/LogSoftmax.hpp`, `popnn/Loss.h
 `popnn/Pooling.hpp`.
 """
 
+from typing import TYPE_CHECKING
+
 from poplite.compat.codelets import library_codelets as _library_codelets
 from poplite.compat.popnn import (
     bn as bn,
@@ -64,6 +66,7 @@ from poplite.compat.popnn.pooling import (
     pool as pool,
     poolInputGradient as poolInputGradient,
 )
+from poplite.poplar.absent import absent_library_names as _absent_library_names
 from poplite.public import names_of
 
 addCodelets = _library_codelets("popnn")
@@ -73,3 +76,7 @@ __all__ = names_of(globals(), "bn gn gru in_ ln lstm")
 
 def __dir__() -> list[str]:
     return __all__
+
+
+if not TYPE_CHECKING:  # for which an unknown name is an error
+    __getattr__ = _absent_library_names("popnn", __all__)

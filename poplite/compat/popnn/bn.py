@@ -6,7 +6,10 @@
 Source: PopLibs, `popnn/BatchNorm.hpp`.
 """
 
+from typing import TYPE_CHECKING
+
 from poplite.compat.popnn.norms import Norm
+from poplite.poplar.absent import absent_library_names as _absent_library_names
 
 __all__ = [
     "batchNormGradients",
@@ -21,6 +24,10 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+if not TYPE_CHECKING:  # for which an unknown name is an error
+    __getattr__ = _absent_library_names("popnn.bn", __all__)
 
 
 _NORM = Norm("batchNorm", is_batch=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from poplite.compat.arguments import checked
 from poplite.compat.popnn.nonlinearities import NonLinearityType
@@ -35,6 +35,7 @@ from poplite.errors import Enumeration
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import nn
+from poplite.poplar.absent import absent_library_names as _absent_library_names
 from poplite.program import Sequence as Steps
 from poplite.types import ElementTypeLike
 
@@ -59,6 +60,10 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+if not TYPE_CHECKING:  # for which an unknown name is an error
+    __getattr__ = _absent_library_names("popnn.lstm", __all__)
 
 
 LstmWeights = Weights

@@ -12,6 +12,8 @@ Source: PopLibs, `popops/ElementWise.hpp`, `popops/Expr.hpp`, `popops/Reduce.hpp
 `popops/TopK.hpp`, `popops/Pad.hpp`, `popops/DynamicSlice.hpp`.
 """
 
+from typing import TYPE_CHECKING
+
 from poplite.compat.codelets import library_codelets as _library_codelets
 from poplite.compat.popops import embedding as embedding, expr as expr
 from poplite.compat.popops.elementwise import (
@@ -235,6 +237,7 @@ from poplite.compat.popops.steps import (
     scaledAddTo as scaledAddTo,
     scaledSubtractFrom as scaledSubtractFrom,
 )
+from poplite.poplar.absent import absent_library_names as _absent_library_names
 from poplite.public import names_of
 
 addCodelets = _library_codelets("popops")
@@ -244,3 +247,7 @@ __all__ = names_of(globals(), "embedding expr")
 
 def __dir__() -> list[str]:
     return __all__
+
+
+if not TYPE_CHECKING:  # for which an unknown name is an error
+    __getattr__ = _absent_library_names("popops", __all__)
