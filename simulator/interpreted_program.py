@@ -168,23 +168,21 @@ class InterpretedProgram:
     def launch(self, row: int, calls: Sequence[int]) -> None:
         """Run the launch of a row, in a function called from the rows `calls`."""
         number, phase = self._code.ops[row, 1:3].tolist()
-        if phase == op.LOGGED:  # vertices in Python have logged in COMPUTE
-            return
-        step = self._executable.steps[number]
+        step, runs_vertices = self._executable.steps[number], phase in (op.COMPUTE, op.DEFINED)
         first: interpreted_vertices.VertexFault | None = None
         try:
             if phase == op.COUNT:
                 self._slots.count(number, self._watch)
             elif phase == op.SUM_SLOTS:
                 self._slots.add_up(self._code, row)
-            if isinstance(step, ComputeStep) and phase == op.COMPUTE:
+            if runs_vertices and isinstance(step, ComputeStep):
                 first = self._steps.run(number, self._watch)
             else:
                 self._move(step, phase)
         except BaseException:  # KeyboardInterrupt above all
             if isinstance(step, ComputeStep) and phase >= op.COMPUTE:
                 interpreted_vertices.move(
-                    step.restore if phase == op.COMPUTE else step.scatter, self._arena
+                    step.restore if runs_vertices else step.scatter, self._arena
                 )
                 if phase == op.SCATTER:
                     self._slots.add_up(self._code, row)

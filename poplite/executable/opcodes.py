@@ -69,9 +69,9 @@ GATHER, SAVE, COUNT, COMPUTE, SCATTER, SUM_SLOTS = range(6)
 decide what vertices take: the first counts those that cannot count while they run, the second
 writes down what all of them took."""
 
-LOGGED, DEFINED = 6, 7
-"""Phases that strict checks run: the compiled vertices with workers once more, which log their
-accesses, and COMPUTE by the definition of each vertex class, where COMPUTE runs faster forms."""
+DEFINED = 6
+"""The phase that strict checks run for COMPUTE: vertices by the definition of their class, not in
+faster forms; those with workers log their accesses."""
 
 LOG_BITS = 10
 """Bits of a worker, from 1, in a word of a log of accesses: the first that wrote the element, the
@@ -98,7 +98,7 @@ run costs, and what an unfinished one has cost so far, in nanoseconds."""
 """Words of a chunk: driver, arena, descriptor rows and their width (0 for copy records); its
 rows, the first vertex in the first of them and the end of those in the last; where it goes on
 after it was cut; whether a vertex returned false; the floating-point state; where to write down
-what each vertex took; where the log of an address is, of LOGGED, less four times that address;
+what each vertex took; where the log of an address is, of DEFINED, less four times that address;
 its fault."""
 
 FAULT_WORDS = 5

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from llvmlite import ir
 
-from poplite.jit.native_code import host, optimized_object
+from poplite.jit.native_code import Effort, host, optimized_object
 
 if TYPE_CHECKING:
     from poplite.jit.job import Made
@@ -79,14 +79,24 @@ def not_inlined(function: Kernel) -> Kernel:
     return function
 
 
+_simple: set[Callable[..., Any]] = set()
+
+
+def simple(function: Kernel) -> Kernel:
+    """Let a kernel of mere branches be optimized less, which makes it no slower."""
+    _simple.add(function)
+    return function
+
+
 def kernel_object(exported: str, module: str, name: str) -> Made:
     """Compile a kernel of a module, as a job.
 
     Raises `NotImplementedError`, with the line, when it uses more than the language of kernels.
     """
     made = _Module(exported)
-    made.function(getattr(import_module(module), name))
-    return optimized_object(exported, str(made.llvm), host().words())
+    made.function(function := getattr(import_module(module), name))
+    effort: Effort = "simple" if function in _simple else "rolled"
+    return optimized_object(exported, str(made.llvm), host().words(), effort)
 
 
 @cache

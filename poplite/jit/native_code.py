@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from dataclasses import astuple, dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import llvmlite.binding as llvm
 
@@ -92,7 +92,19 @@ def _machine(processor: Processor) -> llvm.TargetMachine:
     )
 
 
-def passes(machine: llvm.TargetMachine, level: int, *, vectors: bool) -> llvm.PassBuilder:
+Effort = Literal["full", "rolled", "little", "simple"]
+"""How hard LLVM optimizes.
+
+full    as hard as it can: drivers
+rolled  but for unrolled loops: kernels, of which large ones take half the time, and run as fast
+little  nor does it write loops twice, by what does not change in them: code that seldom runs
+simple  variables are put into registers: code of mere branches, in a sixth of the time
+"""
+
+
+def passes(
+    machine: llvm.TargetMachine, level: int, *, vectors: bool, unrolls: bool = True
+) -> llvm.PassBuilder:
     """Return the builder of LLVM's passes; `level` is how hard they try, from 0 to 3.
 
     With `vectors`, loops become loops over vectors, one vector at a time, not four: a loop over 16
@@ -101,7 +113,7 @@ def passes(machine: llvm.TargetMachine, level: int, *, vectors: bool) -> llvm.Pa
     is the same).
     """
     tuning = llvm.create_pipeline_tuning_options(level)
-    tuning.loop_vectorization = vectors
+    tuning.loop_vectorization, tuning.loop_unrolling = vectors, unrolls
     tuning.slp_vectorization = tuning.loop_interleaving = False
     return llvm.create_pass_builder(machine, tuning)
 
@@ -122,7 +134,7 @@ def simplify(module: llvm.ModuleRef, processor: Processor) -> None:
     manager.run(module, passes(machine, 0, vectors=False))
 
 
-def optimize(module: llvm.ModuleRef, processor: Processor) -> None:
+def optimize(module: llvm.ModuleRef, processor: Processor, effort: Effort = "full") -> None:
     """Optimize a module in place for a processor; always-inline functions are inlined first."""
     machine = _machine(processor)
     module.triple = llvm.get_process_triple()
@@ -130,6 +142,9 @@ def optimize(module: llvm.ModuleRef, processor: Processor) -> None:
     inlining = llvm.create_new_module_pass_manager()
     inlining.add_always_inliner_pass()
     inlining.run(module, passes(machine, 0, vectors=False))
+    if effort == "simple":
+        _simplify_all(module, machine)
+        return
     # Loops that are rotated early meet no unknown phi when they are made vectors.
     rotating = passes(machine, 0, vectors=False)
     manager = rotating.getModulePassManager()
@@ -137,9 +152,22 @@ def optimize(module: llvm.ModuleRef, processor: Processor) -> None:
     manager.add_instruction_combine_pass()
     manager.add_jump_threading_pass()
     manager.run(module, rotating)
-    full = passes(machine, 3, vectors=True)
+    level = 2 if effort == "little" else 3
+    full = passes(machine, level, vectors=True, unrolls=effort == "full")
     full.getModulePassManager().run(module, full)
     module.verify()
+
+
+def _simplify_all(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    """Put variables into registers, and shorten what is left of each function."""
+    manager = llvm.create_new_module_pass_manager()
+    manager.add_global_dead_code_eliminate_pass()
+    manager.add_sroa_pass()
+    for _ in range(2):  # loops once as they are written, once rotated
+        manager.add_simplify_cfg_pass()
+        manager.add_instruction_combine_pass()
+        manager.add_loop_rotate_pass()
+    manager.run(module, passes(machine, 0, vectors=False))
 
 
 def object_of(
@@ -164,11 +192,13 @@ def object_of(
     )
 
 
-def optimized_object(exported: str, text: str, processor: list[Any]) -> Made:
+def optimized_object(
+    exported: str, text: str, processor: list[Any], effort: Effort = "full"
+) -> Made:
     """Compile the text of a module, as a job; `processor` is from `Processor.words`."""
     module, made_for = llvm.parse_assembly(text), Processor(*processor)
     hide(module, exported)
-    optimize(module, made_for)
+    optimize(module, made_for, effort)
     return *object_of(module, exported, made_for), {}
 
 

@@ -35,6 +35,7 @@ from poplite.executable.descriptor import (
 )
 from poplite.jit.job import Job, exported
 from poplite.jit.llvm_modules import processor
+from poplite.jit.native_code import Effort
 from poplite.machine.floating_point import STOCHASTIC
 from poplite.simulator.codegen.accessors import (
     ABOUT_FAULTS,
@@ -94,7 +95,8 @@ def driver_job(name: str, cls: type[Vertex], columns: Columns, variant: Variant)
             cls, own, forms, mode, checked=variant.checked, logged=variant.logged
         )
         linked.link_in(compute)
-    arguments = (str(linked), processor().words())
+    effort: Effort = "little" if variant.logged else "full"
+    arguments = (str(linked), processor().words(), effort)
     return Job(name, "poplite.jit.native_code:optimized_object", arguments)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from llvmlite import ir
 
 from poplite.executable import opcodes as op
-from poplite.jit.kernel_code import WORD, Primitive, not_inlined
+from poplite.jit.kernel_code import WORD, Primitive, not_inlined, simple
 from poplite.jit.kernels import Bytes, Int64s
 from poplite.simulator.codegen.launcher import (
     address,
@@ -103,6 +103,7 @@ def _row_of_case(ops: Int64s, at: int, value: int) -> int:
     return ops[case + 2] if found else ops[at + 3]
 
 
+@simple
 def interpret(
     ops: Int64s,
     launches: Int64s,
@@ -229,6 +230,7 @@ def _emit_enter(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
 _enter = Primitive(_emit_enter)
 
 
+@simple
 def enter(words: Int64s) -> int:
     """Run the interpreter, with its arguments in `words` and its own address behind them."""
     return _enter(words)

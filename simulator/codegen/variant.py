@@ -30,7 +30,8 @@ class Variant:
     """What distinguishes a driver from others of its class.
 
     Attributes:
-        logged: whether workers log what they access of fields that they write.
+        logged: whether workers log what they access of fields that they write. It runs only while
+            strict checks look, and is optimized less.
         modes: of floating-point arithmetic, between which it chooses when it runs; none for the
             default.
         counting: how it writes down what each vertex took; None where it does not.

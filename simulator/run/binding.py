@@ -27,7 +27,7 @@ from poplite.simulator.run.faster_forms import Forms, is_put_off
 from poplite.simulator.run.faults import Record
 from poplite.simulator.run.interpreted_steps import InterpretedSteps
 from poplite.simulator.run.interpreted_vertices import Compute
-from poplite.simulator.run.launches import LaunchTable
+from poplite.simulator.run.launches import LaunchTable, Part
 from poplite.simulator.run.slot_counts import SlotCounts
 from poplite.vertex.vertex import MultiVertex, Vertex
 
@@ -75,18 +75,18 @@ class CompiledSteps:
         self._kinds, self._drivers = kinds, drivers
         self._quickened: set[int] = set()
 
-        has_workers = [n for n, step in enumerate(executable.steps) if _may_race(executable, step)]
         defined = [n for n, step in enumerate(executable.steps) if self._is_looked_at(step)]
-        logged, faster = False, True
+        is_defined = False
         counting: Mapping[type[Vertex], Counting] = {}
 
         def driver(group: Vertices) -> int:
             cls, counts = group.cls, counting.get(group.cls)
-            is_logged = logged and issubclass(cls, MultiVertex)
-            is_faster = faster and counts is None and cls in self.forms
+            is_logged = is_defined and issubclass(cls, MultiVertex)
+            is_faster = not is_defined and counts is None and cls in self.forms
+            is_logged |= counts is None and kinds.is_put_off(cls)  # until it is replaced
             return drivers[cls, group.columns, is_logged, counts, is_faster]
 
-        rows = sum(map(len, phases)) + len(has_workers) + len(defined) + len(self.slot_counts)
+        rows = sum(map(len, phases)) + len(defined) + len(self.slot_counts)
         floats = arena.floats.address
         self.table = LaunchTable(rows, arena.addresses, driver, compiled_parts.mover, floats)
         self.launches = np.zeros((len(executable.steps), op.DEFINED + 1), np.int64)
@@ -109,21 +109,16 @@ class CompiledSteps:
                         parts = tuple(group for group in step.groups if group.cls in counting)
                 if phase == op.COMPUTE:
                     parts = interpreted.others(number, parts)
-                launch = self.table.add(parts, checked=looks, replica_map=to, slots=slots)
+                log = self._log(parts) if phase == op.COMPUTE else 0
+                launch = self.table.add(parts, checked=looks, replica_map=to, slots=slots, log=log)
                 self.launches[number, phase] = launch
                 counting = {}
-        faster = False
+        is_defined = True
         self.launches[:, op.DEFINED] = self.launches[:, op.COMPUTE]
         for number in defined:
             parts = interpreted.others(number, phases[number][op.COMPUTE])
-            self.launches[number, op.DEFINED] = self.table.add(parts, checked=True)
-        logged = True
-        for number in has_workers:
-            parts = interpreted.others(number, phases[number][op.COMPUTE])
-            parts = tuple(p for p in parts if isinstance(p, Vertices) and _has_workers(p))
-            log = arena.accesses.shift if parts else 0
-            launch = self.table.add(parts, checked=True, log=log)
-            self.launches[number, op.LOGGED] = launch
+            launch = self.table.add(parts, checked=True, log=self._log(parts))
+            self.launches[number, op.DEFINED] = launch
         self.slot_counts.add_to(self.table)
         self._ran_ns = 0
         self._may_share = np.ones(len(self.table.launches), np.bool_)
@@ -135,12 +130,15 @@ class CompiledSteps:
         return cls in checked or (cls in self.forms and self.forms[cls].vertex in checked)
 
     def _is_looked_at(self, step: ComputeStep | CopyStep) -> bool:
-        """Tell whether strict checks run the definitions of a step, which has faster forms."""
+        """Return whether strict checks run a step as DEFINED."""
         if self.executable.checks != "strict" or not isinstance(step, ComputeStep):
             return False
-        return any(
-            group.cls in self.forms or self._kinds.is_put_off(group.cls) for group in step.groups
-        )
+        return any(group.cls in self.forms or _has_workers(group) for group in step.groups)
+
+    def _log(self, parts: Sequence[Part]) -> int:
+        """Return where vertices log accesses, as a chunk has it; 0 where none can."""
+        logs = self.executable.checks == "strict" and any(map(_has_workers, parts))
+        return self.arena.accesses.shift if logs else 0
 
     def end_looks(self, step: int) -> None:
         """Let a step at which strict checks no longer look run the forms that were put off."""
@@ -151,9 +149,9 @@ class CompiledSteps:
         others: dict[int, int] = {}
         for group in lowered.groups:
             cls, columns = group.cls, group.columns
-            defined = self._drivers.get((cls, columns, False, None, False))
-            if defined is not None and self._kinds.is_put_off(cls):
-                others[defined] = self._kinds.driver((cls, columns, False, None, True)).address()
+            logging = self._drivers.get((cls, columns, True, None, False))
+            if logging is not None and self._kinds.is_put_off(cls):
+                others[logging] = self._kinds.driver((cls, columns, False, None, True)).address()
                 self.forms = {**self.forms, cls: self._kinds.forms[cls]}
         if others:
             self.table.replace_drivers(self.launches[step, op.COMPUTE], others)
@@ -211,7 +209,7 @@ class CompiledSteps:
         self.table.take_faults(number)
         self.table.words[self.launch_of(code, row), op.LAUNCH_SPENT] = 0
         if isinstance(lowered, ComputeStep) and phase >= op.COMPUTE:
-            is_undone = phase in (op.COMPUTE, op.LOGGED, op.DEFINED) and lowered.may_fault
+            is_undone = phase in (op.COMPUTE, op.DEFINED) and lowered.may_fault
             self._move(lowered.restore if is_undone else lowered.scatter)
             if phase in (op.SCATTER, op.SUM_SLOTS):
                 self.slot_counts.finish(code, row)
@@ -222,15 +220,8 @@ class CompiledSteps:
             compiled_parts.move()(address, rows.ctypes.data, len(moves.records))
 
 
-def _may_race(executable: Executable, step: ComputeStep | CopyStep) -> bool:
-    """Tell whether strict checks look at what the workers of a step access."""
-    if executable.checks != "strict" or not isinstance(step, ComputeStep):
-        return False
-    return any(map(_has_workers, step.groups))
-
-
-def _has_workers(group: Vertices) -> bool:
-    return issubclass(group.cls, MultiVertex)
+def _has_workers(part: Part) -> bool:
+    return isinstance(part, Vertices) and issubclass(part.cls, MultiVertex)
 
 
 _Kind = tuple[type[Vertex], Columns, bool, Counting | None, bool]
@@ -258,13 +249,11 @@ class _Kinds:
                     kinds[cls, columns, False, counting, False] = None
                 if cls in self.interpreted.classes[number]:
                     continue
-                if counting is None or counting.on_copies:
-                    is_faster = cls in self.forms and not self.is_put_off(cls)
-                    kinds[cls, columns, False, None, is_faster] = None
-                    if self.executable.checks == "strict":  # which look at the definition
-                        kinds[cls, columns, False, None, False] = None
-                if _may_race(self.executable, step) and issubclass(cls, MultiVertex):
-                    kinds[cls, columns, True, None, False] = None
+                is_counted = counting is not None and not counting.on_copies
+                if not is_counted and not self.is_put_off(cls):
+                    kinds[cls, columns, False, None, cls in self.forms] = None
+                if self.executable.checks == "strict":  # which look at the definition
+                    kinds[cls, columns, issubclass(cls, MultiVertex), None, False] = None
         return list(kinds)
 
     def is_put_off(self, cls: type[Vertex]) -> bool:

@@ -37,8 +37,8 @@ def faster_forms(executable: Executable, faster: Faster | None, interpret: Inter
 def is_put_off(form: FasterForm) -> bool:
     """Return whether strict checks leave a form alone until they no longer look at its step.
 
-    They look at a `MultiVertex` for long, by its `compute`. The forms of the library's are compared
-    by its tests, so an engine need not compile them for that: a first product took half its time.
+    They look at a `MultiVertex` for long, by its `compute`. The library's tests compare its forms;
+    to compile them for that as well took half the time of a first product.
     """
     is_library = form.vertex.__module__.startswith("poplite.vertices.")
     return is_library and issubclass(form.vertex, MultiVertex)

@@ -1,8 +1,7 @@
 """Executions of a compute set that are looked at: its vertices run more than once.
 
     gather, save, count    as always
-    vertices               the result that counts
-    vertices, again        workers log what they access, of MultiVertex     -> who races?
+    vertices               the result that counts; workers log accesses     -> who races?
     vertices, again        with other values where nothing was written      -> are they needed?
     vertices, again        with other values in Outputs, the first time     -> who keeps them?
     vertices, again        in faster forms of the user's, the first time    -> the same results?
@@ -11,8 +10,7 @@
 Connected elements that were not written change nothing as long as no result depends on them: a
 vertex may be connected to them, and may pass them on, which leaves them unwritten.
 
-All of them run `compute`, except for that of faster forms.  The run that logs does what the first
-one did, so that it ends as that did; interpreted vertices log in the first run itself.
+All of them run `compute`, except for that of faster forms.
 
 Between the runs kernels save, change and compare elements.  Python looks at single ones only when
 something is wrong.
@@ -94,7 +92,6 @@ class Replay:
         self._outputs = [n for n in self._writing if not self._fields[n].field.reads]
         classes = dict.fromkeys(group.cls for group in step.groups)
         self._forms = {cls: forms[cls] for cls in classes if cls in forms}
-        self._vertices = op.DEFINED if self._forms else op.COMPUTE
         self._compared = {cls: f for cls, f in self._forms.items() if not is_put_off(f)}
         has_outputs = any(not each.field.reads for each in self._fields)
         self.looks_first = self._looks and (has_outputs or bool(self._compared))
@@ -109,6 +106,7 @@ class Replay:
             if issubclass(self._fields[n].cls, MultiVertex)
         }
         self.has_workers = bool(self._shared)
+        self._vertices = op.DEFINED if self._forms or self.has_workers else op.COMPUTE
         self.size = self._table.holes.size
         self._step, self._arena, self._shadow = step, arena, shadow
         self._moves_rows = peers is None and move_rows(step)
@@ -426,9 +424,6 @@ class Replay:
 
     def _look_at_workers(self) -> None:
         """Raise what a worker did to an element in spite of another one."""
-        self.runs_again += 1
-        self._table.put_old()
-        self._launch(op.LOGGED)
         for n, places in self._shared.items():
             wrong = self._log.conflicts(places)
             if wrong.any():
