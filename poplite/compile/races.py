@@ -29,7 +29,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.crossings import FieldRuns
 from poplite.graph.compute_sets.edge_table import EdgeTable
 from poplite.graph.graph import Graph
-from poplite.graph.tensor.text import elements
+from poplite.graph.tensor.tensor_text import elements
 from poplite.source import SourceLocation
 
 

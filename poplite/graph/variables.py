@@ -49,7 +49,7 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.metadata import EXAMPLE, initial_metadata, variable_below
 from poplite.graph.tensor.placement import Nested, paint_mapping
 from poplite.graph.tensor.tensor import Tensor, of_variable
-from poplite.graph.tensor.text import why_not_writeable
+from poplite.graph.tensor.tensor_text import why_not_writeable
 from poplite.machine.replicas import by_replica
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped

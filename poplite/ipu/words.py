@@ -26,7 +26,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges, edge_table
 from poplite.graph.graph import Graph
 from poplite.graph.storage.variable import Variable
-from poplite.graph.tensor.text import elements
+from poplite.graph.tensor.tensor_text import elements
 from poplite.ipu.emulation import WORD
 from poplite.ipu.findings import Finding
 from poplite.text import amount

@@ -87,6 +87,11 @@ from poplite.ops.convolution.plan import (
     ConvolutionPlan as ConvolutionPlan,
     plan_convolution as plan_convolution,
 )
+from poplite.ops.filling_and_copying import (
+    copy as copy,
+    fill as fill,
+    zero as zero,
+)
 from poplite.ops.fuse.lowering import Root as Root
 from poplite.ops.fuse.notes import Note as Note
 from poplite.ops.many_reductions import reduce_many as reduce_many
@@ -198,11 +203,6 @@ from poplite.ops.sparse.pattern import SparsePattern as SparsePattern
 from poplite.ops.sparse.plan import (
     SparsePlan as SparsePlan,
     plan_sparse_matmul as plan_sparse_matmul,
-)
-from poplite.ops.steps import (
-    copy as copy,
-    fill as fill,
-    zero as zero,
 )
 from poplite.public import names_of
 

@@ -27,7 +27,7 @@ from poplite.expr.numpy_names import absent_method
 from poplite.expr.operand import Operand, as_read
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.virtual import working_graph
 from poplite.poplar.callable_values import CalledShape, CalledText
 from poplite.program import Execute, Program, Repeat, RepeatWhileTrue, Sequence

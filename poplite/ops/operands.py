@@ -32,7 +32,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.storage.names import checked_name
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape, why_not_writeable
+from poplite.graph.tensor.tensor_text import type_and_shape, why_not_writeable
 from poplite.program import Sequence as Steps
 from poplite.program.recording import graph_for, innermost, target
 from poplite.program.sequence import check_graph

@@ -17,7 +17,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.storage.room import check_room
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import shared
+from poplite.graph.tensor.tensor_text import shared
 from poplite.ops.fuse.contractions import layout_of
 from poplite.ops.fuse.dots import is_dot
 from poplite.ops.fuse.lowering import Lowering, Root

@@ -16,7 +16,7 @@ from poplite.expr.tree import has_many, stored_first
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, items_or_none, of_type
 from poplite.types import BOOL, INT, UNSIGNED_INT

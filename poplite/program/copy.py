@@ -20,7 +20,7 @@ from poplite.graph.host.remote import RemoteBuffer
 from poplite.graph.host.streams import DataStream
 from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import shared, type_and_shape, why_not_writeable
+from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
 from poplite.program.base import Program, check_name, set_once
 from poplite.program.function import FunctionBuffer
 from poplite.source import here

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectionError
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.program.base import Program, check_name, set_once
 from poplite.source import here
 from poplite.text import amount, clipped, fitted, of_type

@@ -25,7 +25,7 @@ from poplite.graph.host.remote import HostFunction, RemoteBuffer
 from poplite.graph.host.streams import DataStream, DataStreamType
 from poplite.graph.host.transfer_checks import MAX_TRANSFER_BYTES, transfer_text
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape, why_not_writeable
+from poplite.graph.tensor.tensor_text import type_and_shape, why_not_writeable
 from poplite.program.base import NUMBERS, check_name, set_once
 from poplite.program.copy import Copy
 from poplite.program.function import Call, Function, FunctionBuffer

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from poplite.errors import ElementTypeError, Enumeration, GraphConnectionError, checked_member
 from poplite.expr.tree import stored_first
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.program.base import Program, check_name, set_once
 from poplite.source import here
 from poplite.text import clipped, fitted, of_type

@@ -17,7 +17,7 @@ from poplite.errors import ControlProgramError, ElementTypeError
 from poplite.expr.operand import as_read
 from poplite.expr.tree import stored_first
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.program.base import Program, check_name, set_once
 from poplite.source import here
 from poplite.text import clipped, fitted, of_type

@@ -18,7 +18,7 @@ from poplite.errors import ElementTypeError, GraphReplicationError
 from poplite.expr.operand import as_read
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.program.base import Program, check_name, set_once
 from poplite.program.copy import check_copied
 from poplite.program.marks import Mark

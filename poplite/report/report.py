@@ -341,12 +341,12 @@ class Report(Displayed):
 
     def rows(self) -> dict[str, str]:
         """Return the most important numbers as words, by name."""
-        from poplite.report.text import facts
+        from poplite.report.report_text import facts
 
         return facts(self)
 
     def __str__(self) -> str:
-        from poplite.report.text import report_text
+        from poplite.report.report_text import report_text
 
         return report_text(self)
 

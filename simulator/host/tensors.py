@@ -31,7 +31,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.storage.host_values import elements
 from poplite.graph.storage.lookup import variable_named
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import why_not_writeable
+from poplite.graph.tensor.tensor_text import why_not_writeable
 from poplite.machine.replicas import replica_number
 from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run.field_elements import Integers, moved_from

@@ -14,7 +14,7 @@ from poplite.errors import ElementTypeError, Enumeration, TensorCreationError, c
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops import nn
 from poplite.program import Sequence as Steps
 from poplite.source import here

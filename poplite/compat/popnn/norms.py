@@ -28,7 +28,7 @@ from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped, integer_or_none

@@ -19,7 +19,7 @@ from poplite.errors import (
 )
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops import nn
 from poplite.ops.convolution.arguments import check_fields, spacings
 from poplite.ops.convolution.call import check_number

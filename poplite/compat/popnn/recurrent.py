@@ -21,7 +21,7 @@ from poplite.expr.tree import ElementClass
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops import nn
 from poplite.ops.convolution.arguments import float_type
 from poplite.ops.operands import count_of, the_tensor

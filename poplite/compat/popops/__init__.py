@@ -16,6 +16,14 @@ from typing import TYPE_CHECKING
 
 from poplite.compat.codelets import library_codelets as _library_codelets
 from poplite.compat.popops import embedding as embedding, expr as expr
+from poplite.compat.popops.casting_and_scaling import (
+    allTrue as allTrue,
+    cast as cast,
+    castWithOutput as castWithOutput,
+    iota as iota,
+    scaledAddTo as scaledAddTo,
+    scaledSubtractFrom as scaledSubtractFrom,
+)
 from poplite.compat.popops.elementwise import (
     abs as abs,
     absInPlace as absInPlace,
@@ -228,14 +236,6 @@ from poplite.compat.popops.slices import (
     multiUpdateMul as multiUpdateMul,
     selectScalarFromRows as selectScalarFromRows,
     updateScalarInRows as updateScalarInRows,
-)
-from poplite.compat.popops.steps import (
-    allTrue as allTrue,
-    cast as cast,
-    castWithOutput as castWithOutput,
-    iota as iota,
-    scaledAddTo as scaledAddTo,
-    scaledSubtractFrom as scaledSubtractFrom,
 )
 from poplite.poplar.absent import absent_library_names as _absent_library_names
 from poplite.public import names_of

@@ -27,7 +27,7 @@ from poplite.expr.tree import stored_first
 from poplite.graph.compute_sets.compute_set import VertexInstance
 from poplite.graph.storage.host_values import elements, held_number, scalar
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import shared, type_and_shape, why_not_writeable
+from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped
 from poplite.vertex.vertex import RESERVED_NAMES, Field

@@ -15,7 +15,7 @@ from poplite.errors import GraphConnectionError, StreamConnectionError, TensorCr
 from poplite.graph.host.remote import HostFunction, RemoteBuffer
 from poplite.graph.host.streams import DataStream
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import why_not_writeable
+from poplite.graph.tensor.tensor_text import why_not_writeable
 from poplite.source import SourceLocation
 from poplite.text import clipped, of_type
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from poplite.arrays.digits import digits_of
 from poplite.errors import SizeOverflowError
-from poplite.graph.tensor.text import made_from, placement, repeated, size, type_and_shape
+from poplite.graph.tensor.tensor_text import made_from, placement, repeated, size, type_and_shape
 from poplite.graph.tensor.variable_regions import var_regions
 from poplite.text import amount, shortened
 from poplite.types import type_text

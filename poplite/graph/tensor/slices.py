@@ -19,7 +19,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import place
 from poplite.arrays.masked import unmasked
 from poplite.graph.tensor import indexing
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.text import fitted
 from poplite.view import Interval, Intervals, concat_slices
 

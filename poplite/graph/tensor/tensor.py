@@ -36,7 +36,7 @@ from poplite.errors import NONE, Enumeration, TensorCreationError, checked_membe
 from poplite.expr.numpy_names import refuse_absent_names
 from poplite.expr.operand import Operand
 from poplite.files import check_stream
-from poplite.graph.tensor import indexing, shaping, text
+from poplite.graph.tensor import indexing, shaping, tensor_text
 from poplite.graph.tensor.explain import Explanation, explain
 from poplite.graph.tensor.metadata import check_alike, initial_metadata, metadata_of
 from poplite.graph.tensor.refused import (
@@ -148,11 +148,11 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """Name of the variable below, or of several; without elements, of its origin."""
         if self.view.space is NOWHERE:
             return self._cut_from().name
-        return CalledText(text.name(self))
+        return CalledText(tensor_text.name(self))
 
     def _in_formula(self) -> str:
         """Return what formulas call it: its name, with `.T` where it is a transpose as a whole."""
-        is_whole = self.rank > 1 and text.is_transpose(self)
+        is_whole = self.rank > 1 and tensor_text.is_transpose(self)
         return f"{self.name}.T" if is_whole else self.name or "tensor"
 
     @property
@@ -786,7 +786,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).T.broadcast(2, 0).var_str()
         'VAR:0 BROADCAST[2] DIMSHUFFLE(1,0)'
         """
-        return text.summary(self, lambda variable: str(variable.storage.id))
+        return tensor_text.summary(self, lambda variable: str(variable.storage.id))
 
     def debug_str(self) -> str:
         """Return the name of the first variable, and the operations on it.
@@ -795,12 +795,12 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> pl.Graph().add_variable(pl.FLOAT, (2, 3), "t").T.debug_str()
         'VAR:t DIMSHUFFLE(1,0)'
         """
-        return text.summary(self, lambda variable: variable.name)
+        return tensor_text.summary(self, lambda variable: variable.name)
 
     def output(self, stream: TextIO) -> TextIO:
         """Write the view as an expression, and return the stream."""
         check_stream(stream, "t.output")
-        stream.write(text.expression(self) + "\n")
+        stream.write(tensor_text.expression(self) + "\n")
         return stream
 
     def output_regions(self, stream: TextIO) -> TextIO:
@@ -831,7 +831,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         self.output_regions(sys.stdout)
 
     def __repr__(self) -> str:
-        return text.one_line(self)
+        return tensor_text.one_line(self)
 
     # Equality, and refused conversions
 

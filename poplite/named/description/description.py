@@ -22,7 +22,7 @@ from poplite.named.axes import changes
 from poplite.named.axes.axes import Axes, AxesLike, axes_of, check_lengths, chosen, missing, some
 from poplite.named.axes.axis import Axis, AxisRoot, check_kind, length_of
 from poplite.named.axes.flattened import FlattenedAxis
-from poplite.named.description import arguments, steps
+from poplite.named.description import arguments, description_steps
 from poplite.named.description.digits import merged
 from poplite.named.description.explained import explained, needs_copy
 from poplite.named.description.layout import Layout, layout_of, row_major
@@ -30,9 +30,12 @@ from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped
 from poplite.types import FLOAT, ElementTypeLike, element_type
 
-_TRANSPOSE, _REORDER = steps.Ordered("transpose"), steps.Ordered("reorder")
-_BROADCAST, _CAST = steps.Ordered("broadcast"), steps.RelabelStep("cast")
-_FLATTEN, _UNFLATTEN = steps.RegroupStep("flatten"), steps.RegroupStep("unflatten")
+_TRANSPOSE, _REORDER = description_steps.Ordered("transpose"), description_steps.Ordered("reorder")
+_BROADCAST, _CAST = description_steps.Ordered("broadcast"), description_steps.RelabelStep("cast")
+_FLATTEN, _UNFLATTEN = (
+    description_steps.RegroupStep("flatten"),
+    description_steps.RegroupStep("unflatten"),
+)
 
 
 class Element(NamedTuple):
@@ -81,7 +84,7 @@ class TensorDescription:
 
     name: str = ""
     sources: tuple[TensorDescription, ...] = ()
-    step: steps.DescriptionStep | None = None
+    step: description_steps.DescriptionStep | None = None
     _layout: Layout | None = None
     _is_read_only: bool = False
 
@@ -103,7 +106,7 @@ class TensorDescription:
     def seen(
         self,
         axes: Axes,
-        step: steps.DescriptionStep,
+        step: description_steps.DescriptionStep,
         *more: TensorDescription,
         line: SourceLocation | None = None,
     ) -> TensorDescription:
@@ -162,9 +165,11 @@ class TensorDescription:
         """
         if not self.sources:
             return self._is_read_only
-        if isinstance(self.step, steps.ConcatStep):
+        if isinstance(self.step, description_steps.ConcatStep):
             return True
-        if isinstance(self.step, steps.Ordered) and len(self.axes) > len(self.sources[0].axes):
+        if isinstance(self.step, description_steps.Ordered) and len(self.axes) > len(
+            self.sources[0].axes
+        ):
             return True
         return self.sources[0].read_only
 
@@ -175,12 +180,12 @@ class TensorDescription:
         return self.shape if layout is None else layout.sizes
 
     @cached_property
-    def _strided(self) -> steps.StridedAxes | None:
+    def _strided(self) -> description_steps.StridedAxes | None:
         """Where elements lie, as far as strides tell it; None while a layout is free, too."""
         if not self.sources:
             if self._layout is None:
                 return None
-            return steps.StridedAxes.of(self._layout)
+            return description_steps.StridedAxes.of(self._layout)
         if len(self.sources) > 1:
             return None
         (source,) = self.sources
@@ -300,7 +305,7 @@ class TensorDescription:
             except (AttributeError, ValueError):
                 raise missing("slice", axis, self.axes) from None
             made[own.root] = changes.part_of(own, part, self)
-        return self.seen(changes.without(self.axes, made), steps.PartsStep(made))
+        return self.seen(changes.without(self.axes, made), description_steps.PartsStep(made))
 
     def flatten(
         self,
@@ -380,7 +385,7 @@ class TensorDescription:
             listed.append(each if each.axes == order else each.reorder(order))
         along = own if own.length == total else own.origin.resized(total)
         axes = some([along if each == own else each for each in self.axes])
-        return self.seen(axes, steps.ConcatStep(along.root), *listed)
+        return self.seen(axes, description_steps.ConcatStep(along.root), *listed)
 
     def pad(self, widths: Mapping[Axis, tuple[int, int]]) -> TensorDescription:
         """Return it with a border of constants along axes: a view of several storages.

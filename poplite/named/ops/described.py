@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from poplite.named.description import steps
+from poplite.named.description import description_steps
 from poplite.named.description.description import TensorDescription
 from poplite.named.ops.elementwise import StopGradient
 from poplite.named.ops.joining import Concat
@@ -54,7 +54,7 @@ def _allocation(op: Op) -> TensorDescription:
     return made
 
 
-def _step_of(op: Op) -> steps.DescriptionStep | None:
+def _step_of(op: Op) -> description_steps.DescriptionStep | None:
     """Return the step by which an operation is a view of its operands; None for what is none."""
     match op:
         case Broadcast() | Relabelled() | Regrouped():
@@ -62,14 +62,14 @@ def _step_of(op: Op) -> steps.DescriptionStep | None:
         case StopGradient():
             return _STEPS[Relabelled]
         case Slice():
-            return steps.PartsStep(op.parts)
+            return description_steps.PartsStep(op.parts)
         case Concat():
-            return steps.ConcatStep(op.along.root)
+            return description_steps.ConcatStep(op.along.root)
     return None
 
 
-_STEPS: dict[type[Op], steps.DescriptionStep] = {
-    Broadcast: steps.Ordered("broadcast"),
-    Relabelled: steps.RelabelStep("cast"),
-    Regrouped: steps.RegroupStep("flatten"),
+_STEPS: dict[type[Op], description_steps.DescriptionStep] = {
+    Broadcast: description_steps.Ordered("broadcast"),
+    Relabelled: description_steps.RelabelStep("cast"),
+    Regrouped: description_steps.RegroupStep("flatten"),
 }

@@ -9,6 +9,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolution.arguments import check_rank as check_rank
 from poplite.ops.convolution.request import ConvolutionRequest
+from poplite.ops.filling_and_copying import zero
 from poplite.ops.operands import (
     FLOATS,
     Given,
@@ -22,7 +23,6 @@ from poplite.ops.operands import (
     steps_for,
 )
 from poplite.ops.record import map as stored
-from poplite.ops.steps import zero
 from poplite.program import Sequence as Steps
 from poplite.source import here
 

@@ -42,11 +42,11 @@ from poplite.ops.convolution.call import (
     check_number,
     check_same_rank,
 )
+from poplite.ops.convolution.convolution_steps import Convolution, record_convolutions
 from poplite.ops.convolution.expansion import by_taps, expanded_weights
 from poplite.ops.convolution.phases import PhaseOutputs, joined, parts
 from poplite.ops.convolution.plan import ConvolutionPlan, planned
 from poplite.ops.convolution.request import ConvolutionRequest
-from poplite.ops.convolution.steps import Convolution, record_convolutions
 from poplite.ops.convolution.views import by_channels
 from poplite.ops.matmul.matmul import matmul
 from poplite.ops.operands import (

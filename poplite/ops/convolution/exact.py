@@ -9,9 +9,9 @@ from functools import lru_cache
 
 from poplite.graph.graph import Graph
 from poplite.machine.target import Target
+from poplite.ops.convolution.convolution_steps import Convolution, record_convolutions, weights_of
 from poplite.ops.convolution.layout import ConvolutionLayout
 from poplite.ops.convolution.reading import input_of
-from poplite.ops.convolution.steps import Convolution, record_convolutions, weights_of
 from poplite.ops.matmul.exact import cycles_of
 from poplite.program.copy import TensorCopy
 from poplite.program.recording import Recorder

@@ -6,7 +6,7 @@
 
 Every n-th output reads elements with the same taps, and only zeros with the others. So the outputs
 of a phase are a convolution of the input as it is, with some of the taps, and together they take
-the products of elements alone. Their vertices run at once (`poplite.ops.convolution.steps`).
+the products of elements alone. Their vertices run at once (`convolution_steps`).
 """
 
 from __future__ import annotations

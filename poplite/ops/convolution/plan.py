@@ -25,6 +25,7 @@ from poplite.ops.convolution.arguments import (
     request_of,
     spacings,
 )
+from poplite.ops.convolution.convolution_steps import weights_of
 from poplite.ops.convolution.exact import exact_cycles
 from poplite.ops.convolution.expansion import collapsed_weights
 from poplite.ops.convolution.layout import ConvolutionLayout
@@ -32,7 +33,6 @@ from poplite.ops.convolution.phases import parts
 from poplite.ops.convolution.reading import input_of
 from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.convolution.search import cheapest_ways, way_with_blocks
-from poplite.ops.convolution.steps import weights_of
 from poplite.ops.operands import check_parts, count_of, counts_of
 from poplite.program.sequence import check_graph
 from poplite.source import here

@@ -24,9 +24,9 @@ from poplite.ops.fuse.recipe import OperandPart, SumRecipe
 from poplite.ops.fuse.storing import with_operands
 from poplite.ops.fuse.straight import Straight, in_order, straight
 from poplite.ops.matmul.layout import ProductLayout
+from poplite.ops.matmul.matmul_steps import Behind, Multiplication
 from poplite.ops.matmul.passes import BlockParts
 from poplite.ops.matmul.plan import layout_for
-from poplite.ops.matmul.steps import Behind, Multiplication
 
 
 def as_matrices(node: Contraction, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:

@@ -17,8 +17,8 @@ from poplite.errors import GraphMemoryAllocationError
 from poplite.expr.tree import ElementClass
 from poplite.graph.partition import cut
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.filling_and_copying import copy, zero
 from poplite.ops.linalg.work import LinalgSteps
-from poplite.ops.steps import copy, zero
 from poplite.program import Execute, Repeat, Sequence
 from poplite.program.recording import recorder
 from poplite.source import here

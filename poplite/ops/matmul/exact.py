@@ -14,7 +14,7 @@ from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.graph import Graph
 from poplite.machine.target import Target
 from poplite.ops.matmul.layout import ProductLayout
-from poplite.ops.matmul.steps import Multiplication, left_of, product_of, right_of
+from poplite.ops.matmul.matmul_steps import Multiplication, left_of, product_of, right_of
 from poplite.program.copy import TensorCopy
 from poplite.program.recording import Recorder
 

@@ -20,9 +20,9 @@ from poplite.machine.target import Target
 from poplite.ops.matmul.exact import priced
 from poplite.ops.matmul.layout import ProductLayout, Three
 from poplite.ops.matmul.lower_bound import least_cycles, nearer_cycles
+from poplite.ops.matmul.matmul_steps import left_of, product_of, right_of
 from poplite.ops.matmul.request import Options, ProductRequest, checked_options, request_of
 from poplite.ops.matmul.search import cheapest_ways
-from poplite.ops.matmul.steps import left_of, product_of, right_of
 from poplite.ops.matmul.upper_bound import most_cycles
 from poplite.ops.operands import check_parts
 from poplite.program.sequence import check_graph

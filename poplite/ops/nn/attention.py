@@ -21,6 +21,7 @@ from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.choices import where
+from poplite.ops.filling_and_copying import one_operation
 from poplite.ops.matmul.matmul import matmul
 from poplite.ops.nn.softmax import softmax, softmax_gradient
 from poplite.ops.operands import (
@@ -39,7 +40,6 @@ from poplite.ops.operands import (
 )
 from poplite.ops.record import map as stored
 from poplite.ops.slices.checks import as_tensor
-from poplite.ops.steps import one_operation
 from poplite.program import Sequence
 from poplite.source import here
 from poplite.text import clipped, of_type

@@ -24,7 +24,7 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr, Weak
 from poplite.expr.viewed import reshaped
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import shared
+from poplite.graph.tensor.tensor_text import shared
 from poplite.ops.fuse.lowering import Root
 from poplite.ops.mathematics import rsqrt
 from poplite.ops.nn.by_result import by_result

@@ -12,7 +12,7 @@ from poplite.expr.operations import kind_of
 from poplite.expr.tree import Expr, labelled
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops.choices import where
 from poplite.ops.comparisons import equal
 from poplite.ops.mathematics import sigmoid, softplus

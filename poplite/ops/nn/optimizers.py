@@ -13,7 +13,7 @@ from poplite.expr.build import as_expr, cast
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.virtual import home_graph
 from poplite.ops.fuse.lowering import Root
 from poplite.ops.mathematics import sqrt

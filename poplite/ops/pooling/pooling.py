@@ -36,9 +36,9 @@ from poplite.ops.convolution.phases import PhaseOutputs, joined, parts
 from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.operands import Given, count_of, counts_of
 from poplite.ops.pooling.disjoint import are_disjoint, seen
+from poplite.ops.pooling.pooling_steps import Pooling
 from poplite.ops.pooling.search import pooling_layout
 from poplite.ops.pooling.stages import PoolingStage, as_rows, cheapest_way
-from poplite.ops.pooling.steps import Pooling
 from poplite.ops.record import map as stored
 from poplite.ops.reduce.reduce import reduce_into
 from poplite.program import Sequence as Steps

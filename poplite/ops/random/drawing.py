@@ -18,7 +18,7 @@ from poplite.expr.tree import ElementClass
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.virtual import mapping_graph
 from poplite.ops.fuse.cuts import cuts
 from poplite.ops.fuse.placement import Mappings, complete, held, variable

@@ -8,7 +8,7 @@ from poplite.errors import TensorCreationError
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops.operands import FLOATS, check_type, described, own_operand, the_tensor
 from poplite.ops.random.checks import TWO_32, threshold
 from poplite.ops.random.drawing import RandomDraw

@@ -18,6 +18,7 @@ from poplite.expr.tree import Expr
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.control import together
+from poplite.ops.filling_and_copying import copy, one_operation, zero
 from poplite.ops.mathematics import sigmoid, tanh
 from poplite.ops.matmul.matmul import matmul
 from poplite.ops.record import assign, map as stored
@@ -41,7 +42,6 @@ from poplite.ops.recurrent.sequence import (
 )
 from poplite.ops.reductions import sum
 from poplite.ops.slices.checks import as_tensor
-from poplite.ops.steps import copy, one_operation, zero
 from poplite.program import Sequence
 from poplite.source import here
 from poplite.text import clipped, of_type

@@ -10,7 +10,7 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import InvalidOption
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.virtual import working_graph
 from poplite.ops.operands import beside
 from poplite.ops.slices.blocks import lies_in_blocks

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from poplite.errors import ControlProgramError
-from poplite.graph.tensor.text import type_and_shape
+from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.program import (
     Block,
     Call,

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples
-from poplite.graph.tensor.text import made_from
+from poplite.graph.tensor.tensor_text import made_from
 from poplite.testing import random_tensor, random_variables
 
 SOURCES = random_variables(Random(0))
