@@ -16,8 +16,9 @@ Source: NumPy's functions of these names; PopLibs, `popops/Reduce.hpp`.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from poplite.expr.build import apply, as_expr, cast, iota, reduction
 from poplite.expr.operand import Operand
 from poplite.expr.operations import kind_of
 from poplite.expr.tree import Expr, Reduction, Weak, labelled
+from poplite.ops.fuse.once import first_of_repeated
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import FLOAT, UNSIGNED_INT
@@ -250,16 +252,32 @@ def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, calle
             found=of_type(dim),
             fix="one dimension, or None for the position among all elements",
         )
-    best = reduction(how, operand, dim, True, called)
-    assert isinstance(best, Reduction)
-    is_best = apply("equal", operand, best)
+    reduced = reduction(how, operand, dim, True, called)
+    assert isinstance(reduced, Reduction)
+    dims = reduced.dims or ()
+    shape = [size if d in dims else 1 for d, size in enumerate(operand.shape)]
+    everywhere = iota(shape, UNSIGNED_INT)  # refuses positions that are too many
+    read, steps = first_of_repeated(operand, dims)
+    best = reduction(how, read, dim, True, called)
+    is_best = apply("equal", read, best)
     if kind_of(operand.element_type) == "float":
-        is_best = apply("logical_or", is_best, apply("is_nan", operand))
-    sizes = enumerate(operand.shape)
-    shape = [size if d in best.dims else 1 for d, size in sizes]
-    positions = apply("select", iota(shape, UNSIGNED_INT), math.prod(shape), is_best)
+        is_best = apply("logical_or", is_best, apply("is_nan", read))
+    if read is not operand:
+        everywhere = _positions(shape, read.shape, dict(zip(dims, steps, strict=True)))
+    positions = apply("select", everywhere, math.prod(shape), is_best)
     found = reduction("min", positions, dim, keepdims, called)
     return labelled(found, called.removeprefix("ops."))
+
+
+def _positions(shape: Sequence[int], read: Sequence[int], steps: Mapping[int, int]) -> Expr:
+    """Return the positions in a shape of the elements that are read, by their steps."""
+    terms: list[Expr] = []
+    for d, step in steps.items():
+        if read[d] > 1:
+            along = iota([read[d] if e == d else 1 for e in range(len(shape))], UNSIGNED_INT)
+            terms.append(apply("multiply", along, step * math.prod(shape[d + 1 :])))
+    none = iota([1] * len(shape), UNSIGNED_INT)
+    return functools.reduce(lambda one, other: apply("add", one, other), terms or [none])
 
 
 def float_operand(x: Operand, called: str) -> Expr:

@@ -3,6 +3,7 @@
     max(x.broadcast(n, 0), 0)      max(x)
     sum(x.broadcast(n, 0), 0)      sum(x) * n, of HALF in FLOAT and rounded once
     prod(x.broadcast(n, 0), 0)     prod(x) ** n, by squares
+    argmax(x.broadcast(n, 0), 0)   argmax(x), the first of equal ones
 
 So neither time nor memory grows with n. A dimension counts as repeated, or a part of one, where all
 operands of the expression are.
@@ -47,6 +48,14 @@ class DimensionParts(NamedTuple):
         """How often each is repeated."""
         return math.prod(self.sizes) // self.size
 
+    @property
+    def step(self) -> int:
+        """From the first of one element to that of the next; 0 where that is not always as far."""
+        read = [n for n, is_read in enumerate(self.are_read) if is_read]
+        if read and len(read) <= read[-1] - read[0]:
+            return 0
+        return math.prod(self.sizes[read[-1] + 1 :]) if read else 1
+
 
 def read_once(roots: Sequence[Expr]) -> list[Expr]:
     """Return expressions whose reductions read no element again along what they reduce."""
@@ -88,9 +97,8 @@ def _once(node: Reduction) -> Expr:
     operand = node.operands[0]
     if not operand.num_elements:
         return node
-    leaves = _leaves(operand)
-    along = {d: _common(leaves, d) for d in (each - operand.rank for each in node.dims or ())}
-    along = {d: parts for d, parts in along.items() if parts.times > 1}
+    leaves, dims = _leaves(operand), [each - operand.rank for each in node.dims or ()]
+    along = _repeated(leaves, dims)
     if not along:
         return node
     element, times = node.element_type, math.prod(parts.times for parts in along.values())
@@ -107,6 +115,25 @@ def _once(node: Reduction) -> Expr:
     made = cast(made, element)
     made.location, made.label, made.origin = node.location, node.label, node.origin
     return made
+
+
+def first_of_repeated(operand: Expr, dims: Sequence[int]) -> tuple[Expr, list[int]]:
+    """Return an expression that has the elements of another along dimensions once.
+
+    With it the steps, for each of the dimensions, from one element to the next where they were. A
+    dimension whose elements were not at even distances has all of them.
+    """
+    leaves, rank = _leaves(operand), operand.rank
+    along = _repeated(leaves, [d - rank for d in dims]) if operand.num_elements else {}
+    along = {d: parts for d, parts in along.items() if parts.step}
+    read = _reading(operand, leaves, along) if along else operand
+    return read, [along[d - rank].step if d - rank in along else 1 for d in dims]
+
+
+def _repeated(leaves: Sequence[Expr], dims: Sequence[int]) -> dict[int, DimensionParts]:
+    """Return the parts of those dimensions, counted from the end, that repeat elements."""
+    found = {d: _common(leaves, d) for d in dims}
+    return {d: parts for d, parts in found.items() if parts.times > 1}
 
 
 def _leaves(root: Expr) -> list[Expr]:

@@ -11,6 +11,9 @@ see `vertices/order.py`.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +46,10 @@ MOST_KEPT = 512
 """Words that a vertex keeps; for more of them rows are sorted."""
 
 MOST_MERGED = 4096
-"""Words that a vertex takes at once where that saves a stage."""
+"""Words that a vertex takes at once, where all lists of a row become one."""
+
+MOST_STAGES = 4
+"""Stages across tiles: more of them are not tried."""
 
 
 class Top(NamedTuple):
@@ -146,11 +152,13 @@ def _words(rows: Rows, k: int, rule: KeyRule, *, in_order: bool) -> Tensor:
     """Record what finds the words, [count, at least k]: lists of the least, or sorting."""
     if k > MOST_KEPT:
         return sorted_words(rows, rule)
-    cut, target = _pieces(rows, k), rows.graph.target
+    cut = _pieces(rows, k)
     lists, begin, end = cut
-    stages = _stages(lists, k, rows.count) if len(lists.row) else []
+    stages: list[TopStage] = []
     if len(lists.row):
-        cycles = _cycles(target, lists, end - begin, stages)
+        cycles, _, stages = min(
+            _ways(rows.graph.target, lists, end - begin, k), key=itemgetter(0, 1)
+        )
         if plan_of(rows).cycles < cycles:
             return sorted_words(rows, rule)
     return _least(rows, k, rule, cut, stages, in_order=in_order)
@@ -172,9 +180,25 @@ class TopStage(NamedTuple):
     made: Lists
 
 
-def _stages(lists: Lists, k: int, rows: int) -> list[TopStage]:
+def _ways(
+    target: Target, lists: Lists, taken: Int64, k: int
+) -> Iterator[tuple[float, int, list[TopStage]]]:
+    """Yield stages that leave each row one list, their modelled cycles first, and their number.
+
+    One list of many takes as long as there are words, and each stage the start of an exchange.
+    """
+    most = int(np.bincount(lists.row[_starts(lists.row, lists.tile)]).max())
+    for number in range(1, MOST_STAGES + 1):
+        fan_in = max(2, math.ceil(most ** (1 / number)))
+        if number > 1 or fan_in * k <= MOST_MERGED:
+            stages = _stages(lists, k, fan_in)
+            yield _cycles(target, lists, taken, stages), number, stages
+
+
+def _stages(lists: Lists, k: int, fan_in: int) -> list[TopStage]:
     """Return the stages that leave each row one list: first those that are on one tile join."""
     stages: list[TopStage] = []
+    rows = len(np.unique(lists.row))
     group, level, across = _starts(lists.row, lists.tile), "/tiles", 0
     while len(lists.row) > rows:
         if len(group) < len(lists.row):
@@ -182,7 +206,7 @@ def _stages(lists: Lists, k: int, rows: int) -> list[TopStage]:
             made = Lists(lists.row[group], lists.tile[group], np.minimum(total, k))
             stages.append(TopStage(level, lists, group, made))
             lists = made
-        group = _starts(lists.row, _rank(lists.row) // _fan_in(lists.row, k))
+        group = _starts(lists.row, _rank(lists.row) // fan_in)
         level, across = f"/across {across}", across + 1
     return stages
 
@@ -278,9 +302,3 @@ def _rank(row: Int64) -> Int64:
     count = np.diff(np.append(first, len(row)))
     rank: Int64 = np.arange(len(row)) - np.repeat(first, count)
     return rank
-
-
-def _fan_in(row: Int64, k: int) -> int:
-    """Return how many lists of a row become one: all, or so many that two stages are left."""
-    most = int(np.bincount(row).max())
-    return most if most * k <= MOST_MERGED else max(2, int(np.ceil(np.sqrt(most))))

@@ -47,10 +47,13 @@ OF_MANY: list[tuple[Made, Any]] = [
     (lambda x: ops.prod(x.reshape((1, 3)).broadcast(N + 1, 0) - 2, 0), [-1, 0, 1]),
     (lambda x: ops.norm(x.broadcast(N, 0)), np.sqrt(14.0 * N)),
     (lambda x: ops.variance(x.broadcast(N, 0)), 2 / 3),
+    (lambda x: ops.argmax(x.broadcast(N, 0)), 2),
+    (lambda x: ops.argmax(x.upsample(N, 0)), 2 * N),
+    (lambda x: ops.argmin(x.broadcast(N, 0) + 1, 0), 0),
 ]
 
 
-@pytest.mark.parametrize("number", thinned(range(len(OF_MANY)), keep=[0, 2, 5, 6, 9]))
+@pytest.mark.parametrize("number", thinned(range(len(OF_MANY)), keep=[0, 2, 5, 6, 9, 12]))
 def test_time_and_memory_do_not_grow_with_what_is_repeated(number: int) -> None:
     expr, expected = OF_MANY[number]
     found, held = stored(tensor(pl.FLOAT, [1, 2, 3]), expr)
@@ -93,6 +96,36 @@ def test_part_of_a_dimension_is_repeated() -> None:
     x = tensor(pl.FLOAT, np.arange(12).reshape(2, 6))
     found, _ = stored(x, lambda x: ops.sum(x.broadcast(3, 1) * 2, 1))
     assert found.tolist() == [90, 306]
+
+
+REPEATED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "rows": (lambda x: x.broadcast(5, 0), lambda v: np.tile(v, (5, 1))),
+    "columns": (lambda x: x.broadcast(5, 1), lambda v: np.tile(v, (1, 5))),
+    "each column": (lambda x: x.upsample(5, 1), lambda v: np.repeat(v, 5, 1)),
+    "each row, computed": (lambda x: x.upsample(5, 0) * 2 + 1, lambda v: np.repeat(v, 5, 0)),
+    "flat": (lambda x: x.broadcast(5, 1).flatten(), lambda v: np.tile(v, (1, 5)).ravel()),
+    "both": (
+        lambda x: x.upsample(5, 1).broadcast(3, 0),
+        lambda v: np.tile(np.repeat(v, 5, 1), (3, 1)),
+    ),
+    "with another": (
+        lambda x: x[1].reshape((1, 4)).broadcast(3, 0) + x,
+        lambda v: v + v[1],
+    ),
+}
+"""Views of a matrix that repeat its elements, as poplite and as NumPy make them."""
+
+
+@pytest.mark.parametrize("how", thinned(REPEATED, keep=["columns", "flat", "both"]))
+@pytest.mark.parametrize("dim", [None, 0, 1])
+def test_the_first_of_what_is_repeated_is_the_largest(how: str, dim: int | None) -> None:
+    values = np.array([[2, 3, 0, 3], [1, 3, 0, 0], [2, 0, 3, np.nan if dim else 1]])
+    view, expected = REPEATED[how]
+    again = expected(values)
+    along = dim if dim is None or dim < again.ndim else 0
+    for find, numpy in ((ops.argmax, np.argmax), (ops.argmin, np.argmin)):
+        found, _ = stored(tensor(pl.FLOAT, values), lambda x, find=find: find(view(x), along))
+        np.testing.assert_array_equal(found, numpy(again, axis=along))
 
 
 def test_positions_by_themselves_are_made_on_their_tiles() -> None:

@@ -152,6 +152,23 @@ def test_the_largest_elements_are_sorted_where_that_is_cheaper(
     assert cycles <= 1.1 * sort_plan(graph.target, 1, size, 4).cycles
 
 
+@pytest.mark.parametrize(
+    ("rows", "size", "k", "most"), thinned([(3, 4096, 1, 4_600), (16, 1000, 4, 13_000)], keep=1)
+)
+def test_the_largest_take_no_longer_on_more_tiles(rows: int, size: int, k: int, most: int) -> None:
+    values = np.random.default_rng(k).standard_normal((rows, size), np.float32)
+    cycles = []
+    for tiles in (64, 1472):
+        graph, program = pl.Graph(pl.Target(tiles=tiles)), pl.Sequence()
+        x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping="linear", initial_value=values)
+        found, _ = ops.top_k(x, k, program=program)
+        engine = pl.Engine(graph, program, checks="fast", interpret=False)
+        engine.run()
+        assert np.array_equal(engine.read(found), np.sort(values)[:, : -k - 1 : -1])
+        cycles.append(engine.report().execution.cycles or 0)
+    assert 0 < cycles[1] <= min(most, cycles[0])
+
+
 def test_rows_stay_on_one_ipu_where_that_has_the_memory() -> None:
     target = pl.Target(tiles=2944, ipus=2)
     assert target.tiles_per_ipu == 1472
