@@ -91,16 +91,17 @@ def _parameter(text: str) -> DeclaredParameter:
     return DeclaredParameter(" ".join(found[1].split()), found[2], default.strip())
 
 
-def _is_a(value: object, name: str) -> bool:
-    return any(each.__name__ == name for each in type(value).__mro__)
+_KINDS: dict[type, str] = {}
+"""Types that were seen, and which of these they are: it is asked for each argument."""
 
 
-def _is_metadata(value: object) -> bool:
-    return _is_a(value, "QuarterMetadata")
-
-
-def _is_tensor(value: object) -> bool:
-    return _is_a(value, "Tensor")
+def _kind(value: object) -> str:
+    """Return "Tensor" or "QuarterMetadata" for one of these, which other layers make, else ""."""
+    cls = type(value)
+    if cls not in _KINDS:
+        names = {each.__name__ for each in cls.__mro__} & {"Tensor", "QuarterMetadata"}
+        _KINDS[cls] = min(names, default="")
+    return _KINDS[cls]
 
 
 def _is_method(value: object) -> bool:
@@ -110,13 +111,9 @@ def _is_method(value: object) -> bool:
 
 _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
-        "Tensor": _is_tensor,
-        "Type": lambda value: (
-            not (_is_tensor(value) or _is_metadata(value) or isinstance(value, int))
-        ),
-        "ArrayRef<std::size_t>": lambda value: (
-            not (_is_tensor(value) or _is_metadata(value) or isinstance(value, str))
-        ),
+        "Tensor": lambda value: _kind(value) == "Tensor",
+        "Type": lambda value: not _kind(value) and not isinstance(value, int),
+        "ArrayRef<std::size_t>": lambda value: not _kind(value) and not isinstance(value, str),
         "VariableMappingMethod": _is_method,
         "DebugContext": lambda value: isinstance(value, str),
         "StringRef": lambda value: isinstance(value, str),
@@ -170,6 +167,11 @@ class Declaration:
         passed = {*self.named.values(), *(each for each in self.order if type(each) is int)}
         pointers = [place for place, each in enumerate(self.parameters) if each.type[-1] == "*"]
         self.refused = set(pointers) - passed
+        self._checks = [
+            (place, _CHECKED[each.type], f"{row.member}: {each.name}")
+            for place, each in enumerate(self.parameters)
+            if each.type in _CHECKED
+        ]
 
     def matching(self, arguments: Sequence[Any]) -> int:
         """Return how many arguments fit, before the first that does not."""
@@ -181,24 +183,28 @@ class Declaration:
     def checked(self, arguments: Sequence[Any]) -> list[Any]:
         """Return the arguments as our method takes them."""
         values = list(arguments)
-        for place, (each, value) in enumerate(zip(self.parameters, arguments, strict=False)):
-            if each.type in _CHECKED:
-                values[place] = _CHECKED[each.type](value, f"{self.row.member}: {each.name}")
-            if place in self.refused:
-                reason, _, instead = self.row.note.partition(" | ")
-                raise ElementTypeError(
-                    f"{self.row.member}: {clipped(value, 60)} where C++ has a pointer, {each.name}",
-                    at=here(),
-                    found=reason,
-                    fix=instead or f"leave {each.name} out",
-                )
+        for place, checked, what in self._checks:
+            if place < len(values):
+                values[place] = checked(values[place], what)
+        for place in self.refused:
+            if place < len(values):
+                raise self._pointer(self.parameters[place].name, values[place])
         return values
+
+    def _pointer(self, name: str, value: object) -> ElementTypeError:
+        reason, _, instead = self.row.note.partition(" | ")
+        return ElementTypeError(
+            f"{self.row.member}: {clipped(value, 60)} where C++ has a pointer, {name}",
+            at=here(),
+            found=reason,
+            fix=instead or f"leave {name} out",
+        )
 
 
 def _fits(parameter: DeclaredParameter) -> Callable[[Any], bool]:
     fits = _FITS.get(parameter.type, lambda value: True)
     if parameter.name == "metadata":
-        return lambda value: fits(value) or _is_metadata(value)
+        return lambda value: bool(_kind(value))
     return fits
 
 
@@ -223,6 +229,7 @@ class Binder:
     def __init__(self, rows: Sequence[Row]) -> None:
         self._declarations = [Declaration(row) for row in rows]
         self._member = rows[0].member
+        self._of_count: dict[int, list[Declaration]] = {}
 
     def call(self, owner: object, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what our method returns for arguments in Poplar's order."""
@@ -231,11 +238,11 @@ class Binder:
         method = getattr(owner, declared.method)
         try:
             result = method(*positional, **named)
-        except TypeError as error:
+        except TypeError:
             misfit = self._misfit(declared, method, positional, named)
             if misfit is None:
                 raise
-            raise misfit from error.__cause__
+            raise misfit from None
         return int(result) if declared.returns_whole else result
 
     def in_our_order(
@@ -246,11 +253,26 @@ class Binder:
 
     def _declaration_for(self, arguments: tuple[Any, ...]) -> Declaration:
         """Return the declaration that is meant, or that fits best; refuse what fits none."""
+        count = len(arguments)
+        if count not in self._of_count:
+            self._of_count[count] = [
+                declared
+                for declared in self._declarations
+                if declared.least <= count <= len(declared.parameters)
+            ]
+        possible = self._of_count[count]
+        if len(possible) == 1 == len(self._declarations):
+            return possible[0]
+        for declared in possible:
+            if declared.matching(arguments) == count:
+                return declared
+        return self._nearest(arguments)
+
+    def _nearest(self, arguments: tuple[Any, ...]) -> Declaration:
+        """Return the declaration that fits best, for arguments that fit none; or refuse them."""
         count, best, most = len(arguments), self._declarations[0], -1
         for declared in self._declarations:
             matching = declared.matching(arguments)
-            if declared.least <= matching == count:
-                return declared
             if matching > most and count <= len(declared.parameters):
                 best, most = declared, matching
         nearest = max(self._declarations, key=lambda declared: declared.matching(arguments))
