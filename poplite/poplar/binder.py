@@ -218,7 +218,7 @@ def _place(node: ast.expr, places: Mapping[str, int]) -> int | list[Any]:
 class Binder:
     """All declarations of a member, ready for calls.
 
-    >>> rows = [Row("Host", "int f(StringRef handle, bool all = true)", "of(handle)", "", True)]
+    >>> rows = [Row("Host", "int f(StringRef handle, bool all = true)", "of(handle)", "", "")]
     >>> class Host:
     ...     def of(self, handle):
     ...         return f"of {handle}"

@@ -3,7 +3,8 @@
     Tensor dimShuffle(ArrayRef<unsigned> permutation) const -> dim_shuffle
     void createHostWrite(StringRef handle, const Tensor &t, ...) -> create_host_write(handle, t)
 
-Behind the arrow is one of these, and behind `//` a note on how it is written in Python:
+Behind the arrow is one of these, and behind `//` a note in Markdown, which says
+how else it is written in Python:
 
     nothing                    the class has a member of this name, or `poplite.poplar.absent` says
                                why there is none
@@ -18,7 +19,8 @@ Types of parameters are those of the bindings that were generated for Julia from
 defaults are those of the pages of the public reference (docs.graphcore.ai/projects/poplar-api),
 and of headers that repeat them (graphcore/tensorflow, extended_graph.h and extended_tensor.h).
 A line that begins with `~` could not be compared with those: its result, names or defaults are
-from notes. Deleted functions, moves, destructors and what Python has anyway are left out.
+from notes; with `?` its types are, too, since the bindings leave it out. Deleted functions, moves,
+destructors and what Python has anyway are left out.
 """
 
 # ruff: noqa: E501  # one line a declaration reads as the table that it is
@@ -30,17 +32,30 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-PAGES = "https://docs.graphcore.ai/projects/poplar-api/en/3.3.0/"
-"""Where the pages of the public reference are."""
+_REFERENCE = "https://docs.graphcore.ai/projects/poplar-api/en/latest/"
+
+_PAGES: Mapping[str, str] = MappingProxyType(
+    {
+        "Tensor": "poplar/graph/Tensor.html",
+        "Graph": "poplar/graph/Graph.html",
+        "Target": "poplar/device/Target.html",
+        "Executable": "poplar/execution/Executable.html",
+        "Copy": "doxygen/classpoplar_1_1program_1_1Copy.html",
+        **dict.fromkeys(("DataStream", "RemoteBuffer"), "poplar/graph/DataStream.html"),
+        **dict.fromkeys(("VariableRef", "VariableInterval"), "poplar/graph/VariableRef.html"),
+        **dict.fromkeys(("ComputeSet", "FieldRef"), "poplar/graph/GraphElements.html"),
+    }
+)
+"""Pages of the public reference that were read, by class."""
 
 TENSOR = """
 Type elementType() const -> element_type
-Tensor operator[](std::size_t i) const & // x[i]
-~ Tensor operator[](const Interval &region) const & // x[begin:end]
-~ Tensor index(ArrayRef<std::size_t> indices) const // x[i, j]
-Tensor slice(std::size_t begin, std::size_t end, unsigned dimension = 0) const & // x[begin:end]
-Tensor slice(const Interval &region, unsigned dimension = 0) const // x[begin:end]
-~ Tensor slice(ArrayRef<std::size_t> begins, ArrayRef<std::size_t> ends) const // x[i:j, k:l]
+Tensor operator[](std::size_t i) const & // `x[i]`
+? Tensor operator[](const Interval &region) const & // `x[begin:end]`
+~ Tensor index(ArrayRef<std::size_t> indices) const // `x[i, j]`
+Tensor slice(std::size_t begin, std::size_t end, unsigned dimension = 0) const & // `x[begin:end]`
+Tensor slice(const Interval &region, unsigned dimension = 0) const // `x[begin:end]`
+~ Tensor slice(ArrayRef<std::size_t> begins, ArrayRef<std::size_t> ends) const // `x[i:j, k:l]`
 std::vector<Tensor> slices(ArrayRef<Interval> intervals, unsigned dimension = 0) const
 std::vector<Tensor> slices(const std::vector<std::vector<Interval>> &intervals, unsigned dimension = 0) const
 std::vector<Tensor> slices(const ArrayRef<unsigned> &indices, unsigned dimension = 0) const
@@ -51,14 +66,14 @@ Tensor dimShuffle(ArrayRef<unsigned> permutation) const -> dim_shuffle
 Tensor dimShufflePartial(ArrayRef<unsigned> source, ArrayRef<unsigned> destination) const -> dim_shuffle_partial
 Tensor dimRoll(unsigned dimIdx, unsigned newIdx = 0) const -> dim_roll
 Tensor reshapePartial(unsigned beginIndex, unsigned endIndex, ArrayRef<std::size_t> newDims) const -> reshape_partial
-~ Tensor expand(ArrayRef<std::size_t> indices) const // x[None]
+~ Tensor expand(ArrayRef<std::size_t> indices) const // `x[None]`
 ~ Tensor squeeze(ArrayRef<std::size_t> indices) const
-~ Tensor transpose() const // x.T
-~ Tensor subSample(unsigned stride, unsigned dimension) const -> sub_sample // x[::stride]
+~ Tensor transpose() const // `x.T`
+~ Tensor subSample(unsigned stride, unsigned dimension) const -> sub_sample // `x[::stride]`
 ~ Tensor upsample(unsigned scale, unsigned dimension, UpsampleMethod method) const
 ~ Tensor broadcast(unsigned n, unsigned dimension) const
 Tensor reinterpret(const Type &type) const
-~ Tensor reverse(unsigned dimension) const // x[::-1]
+~ Tensor reverse(unsigned dimension) const // `x[::-1]`
 ~ std::size_t numElements() const -> num_elements
 ~ std::size_t dim(unsigned i) const
 ~ std::vector<std::size_t> shape() const
@@ -69,19 +84,19 @@ bool containsConstant() const -> contains_constant
 ~ bool isParallelWriteable() const -> is_parallel_writeable
 const std::vector<Interval> getContiguousRegions() const -> contiguous_regions
 ~ const std::vector<VariableInterval> getVarRegions() const -> var_regions
-~ template <typename T> bool getConstantValue(T *val) const -> constant_value() // the value is returned; None for anything but a constant of one element
+? template <typename T> bool getConstantValue(T *val) const -> constant_value() // the value is returned; None for anything but a constant of one element
 bool intersectsWith(const Tensor &other) const -> intersects_with
 std::string shapeToString() const -> shape_to_string
 ~ void dump() const
 ~ void dumpRegions() const -> dump_regions
-~ std::ostream &output(std::ostream &os) const
-~ std::ostream &outputRegions(std::ostream &os) const -> output_regions
+? std::ostream &output(std::ostream &os) const
+? std::ostream &outputRegions(std::ostream &os) const -> output_regions
 ~ std::string getVarStr() const -> var_str
 ~ std::string getDebugStr() const -> debug_str
 ~ bool valid() const
 ~ Tensor getMetadata() const -> metadata
 ~ bool hasMetadata() const -> has_metadata
-bool operator==(const Tensor &a, const Tensor &b) // x == y
+bool operator==(const Tensor &a, const Tensor &b) // `x == y`
 """
 
 
@@ -92,7 +107,7 @@ const Target &getTarget() const -> target
 bool addCodelets(StringRef src, CodeletFileType type = CodeletFileType::Auto, StringRef compileFlags = "", StringRef targetName = "")
 ~ bool addCodelets(ArrayRef<std::string> xs, StringRef compileFlags = "", StringRef targetName = "")
 void addCodelets(std::stringstream &stream, StringRef compileFlags = "", CodeletFileType type = CodeletFileType::CppSource, StringRef targetName = "")
-VertexRef addVertex(ComputeSet cs, StringRef vertexType) // graph.add_vertex(cs, Scale, x=x, tile=3)
+VertexRef addVertex(ComputeSet cs, StringRef vertexType) // `graph.add_vertex(cs, Scale, x=x, tile=3)`
 VertexRef addVertex(ComputeSet cs, StringRef vertexType, ArrayRef<ConnectionDesc> connections)
 ~ VertexRef addExternalExchangeVertex(ComputeSet cs, StringRef vertexType, unsigned incomingDownCount, bool usesEastEdge, bool sendsXReq)
 Tensor addVariable(const Type &type, ArrayRef<std::size_t> shape, VariableMappingMethod mappingMethod, const DebugContext &debugContext = {}) -> add_variable(type, shape, debugContext, mapping=mappingMethod)
@@ -103,7 +118,7 @@ Tensor addVariable(const Type &type, ArrayRef<std::size_t> shape, const DebugCon
 template <typename T> Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, ArrayRef<T> values, const DebugContext &debugContext = {"<const>"}) -> add_constant(type, shape, values, debugContext)
 template <typename T> Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, T val, const DebugContext &debugContext = {"<const>"}) -> add_constant(type, shape, val, debugContext)
 ~ template <typename T> Tensor addConstant(const Type &type, const Tensor &metadata, ArrayRef<std::size_t> shape, T val, const DebugContext &debugContext = {"<const>"}) -> add_constant(type, shape, val, debugContext, metadata=metadata)
-Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, uint16_t val, const DebugContext &debugContext = {"<const>"}) // add_constant with values
+Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, uint16_t val, const DebugContext &debugContext = {"<const>"}) // `add_constant` with values
 Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, const uint16_t *val, const DebugContext &debugContext = {"<const>"})
 Tensor clone(const Type &type, const Tensor &t, const DebugContext &debugContext = {}, TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES) -> clone(t, debugContext, method, element_type=type)
 ~ Tensor clone(const Type &type, const Tensor &metadata, const Tensor &t, const DebugContext &debugContext = {}, TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES) -> clone(t, debugContext, method, element_type=type, metadata=metadata)
@@ -138,8 +153,8 @@ template <typename T> void setInitialValue(const Tensor &t, ArrayRef<T> values) 
 void setInitialValueHalf(const Tensor &t, ArrayRef<uint16_t> values)
 void createHostWrite(StringRef handle, const Tensor &t, bool rearrangeOnHost = false) -> create_host_write(handle, t)
 void createHostRead(StringRef handle, const Tensor &t, bool rearrangeOnHost = false) -> create_host_read(handle, t)
-DataStream addHostToDeviceFIFO(StringRef handle, const Type &elementType, std::size_t numElements, ReplicatedStreamMode replicatedMode = ReplicatedStreamMode::REPLICATE, const OptionFlags &options = {}) // add_host_to_device_fifo(..., buffering_depth=2)
-DataStream addDeviceToHostFIFO(StringRef handle, const Type &elementType, std::size_t numElements, const OptionFlags &options = {}) // add_device_to_host_fifo(...)
+DataStream addHostToDeviceFIFO(StringRef handle, const Type &elementType, std::size_t numElements, ReplicatedStreamMode replicatedMode = ReplicatedStreamMode::REPLICATE, const OptionFlags &options = {}) // `add_host_to_device_fifo(..., buffering_depth=2)`
+DataStream addDeviceToHostFIFO(StringRef handle, const Type &elementType, std::size_t numElements, const OptionFlags &options = {}) // `add_device_to_host_fifo(...)`
 ~ RemoteBuffer addRemoteBuffer(StringRef handle, const Type &elementType, std::size_t numElements, std::size_t repeats = 1, bool rearrangeOnHost = false, bool optimiseMemory = false) -> add_remote_buffer
 void setTileMapping(VertexRef v, unsigned tileNum) -> set_tile_mapping
 void setTileMapping(const Tensor &t, unsigned tileNum) -> set_tile_mapping
@@ -147,12 +162,12 @@ void setTileMapping(const Tensor &t, unsigned tileNum) -> set_tile_mapping
 ~ TileToTensorMapping getTileMapping(const Tensor &t, bool *isComplete, bool allowExternal = false) const -> tile_mapping(t) // Poplar has a pointer there, which is told whether all elements have a tile | graph.getTileMapping(tensor, False)
 ~ TileToTensorMapping getVariableTileMapping(const Tensor &t) const -> variable_tile_mapping
 void setTileMapping(const Tensor &t, const TileToTensorMapping &mapping) -> set_tile_mapping
-~ Tensor getVariable(VariableRef v) const // graph.tensor("x")
-~ bool isConstant(VariableRef var) const // variable.constant
+~ Tensor getVariable(VariableRef v) const // `graph.tensor("x")`
+~ bool isConstant(VariableRef var) const // `variable.constant`
 std::vector<std::vector<Interval>> getSortedContiguousRegions(const Tensor &t, ArrayRef<Interval> regions, bool removeAliasedIntervals = false, std::vector<std::size_t> *aliases = nullptr) const -> sorted_contiguous_regions
 ~ void reorderToSimplify(Tensor *t, ArrayRef<Tensor *> ts, bool requireSimplestOrder = true) const -> reorder_to_simplify // the new tensors are returned
 ~ TensorRearranger getSimplifyingRearranger(const Tensor &t) const -> simplifying_rearranger
-~ Tensor findUnbroadcastTensor(const Tensor &t) const // find_unbroadcast_tensor(t), which is None where nothing is broadcast
+~ Tensor findUnbroadcastTensor(const Tensor &t) const // `find_unbroadcast_tensor(t)`, which is None where nothing is broadcast
 ~ Graph createVirtualGraph(unsigned numTilesPerIPU) -> create_virtual_graph
 Graph createVirtualGraph(unsigned lowerTile, unsigned upperTile) -> create_virtual_graph
 Graph createVirtualGraph(const std::vector<unsigned> &perIpuTiles) -> create_virtual_graph
@@ -168,12 +183,12 @@ HostFunction addHostFunction(StringRef handle, ArrayRef<HostFunctionArgument> in
 ~ unsigned convertPhysicalTileToVirtualTile(unsigned physicalTileId) const -> convert_physical_tile_to_virtual_tile
 ~ unsigned convertPhysicalTileToVirtualTile(unsigned ipuId, unsigned physicalTileId) const -> convert_physical_tile_to_virtual_tile
 ~ bool hasCodelet(StringRef codeletName) const
-~ void outputVertexGraph(std::ostream &outputStream, ArrayRef<program::Program> progs = {}) const -> output_vertex_graph
-~ void outputComputeGraph(std::ostream &outputStream, ArrayRef<program::Program> progs = {}) const -> output_vertex_graph
-~ void serialize(std::ostream &out, SerializationFormat format) const
-~ void serialize(std::ostream &out, ArrayRef<program::Program> progs, SerializationFormat format) const
-~ void serializeTensors(std::ostream &out, ArrayRef<Tensor> tensors, SerializationFormat format) const -> serialize_tensors
-~ std::vector<Tensor> deserializeTensors(std::istream &in, SerializationFormat format) -> deserialize_tensors
+? void outputVertexGraph(std::ostream &outputStream, ArrayRef<program::Program> progs = {}) const -> output_vertex_graph
+? void outputComputeGraph(std::ostream &outputStream, ArrayRef<program::Program> progs = {}) const -> output_vertex_graph
+? void serialize(std::ostream &out, SerializationFormat format) const
+? void serialize(std::ostream &out, ArrayRef<program::Program> progs, SerializationFormat format) const
+? void serializeTensors(std::ostream &out, ArrayRef<Tensor> tensors, SerializationFormat format) const -> serialize_tensors
+? std::vector<Tensor> deserializeTensors(std::istream &in, SerializationFormat format) -> deserialize_tensors
 ConnectionDesc
 """
 
@@ -190,27 +205,27 @@ ENGINE = """
 ~ TimerTimePoint getTimeStamp() const
 ~ std::string reportTiming(const TimerTimePoint &start, const TimerTimePoint &end)
 ~ void resetExecutionProfile()
-~ void resetExecutionProfiling() -> resetExecutionProfile // the name in older versions
+? void resetExecutionProfiling() -> resetExecutionProfile // the name in older versions
 ~ void disableExecutionProfiling()
 ~ void enableExecutionProfiling()
-~ void printProfileSummary(std::ostream &outputStream, const OptionFlags &opt = {})
-~ pva::Report getReport(bool reportExecution = true) -> report()
+? void printProfileSummary(std::ostream &outputStream, const OptionFlags &opt = {})
+? pva::Report getReport(bool reportExecution = true) -> report()
 ~ void readTensor(StringRef handle, void *buf, void *bufEnd) const
-~ template <typename T> void readTensor(StringRef handle, ArrayRef<T> values) const // engine.read(x)
+~ template <typename T> void readTensor(StringRef handle, ArrayRef<T> values) const // `engine.read(x)`
 ~ void writeTensor(StringRef handle, const void *buf, const void *bufEnd) const
-~ template <typename T> void writeTensor(StringRef handle, ArrayRef<T> values) const // engine.write(x, array)
+~ template <typename T> void writeTensor(StringRef handle, ArrayRef<T> values) const // `engine.write(x, array)`
 ~ template <typename T> void connectStream(StringRef handle, const ArrayRef<T> &values) -> connect_stream(handle, values)
 ~ void connectStream(StringRef handle, void *begin, void *end) -> connect_stream(handle, begin) // C++ has a pointer there; an array knows where it ends | engine.connectStream('in', array)
-~ void connectStreamToCallback(StringRef handle, StreamCallbackHandle f) -> connect_stream_to_callback(handle, f)
-~ void connectStreamToCallback(StringRef handle, unsigned index, StreamCallbackHandle f) -> connect_stream_to_callback(handle, f, replica=index)
-~ void connectHostFunction(StringRef handle, HostCallbackHandle f) -> connect_host_function(handle, f)
-~ void connectHostFunction(StringRef handle, unsigned index, HostCallbackHandle f) -> connect_host_function(handle, f, replica=index)
-~ void copyFromRemoteBuffer(StringRef handle, void *w, uint64_t repeatIndex, unsigned replicationIndex = 0) // copy_from_remote_buffer(handle, row, replica)
+? void connectStreamToCallback(StringRef handle, StreamCallbackHandle f) -> connect_stream_to_callback(handle, f)
+? void connectStreamToCallback(StringRef handle, unsigned index, StreamCallbackHandle f) -> connect_stream_to_callback(handle, f, replica=index)
+? void connectHostFunction(StringRef handle, HostCallbackHandle f) -> connect_host_function(handle, f) // the replica may be left out here
+? void connectHostFunction(StringRef handle, unsigned index, HostCallbackHandle f) -> connect_host_function(handle, f, replica=index)
+~ void copyFromRemoteBuffer(StringRef handle, void *w, uint64_t repeatIndex, unsigned replicationIndex = 0) // `copy_from_remote_buffer(handle, row, replica)`
 ~ void copyToRemoteBuffer(void *w, StringRef handle, uint64_t repeatIndex, unsigned replicationIndex = 0) -> copy_to_remote_buffer
 ~ std::vector<std::string> listStreams() const -> list_streams
 ~ OptionFlags getEngineOptions() const
-~ void setPrintStream(std::ostream &stream) // engine.print_stream = stream
-~ void setPrintTensorStream(std::ostream &stream)
+? void setPrintStream(std::ostream &stream) // `engine.print_stream = stream`
+? void setPrintTensorStream(std::ostream &stream)
 ~ void insertSimulatedError(ErrorCode errorCode, const ErrorLocation &location)
 ~ void eraseSimulatedError(const ErrorLocation &location)
 ~ void clearSimulatedErrors()
@@ -266,7 +281,7 @@ unsigned getFp16ConvUnitMaxPipelineDepth() const -> getConvUnitMaxPipelineDepth(
 ~ unsigned getTileHostExchangeXB(unsigned tile) const
 ~ unsigned getTileHostExchangeContext(unsigned tile) const
 ~ unsigned getTileHostExchangeContextPosition(unsigned tile) const
-~ std::size_t getTypeSize(const Type &type) const // type.size_bytes
+~ std::size_t getTypeSize(const Type &type) const // `type.size_bytes`
 ~ unsigned getAtomicStoreGranularity() const -> cost("atomic_store_bytes")
 ~ std::uint32_t makeFpIctlValue(bool inv, bool div0, bool oflo, bool esr, bool nanoo) const
 ~ unsigned getFpIctlRegIndex() const
@@ -278,9 +293,9 @@ unsigned getFp16ConvUnitMaxPipelineDepth() const -> getConvUnitMaxPipelineDepth(
 ~ bool getGatewayMode() const
 ~ Target createVirtualTarget(unsigned numIPUs, unsigned tilesPerIPU) const
 ~ static Target createCPUTarget(bool accurateHalf = false, unsigned numIPUs = 1)
-~ static Target createIPUTarget(unsigned numIPUs, unsigned tilesPerIPU, StringRef systemType, const OptionFlags &opts = {}) // Target(tiles=..., ipus=numIPUs)
-~ static Target createIPUTarget(unsigned numIPUs, StringRef systemType, const OptionFlags &opts = {}) // Target(ipus=numIPUs, architecture=systemType)
-~ static Target createIPUTarget(StringRef systemType, const OptionFlags &opts = {}) // Target(architecture=systemType)
+~ static Target createIPUTarget(unsigned numIPUs, unsigned tilesPerIPU, StringRef systemType, const OptionFlags &opts = {}) // `Target(tiles=..., ipus=numIPUs)`
+~ static Target createIPUTarget(unsigned numIPUs, StringRef systemType, const OptionFlags &opts = {}) // `Target(ipus=numIPUs, architecture=systemType)`
+~ static Target createIPUTarget(StringRef systemType, const OptionFlags &opts = {}) // `Target(architecture=systemType)`
 template <typename T> T getTypeLimitsMaxAs(const Type &t) const
 template <typename T> T getTypeLimitsLowestAs(const Type &t) const
 """
@@ -289,14 +304,14 @@ OTHERS = {
     "Type": """
 ~ std::string toString() const
 ~ std::size_t hash() const
-~ bool isFloatingPoint() const // type.is_floating_point
-~ bool requiresMetadata() const // type.requires_metadata
-~ bool operator<(const Type &other) const
+~ bool isFloatingPoint() const // `type.is_floating_point`
+~ bool requiresMetadata() const // `type.requires_metadata`
+? bool operator<(const Type &other) const
 """,
     "Interval": """
-~ std::size_t begin() const
-~ std::size_t end() const
-~ std::size_t size() const
+? std::size_t begin() const
+? std::size_t end() const
+? std::size_t size() const
 """,
     "VariableRef": """
 ~ std::size_t hash() const
@@ -307,12 +322,12 @@ VariableRef var
 Interval interval
 """,
     "OptionFlags": """
-~ OptionFlags(initializer_list<OptionFlag> &&initList)
+? OptionFlags(initializer_list<OptionFlag> &&initList)
 ~ void set(StringRef option, StringRef value)
-~ void set(initializer_list<OptionFlag> &&initList)
-~ StringRef at(StringRef option) const // flags[option]
-~ iterator find(StringRef option) const // flags.get(option)
-~ std::size_t size() const // len(flags)
+? void set(initializer_list<OptionFlag> &&initList)
+~ StringRef at(StringRef option) const // `flags[option]`
+~ iterator find(StringRef option) const // `flags.get(option)`
+~ std::size_t size() const // `len(flags)`
 ~ void clear()
 ~ iterator begin() const
 ~ iterator end() const
@@ -322,9 +337,9 @@ iterator
 ~ RuntimeOptions(const OptionFlags &options)
 """,
     "SourceLocation": """
-~ StringRef getFunctionName() const // location.function
-~ StringRef getFileName() const // location.file
-~ unsigned getLineNumber() const // location.line
+~ StringRef getFunctionName() const // `location.function`
+~ StringRef getFileName() const // `location.file`
+~ unsigned getLineNumber() const // `location.line`
 ~ bool isValid() const
 ~ static SourceLocation Current(const char *functionName = "", const char *fileName = "", unsigned lineNumber = 0)
 """,
@@ -348,8 +363,8 @@ iterator
 """,
     "DeviceManager": """
 ~ std::size_t getNumDevices() const
-~ std::vector<Device> getDevices(const OptionFlags &opts = {}) const
-~ std::vector<Device> getDevices(TargetType type, unsigned requiredNumIPUs, const OptionFlags &opts = {}) const
+? std::vector<Device> getDevices(const OptionFlags &opts = {}) const
+? std::vector<Device> getDevices(TargetType type, unsigned requiredNumIPUs, const OptionFlags &opts = {}) const
 ~ Device getDevice(unsigned deviceManagerId, const OptionFlags &opts = {}) const
 ~ std::vector<unsigned> getChildDeviceIds(unsigned parentId, unsigned numChildDeviceIPUs = 1) const
 ~ static DeviceManager createDeviceManager()
@@ -416,8 +431,8 @@ bool isOptimisedForMemory() const -> optimise_memory
     "StreamCallback": """
 ~ Result prefetch(void *p)
 ~ void fetch(void *p)
-~ void complete()
-~ void invalidatePrefetched() -> invalidate_prefetched
+? void complete()
+? void invalidatePrefetched() -> invalidate_prefetched
 """,
     "VertexRef": """
 ~ unsigned getId() const
@@ -439,7 +454,7 @@ unsigned getId() const
 ~ unsigned getId() const
 """,
     "VertexIntrospector": """
-~ FieldData getFieldInfo(const std::string &name) const -> field_info
+? FieldData getFieldInfo(const std::string &name) const -> field_info
 """,
     "FieldData": """
 ~ unsigned rank() const
@@ -448,16 +463,16 @@ unsigned getId() const
 ~ layout::Vector getProfilerVectorLayout(std::size_t nestingLevel) const
 ~ layout::VectorList getProfilerVectorListLayout() const
 ~ std::string name() const
-~ template <typename T> T getInitialValue(const Target &target) const // field.initial_value
-~ template <typename T> std::vector<T> getInitialValues(const Target &target) const // field.initial_values
+? template <typename T> T getInitialValue(const Target &target) const // `field.initial_value`
+? template <typename T> std::vector<T> getInitialValues(const Target &target) const // `field.initial_values`
 SizeT
 """,
     "VertexPerfEstimate": """
-~ VertexPerfEstimate(std::uint64_t cycles, std::uint64_t flops = 0)
+? VertexPerfEstimate(std::uint64_t cycles, std::uint64_t flops = 0)
 """,
     "QuarterMetadata": """
-~ QuarterMetadata(Format format, int scale)
-~ std::uint8_t getBinary() const // metadata.to_byte()
+? QuarterMetadata(Format format, int scale)
+? std::uint8_t getBinary() const // `metadata.to_byte()`
 """,
     "TensorRearranger": """
 ~ Tensor rearrange(const Tensor &t) const
@@ -470,20 +485,20 @@ SizeT
 ~ FloatingPointBehaviour(bool inv, bool div0, bool oflo, bool esr, bool nanoo)
 """,
     "poplar_error": """
-~ const char *what() const
-~ void attachSourceLocation(const SourceLocation &loc)
+? const char *what() const
+? void attachSourceLocation(const SourceLocation &loc)
 """,
     "Program": """
-~ Program()
-~ bool isEmpty() const // program.is_empty
-~ bool operator==(const Program &p) const // program.same_as(other)
+? Program()
+~ bool isEmpty() const // `program.is_empty`
+? bool operator==(const Program &p) const // `program.same_as(other)`
 """,
     "Execute": """
 ~ Execute(ComputeSet cs, const DebugContext &debugContext = {})
-~ Execute(ComputeSet cs, Tensor t, const DebugContext &debugContext = {}) // Execute(cs, result=t)
+~ Execute(ComputeSet cs, Tensor t, const DebugContext &debugContext = {}) // `Execute(cs, result=t)`
 """,
     "Sequence": """
-~ Sequence(initializer_list<Program> programs, const DebugContext &debugContext = {}) // Sequence(a, b)
+? Sequence(initializer_list<Program> programs, const DebugContext &debugContext = {}) // `Sequence(a, b)`
 ~ void add(const Program &p)
 """,
     "Repeat": """
@@ -507,8 +522,8 @@ SizeT
 ~ Switch(Tensor control, const DebugContext &debugContext = {})
 ~ Switch(Tensor control, const Program &defaultCaseBody, const DebugContext &debugContext = {})
 ~ Switch &add(std::int32_t value, const Program &body)
-~ static Switch switchWithBoundsChecking(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases, const DebugContext &debugContext = {}) // Switch.with_bounds_checking(control, cases)
-~ static Switch switchWithUnreachableDefault(Tensor control, const DebugContext &debugContext = {}) // Switch.with_unreachable_default(control, cases)
+~ static Switch switchWithBoundsChecking(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases, const DebugContext &debugContext = {}) // `Switch.with_bounds_checking(control, cases)`
+~ static Switch switchWithUnreachableDefault(Tensor control, const DebugContext &debugContext = {}) // `Switch.with_unreachable_default(control, cases)`
 """,
     "Copy": """
 Copy(Tensor src, Tensor dst, bool dontOutline = false, const DebugContext &debugContext = {})
@@ -558,11 +573,11 @@ Copy(const FunctionBuffer &buffer, const Function &function, const DebugContext 
 """,
     "PrintTensorFmt": """
 ~ PrintTensorFmt(unsigned summariseThreshold = 1000, unsigned edgeItems = 3, unsigned maxLineWidth = 75, unsigned digits = 8, FloatFormat floatFormat = FloatFormat::Auto, char separator = ' ', char openBracket = '[', char closeBracket = ']')
-~ static PrintTensorFmt disableFormatting() // PrintTensorFormat.disable_formatting()
+~ static PrintTensorFmt disableFormatting() // `PrintTensorFormat.disable_formatting()`
 """,
     "layout": """
-~ std::string to_string(const Vector layout) // layout.Vector.SPAN.name
-~ std::string to_string(const VectorList layout)
+? std::string to_string(const Vector layout) // `layout.Vector.SPAN.name`
+? std::string to_string(const VectorList layout)
 """,
     "": """
 Tensor concat(ArrayRef<Tensor> ts, unsigned dimension = 0)
@@ -577,9 +592,9 @@ Tensor append(const Tensor &first, const Tensor &second)
 ~ void setFloatingPointBehaviour(Graph &graph, program::Sequence &prog, const Tensor &behaviour, const DebugContext &debugContext = {}) // refused: here the behaviour is known
 ~ void setStochasticRounding(Graph &graph, program::Sequence &prog, bool enable, const DebugContext &debugContext = {}) -> set_stochastic_rounding
 ~ Tensor getAndModifyFloatingPointBehaviour(Graph &graph, program::Sequence &prog, const FloatingPointBehaviour &clear, const FloatingPointBehaviour &set, const DebugContext &debugContext = {}) -> get_and_modify_floating_point_behaviour
-~ Tensor cycleCount(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType, const DebugContext &debugContext = {}) -> cycle_count
-~ Tensor cycleStamp(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType, const DebugContext &debugContext = {}) -> cycle_stamp
-~ void dumpProgram(const Graph &graph, const program::Program &program, std::ostream &out) -> dump_program
+? Tensor cycleCount(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType, const DebugContext &debugContext = {}) -> cycle_count
+? Tensor cycleStamp(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType, const DebugContext &debugContext = {}) -> cycle_stamp
+? void dumpProgram(const Graph &graph, const program::Program &program, std::ostream &out) -> dump_program
 StringRef versionString() -> version_string
 StringRef packageHash()
 ~ ProfileValue getAsProfileValue(const OptionFlags &flags)
@@ -609,14 +624,19 @@ class Row(NamedTuple):
         declaration: in C++, as the reference has it.
         ours: what does the same here, as the head of this module describes it.
         note: how one writes it in Python otherwise.
-        is_seen: whether its text was compared with public pages or headers.
+        mark: "~" or "?" where its text could not be compared, as said above.
     """
 
     owner: str
     declaration: str
     ours: str
     note: str
-    is_seen: bool
+    mark: str
+
+    @property
+    def page(self) -> str:
+        """Where the public reference has the class; empty where the page was not read."""
+        return _REFERENCE + _PAGES[self.owner] if self.owner in _PAGES else ""
 
     @property
     def member(self) -> str:
@@ -644,5 +664,5 @@ def all_rows() -> tuple[Row, ...]:
 def _row(owner: str, line: str) -> Row:
     text, _, note = line.partition(" // ")
     declaration, _, ours = text.partition(" -> ")
-    is_seen = not declaration.startswith("~ ")
-    return Row(owner, declaration.removeprefix("~ "), ours, note, is_seen)
+    mark = declaration[0] if declaration[0] in "~?" else ""
+    return Row(owner, declaration.removeprefix(f"{mark} "), ours, note, mark)

@@ -15,17 +15,57 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import poplite as pl  # noqa: E402
 from helpers.poplar_members import ENUMERATIONS  # noqa: E402
-from helpers.poplar_signatures import REFUSALS, ROWS  # noqa: E402
+from helpers.poplar_signatures import REFUSALS, ROWS, Example  # noqa: E402
 from poplite.poplar.absent import absent_members, absent_names, namespaces, owners  # noqa: E402
+from poplite.poplar.binder import parameters_of  # noqa: E402
+from poplite.poplar.declarations import Row, all_rows, rows_of  # noqa: E402
 
 PAGE = ROOT / "docs/poplar-names.md"
 
 
 def signatures() -> str:
-    """Return the table of signatures."""
-    lines = ["| class | Poplar | poplite |", "| --- | --- | --- |"]
-    lines += [f"| {row.owner} | `{row.poplar}` | `{row.ours or row.camel}` |" for row in ROWS]
+    """Return the table of declarations, and the names that have none."""
+    lines = ["| class | Poplar | poplite | for example |", "| --- | --- | --- | --- |"]
+    for row in all_rows():
+        if row.member not in absent_members(ABSENT_OF.get(row.owner, row.owner)):
+            example = _example(row)
+            ours = "; ".join(filter(None, (row.ours and f"`{row.ours}`", row.note)))
+            ours = ours.replace(" | ", ": ")
+            owner = f"[{row.owner}]({row.page})" if row.page else row.owner
+            declaration = row.declaration.replace("[](", "[] (")  # which is no link
+            lines.append(
+                f"| {owner} | `{declaration}` {row.mark} | {ours} "
+                f"| {f'`{example.ours or example.camel}`' if example else ''} |"
+            )
+    for other in ROWS:
+        if "(" not in other.poplar and not other.owner:
+            lines.append(f"| | `{other.poplar}` | `{other.ours}` | |")
     return "\n".join(lines)
+
+
+ABSENT_OF = {"VertexIntrospector": "VertexInstance", "": "pl"}
+"""Under which names the absent members of a class of Poplar are listed."""
+
+
+def _example(row: Row) -> Example | None:
+    """Return a call of a declaration, if its number of arguments tells which one is meant."""
+    fitting = [other for other in rows_of(row.owner) if other.member == row.member]
+    for example in ROWS:
+        name, _, rest = example.poplar.replace("operator[] ", "operator[]").partition("(")
+        is_same = name.rpartition(".")[2].strip() == row.member
+        given = rest.partition(")")[0]
+        count = len(given.split(",")) if given else 0
+        is_same = is_same and example.owner in (row.owner, "Program")
+        if is_same and [other for other in fitting if count in _counts(other)] == [row]:
+            return example
+    return None
+
+
+def _counts(row: Row) -> range:
+    """Return how many arguments a declaration takes."""
+    parameters = parameters_of(row.declaration)
+    least = sum(not each.default for each in parameters) - row.member.startswith("operator=")
+    return range(least, len(parameters) + 1)
 
 
 def absences() -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Row(NamedTuple):
+class Example(NamedTuple):
     """A signature.
 
     Attributes:
@@ -38,13 +38,13 @@ class Row(NamedTuple):
         return self.poplar.partition("(")[0]
 
 
-def _rows(owner: str, text: str) -> list[Row]:
+def _rows(owner: str, text: str) -> list[Example]:
     rows = []
     for line in text.strip().splitlines():
         parts = [part.strip() for part in line.split(" | ")]
         expected = parts.pop()[2:] if parts[-1].startswith("= ") else ""
         poplar, camel, ours = [*parts, ""][:3]
-        rows.append(Row(owner, poplar, camel, ours, expected))
+        rows.append(Example(owner, poplar, camel, ours, expected))
     return rows
 
 
@@ -290,6 +290,7 @@ stop() | engine.stop() | engine.stop()
 connectStream(handle, array) | engine.connectStream("in", data) | engine.connect_stream("in", data)
 connectStreamToCallback(handle, callback) | engine.connectStreamToCallback("in", fill) | engine.connect_stream_to_callback("in", fill)
 connectStreamToCallback(handle, replica, callback) | engine.connectStreamToCallback("in", 0, fill) | engine.connect_stream_to_callback("in", fill, replica=0)
+connectHostFunction(handle, callback) | engine.connectHostFunction("sort", sort) | engine.connect_host_function("sort", sort)
 connectHostFunction(handle, replica, callback) | engine.connectHostFunction("sort", 0, sort) | engine.connect_host_function("sort", sort, replica=0)
 writeTensor(handle, array) | (engine.writeTensor("hx", data), engine.read("x"))[1] | (engine.write("x", data.reshape(2, 3)), engine.read("x"))[1]
 readTensor(handle, array) | engine.readTensor("x", np.zeros((2, 3), np.int32)) | engine.read("x")

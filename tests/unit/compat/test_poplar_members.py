@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import pytest
 
 import poplite as pl
-from helpers.poplar_members import ENUMERATIONS, NAMES, NESTED, SIGNATURES, Signature
-from helpers.poplar_signatures import REFUSALS, ROWS, Refusal, Row
+from helpers.poplar_members import ENUMERATIONS, NAMES, NESTED
+from helpers.poplar_signatures import REFUSALS, ROWS, Example, Refusal
 from helpers.poplar_world import world
+from poplite.poplar.binder import parameters_of
+from poplite.poplar.declarations import Row, all_rows
 
 TYPE = {"Type": "FLOAT"}
 """What stands for a class of which Poplar has objects."""
@@ -28,20 +29,21 @@ def found(path: str) -> Any:
     return here
 
 
-def path_of(signature: Signature) -> str:
+def path_of(row: Row) -> str:
     """Return the names that lead to a member."""
-    owner, name, _ = signature
-    owner = TYPE.get(owner, owner)
-    name = {"operator[]": "__getitem__", "operator==": "__eq__"}.get(name, name)
+    owner, name = TYPE.get(row.owner, row.owner), row.member
+    name = {"operator[]": "__getitem__", "operator==": "__eq__", "operator<": "__eq__"}.get(
+        name, name
+    )
     return owner if name == owner else f"{owner}.{name}".removeprefix(".")
 
 
-def name_of(row: Row | Refusal) -> str:
+def name_of(row: Example | Refusal) -> str:
     """Return the member of a row, without its class."""
     return row.poplar.partition("(")[0].rpartition(".")[2].strip()
 
 
-def count_of(row: Row | Refusal) -> int:
+def count_of(row: Example | Refusal) -> int:
     """Return the number of arguments of a row."""
     arguments = row.poplar.partition("(")[2].partition(")")[0]
     return len(arguments.split(",")) if arguments else 0
@@ -59,17 +61,23 @@ def test_every_member_of_an_enumeration_is_there(path: str) -> None:
     assert len(members) == len(ENUMERATIONS[path].split())
 
 
-def test_every_signature_has_a_row_or_is_refused() -> None:
-    described: list[Row | Refusal] = [*ROWS, *REFUSALS]
-    rows = Counter((each.owner, name_of(each), count_of(each)) for each in described)
+def test_every_declaration_has_an_example_or_is_refused() -> None:
+    calls: list[Example | Refusal] = [*ROWS, *REFUSALS]
+    described = {(each.owner, name_of(each), count_of(each)) for each in calls}
     missing = []
-    for signature, number in Counter(SIGNATURES).items():
-        is_program = hasattr(pl.program, pl._SPELLINGS.get(signature.owner, signature.owner))
-        owner = "Program" if is_program else signature.owner
-        has_rows = rows[owner, signature.name, signature.arguments] + rows[signature] >= number
-        if not has_rows and found(path_of(signature)) is not None:
-            missing.append(signature)
-    assert len(SIGNATURES) > 400
+    for row in all_rows():
+        is_program = hasattr(pl.program, pl._SPELLINGS.get(row.owner, row.owner))
+        parameters = parameters_of(row.declaration)
+        least = sum(not each.default for each in parameters)
+        counts = range(least - row.member.startswith("operator="), len(parameters) + 1)
+        has_example = any(
+            (owner, row.member, count) in described
+            for owner in {row.owner, "Program" if is_program else row.owner}
+            for count in counts
+        )
+        if not has_example and found(path_of(row)) is not None:
+            missing.append(row.declaration)
+    assert len(all_rows()) > 380
     assert not missing
 
 

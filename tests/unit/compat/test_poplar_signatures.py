@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.poplar_signatures import ROWS, Row
+from helpers.poplar_signatures import ROWS, Example
 from helpers.poplar_world import world
 
 
@@ -52,7 +52,7 @@ def state_of(graph: pl.Graph) -> Any:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{r.owner}::{r.poplar}" for r in ROWS])
-def test_both_spellings_do_the_same(row: Row, capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_spellings_do_the_same(row: Example, capsys: pytest.CaptureFixture[str]) -> None:
     seen = []
     for call in (row.camel, row.ours or row.camel, *filter(None, [row.expected])):
         names = world(row.owner)

@@ -26,7 +26,7 @@ class Ours:
 def bound(*lines: tuple[str, str]) -> Binder:
     """Return a binder of declarations with what each is here."""
     return Binder(
-        [Row("Ours", declaration, ours, "it is returned", True) for declaration, ours in lines]
+        [Row("Ours", declaration, ours, "it is returned", "") for declaration, ours in lines]
     )
 
 
