@@ -31,6 +31,7 @@ from numba.core.imputils import RefType, iternext_impl
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, signature
 
 from poplite.jit.inlined import function_type, method_type
+from poplite.jit.instructions import call_named, on_stack
 from poplite.jit.numba_context import lowerings, typing_rules
 from poplite.simulator.codegen.accessors import (
     EVEN,
@@ -55,21 +56,12 @@ from poplite.types import HALF, QUARTER
 from poplite.vertex.compute.bounds import functions as guards
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 _UNKNOWN = TRUTH(0)
 """Stands for the guard of an access that has none."""
 
 # -- calls of accessors ----------------------------------------------------------------------
-
-
-def call_accessor(
-    builder: ir.IRBuilder, name: str, result: ir.Type, arguments: Sequence[Any]
-) -> Any:
-    """Emit the call of a function that each use of a class defines."""
-    kind = ir.FunctionType(result, [argument.type for argument in arguments])
-    function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-    return builder.call(function, arguments)
 
 
 def companions(vector: VectorType, proxy: Any) -> list[Any]:
@@ -93,7 +85,7 @@ def _check_range(
     """
     name = f"{INSIDE}{vector.number}"
     with builder.if_then(builder.not_(is_inside)):
-        inside = call_accessor(builder, name, TRUTH, [index, length, proxy.about])
+        inside = call_named(builder, name, TRUTH, [index, length, proxy.about])
         with builder.if_then(builder.not_(inside), likely=False):
             context.call_conv._return_errcode_raw(builder, RETCODE_EXC)
 
@@ -101,14 +93,14 @@ def _check_range(
 def _load(context: Any, builder: ir.IRBuilder, vector: VectorType, proxy: Any, at: Any) -> Any:
     kind = context.get_value_type(vector.value)
     name = f"{LOAD}{vector.number}"
-    return call_accessor(builder, name, kind, [at, proxy.about, *companions(vector, proxy)])
+    return call_named(builder, name, kind, [at, proxy.about, *companions(vector, proxy)])
 
 
 def _store(
     context: Any, builder: ir.IRBuilder, vector: VectorType, proxy: Any, at: Any, value: Any
 ) -> None:
     arguments = [at, value, proxy.about, *companions(vector, proxy)]
-    found = call_accessor(builder, f"{STORE}{vector.number}", ir.IntType(32), arguments)
+    found = call_named(builder, f"{STORE}{vector.number}", ir.IntType(32), arguments)
     watch = context.typing_context.watch
     if watch is not None and vector.element in (HALF, QUARTER):
         watch.stored(context, builder, found)
@@ -165,7 +157,7 @@ def _row(
 def _place_of_row(builder: ir.IRBuilder, kind: RowsType, proxy: Any, index: Any) -> tuple[Any, Any]:
     """Emit where a row of a list begins, and its length."""
     name, place = f"{ROW}{kind.vector.number}", ir.LiteralStructType([INDEX, INDEX])
-    row = call_accessor(builder, name, place, [proxy.stride, proxy.length, proxy.table, index])
+    row = call_named(builder, name, place, [proxy.stride, proxy.length, proxy.table, index])
     return builder.extract_value(row, 0), builder.extract_value(row, 1)
 
 
@@ -322,7 +314,8 @@ def _lower_rows_fits(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 def _lower_row_fits(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     rows, row, least, most = args
     owner = cgutils.create_struct_proxy(sig.args[0])(context, builder, value=rows)
-    found = cgutils.alloca_once_value(builder, TRUTH(0))
+    found = on_stack(builder, TRUTH)
+    builder.store(TRUTH(0), found)
     with builder.if_then(builder.icmp_unsigned("<", row, owner.rows)):
         _, length = _place_of_row(builder, sig.args[0], owner, row)
         builder.store(_is_between(builder, least, most, length), found)
@@ -332,13 +325,13 @@ def _lower_row_fits(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 @lowerings.lower(guards.rows_fit, RowsType, types.Integer, types.Integer)
 def _lower_all_rows_fit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     owner = cgutils.create_struct_proxy(sig.args[0])(context, builder, value=args[0])
-    even = call_accessor(builder, f"{EVEN}{sig.args[0].vector.number}", INDEX, [owner.length])
+    even = call_named(builder, f"{EVEN}{sig.args[0].vector.number}", INDEX, [owner.length])
     return _is_between(builder, args[1], args[2], even)
 
 
 @lowerings.lower(guards.holds, types.Boolean)
 def _lower_holds(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return call_accessor(builder, HOLDS, TRUTH, args)
+    return call_named(builder, HOLDS, TRUTH, args)
 
 
 @lowerings.lower(guards.is_small, types.Integer)
@@ -367,7 +360,8 @@ def _lower_rows_len(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 def _lower_iter(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     walk = cgutils.create_struct_proxy(sig.return_type)(context, builder)
     walk.vector = args[0]
-    walk.position = cgutils.alloca_once_value(builder, INDEX(0))
+    walk.position = on_stack(builder, INDEX)
+    builder.store(INDEX(0), walk.position)
     return walk._getvalue()
 
 
@@ -406,7 +400,7 @@ def _lower_getattr(context: Any, builder: Any, kind: SelfType, value: Any, name:
     scalar = cgutils.create_struct_proxy(member)(context, builder, value=held)
     if member.is_state:
         name = f"{STATE}{member.vector.number}"
-        return call_accessor(builder, name, scalar.value.type, [scalar.value, scalar.data])
+        return call_named(builder, name, scalar.value.type, [scalar.value, scalar.data])
     return _load(context, builder, member.vector, scalar, scalar.data)
 
 

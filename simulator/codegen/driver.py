@@ -21,7 +21,6 @@ from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import cgutils
 
 from poplite.executable import opcodes as op
 from poplite.executable.descriptor import (
@@ -33,6 +32,7 @@ from poplite.executable.descriptor import (
     positions,
     width,
 )
+from poplite.jit.instructions import count_up, on_stack
 from poplite.jit.job import Job, exported
 from poplite.jit.llvm_modules import processor
 from poplite.jit.native_code import Effort
@@ -123,16 +123,16 @@ class VertexWalk:
         """Emit the loops over rows and vertices."""
         builder = self.builder
         row_width = INDEX(width(self.columns))
-        with cgutils.for_range_slice(builder, self._low, self._high, INDEX(1)) as (number, _):
+        with count_up(builder, self._high, self._low) as number:
             row = builder.gep(self._rows, [builder.mul(number, row_width)])
             words = self._words(row)
             is_first = builder.icmp_unsigned("==", number, self._low)
             is_last = builder.icmp_unsigned("==", builder.add(number, INDEX(1)), self._high)
             begin = builder.select(is_first, self._first, INDEX(0))
             end = builder.select(is_last, self._last, words[COUNT])
-            with cgutils.for_range(builder, end, start=begin) as vertex:
+            with count_up(builder, end, begin) as vertex:
                 parts = {
-                    (column.field, column.part): self._number(column, words[at:], vertex.index)
+                    (column.field, column.part): self._number(column, words[at:], vertex)
                     for column, at in positions(self.columns)
                 }
                 self.emit_vertex(parts)
@@ -185,7 +185,7 @@ class DriverEmitter(VertexWalk):
         self._returns = check(cls).result is not None
         self._before_it_ends: Callable[[], None] | None = None
         self._hardware = converts_halves()
-        self._about = cgutils.alloca_once(builder, INDEX, size=ABOUT_WORDS)
+        self._about = on_stack(builder, INDEX, ABOUT_WORDS)
         faults = builder.ptrtoint(self.faults, INDEX)
         builder.store(faults, builder.gep(self._about, [INDEX(ABOUT_FAULTS)]))
         if variant.logged:
@@ -216,8 +216,8 @@ class DriverEmitter(VertexWalk):
             self._call(vertex, INDEX(0), arguments)
             return
         workers = arguments["num_workers.value"]
-        with cgutils.for_range(builder, workers) as worker:
-            self._call_worker(vertex, worker.index, arguments)
+        with count_up(builder, workers) as worker:
+            self._call_worker(vertex, worker, arguments)
 
     def _call_worker(self, vertex: Any, worker: Any, arguments: dict[str, Any]) -> None:
         arguments["self.worker"] = worker

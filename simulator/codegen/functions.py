@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.core.typing.templates import AbstractTemplate, signature
 
+from poplite.jit.instructions import call_named
 from poplite.jit.numba_context import lowerings, overrides, replacements, typing_rules
 from poplite.simulator.codegen.accessors import INDEX, NUMBER, OF_DOUBLE, storage_type
 from poplite.types import BOOL, FLOAT, HALF, UNSIGNED_LONGLONG, ElementType
@@ -188,8 +189,7 @@ def _number_call(builder: ir.IRBuilder, name: str, args: Sequence[Any]) -> Any:
     """Emit a call of a function of floats that each use of `compute` defines."""
     kind = args[0].type
     name = f"{NUMBER}{name}{OF_DOUBLE if kind == ir.DoubleType() else ''}"
-    kind = ir.FunctionType(kind, [kind] * len(args))
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+    return call_named(builder, name, kind, args)
 
 
 def _at_least_double(count: int) -> Callable[[Any, Sequence[Any]], Any]:

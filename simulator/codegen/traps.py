@@ -21,8 +21,9 @@ from functools import partial, reduce
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 
+from poplite.jit.instructions import on_stack
 from poplite.jit.numba_context import replacements
 from poplite.machine.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW
 from poplite.simulator.codegen import functions  # noqa: F401  (importing it fills the replacements)
@@ -129,7 +130,7 @@ class Traps:
             return
         place = self._found.get(builder.function.name)
         if place is None:
-            place = self._found[builder.function.name] = cgutils.alloca_once(builder, STATUS)
+            place = self._found[builder.function.name] = on_stack(builder, STATUS)
         builder.store(builder.or_(builder.load(place), found), place)
 
     def status(self, builder: ir.IRBuilder) -> Any:

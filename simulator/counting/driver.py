@@ -18,10 +18,10 @@ from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import cgutils
 
 from poplite.executable import opcodes as op
 from poplite.executable.descriptor import NUMBER, Columns, forms_of
+from poplite.jit.instructions import count_up, on_stack
 from poplite.jit.job import Job, exported
 from poplite.jit.llvm_modules import processor
 from poplite.simulator.codegen.accessors import INDEX, access_of, record_fault, storage_type
@@ -106,13 +106,13 @@ class _CountingEmitter(VertexWalk):
         kinds += [INDEX, BYTES, INDEX, BYTES, INDEX] if counting.on_copies else []
         self._outside: Any = None
         if counting.checked and not rehearses:
-            self._outside = cgutils.alloca_once(builder, INDEX, size=OUTSIDE_WORDS)
+            self._outside = on_stack(builder, INDEX, OUTSIDE_WORDS)
             kinds.append(INDEX.as_pointer())
         self._compute = ir.Function(builder.module, ir.FunctionType(INDEX, kinds), COUNTED)
         place = builder.load(builder.gep(self.faults, [INDEX(op.CHUNK_SLOTS - op.FAULT_WORD)]))
         # The first word before the table is the size of the arena.
         self._table = builder.inttoptr(place, INDEX.as_pointer())
-        self._most = cgutils.alloca_once(builder, INDEX)
+        self._most = on_stack(builder, INDEX)
         self._rehearsal: DriverEmitter | None = None
         if rehearses:
             kind = ir.FunctionType(RESULT, [each.kind for each in arguments_of(cls)])
@@ -135,8 +135,8 @@ class _CountingEmitter(VertexWalk):
         if self.has_workers:
             number = next(p for p in self._parameters if p.field == "num_workers")
             workers = self._argument(number, *fields["num_workers"], parts)
-            with cgutils.for_range(builder, workers) as worker:
-                own = [worker.index if p is None else p for p in arguments]
+            with count_up(builder, workers) as worker:
+                own = [worker if p is None else p for p in arguments]
                 self._count(parts[NUMBER, "number"], own, copied)
         else:
             self._count(parts[NUMBER, "number"], arguments, copied)

@@ -7,18 +7,18 @@ They lie in memory of their own, which is allocated before a vertex and freed be
 rows are copied as well, also of lists that are only read: the code that counts may read the arena
 and the copies, and nothing else.
 
-Importing this module imports Numba.
+Importing this module imports llvmlite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils
 
 from poplite.executable.descriptor import RowForm
+from poplite.jit.instructions import call_named, count_up, on_stack
 from poplite.simulator.codegen.accessors import INDEX, pair_type
 from poplite.vertex.vertex import Field
 
@@ -57,14 +57,14 @@ class VertexCopies:
     def make(self) -> None:
         """Emit all copies."""
         builder = self._builder
-        take = self._library("malloc", BYTES, [INDEX])
-        self.memory = take(builder.add(self.size, INDEX(8)))
+        size = builder.add(self.size, INDEX(8))
+        self.memory = call_named(builder, "malloc", BYTES, [size])
         for begin, put in self._pending:
             put(builder.gep(self.memory, [begin]))
 
     def free(self) -> None:
         """Emit what frees their memory."""
-        self._library("free", ir.VoidType(), [BYTES])(self.memory)
+        call_named(self._builder, "free", ir.VoidType(), [self.memory])
 
     def _copies(self, field: Field, form: RowForm | None, k: int) -> Iterator[_Copy]:
         arguments, is_changed = self._arguments, field.reads and field.writes
@@ -88,9 +88,9 @@ class VertexCopies:
         step, size = builder.mul(stride, element), builder.mul(length, element)
 
         def put(own: Any) -> None:
-            with cgutils.for_range(builder, rows) as row:
-                to = builder.gep(own, [builder.mul(row.index, size)])
-                self._copy(to, builder.gep(arguments[k], [builder.mul(row.index, step)]), size)
+            with count_up(builder, rows) as row:
+                to = builder.gep(own, [builder.mul(row, size)])
+                self._copy(to, builder.gep(arguments[k], [builder.mul(row, step)]), size)
             arguments[k] = own
 
         return builder.mul(rows, size), put
@@ -113,20 +113,20 @@ class VertexCopies:
         def pair(row: Any) -> tuple[Any, Any, Any]:
             """Return where the pair of a row is, and its start and length in bytes."""
             table = builder.bitcast(arguments[k + 2], number.as_pointer())
-            entry = builder.gep(table, [builder.shl(row.index, INDEX(1))])
+            entry = builder.gep(table, [builder.shl(row, INDEX(1))])
             words = builder.load(entry), builder.load(builder.gep(entry, [INDEX(1)]))
             start, length = (builder.mul(builder.zext(word, INDEX), element) for word in words)
             return entry, start, length
 
-        size = cgutils.alloca_once(builder, INDEX)
+        size = on_stack(builder, INDEX)
         builder.store(INDEX(0), size)
-        with cgutils.for_range(builder, arguments[k + 1]) as row:
+        with count_up(builder, arguments[k + 1]) as row:
             builder.store(builder.add(builder.load(size), pair(row)[2]), size)
         total = builder.load(size)
 
         def put(own: Any) -> None:
             builder.store(INDEX(0), size)
-            with cgutils.for_range(builder, arguments[k + 1]) as row:
+            with count_up(builder, arguments[k + 1]) as row:
                 entry, start, length = pair(row)
                 begin = builder.load(size)
                 self._copy(builder.gep(own, [begin]), builder.gep(arguments[k], [start]), length)
@@ -137,10 +137,4 @@ class VertexCopies:
         return total, put
 
     def _copy(self, to: Any, source: Any, size: Any) -> None:
-        self._library("memcpy", BYTES, [BYTES, BYTES, INDEX])(to, source, size)
-
-    def _library(self, name: str, result: ir.Type, kinds: Sequence[ir.Type]) -> Callable[..., Any]:
-        """Return what emits calls of a function of the C library."""
-        kind = ir.FunctionType(result, kinds)
-        function = cgutils.get_or_insert_function(self._builder.module, kind, name)
-        return lambda *args: self._builder.call(function, args)
+        call_named(self._builder, "memcpy", BYTES, [to, source, size])

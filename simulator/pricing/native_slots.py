@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from poplite.jit.instructions import count_up
 from poplite.jit.job import Job, Made, exported
 from poplite.jit.native_code import Processor, hide, object_of
 from poplite.simulator.pricing.blocks import (
@@ -140,8 +141,6 @@ def _is_one_product(loop: NaturalLoop, blocks: Mapping[str, BasicBlock]) -> bool
 
 def _over_shapes(parameters: Sequence[Parameter], exported: str) -> ir.Module:
     """Return a module with the function that iterates over shapes and workers."""
-    from numba.core import cgutils  # so that helper processes need no Numba
-
     module = ir.Module()
     words = WORD.as_pointer()
     taking = [_kind(p) for p in parameters]
@@ -150,12 +149,12 @@ def _over_shapes(parameters: Sequence[Parameter], exported: str) -> ir.Module:
     function = ir.Function(module, kind, exported)
     shapes, count, width, workers, budget, parts = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    with cgutils.for_range(builder, count) as each:
-        shape = builder.gep(shapes, [builder.mul(each.index, width)])
-        place = builder.gep(parts, [each.index])
+    with count_up(builder, count) as number:
+        shape = builder.gep(shapes, [builder.mul(number, width)])
+        place = builder.gep(parts, [number])
         builder.store(WORD(0), place)
-        with cgutils.for_range(builder, workers) as worker:
-            arguments = [_argument(builder, p, shape, worker.index) for p in parameters]
+        with count_up(builder, workers) as worker:
+            arguments = [_argument(builder, p, shape, worker) for p in parameters]
             taken = builder.call(priced, [*arguments, budget])
             most = builder.load(place)
             # Compared unsigned, so that -1 (OVER) exceeds all others.

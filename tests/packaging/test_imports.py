@@ -28,13 +28,13 @@ WITH_NUMBA = frozenset(
         "poplite.simulator.codegen.lowered",
         "poplite.simulator.codegen.traps",
         "poplite.simulator.counting.driver",
-        "poplite.simulator.counting.vertex_copies",
     }
 )
 """Modules that may import numba at top level; others load them to lower a vertex class."""
 
 WITH_LLVM = frozenset(
     {
+        "poplite.jit.instructions",
         "poplite.jit.kernel_code",
         "poplite.jit.native_code",
         "poplite.simulator.codegen.accessors",
@@ -49,6 +49,7 @@ WITH_LLVM = frozenset(
         "poplite.simulator.codegen.moving.mover",
         "poplite.simulator.codegen.rounding",
         "poplite.simulator.counting.slot_sums",
+        "poplite.simulator.counting.vertex_copies",
         "poplite.simulator.pricing.measured_slots",
         "poplite.simulator.pricing.module",
         "poplite.simulator.pricing.native_slots",

@@ -27,8 +27,9 @@ from numba.core.typing.templates import (
     signature,
 )
 
+from poplite.jit.instructions import call_named
 from poplite.jit.numba_context import lowerings, typing_rules
-from poplite.simulator.codegen.accesses import call_accessor, companions
+from poplite.simulator.codegen.accesses import companions
 from poplite.simulator.codegen.accessors import LANES, SET_LANES, SPAN
 from poplite.simulator.codegen.field_types import VectorType
 from poplite.simulator.codegen.lanes.values import LanesType, lane_type, made, parts
@@ -105,7 +106,7 @@ def _place(
     """Emit the check that elements are there, unless a guard says so; return their address."""
     arguments = [first, count, vector.length, vector.about]
     with builder.if_then(builder.not_(is_inside)):
-        inside = call_accessor(builder, f"{SPAN}{kind.number}", TRUTH, arguments)
+        inside = call_named(builder, f"{SPAN}{kind.number}", TRUTH, arguments)
         with builder.if_then(builder.not_(inside), likely=False):
             context.call_conv._return_errcode_raw(builder, RETCODE_EXC)
     return builder.gep(vector.data, [first], inbounds=True)
@@ -144,7 +145,7 @@ def _loaded(
     address = _place(context, builder, kind, vector, first, count, is_inside)
     values = ir.VectorType(lane_type(kind.value), width)
     name, arguments = f"{LANES}{kind.number}.{width}", [address, count, vector.about]
-    loaded = call_accessor(builder, name, values, arguments)
+    loaded = call_named(builder, name, values, arguments)
     return made(context, builder, sig.return_type, loaded, count)
 
 
@@ -156,7 +157,7 @@ def _lower_set_lanes(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     address = _place(context, builder, kind, vector, first, count)
     arguments = [address, values, count, vector.about, *companions(kind, vector)]
     own = f"{SET_LANES}{kind.number}.{sig.args[2].width}"
-    found = call_accessor(builder, own, ir.IntType(32), arguments)
+    found = call_named(builder, own, ir.IntType(32), arguments)
     watch = context.typing_context.watch
     if watch is not None and kind.element is HALF:
         watch.stored(context, builder, found)

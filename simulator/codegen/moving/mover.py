@@ -10,14 +10,14 @@ Importing this module imports llvmlite.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from llvmlite import ir
 
 from poplite.executable.moves import PIECE_WORDS, RECORD_WORDS
+from poplite.jit.instructions import count_up
 from poplite.jit.kernel_code import BOOL, WORD, Primitive
 from poplite.jit.kernels import Bytes, Int64s
 
@@ -69,7 +69,7 @@ class _Mover:
     def _pieces(self, to: Any, start: Any, count: Any, table: Any) -> None:
         builder = self.builder
         table = _as(builder, table, _HALF_WORD)
-        with _each(builder, count) as piece:
+        with count_up(builder, count) as piece:
             at = builder.mul(piece, WORD(PIECE_WORDS))
             far, near, size = (
                 builder.zext(builder.load(builder.gep(table, [builder.add(at, WORD(i))])), WORD)
@@ -83,16 +83,16 @@ class _Mover:
         builder = self.builder
         for width in self._by_size(size):
             if width is None or width > 8:
-                with _each(builder, count) as row:
+                with count_up(builder, count) as row:
                     self._block(*place(row), size, width)
                 continue
             with builder.if_else(is_fill) as (fill, move):
                 with fill:
                     to, start = (_as(builder, p, _unit(width)) for p in place(WORD(0)))
                     value = builder.load(start, align=1)
-                    with _each(builder, count) as row:
+                    with count_up(builder, count) as row:
                         builder.store(value, builder.gep(to, [row]), align=1)
-                with move, _each(builder, count) as row:
+                with move, count_up(builder, count) as row:
                     self._block(*place(row), size, width)
 
     def _by_size(self, size: Any) -> Any:
@@ -132,7 +132,7 @@ class _Mover:
         before = builder.and_(builder.neg(builder.ptrtoint(to, WORD)), WORD(LINE_BYTES - 1))
         _copy(builder, to, start, before)
         lines = builder.lshr(builder.sub(size, before), WORD(LINE_BYTES.bit_length() - 1))
-        with _each(builder, lines) as line:
+        with count_up(builder, lines) as line:
             at = builder.add(before, builder.mul(line, WORD(LINE_BYTES)))
             here, there = (
                 _as(builder, builder.gep(place, [at]), _unit(LINE_BYTES)) for place in (to, start)
@@ -156,22 +156,6 @@ def _copy(builder: ir.IRBuilder, to: Any, start: Any, size: Any) -> None:
     kinds = [to.type, start.type, size.type]
     function = builder.module.declare_intrinsic("llvm.memcpy", kinds)
     builder.call(function, [to, start, size, BOOL(0)])
-
-
-@contextmanager
-def _each(builder: ir.IRBuilder, count: Any) -> Iterator[Any]:
-    """Emit a loop; what is emitted inside is its body, and the value yielded is its number."""
-    before, head, body, end = builder.block, *(builder.append_basic_block() for _ in range(3))
-    builder.branch(head)
-    builder.position_at_end(head)
-    number = builder.phi(WORD)
-    number.add_incoming(WORD(0), before)
-    builder.cbranch(builder.icmp_signed("<", number, count), body, end)
-    builder.position_at_end(body)
-    yield number
-    number.add_incoming(builder.add(number, WORD(1), flags=["nsw"]), builder.block)
-    builder.branch(head)
-    builder.position_at_end(end)
 
 
 def _emit_record(builder: ir.IRBuilder, args: Sequence[Any], *, streamed: bool) -> None:
