@@ -2,6 +2,37 @@
 
 `poplite.jit.build` is the entry point: it finds code in the cache folder, or has it made and
 puts it there.  Numba is imported only to compile.
+
+This package alone uses what is private to Numba (`tests/packaging/test_layers.py`); the rest has
+these for it, and of Numba itself `types` and `TypingError`, which are public:
+
+    rules           what Numba is told of a type or a function: how it is held, typed, emitted
+    emission        what emits code sees: members of values, casts, operations, how vertices stop
+    inlined         calls of Python functions, compiled with their callers
+    llvm_modules    a module made from Python functions; the processor that code is for
+    numba_context   common types, types of calls, functions that are replaced by others
+    thread_layer    the threads that share a loop
+
+Before the bound in `pyproject.toml` is raised, look here.  What is used, and what breaks with it:
+
+    typing.Context, cpu.CPUContext   subclassed for weak numbers and watched operations: a method
+                                     that Numba renames is silently not called, and numbers are
+                                     double, or traps missing (docs/arithmetic.md)
+    RegistryLoader, _registries,     rules that are functions in Python are left out, which saves
+    _Overload*Template, _defns       0.3 s; helpers are registered while code is compiled
+    callconv.CPUCallConv,            statuses in place of exceptions, -1 and 1 of which are Numba's
+    _return_errcode_raw              own (`instructions`): a fault would have another name
+    compiler, passes, Flags          a pipeline that prunes no branches, which would change types
+    templates, datamodel, imputils   rules, code and members of poplite's types
+    Conversion, BoundFunction        lanes of two widths in one variable; methods
+    cgutils.create_struct_proxy      members on the stack, as other code for them is longer
+    codegen, _final_module, config   text before LLVM optimizes it, and the processor, by NUMBA_OPT
+                                     and the like: code for another one is slower, or stops
+    compiler_lock                    Numba compiles in one thread at a time
+    np.ufunc.parallel                starts threads; native code calls its `numba_parallel_for` and
+                                     `get_num_threads`
+
+`.ci/run` tries the oldest version that is supported on a few tests, and the newest on all.
 """
 
 from poplite.jit.object_cache import cache_folder as cache_folder, digest as digest

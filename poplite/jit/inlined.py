@@ -18,7 +18,7 @@ from weakref import ref
 
 from numba.core import types
 from numba.core.datamodel import models, register_default
-from numba.core.typing.templates import AbstractTemplate, Signature, fold_arguments
+from numba.core.typing.templates import AbstractTemplate, Signature, fold_arguments, signature
 
 from poplite.jit.numba_context import compile_library, contexts, referred
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from llvmlite import ir
+
+    from poplite.jit.emission import Emission
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,34 @@ def function_type(function: Callable[..., Any]) -> Any:
 def method_type(function: Callable[..., Any], owner: Any) -> Any:
     """Return the Numba type of a function that is called with an `owner` before its arguments."""
     return types.BoundFunction(_template(function), owner)
+
+
+def is_harmless(code: Emission, kind: Any) -> bool:
+    """Return whether a function may be called in vain: it stops no vertex, and comes to an end."""
+    typing, key = code.context.typing_context, kind.typing_key
+    if typing.watch is not None:
+        return False
+    return not isinstance(key, _Key) or key.function() in typing.harmless
+
+
+def call_compiled(
+    code: Emission,
+    function: Callable[..., Any],
+    kinds: Sequence[Any],
+    values: Sequence[Any],
+    result: Any,
+) -> tuple[Any, Any]:
+    """Compile a function and emit its call; return its status, an i32, and what it returned.
+
+    `kinds` are the types of its arguments, `result` that of what it returns.
+    """
+    context = code.context
+    compiled = compile_library(context, function, kinds, result)
+    context.active_code_library.add_linking_library(compiled.library)
+    status, returned = context.call_internal_no_propagate(
+        code.builder, compiled.fndesc, signature(result, *kinds), values
+    )
+    return status.code, returned
 
 
 def _template(called: Callable[..., Any]) -> type[AbstractTemplate]:

@@ -1,4 +1,4 @@
-"""LLVM instructions of all emitted code: loops, room on the stack, calls of functions by name.
+"""LLVM instructions of all emitted code: loops, room on the stack, calls by name, statuses.
 
 Importing this module imports llvmlite.
 """
@@ -10,6 +10,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
+
+OUTSIDE_STATUS, RAISED_STATUS, TRAPPED_STATUS = (ir.IntType(32)(each) for each in (-1, 1, 2))
+"""What a compiled function returns where it stops: an access was outside of a field, which is
+recorded; it raised an exception; a trap. Where it comes to its end, it returns 0.
+
+Numba has the first two, and its own code returns them.
+"""
 
 
 @contextmanager

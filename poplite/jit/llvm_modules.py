@@ -14,6 +14,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 
+from poplite.jit.emission import Emission
 from poplite.jit.native_code import hide
 from poplite.jit.numba_context import codegen, contexts
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from poplite.jit.native_code import Processor
+    from poplite.jit.numba_context import Watch
 
 
 @global_compiler_lock
@@ -28,12 +30,17 @@ def emitted_module(
     exported: str,
     arguments: Mapping[str, ir.Type],
     result: ir.Type,
-    emit: Callable[[Any, ir.IRBuilder, Sequence[Any]], Any],
+    emit: Callable[[Emission, Sequence[Any]], Any],
+    *,
+    forms: Mapping[Any, Any],
+    harmless: frozenset[Any],
+    watch: Watch | None,
 ) -> llvm.ModuleRef:
     """Return an LLVM module with one visible function, linked with all it calls, not optimized.
 
-    `arguments` are the types by name.  `emit` is called with target context, builder and argument
-    values; it emits the body of the function and returns its result.
+    `arguments` are the types by name.  `emit` emits the body of the function, given the values of
+    the arguments, and returns its result.  For `forms`, `harmless` and `watch` see
+    `WeakNumberContext`.
     """
     typing_context, context = contexts()
     library = context.codegen().create_library(exported)
@@ -43,8 +50,8 @@ def emitted_module(
     for argument, name in zip(function.args, arguments, strict=True):
         argument.name = name
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    with typing_context.alone(), context.push_code_library(library):
-        builder.ret(emit(context, builder, function.args))
+    with typing_context.alone(forms, harmless, watch), context.push_code_library(library):
+        builder.ret(emit(Emission(context, builder), function.args))
     library.add_ir_module(module)
     library.finalize()
     hide(library._final_module, exported)

@@ -42,10 +42,12 @@ from numba.core.typing.templates import (
     builtin_registry,
 )
 
+from poplite.jit.emission import Emission
+from poplite.jit.instructions import RAISED_STATUS
 from poplite.jit.text_codegen import TextCodegen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from llvmlite import ir
 
@@ -112,15 +114,18 @@ def _wider(first: Any, second: Any) -> Any:
 class Watch(Protocol):
     """Adds code to operations, casts and returns."""
 
-    def operation(
-        self, context: Any, key: object, sig: Any, call: Callable[..., Any]
-    ) -> Callable[..., Any]:
-        """Return what emits an operation."""
+    def concerns(self, key: object, kinds: Sequence[Any]) -> bool:
+        """Return whether to inspect an operation, known by `key`, on operands of some types."""
 
-    def cast(self, context: Any, builder: ir.IRBuilder, value: Any, result: Any) -> None:
+    def operation(
+        self, code: Emission, key: object, operands: Sequence[Any], emit: Callable[[], Any]
+    ) -> Any:
+        """Emit an operation, and what inspects it; return its result."""
+
+    def cast(self, code: Emission, value: Any, result: Any) -> None:
         """Inspect a double that became a float32."""
 
-    def stored(self, context: Any, builder: ir.IRBuilder, found: Any) -> None:
+    def stored(self, code: Emission, found: Any) -> None:
         """Inspect a store that reports whether its value was too large."""
 
     def status(self, builder: ir.IRBuilder) -> Any:
@@ -133,7 +138,7 @@ class WeakNumberContext(typing.Context):
     inlined: dict[Any, Any]
     """Functions compiled with the one that is being compiled, by function and argument types."""
 
-    forms: dict[Any, Any]
+    forms: Mapping[Any, Any]
     """Functions that are compiled in place of others."""
 
     harmless: frozenset[Any] = frozenset()
@@ -143,13 +148,15 @@ class WeakNumberContext(typing.Context):
     """What inspects the operations of the function that is being compiled."""
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(
+        self, forms: Mapping[Any, Any], harmless: frozenset[Any], watch: Watch | None
+    ) -> Iterator[None]:
         """Compile one piece of code, and leave nothing of it behind."""
-        self.inlined, self.forms = {}, {}
+        self.inlined, self.forms, self.harmless, self.watch = {}, forms, harmless, watch
         try:
             yield
         finally:
-            self.inlined, self.forms = {}, {}
+            self.inlined, self.forms, self.harmless, self.watch = {}, {}, frozenset(), None
 
     def init(self) -> None:
         """Begin with no operation typed."""
@@ -265,7 +272,7 @@ class _CallConv(callconv.CPUCallConv):
 
     def return_user_exc(self, builder: ir.IRBuilder, *args: Any, **named: Any) -> None:
         """Return from a function that raises."""
-        self._return_errcode_raw(builder, callconv.RETCODE_USEREXC)
+        self._return_errcode_raw(builder, RAISED_STATUS)
 
 
 class TargetContext(cpu.CPUContext):
@@ -303,14 +310,21 @@ class TargetContext(cpu.CPUContext):
         if watch is None:
             return call
         key = fn.get_impl_key(sig) if isinstance(fn, types.Callable) else fn
-        return watch.operation(self, key, sig, call)
+        if not watch.concerns(key, sig.args):
+            return call
+
+        def watched(builder: ir.IRBuilder, args: Sequence[Any], loc: Any = None) -> Any:
+            code = Emission(self, builder, sig.args, sig.return_type)
+            return watch.operation(code, key, args, lambda: call(builder, args, loc))
+
+        return watched
 
     def cast(self, builder: ir.IRBuilder, val: Any, fromty: Any, toty: Any) -> Any:
         """Emit a cast; the watch may inspect its result."""
         result = super().cast(builder, val, fromty, toty)
         watch = self.typing_context.watch
         if watch is not None and (fromty, toty) == (types.float64, types.float32):
-            watch.cast(self, builder, val, result)
+            watch.cast(Emission(self, builder), val, result)
         return result
 
     def post_lowering(self, mod: Any, library: Any) -> None:
@@ -375,18 +389,15 @@ def codegen() -> TextCodegen:
     return found
 
 
-@global_compiler_lock
-def compile_inlined(
-    context: Any, function: Callable[..., Any], arguments: Sequence[Any], result: Any
-) -> Any:
-    """Compile a function to be called, inlined, by the code that is being compiled.
+def common_type(kinds: Sequence[Any]) -> Any:
+    """Return the type that holds values of all these types, None if there is none."""
+    return _made_once()[0].unify_types(*kinds)
 
-    `arguments` and `result` are Numba types; the answer is Numba's function descriptor, for
-    `context.call_internal`.
-    """
-    compiled = compile_library(context, function, arguments, result)
-    context.active_code_library.add_linking_library(compiled.library)
-    return compiled.fndesc
+
+def type_of_call(function: Any, kinds: Sequence[Any]) -> tuple[Any, Sequence[Any]] | None:
+    """Return the types of the result and of the arguments of a call, None if it is refused."""
+    found = _made_once()[0].resolve_function_type(function, tuple(kinds), {})
+    return None if found is None else (found.return_type, found.args)
 
 
 @global_compiler_lock

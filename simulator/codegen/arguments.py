@@ -20,9 +20,6 @@ from poplite.vertex.vertex import Field, MultiVertex, Vertex
 RESULT = ir.LiteralStructType([ir.IntType(32), TRUTH])
 """The result of `compute`: its status, and what it returned; true where it returns nothing."""
 
-USER_EXCEPTION, TRAPPED_STATUS = 1, 2
-"""Statuses: `compute` raised an exception; a trap. Checked accesses return negative ones."""
-
 Part = Literal["data", "value", "length", "rows", "stride", "table", "metadata", "about", "worker"]
 
 _PARTS: tuple[tuple[Part, ...], ...] = (

@@ -32,7 +32,7 @@ from poplite.executable.descriptor import (
     positions,
     width,
 )
-from poplite.jit.instructions import count_up, on_stack
+from poplite.jit.instructions import RAISED_STATUS, TRAPPED_STATUS, count_up, on_stack
 from poplite.jit.job import Job, exported
 from poplite.jit.llvm_modules import processor
 from poplite.jit.native_code import Effort
@@ -50,13 +50,7 @@ from poplite.simulator.codegen.accessors import (
     record_fault,
     storage_type,
 )
-from poplite.simulator.codegen.arguments import (
-    RESULT,
-    TRAPPED_STATUS,
-    USER_EXCEPTION,
-    DriverArgument,
-    arguments_of,
-)
+from poplite.simulator.codegen.arguments import RESULT, DriverArgument, arguments_of
 from poplite.simulator.codegen.compute_code import converts_halves, linked_compute
 from poplite.simulator.codegen.rounding import begin, launch_key, vertex_key
 from poplite.simulator.codegen.variant import Variant, relevant
@@ -238,9 +232,9 @@ class DriverEmitter(VertexWalk):
         status, returned = (builder.extract_value(result, number) for number in range(2))
         with builder.if_then(builder.icmp_signed("!=", status, NARROW(0)), likely=False):
             # Smaller codes are those of index checks, which have recorded their fault.
-            stopped = builder.icmp_signed(">=", status, NARROW(USER_EXCEPTION))
+            stopped = builder.icmp_signed(">=", status, RAISED_STATUS)
             with builder.if_then(stopped):
-                trapped = builder.icmp_signed("==", status, NARROW(TRAPPED_STATUS))
+                trapped = builder.icmp_signed("==", status, TRAPPED_STATUS)
                 field = builder.select(trapped, INDEX(op.TRAPPED), INDEX(op.RAISED))
                 record_fault(builder, self.faults, vertex, field, INDEX(0), INDEX(0))
             if self._before_it_ends is not None:

@@ -21,17 +21,19 @@ Importing this module imports Numba.
 from __future__ import annotations
 
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from numba.core import types
-from numba.core.datamodel import models, register_default
-from numba.core.errors import TypingError
+from numba import TypingError, types
 
 from poplite.jit.numba_context import referred
+from poplite.jit.rules import held_in_one, held_in_parts
 from poplite.simulator.codegen.accessors import storage_type
 from poplite.types import BOOL, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.vertex import Field, Vertex
+
+if TYPE_CHECKING:
+    from llvmlite import ir
 
 _NUMBERS = count()
 
@@ -148,10 +150,9 @@ class _Stored(types.Type):
         super().__init__(f"stored({element!r})")
 
 
-@register_default(_Stored)
-class _StoredModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: _Stored) -> None:
-        super().__init__(manager, kind, storage_type(kind.element))
+@held_in_one(_Stored)
+def _register_of_stored(kind: _Stored) -> ir.Type:
+    return storage_type(kind.element)
 
 
 def _members(vector: VectorType, *own: tuple[str, Any]) -> list[tuple[str, Any]]:
@@ -162,35 +163,27 @@ def _members(vector: VectorType, *own: tuple[str, Any]) -> list[tuple[str, Any]]
     return [*members, ("about", types.CPointer(types.int64))]
 
 
-@register_default(VectorType)
-class _VectorModel(models.StructModel):
-    def __init__(self, manager: Any, kind: VectorType) -> None:
-        super().__init__(manager, kind, _members(kind, ("length", types.int64)))
+@held_in_parts(VectorType)
+def _parts_of_vector(kind: VectorType) -> list[tuple[str, Any]]:
+    return _members(kind, ("length", types.int64))
 
 
-@register_default(RowsType)
-class _RowsModel(models.StructModel):
-    def __init__(self, manager: Any, kind: RowsType) -> None:
-        numbers = [(name, types.int64) for name in ("rows", "stride", "length")]
-        members = _members(kind.vector, *numbers, ("table", types.voidptr))
-        super().__init__(manager, kind, members)
+@held_in_parts(RowsType)
+def _parts_of_rows(kind: RowsType) -> list[tuple[str, Any]]:
+    numbers = [(name, types.int64) for name in ("rows", "stride", "length")]
+    return _members(kind.vector, *numbers, ("table", types.voidptr))
 
 
-@register_default(ScalarType)
-class _ScalarModel(models.StructModel):
-    def __init__(self, manager: Any, kind: ScalarType) -> None:
-        value = [("value", kind.vector.value)] if kind.is_state else []
-        super().__init__(manager, kind, _members(kind.vector, *value))
+@held_in_parts(ScalarType)
+def _parts_of_scalar(kind: ScalarType) -> list[tuple[str, Any]]:
+    return _members(kind.vector, *([("value", kind.vector.value)] if kind.is_state else []))
 
 
-@register_default(SelfType)
-class _SelfModel(models.StructModel):
-    def __init__(self, manager: Any, kind: SelfType) -> None:
-        super().__init__(manager, kind, kind.members)
+@held_in_parts(SelfType)
+def _parts_of_self(kind: SelfType) -> list[tuple[str, Any]]:
+    return kind.members
 
 
-@register_default(VectorIteratorType)
-class _VectorIteratorModel(models.StructModel):
-    def __init__(self, manager: Any, kind: VectorIteratorType) -> None:
-        members = [("vector", kind.vector), ("position", types.EphemeralPointer(types.int64))]
-        super().__init__(manager, kind, members)
+@held_in_parts(VectorIteratorType)
+def _parts_of_walk(kind: VectorIteratorType) -> list[tuple[str, Any]]:
+    return [("vector", kind.vector), ("position", types.EphemeralPointer(types.int64))]

@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
-from numba.core.typing.templates import AbstractTemplate, signature
+from numba import types
 
+from poplite.jit.emission import Emission
 from poplite.jit.instructions import call_named
-from poplite.jit.numba_context import lowerings, overrides, replacements, typing_rules
+from poplite.jit.numba_context import common_type, replacements
+from poplite.jit.rules import code_for, code_in_place_of, rule_for
 from poplite.simulator.codegen.accessors import INDEX, NUMBER, OF_DOUBLE, storage_type
 from poplite.types import BOOL, FLOAT, HALF, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.compute.bits import (
@@ -33,16 +34,17 @@ from poplite.vertex.compute.bits import (
 from poplite.vertex.compute.mathematics.functions import KERNELS, PAIRS
 from poplite.vertex.compute.parse.dialect import FUSED, STORED
 
-Emit = Callable[[Any, ir.IRBuilder, Any, Sequence[Any]], Any]
+Emit = Callable[..., Any]
+"""Emits a function of numbers, for an `Emission` and their values."""
+
+ResultType = Callable[[Sequence[Any]], Any]
+"""Returns the type of a result for those of arguments, None to refuse them."""
 
 
-def _define(
-    function: Any, result: Callable[[Any, Sequence[Any]], Any], *, casts: bool
-) -> Callable[[Emit], Emit]:
+def _define(function: Any, result: ResultType, *, casts: bool) -> Callable[[Emit], Emit]:
     """Register a function of numbers, `function` as `compute` calls it.
 
-    `result` returns the result type for a typing context and argument types, None to refuse;
-    `casts` says whether arguments are cast to that type first.
+    `casts` says whether arguments are cast to the type of the result first.
     """
 
     def stub(*args: Any) -> Any:
@@ -50,61 +52,47 @@ def _define(
 
     replacements[function] = stub
 
-    class _Call(AbstractTemplate):
-        key = stub
+    @rule_for(stub)
+    def rule(*args: Any) -> Any:
+        plain = [types.unliteral(arg) for arg in args]
+        if not all(isinstance(each, (types.Number, types.Boolean)) for each in plain):
+            return None
+        kind = result(plain)
+        return None if kind is None else (kind, *([kind] * len(plain) if casts else plain))
 
-        def generic(self, args: Any, kws: Any) -> Any:
-            plain = [types.unliteral(arg) for arg in args]
-            if kws or not all(isinstance(t, (types.Number, types.Boolean)) for t in plain):
-                return None
-            kind = result(self.context, plain)
-            if kind is None:
-                return None
-            return signature(kind, *([kind] * len(plain) if casts else plain))
-
-    typing_rules.register_global(stub, types.Function(_Call))
-
-    def register(emit: Emit) -> Emit:
-        @lowerings.lower(stub, types.VarArg(types.Any))
-        def _lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return emit(context, builder, sig, args)
-
-        return emit
-
-    return register
+    return code_for(stub)
 
 
-def _joined(context: Any, args: Sequence[Any]) -> Any:
+def _joined(args: Sequence[Any]) -> Any:
     if len(args) < 2:
         return None
-    kind = context.unify_types(*args)
+    kind = common_type(args)
     return types.int64 if kind == types.boolean else kind
 
 
-def _magnitude(context: Any, args: Sequence[Any]) -> Any:
+def _magnitude(args: Sequence[Any]) -> Any:
     if len(args) != 1:
         return None
     return args[0] if args[0] != types.boolean else types.int64
 
 
-def _as_float(context: Any, args: Sequence[Any]) -> Any:
+def _as_float(args: Sequence[Any]) -> Any:
     if len(args) != 1:
         return None
     return types.float32 if args[0] == types.float32 else types.float64
 
 
-def _whole(context: Any, args: Sequence[Any]) -> Any:
+def _whole(args: Sequence[Any]) -> Any:
     return types.int64 if len(args) == 1 else None
 
 
 def _emit_extreme(compare: Any) -> Emit:
-    def emit(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+    def emit(code: Emission, *args: Any) -> Any:
         # Python's rule: a later argument wins only if it compares so, which decides NaN.
-        kind = sig.return_type
-        better = context.get_function(compare, signature(types.boolean, kind, kind))
+        better = code.operation(compare, types.boolean, code.result, code.result)
         chosen = args[0]
         for arg in args[1:]:
-            chosen = builder.select(better(builder, (arg, chosen)), arg, chosen)
+            chosen = code.builder.select(better(arg, chosen), arg, chosen)
         return chosen
 
     return emit
@@ -115,47 +103,47 @@ _define(min, _joined, casts=True)(_emit_extreme(operator.lt))
 
 
 @_define(abs, _magnitude, casts=True)
-def _emit_abs(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-    (value,) = args
-    if isinstance(sig.return_type, types.Float):
+def _emit_abs(code: Emission, value: Any) -> Any:
+    builder = code.builder
+    if isinstance(code.result, types.Float):
         intrinsic = builder.module.declare_intrinsic("llvm.fabs", [value.type])
         return builder.call(intrinsic, [value])
-    if sig.return_type == types.uint64:
+    if code.result == types.uint64:
         return value
     negative = builder.icmp_signed("<", value, value.type(0))
     return builder.select(negative, builder.neg(value), value)
 
 
 @_define(float, _as_float, casts=True)
-def _emit_float(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-    return args[0]
+def _emit_float(code: Emission, value: Any) -> Any:
+    return value
 
 
 @_define(int, _whole, casts=False)
-def _emit_int(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-    (kind,) = sig.args
+def _emit_int(code: Emission, value: Any) -> Any:
+    (kind,) = code.kinds
     if not isinstance(kind, types.Float):
-        return context.cast(builder, args[0], kind, types.int64)
-    return _saturated(builder, args[0])
+        return code.cast(value, kind, types.int64)
+    return _saturated(code.builder, value)
 
 
 # -- element types, and functions of `math` -----------------------------------------------
 
 
-def _of_kind(kind: Any) -> Callable[[Any, Sequence[Any]], Any]:
-    return lambda context, args: kind if len(args) == 1 else None
+def _of_kind(kind: Any) -> ResultType:
+    return lambda args: kind if len(args) == 1 else None
 
 
 def _emit_stored(element: type[ElementType[Any]]) -> Emit:
     """Return what emits an integer that an element would hold, read again."""
 
-    def emit(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-        (value,), (kind,) = args, sig.args
+    def emit(code: Emission, value: Any) -> Any:
+        builder, (kind,) = code.builder, code.kinds
         if element is BOOL:
-            return context.cast(builder, value, kind, types.boolean)
+            return code.cast(value, kind, types.boolean)
         if isinstance(kind, types.Float):
             return _whole_unsigned(builder, value)
-        value = context.cast(builder, value, kind, types.int64)
+        value = code.cast(value, kind, types.int64)
         if element.size_bytes == INDEX.width // 8:
             return value
         widen = builder.zext if element.dtype.kind == "u" else builder.sext
@@ -172,15 +160,15 @@ def _whole_unsigned(builder: ir.IRBuilder, value: Any) -> Any:
     return builder.add(whole, builder.select(is_high, whole.type(-(2**63)), whole.type(0)))
 
 
-def _emit_half(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-    return _number_call(builder, "half", args)
+def _emit_half(code: Emission, value: Any) -> Any:
+    return _number_call(code.builder, "half", [value])
 
 
 def _emit_function(name: str) -> Emit:
     """Return what emits a function of `math`."""
 
-    def emit(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-        return _number_call(builder, name, args)
+    def emit(code: Emission, *args: Any) -> Any:
+        return _number_call(code.builder, name, args)
 
     return emit
 
@@ -192,8 +180,8 @@ def _number_call(builder: ir.IRBuilder, name: str, args: Sequence[Any]) -> Any:
     return call_named(builder, name, kind, args)
 
 
-def _at_least_double(count: int) -> Callable[[Any, Sequence[Any]], Any]:
-    def result(context: Any, args: Sequence[Any]) -> Any:
+def _at_least_double(count: int) -> ResultType:
+    def result(args: Sequence[Any]) -> Any:
         if len(args) != count:
             return None
         return types.float32 if types.float32 in args else types.float64
@@ -202,24 +190,23 @@ def _at_least_double(count: int) -> Callable[[Any, Sequence[Any]], Any]:
 
 
 def _emit_whole(intrinsic: str) -> Emit:
-    def emit(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-        return builder.call(builder.module.declare_intrinsic(intrinsic, [args[0].type]), args)
+    def emit(code: Emission, value: Any) -> Any:
+        rounding = code.builder.module.declare_intrinsic(intrinsic, [value.type])
+        return code.builder.call(rounding, [value])
 
     return emit
 
 
-def _emit_fused(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-    return builder.fma(*args)  # never `fmuladd`, which may be two operations
+def _emit_fused(code: Emission, *args: Any) -> Any:
+    return code.builder.fma(*args)  # never `fmuladd`, which may be two operations
 
 
 def _emit_chosen(compare: Any) -> Emit:
     """Return what emits the larger, or smaller, of two numbers, or NaN if one is."""
 
-    def emit(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-        a, b = args
-        kind = sig.return_type
-        better = context.get_function(compare, signature(types.boolean, kind, kind))
-        is_chosen = better(builder, (a, b))
+    def emit(code: Emission, a: Any, b: Any) -> Any:
+        builder, kind = code.builder, code.result
+        is_chosen = code.operation(compare, types.boolean, kind, kind)(a, b)
         if isinstance(kind, types.Float):
             is_chosen = builder.or_(is_chosen, builder.fcmp_unordered("uno", a, a))
         return builder.select(is_chosen, a, b)
@@ -252,34 +239,32 @@ _define(np.minimum, _joined, casts=True)(_emit_chosen(operator.lt))
 WORD, SINGLE = ir.IntType(32), ir.FloatType()
 
 
-def _as_single(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-    return context.cast(builder, args[0], sig.args[0], types.float32)
+def _as_single(code: Emission, value: Any) -> Any:
+    return code.cast(value, code.kinds[0], types.float32)
 
 
-def _as_word(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-    value = context.cast(builder, args[0], sig.args[0], types.int64)
-    return builder.trunc(value, WORD)
+def _as_word(code: Emission, value: Any) -> Any:
+    return code.builder.trunc(code.cast(value, code.kinds[0], types.int64), WORD)
 
 
 @_define(float_bits, _of_kind(types.int64), casts=False)
-def _emit_float_bits(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-    value = _as_single(context, builder, sig, args)
+def _emit_float_bits(code: Emission, number: Any) -> Any:
+    builder, value = code.builder, _as_single(code, number)
     is_nan = builder.fcmp_unordered("uno", value, value)
     bits = builder.select(is_nan, WORD(0x7FC00000), builder.bitcast(value, WORD))
     return builder.zext(bits, INDEX)
 
 
 @_define(float_from_bits, _of_kind(types.float32), casts=False)
-def _emit_float_from_bits(
-    context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]
-) -> Any:
-    return builder.bitcast(_as_word(context, builder, sig, args), SINGLE)
+def _emit_float_from_bits(code: Emission, bits: Any) -> Any:
+    return code.builder.bitcast(_as_word(code, bits), SINGLE)
 
 
 @_define(half_bits, _of_kind(types.int64), casts=False)
-def _emit_half_bits(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+def _emit_half_bits(code: Emission, number: Any) -> Any:
     """Emit integer operations on the bits of a half that is held as a float32."""
-    value = _number_call(builder, "half", [_as_single(context, builder, sig, args)])
+    builder = code.builder
+    value = _number_call(builder, "half", [_as_single(code, number)])
     word = builder.bitcast(value, WORD)
     sign = builder.and_(builder.lshr(word, WORD(16)), WORD(0x8000))
     size = builder.and_(word, WORD(0x7FFFFFFF))
@@ -295,8 +280,8 @@ def _emit_half_bits(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequenc
 
 
 @_define(half_from_bits, _of_kind(types.float32), casts=False)
-def _emit_half_from_bits(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-    word = _as_word(context, builder, sig, args)
+def _emit_half_from_bits(code: Emission, bits: Any) -> Any:
+    builder, word = code.builder, _as_word(code, bits)
     sign = builder.shl(builder.and_(word, WORD(0x8000)), WORD(16))
     size = builder.and_(word, WORD(0x7FFF))
     usual = builder.add(builder.shl(size, WORD(13)), WORD(0x38000000))
@@ -316,24 +301,26 @@ def _saturated(builder: ir.IRBuilder, value: Any) -> Any:
 
 
 def _replace_rounding(function: Callable[..., Any], intrinsic: str) -> None:
-    @overrides.lower(function, types.float32)
-    @overrides.lower(function, types.float64)
-    def _lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
-        rounding = builder.module.declare_intrinsic(intrinsic, [args[0].type])
-        rounded = builder.call(rounding, args)
-        # Numba's own `//` expects the rounded float.
-        return rounded if isinstance(sig.return_type, types.Float) else _saturated(builder, rounded)
+    emit_whole = _emit_whole(intrinsic)
 
-    @overrides.lower(function, types.int64)
-    def _lower_int(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
-        return args[0]  # Numba's goes by way of a double
+    @code_in_place_of(function, types.float32)
+    @code_in_place_of(function, types.float64)
+    def _emit(code: Emission, value: Any) -> Any:
+        rounded = emit_whole(code, value)
+        # Numba's own `//` expects the rounded float.
+        is_float = isinstance(code.result, types.Float)
+        return rounded if is_float else _saturated(code.builder, rounded)
+
+    @code_in_place_of(function, types.int64)
+    def _emit_int(code: Emission, value: Any) -> Any:
+        return value  # Numba's goes by way of a double
 
 
 def _replace_arithmetic(function: Callable[..., Any], instruction: str) -> None:
-    @overrides.lower(function, types.int64, types.int64)
-    @overrides.lower(function, types.uint64, types.uint64)
-    def _lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
-        return getattr(builder, instruction)(*args)
+    @code_in_place_of(function, types.int64, types.int64)
+    @code_in_place_of(function, types.uint64, types.uint64)
+    def _emit(code: Emission, a: Any, b: Any) -> Any:
+        return getattr(code.builder, instruction)(a, b)
 
 
 _replace_rounding(math.floor, "llvm.floor")

@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.typing.templates import signature
+from numba import types
 
+from poplite.jit.emission import Emission
+from poplite.jit.inlined import call_compiled
 from poplite.jit.llvm_modules import emitted_module
-from poplite.jit.numba_context import compile_inlined
 from poplite.machine.floating_point import INVALID, OVERFLOW, OVERFLOW_NAN, TRAPS
 from poplite.simulator.codegen import accesses, functions  # noqa: F401  (this registers them)
-from poplite.simulator.codegen.accessors import COMPUTE
+from poplite.simulator.codegen.accessors import COMPUTE, TRUTH
 from poplite.simulator.codegen.arguments import RESULT, arguments_of
 from poplite.simulator.codegen.field_types import SelfType
 from poplite.simulator.codegen.lanes import fields, operations  # noqa: F401  (and these)
@@ -39,37 +39,37 @@ def lowered_text(cls: type[Vertex], mode: int) -> str:
 
     Raises `VertexCompileError` when it is outside the dialect.
     """
-    arguments = {each.name: each.kind for each in arguments_of(cls)}
+    checked, arguments = check(cls), {each.name: each.kind for each in arguments_of(cls)}
 
-    def emit(context: Any, builder: ir.IRBuilder, operands: Sequence[Any]) -> Any:
-        return _emit_call(context, builder, cls, mode, dict(zip(arguments, operands, strict=True)))
+    def emit(code: Emission, operands: Sequence[Any]) -> Any:
+        return _emit_call(code, cls, dict(zip(arguments, operands, strict=True)))
 
-    return str(emitted_module(COMPUTE, arguments, RESULT, emit))
+    called = list(checked.functions())
+    module = emitted_module(
+        COMPUTE,
+        arguments,
+        RESULT,
+        emit,
+        forms={each.function: compiled_form(each) for each in called},
+        harmless=frozenset(
+            each.function for each in called if not each.raises and not each.may_not_end
+        ),
+        watch=_traps(checked, mode),
+    )
+    return str(module)
 
 
-def _emit_call(
-    context: Any, builder: ir.IRBuilder, cls: type[Vertex], mode: int, operands: dict[str, Any]
-) -> Any:
+def _emit_call(code: Emission, cls: type[Vertex], operands: dict[str, Any]) -> Any:
     """Emit a call of `compute`; return how it ended, and what it returned."""
-    checked, typing = check(cls), context.typing_context
-    kind = SelfType(cls)
-    worker = [types.int64] if issubclass(cls, MultiVertex) else []
-    result = types.none if checked.result is None else types.boolean
-    typing.forms = {each.function: compiled_form(each) for each in checked.functions()}
-    typing.harmless = frozenset(
-        each.function for each in checked.functions() if not each.raises and not each.may_not_end
-    )
-    typing.watch = _traps(checked, mode)
-    try:
-        compute = compile_inlined(context, cls.compute, [kind, *worker], result)
-    finally:
-        typing.watch, typing.harmless = None, frozenset()
-    values = [_self(context, builder, kind, operands), *(operands["self.worker"] for _ in worker)]
-    status, returned = context.call_internal_no_propagate(
-        builder, compute, signature(result, kind, *worker), values
-    )
-    ended = builder.insert_value(RESULT(ir.Undefined), status.code, 0)
-    is_true = ir.IntType(1)(1) if result is types.none else returned
+    builder, kind = code.builder, SelfType(cls)
+    kinds, values = [kind], [_self(code, kind, operands)]
+    if issubclass(cls, MultiVertex):
+        kinds.append(types.int64)
+        values.append(operands["self.worker"])
+    result = types.none if check(cls).result is None else types.boolean
+    status, returned = call_compiled(code, cls.compute, kinds, values, result)
+    ended = builder.insert_value(RESULT(ir.Undefined), status, 0)
+    is_true = TRUTH(1) if result is types.none else returned
     return builder.insert_value(ended, is_true, 1)
 
 
@@ -80,13 +80,13 @@ def _traps(checked: Checked, mode: int) -> Traps | None:
     return Traps(mode & TRAPS, at_once=checked.may_not_end, stores=bool(stores))
 
 
-def _self(context: Any, builder: ir.IRBuilder, kind: SelfType, operands: dict[str, Any]) -> Any:
-    members = [cgutils.create_struct_proxy(each)(context, builder) for _, each in kind.members]
+def _self(code: Emission, kind: SelfType, operands: dict[str, Any]) -> Any:
+    members = [code.parts(each) for _, each in kind.members]
     for argument in arguments_of(kind.cls):
         if argument.field is not None:
             setattr(members[argument.field], argument.part, operands[argument.name])
-    proxy = cgutils.create_struct_proxy(kind)(context, builder)
+    owner = code.parts(kind)
     for (name, _), member in zip(kind.members, members, strict=True):
         member.about = operands["self.about"]
-        setattr(proxy, name, member._getvalue())
-    return proxy._getvalue()
+        setattr(owner, name, code.value_of(member))
+    return code.value_of(owner)

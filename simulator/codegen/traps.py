@@ -21,13 +21,13 @@ from functools import partial, reduce
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
+from numba import types
 
-from poplite.jit.instructions import on_stack
+from poplite.jit.emission import Emission
+from poplite.jit.instructions import TRAPPED_STATUS, on_stack
 from poplite.jit.numba_context import replacements
 from poplite.machine.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW
 from poplite.simulator.codegen import functions  # noqa: F401  (importing it fills the replacements)
-from poplite.simulator.codegen.arguments import TRAPPED_STATUS
 from poplite.simulator.codegen.lanes.values import LanesType
 from poplite.simulator.codegen.rounding import appears, exceeds
 from poplite.types import UNSIGNED_LONGLONG
@@ -41,9 +41,6 @@ from poplite.vertex.compute.interpreted.trapping import (
 from poplite.vertex.compute.parse.dialect import FUSED
 
 STATUS = ir.IntType(32)
-
-TRAP_STATUS = STATUS(TRAPPED_STATUS)
-"""Status of a function in which something happened; Numba's own are 1 and below."""
 
 _NAMES: dict[object, str] = {
     **{
@@ -92,41 +89,41 @@ class Traps:
         self._found: dict[str, Any] = {}
         self._is_inside = False
 
+    def concerns(self, key: object, kinds: Sequence[Any]) -> bool:
+        """Return whether an operation is tested by itself, which Numba knows by `key`."""
+        # Operations on lanes are made of those on numbers.
+        has_lanes = any(isinstance(each, LanesType) for each in kinds)
+        return key in _NAMES and not self._is_inside and not has_lanes
+
     def operation(
-        self, context: Any, key: object, sig: Any, call: Callable[..., Any]
-    ) -> Callable[..., Any]:
-        """Return what emits an operation and its test; Numba knows the operation by `key`."""
-        name = _NAMES.get(key)
-        if name is None or self._is_inside or any(isinstance(each, LanesType) for each in sig.args):
-            return call  # operations on lanes are made of those on numbers
+        self, code: Emission, key: object, operands: Sequence[Any], emit: Callable[[], Any]
+    ) -> Any:
+        """Emit an operation and its test; return its result."""
+        self._is_inside = True  # the parts of an operation are not tested by themselves
+        try:
+            result = emit()
+        finally:
+            self._is_inside = False
+        self._test(code, _NAMES[key], operands, result)
+        return result
 
-        def tested(builder: ir.IRBuilder, args: Sequence[Any], loc: Any = None) -> Any:
-            self._is_inside = True  # the parts of an operation are not tested by themselves
-            try:
-                result = call(builder, args, loc)
-            finally:
-                self._is_inside = False
-            self._test(context, builder, name, sig, args, result)
-            return result
-
-        return tested
-
-    def cast(self, context: Any, builder: ir.IRBuilder, value: Any, result: Any) -> None:
+    def cast(self, code: Emission, value: Any, result: Any) -> None:
         """Emit the test of a double that became a float32."""
         if self._enabled & OVERFLOW and not self._is_inside:
-            self.note(context, builder, appears(builder, exceeds(builder, result), value))
+            self.note(code, appears(code.builder, exceeds(code.builder, result), value))
 
-    def stored(self, context: Any, builder: ir.IRBuilder, found: Any) -> None:
+    def stored(self, code: Emission, found: Any) -> None:
         """Emit the test of a store; `found` (i32) is negative where the value was too large."""
         if self._stores:
-            self.note(context, builder, found)
+            self.note(code, found)
 
-    def note(self, context: Any, builder: ir.IRBuilder, found: Any) -> None:
+    def note(self, code: Emission, found: Any) -> None:
         """Emit that the vertex is to stop where `found` (i32) is negative."""
+        builder = code.builder
         if self._at_once:
             happened = builder.icmp_signed("<", found, STATUS(0))
             with builder.if_then(happened, likely=False):
-                context.call_conv._return_errcode_raw(builder, TRAP_STATUS)
+                code.stop(TRAPPED_STATUS)
             return
         place = self._found.get(builder.function.name)
         if place is None:
@@ -139,32 +136,24 @@ class Traps:
         if place is None:
             return None
         happened = builder.icmp_signed("<", builder.load(place), STATUS(0))
-        return builder.select(happened, TRAP_STATUS, STATUS(0))
+        return builder.select(happened, TRAPPED_STATUS, STATUS(0))
 
-    def _test(
-        self,
-        context: Any,
-        builder: ir.IRBuilder,
-        name: str,
-        sig: Any,
-        args: Sequence[Any],
-        result: Any,
-    ) -> None:
-        operands = zip(args, sig.args, strict=True)
+    def _test(self, code: Emission, name: str, args: Sequence[Any], result: Any) -> None:
+        builder, operands = code.builder, zip(args, code.kinds, strict=True)
         floats = [value for value, kind in operands if isinstance(kind, types.Float)]
         found: list[Any] = []
         if name in MOST:
-            if floats and isinstance(sig.return_type, types.Integer):
+            if floats and isinstance(code.result, types.Integer):
                 found += self._if(INVALID, lambda: _does_not_fit(builder, floats[0], MOST[name]))
         elif name in COMPARISONS:
             for operand in floats:
                 found += self._if(INVALID, partial(exceeds, builder, operand, 1))
-        elif isinstance(sig.return_type, types.Float):
+        elif isinstance(code.result, types.Float):
             found += self._if(INVALID, lambda: exceeds(builder, result, 1))
             if name != "modulo":
                 found += self._infinite(builder, name, args[-1], floats, result)
         if found:
-            self.note(context, builder, reduce(builder.or_, found))
+            self.note(code, reduce(builder.or_, found))
 
     def _infinite(
         self, builder: ir.IRBuilder, name: str, last: Any, floats: Sequence[Any], result: Any

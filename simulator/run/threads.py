@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 import threading
 import time
 from contextlib import nullcontext
@@ -20,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.executable import opcodes as op
+from poplite.jit import thread_layer
 from poplite.simulator import compiled_parts
 
 Integers = npt.NDArray[np.int64]
@@ -64,21 +64,17 @@ class _Threads:
         # scheduler slices when another process wants the core.  This is some 50 us: threads are
         # still awake when Python starts the next run.  It is read when the library loads.
         os.environ.setdefault("GOMP_SPINCOUNT", "5000")
-        import llvmlite.binding as llvm
-        from numba.np.ufunc import parallel
-
-        parallel._launch_threads()
-        if parallel.threading_layer() == "workqueue":  # two Python threads may not call it at once
+        layer = thread_layer.start()
+        if not layer.is_reentrant:
             self.lock_of_layer = threading.RLock()
         self.entries[op.ENTRY_KERNEL] = compiled_parts.thread_kernel()
-        self.entries[op.ENTRY_THREADS] = llvm.address_of_symbol("get_num_threads")
-        self.entries[op.ENTRY_PARALLEL_FOR] = llvm.address_of_symbol("numba_parallel_for")
+        self.entries[op.ENTRY_THREADS] = layer.thread_count
+        self.entries[op.ENTRY_PARALLEL_FOR] = layer.parallel_for
         self.launch_ns = min(_launch_ns() for _ in range(3))
 
     def after_fork(self) -> None:
         """Forget threads that only the parent has."""
-        layer = sys.modules.get("numba.np.ufunc.parallel")
-        self.forget(lost=self.lost or getattr(layer, "_is_initialized", False))
+        self.forget(lost=self.lost or thread_layer.is_started())
 
 
 _threads = _Threads()
@@ -93,14 +89,7 @@ def count() -> int:
     >>> count() > 0
     True
     """
-    if _threads.lost:
-        return 1
-    chosen = os.environ.get("NUMBA_NUM_THREADS", "")
-    # While another thread imports the module, the name may still be missing.
-    known = getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", None)
-    if known or chosen.isdigit():
-        return int(known or chosen)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return 1 if _threads.lost else thread_layer.thread_count()
 
 
 def started() -> bool:

@@ -14,9 +14,11 @@ from helpers.source_tree import MODULES, ROOT, imports_of
 
 WITH_NUMBA = frozenset(
     {
+        "poplite.jit.emission",
         "poplite.jit.inlined",
         "poplite.jit.llvm_modules",
         "poplite.jit.numba_context",
+        "poplite.jit.rules",
         "poplite.jit.text_codegen",
         "poplite.simulator.codegen.accesses",
         "poplite.simulator.codegen.driver",

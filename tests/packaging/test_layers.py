@@ -159,6 +159,42 @@ def test_what_is_loaded_by_name_is_known() -> None:
     assert naming == set(LOADED_BY_NAME)
 
 
+PUBLIC_NUMBA = {"TypingError", "njit", "prange", "types", "vectorize"}
+"""What any module may take of Numba; `poplite.jit` alone extends its internals."""
+
+
+def parts_of_numba(text: str) -> set[str]:
+    """Return what a module takes of Numba, in statements and by names in texts."""
+    found = set(re.findall(r"\bnumba\.(\w+)", text))
+    if "from numba import" in text:  # most have none, and need not be parsed
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and node.module == "numba":
+                found |= {alias.name for alias in node.names}
+    return found
+
+
+def test_parts_of_numba_are_found() -> None:
+    assert parts_of_numba("from numba import njit, core\nfrom numba.np import x") == {
+        *("njit", "core", "np")
+    }
+    assert parts_of_numba("if x:\n    from numba import (\n        np,\n        core,\n    )") == {
+        *("np", "core")
+    }
+    assert parts_of_numba('import numba.extending; sys.modules["numba.core"]') == {
+        *("extending", "core")
+    }
+
+
+def test_only_one_package_takes_what_is_private_to_numba() -> None:
+    private = {
+        module
+        for module, path in MODULES.items()
+        if parts_of_numba(path.read_text()) - PUBLIC_NUMBA
+    }
+    assert {module for module in private if not module.startswith("jit.")} == set()
+    assert len(private) <= 12
+
+
 # -- circles ---------------------------------------------------------------------------------
 
 

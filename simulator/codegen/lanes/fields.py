@@ -10,7 +10,7 @@ Like all accesses they call small functions that each use of a class defines
 The last number is the width of the vector. A number of lanes that `compute` says as such makes it
 less than 64, the least power of two that is enough and fills a vector of most processors.
 
-Importing this module imports Numba, and registers the rules with `poplite.jit.numba_context`.
+Importing this module imports Numba, and registers the rules with `poplite.jit.rules`.
 """
 
 from __future__ import annotations
@@ -18,17 +18,11 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.callconv import RETCODE_EXC
-from numba.core.typing.templates import (
-    AbstractTemplate,
-    AttributeTemplate,
-    bound_function,
-    signature,
-)
+from numba import types
 
-from poplite.jit.instructions import call_named
-from poplite.jit.numba_context import lowerings, typing_rules
+from poplite.jit.emission import Emission
+from poplite.jit.instructions import OUTSIDE_STATUS, call_named
+from poplite.jit.rules import code_for, code_for_method, rule_for, rule_for_method
 from poplite.simulator.codegen.accesses import companions
 from poplite.simulator.codegen.accessors import LANES, SET_LANES, SPAN
 from poplite.simulator.codegen.field_types import VectorType
@@ -60,105 +54,60 @@ def _lanes_of(kind: VectorType, count: Any = None) -> LanesType:
     return LanesType(kind.value, width_of(count.literal_value) if is_known else WIDTH)
 
 
-class _Lanes(AbstractTemplate):
-    key = "vector.lanes"
-    prefer_literal = True
-
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(
-            _lanes_of(self.this, *args[1:]), *([types.int64] * len(args)), recvr=self.this
-        )
+@rule_for_method(VectorType, "lanes", sees_numbers=True)
+def _type_lanes(owner: VectorType, first: Any, *count: Any) -> Any:
+    return _lanes_of(owner, *count), *([types.int64] * (1 + len(count)))
 
 
-class _GuardedLanes(AbstractTemplate):
-    key = guards.lanes
-    prefer_literal = True
-
-    def generic(self, args: Any, kws: Any) -> Any:
-        kind, _, count, _ = args
-        return signature(_lanes_of(kind, count), kind, types.int64, types.int64, types.boolean)
+@rule_for(guards.lanes, sees_numbers=True)
+def _type_guarded_lanes(owner: Any, first: Any, count: Any, is_inside: Any) -> Any:
+    return _lanes_of(owner, count), owner, types.int64, types.int64, types.boolean
 
 
-typing_rules.register_global(guards.lanes, types.Function(_GuardedLanes))
+@rule_for_method(VectorType, "set_lanes")
+def _type_set_lanes(owner: VectorType, first: Any, value: Any) -> Any:
+    return types.none, types.int64, value
 
 
-@typing_rules.register_attr
-class _VectorAttributes(AttributeTemplate):
-    key = VectorType
-
-    def resolve_lanes(self, kind: VectorType) -> Any:
-        return types.BoundFunction(_Lanes, kind)
-
-    @bound_function("vector.set_lanes")
-    def resolve_set_lanes(self, kind: VectorType, args: Any, kws: Any) -> Any:
-        return signature(types.none, types.int64, args[1], recvr=kind)
-
-
-def _place(
-    context: Any,
-    builder: ir.IRBuilder,
-    kind: VectorType,
-    vector: Any,
-    first: Any,
-    count: Any,
-    is_inside: Any = _UNKNOWN,
-) -> Any:
+def _place(code: Emission, vector: Any, first: Any, count: Any, is_inside: Any = _UNKNOWN) -> Any:
     """Emit the check that elements are there, unless a guard says so; return their address."""
-    arguments = [first, count, vector.length, vector.about]
+    builder, arguments = code.builder, [first, count, vector.length, vector.about]
     with builder.if_then(builder.not_(is_inside)):
-        inside = call_named(builder, f"{SPAN}{kind.number}", TRUTH, arguments)
+        inside = call_named(builder, f"{SPAN}{code.kinds[0].number}", TRUTH, arguments)
         with builder.if_then(builder.not_(inside), likely=False):
-            context.call_conv._return_errcode_raw(builder, RETCODE_EXC)
+            code.stop(OUTSIDE_STATUS)
     return builder.gep(vector.data, [first], inbounds=True)
 
 
-@lowerings.lower("vector.lanes", VectorType, types.Integer)
-@lowerings.lower("vector.lanes", VectorType, types.Integer, types.Integer)
-def _lower_lanes(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    kind, first = sig.args[0], args[1]
-    vector = cgutils.create_struct_proxy(kind)(context, builder, value=args[0])
-    if len(args) > 2:
-        count = args[2]
-    else:
-        count = smaller_of(builder, builder.sub(vector.length, first), INDEX(WIDTH))
-    return _loaded(context, builder, sig, vector, first, count)
+@code_for_method(VectorType, "lanes", types.Integer)
+def _emit_lanes_left(code: Emission, owner: Any, first: Any) -> Any:
+    vector, builder = code.parts(code.kinds[0], owner), code.builder
+    count = smaller_of(builder, builder.sub(vector.length, first), INDEX(WIDTH))
+    return _loaded(code, vector, first, count)
 
 
-@lowerings.lower(guards.lanes, VectorType, types.Integer, types.Integer, types.Boolean)
-def _lower_guarded_lanes(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    owner, first, count, is_inside = args
-    vector = cgutils.create_struct_proxy(sig.args[0])(context, builder, value=owner)
-    return _loaded(context, builder, sig, vector, first, count, is_inside)
+@code_for_method(VectorType, "lanes", types.Integer, types.Integer)
+@code_for(guards.lanes, VectorType, types.Integer, types.Integer, types.Boolean)
+def _emit_lanes(code: Emission, owner: Any, *place: Any) -> Any:
+    return _loaded(code, code.parts(code.kinds[0], owner), *place)
 
 
-def _loaded(
-    context: Any,
-    builder: ir.IRBuilder,
-    sig: Any,
-    vector: Any,
-    first: Any,
-    count: Any,
-    is_inside: Any = _UNKNOWN,
-) -> Any:
+def _loaded(code: Emission, vector: Any, first: Any, count: Any, is_inside: Any = _UNKNOWN) -> Any:
     """Emit the load of lanes."""
-    kind, width = sig.args[0], sig.return_type.width
-    address = _place(context, builder, kind, vector, first, count, is_inside)
+    kind, width = code.kinds[0], code.result.width
+    address = _place(code, vector, first, count, is_inside)
     values = ir.VectorType(lane_type(kind.value), width)
     name, arguments = f"{LANES}{kind.number}.{width}", [address, count, vector.about]
-    loaded = call_named(builder, name, values, arguments)
-    return made(context, builder, sig.return_type, loaded, count)
+    return made(code, call_named(code.builder, name, values, arguments), count)
 
 
-@lowerings.lower("vector.set_lanes", VectorType, types.Integer, LanesType)
-def _lower_set_lanes(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    kind, first = sig.args[0], args[1]
-    vector = cgutils.create_struct_proxy(kind)(context, builder, value=args[0])
-    values, count = parts(builder, args[2])
-    address = _place(context, builder, kind, vector, first, count)
+@code_for_method(VectorType, "set_lanes", types.Integer, LanesType)
+def _emit_set_lanes(code: Emission, owner: Any, first: Any, lanes: Any) -> None:
+    kind, _, stored = code.kinds
+    vector, (values, count) = code.parts(kind, owner), parts(code.builder, lanes)
+    address = _place(code, vector, first, count)
     arguments = [address, values, count, vector.about, *companions(kind, vector)]
-    own = f"{SET_LANES}{kind.number}.{sig.args[2].width}"
-    found = call_named(builder, own, ir.IntType(32), arguments)
-    watch = context.typing_context.watch
-    if watch is not None and kind.element is HALF:
-        watch.stored(context, builder, found)
-    return context.get_dummy_value()
+    name = f"{SET_LANES}{kind.number}.{stored.width}"
+    found = call_named(code.builder, name, ir.IntType(32), arguments)
+    if code.watch is not None and kind.element is HALF:
+        code.watch.stored(code, found)

@@ -5,28 +5,25 @@
     pl.lanes.map(f, a, 2.0)                          a loop over the lanes
 
 Where floating-point exceptions stop a vertex, operations are tested lane by lane, on those that are
-present. Importing this module imports Numba, and registers the rules with
-`poplite.jit.numba_context`.
+present. Importing this module imports Numba, and registers the rules with `poplite.jit.rules`.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from itertools import product
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
-from numba.core.typing.templates import (
-    AbstractTemplate,
-    AttributeTemplate,
-    bound_function,
-    signature,
-)
+from numba import types
 
-from poplite.jit.numba_context import lowerings, replacements, typing_rules
+from poplite.jit.emission import Emission
+from poplite.jit.inlined import is_harmless
+from poplite.jit.numba_context import replacements, type_of_call
+from poplite.jit.rules import code_for, code_for_method, rule_for, rule_for_method
 from poplite.simulator.codegen import functions  # noqa: F401  (importing it fills replacements)
 from poplite.simulator.codegen.lanes.values import LanesType, each_lane, lane_type, made, parts
 from poplite.simulator.codegen.lanes.vectors import INDEX, present, smaller_of, splat, widened
@@ -39,8 +36,8 @@ Emit = Callable[[ir.IRBuilder, Any, Any, Any], Any]
 """Emits an operation on two vectors of lanes of a type."""
 
 EmitJoined = Callable[..., tuple[Any, Any]]
-"""Emits an operation for a context, a builder, the type of its lanes and its operands, each given
-as values and count, where the count of a number is None; returns its values and their count."""
+"""Emits an operation for an `Emission` and operands, each given as values and count, where the
+count of a number is None; returns its values and their count."""
 
 _KINDS = {
     types.boolean: Kind.BOOL,
@@ -86,42 +83,36 @@ _OPERATIONS: dict[str, tuple[Emit, tuple[Any, ...]]] = {
 """By name in `poplite.vertex.compute.arithmetic`: what emits it, and Numba's keys of it."""
 
 
-def _emit(
-    context: Any, builder: ir.IRBuilder, lane: Any, name: str, a: Any, b: Any, count: Any
-) -> Any:
+def _emit(code: Emission, lane: Any, name: str, a: Any, b: Any, count: Any) -> Any:
     """Emit an operation on two vectors of which `count` lanes matter."""
     emit, keys = _OPERATIONS[name]
-    if context.typing_context.watch is None:
-        return emit(builder, lane, a, b)
-    tested = context.get_function(keys[0], signature(lane, lane, lane))
+    if code.watch is None:
+        return emit(code.builder, lane, a, b)
+    tested = code.operation(keys[0], lane, lane, lane)
     arguments = [(lane, a), (lane, b)]
-    return each_lane(builder, lane, lambda pair: tested(builder, pair), arguments, count)
+    return each_lane(code.builder, lane, lambda pair: tested(*pair), arguments, count)
 
 
-def _joined(
-    context: Any, builder: ir.IRBuilder, lane: Any, name: str, one: Any, other: Any
-) -> tuple[Any, Any]:
+def _joined(code: Emission, lane: Any, name: str, one: Any, other: Any) -> tuple[Any, Any]:
     """Emit an operation on lanes, each given as values and count; the count of a number is None."""
-    (a, m), (b, n) = one, other
+    builder, (a, m), (b, n) = code.builder, one, other
     width = max(a.type.count, b.type.count)
     a, b = (widened(builder, each, width) for each in (a, b))
     if m is None or n is None or m is n:
         count = n if m is None else m
-        return _emit(context, builder, lane, name, a, b, count), count
+        return _emit(code, lane, name, a, b, count), count
     both = smaller_of(builder, m, n)
-    result = _emit(context, builder, lane, name, a, b, both)
+    result = _emit(code, lane, name, a, b, both)
     has_more = builder.icmp_signed(">", m, n)
     longer = builder.select(has_more, a, b)
     count = builder.select(has_more, m, n)
     return builder.select(present(builder, both, width), result, longer), count
 
 
-def _operand(
-    context: Any, builder: ir.IRBuilder, kind: Any, value: Any, width: int
-) -> tuple[Any, Any]:
+def _operand(code: Emission, kind: Any, value: Any, width: int) -> tuple[Any, Any]:
     if isinstance(kind, LanesType):
-        return parts(builder, value)
-    return splat(builder, value, width), None
+        return parts(code.builder, value)
+    return splat(code.builder, value, width), None
 
 
 def _widest(kinds: Sequence[Any]) -> Any:
@@ -133,33 +124,29 @@ def _widest(kinds: Sequence[Any]) -> Any:
 def _register(key: Any, operands: int, emit: EmitJoined) -> None:
     """Let Numba compile a function of so many lanes and numbers, of which one is lanes."""
 
-    class _Call(AbstractTemplate):
-        def generic(self, args: Any, kws: Any) -> Any:
-            kind = _widest(args)
-            if kind is None or len(args) != operands:
-                return None
-            return signature(kind, *(a if isinstance(a, LanesType) else kind.lane for a in args))
+    @rule_for(key)
+    def rule(*args: Any) -> Any:
+        kind = _widest(args)
+        if kind is None or len(args) != operands:
+            return None
+        return kind, *(each if isinstance(each, LanesType) else kind.lane for each in args)
 
-    _Call.key = key
-    typing_rules.register_global(key, types.Function(_Call))
-
-    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = sig.return_type
-        pairs = zip(sig.args, args, strict=True)
-        given = [_operand(context, builder, *each, kind.width) for each in pairs]
-        values, count = emit(context, builder, kind, *given)
-        return made(context, builder, kind, values, count)
+    def emit_call(code: Emission, *args: Any) -> Any:
+        pairs = zip(code.kinds, args, strict=True)
+        given = [_operand(code, *each, code.result.width) for each in pairs]
+        values, count = emit(code, *given)
+        return made(code, values, count)
 
     for kinds in product((LanesType, types.Any), repeat=operands):
         if LanesType in kinds:
-            lowerings.lower(key, *kinds)(lower)
+            code_for(key, *kinds)(emit_call)
 
 
 def _joined_by(name: str) -> EmitJoined:
     """Return what emits an operation on two operands."""
 
-    def emit(context: Any, builder: ir.IRBuilder, kind: Any, *operands: Any) -> tuple[Any, Any]:
-        return _joined(context, builder, kind.lane, name, *operands)
+    def emit(code: Emission, *operands: Any) -> tuple[Any, Any]:
+        return _joined(code, code.result.lane, name, *operands)
 
     return emit
 
@@ -169,33 +156,33 @@ for _name, (_, _keys) in _OPERATIONS.items():
         _register(_key, 2, _joined_by(_name))
 
 
-def _fused(context: Any, builder: ir.IRBuilder, kind: Any, *operands: Any) -> tuple[Any, Any]:
+def _fused(code: Emission, *operands: Any) -> tuple[Any, Any]:
     """Emit `x * y + z` of lanes."""
-    width = kind.width
+    builder, width = code.builder, code.result.width
     (x, m), (y, n), (z, count) = [(widened(builder, a, width), k) for a, k in operands]
     counts = [each for each in (m, n) if each is not None]
     if not counts or count is None or all(each is count for each in counts):
         both = count if not counts else smaller_of(builder, counts[0], counts[-1])
-        return _emit_fused(context, builder, x, y, z, both), both
+        return _emit_fused(code, x, y, z, both), both
     both = smaller_of(builder, counts[0], counts[-1])
     nothing = ir.Constant(z.type, [-0.0] * width)
     beside = builder.select(present(builder, count, width), z, nothing)
-    result = _emit_fused(context, builder, x, y, beside, both)
+    result = _emit_fused(code, x, y, beside, both)
     has_more = builder.icmp_signed(">", both, count)
     count = builder.select(has_more, both, count)
     return builder.select(present(builder, both, width), result, z), count
 
 
-def _emit_fused(context: Any, builder: ir.IRBuilder, x: Any, y: Any, z: Any, count: Any) -> Any:
+def _emit_fused(code: Emission, x: Any, y: Any, z: Any, count: Any) -> Any:
     """Emit `x * y + z` of vectors of which `count` lanes matter."""
-    if context.typing_context.watch is None:
+    builder, lane = code.builder, types.float32
+    if code.watch is None:
         kind = ir.FunctionType(x.type, [x.type] * 3)
         name = f"llvm.fma.v{x.type.count}f32"
         return builder.call(builder.module.declare_intrinsic(name, (), kind), [x, y, z])
-    lane = types.float32
-    tested = context.get_function(replacements[FUSED[0]], signature(lane, lane, lane, lane))
+    tested = code.operation(replacements[FUSED[0]], lane, lane, lane, lane)
     arguments = [(lane, each) for each in (x, y, z)]
-    return each_lane(builder, lane, lambda three: tested(builder, three), arguments, count)
+    return each_lane(builder, lane, lambda three: tested(*three), arguments, count)
 
 
 for _function in FUSED:
@@ -203,20 +190,16 @@ for _function in FUSED:
 
 
 def _register_unary(key: Any, emit: Callable[[ir.IRBuilder, Any, Any], Any]) -> None:
-    class _Call(AbstractTemplate):
-        def generic(self, args: Any, kws: Any) -> Any:
-            is_lanes = len(args) == 1 and isinstance(args[0], LanesType)
-            return signature(args[0], args[0]) if is_lanes else None
+    @rule_for(key)
+    def rule(*args: Any) -> Any:
+        is_lanes = len(args) == 1 and isinstance(args[0], LanesType)
+        return (args[0], args[0]) if is_lanes else None
 
-    _Call.key = key
-    typing_rules.register_global(key, types.Function(_Call))
-
-    @lowerings.lower(key, LanesType)
-    def _lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        values, count = parts(builder, args[0])
-        return made(
-            context, builder, sig.return_type, emit(builder, sig.args[0].lane, values), count
-        )
+    @code_for(key, LanesType)
+    def emit_call(code: Emission, lanes: Any) -> Any:
+        values, count = parts(code.builder, lanes)
+        values = emit(code.builder, code.result.lane, values)
+        return made(code, values, count)
 
 
 def _emit_negative(builder: ir.IRBuilder, lane: Any, values: Any) -> Any:
@@ -240,15 +223,16 @@ _register_unary(replacements[abs], _emit_absolute)
 # -- folds ---------------------------------------------------------------------------------------
 
 
-def _fold(context: Any, builder: ir.IRBuilder, name: str, kind: LanesType, value: Any) -> Any:
+def _fold(code: Emission, name: str, value: Any) -> Any:
     """Emit the join of all lanes that are present: the second half to the first, ... 1."""
+    builder, kind = code.builder, code.kinds[0]
     values, count = parts(builder, value)
     half = kind.width // 2
     while half:
         low, high = (_half(builder, values, begin, half) for begin in (0, half))
         above = smaller_of(builder, builder.sub(count, INDEX(half)), INDEX(half))
         above = builder.select(builder.icmp_signed(">", above, INDEX(0)), above, INDEX(0))
-        result = _emit(context, builder, kind.lane, JOINS[name], low, high, above)
+        result = _emit(code, kind.lane, JOINS[name], low, high, above)
         values = builder.select(present(builder, above, half), result, low)
         half //= 2
     number = builder.extract_element(values, INDEX(0))
@@ -266,23 +250,14 @@ def _half(builder: ir.IRBuilder, values: Any, begin: int, count: int) -> Any:
     return builder.shuffle_vector(values, ir.Constant(values.type, ir.Undefined), places)
 
 
-@typing_rules.register_attr
-class _LanesAttributes(AttributeTemplate):
-    key = LanesType
-
-
 def _register_fold(name: str) -> None:
-    key = f"lanes.{name}"
+    @rule_for_method(LanesType, name)
+    def rule(owner: LanesType) -> Any:
+        return (owner.lane,)
 
-    @bound_function(key)
-    def resolve(self: Any, kind: Any, args: Any, kws: Any) -> Any:
-        return signature(kind.lane, recvr=kind) if not args else None
-
-    setattr(_LanesAttributes, f"resolve_{name}", resolve)
-
-    @lowerings.lower(key, LanesType)
-    def _lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _fold(context, builder, name, sig.args[0], args[0])
+    @code_for_method(LanesType, name)
+    def emit(code: Emission, lanes: Any) -> Any:
+        return _fold(code, name, lanes)
 
 
 for _name in JOINS:
@@ -291,87 +266,55 @@ for _name in JOINS:
 # -- functions -----------------------------------------------------------------------------------
 
 
-class _Full(AbstractTemplate):
-    key = lanes.full
-
-    def generic(self, args: Any, kws: Any) -> Any:
-        number = types.unliteral(args[0])
-        lane = types.float32 if isinstance(number, types.Float) else number
-        if isinstance(number, types.Integer) and number != types.uint64:
-            lane = types.int64
-        return signature(LanesType(lane), lane)
+@rule_for(lanes.full)
+def _type_full(number: Any) -> Any:
+    number = types.unliteral(number)
+    lane = types.float32 if isinstance(number, types.Float) else number
+    if isinstance(number, types.Integer) and number != types.uint64:
+        lane = types.int64
+    return LanesType(lane), lane
 
 
-typing_rules.register_global(lanes.full, types.Function(_Full))
+@code_for(lanes.full, types.Any)
+def _emit_full(code: Emission, number: Any) -> Any:
+    values = splat(code.builder, number)
+    return made(code, values, INDEX(WIDTH))
 
 
-@lowerings.lower(lanes.full, types.Any)
-def _lower_full(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return made(context, builder, sig.return_type, splat(builder, args[0]), INDEX(WIDTH))
+@rule_for(lanes.map)
+def _type_map(function: Any, *passed: Any) -> Any:
+    numbers = [a.lane if isinstance(a, LanesType) else types.unliteral(a) for a in passed]
+    called = type_of_call(function, numbers)
+    if called is None:
+        return None
+    result, arguments = called
+    result = types.float32 if result == types.float64 else result
+    casts = [
+        a if isinstance(a, LanesType) else number
+        for a, number in zip(passed, arguments, strict=False)
+    ]
+    return LanesType(result, _widest(passed).width), function, *casts
 
 
-class _Map(AbstractTemplate):
-    key = lanes.map
-
-    def generic(self, args: Any, kws: Any) -> Any:
-        function, *passed = args
-        numbers = tuple(a.lane if isinstance(a, LanesType) else types.unliteral(a) for a in passed)
-        called = self.context.resolve_function_type(function, numbers, {})
-        if called is None:
-            return None
-        result = types.float32 if called.return_type == types.float64 else called.return_type
-        casts = [
-            a if isinstance(a, LanesType) else number
-            for a, number in zip(passed, called.args, strict=False)
-        ]
-        return signature(LanesType(result, _widest(passed).width), function, *casts)
-
-
-typing_rules.register_global(lanes.map, types.Function(_Map))
-
-
-@lowerings.lower(lanes.map, types.VarArg(types.Any))
-def _lower_map(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    function, kinds = sig.args[0], sig.args[1:]
-    numbers = tuple(each.lane if isinstance(each, LanesType) else each for each in kinds)
-    called = context.typing_context.resolve_function_type(function, numbers, {})
-    call = context.get_function(function, called)
+@code_for(lanes.map)
+def _emit_map(code: Emission, _: Any, *passed: Any) -> Any:
+    builder, (function, *kinds) = code.builder, code.kinds
+    lane, width = code.result.lane, code.result.width
+    numbers = [each.lane if isinstance(each, LanesType) else each for each in kinds]
+    call, result = code.function(function, numbers)
     arguments, counts = [], []
-    for kind, value in zip(kinds, args[1:], strict=True):
+    for kind, value in zip(kinds, passed, strict=True):
         if isinstance(kind, LanesType):
             values, count = parts(builder, value)
-            arguments.append((kind.lane, widened(builder, values, sig.return_type.width)))
+            arguments.append((kind.lane, widened(builder, values, width)))
             counts.append(count)
         else:
             arguments.append((None, value))
-    count = counts[0]
-    for other in counts[1:]:
-        count = smaller_of(builder, count, other)
-    lane, width = sig.return_type.lane, sig.return_type.width
-
-    left_out = list(called.pysig.parameters.values())[len(numbers) :] if called.pysig else []
-    defaults = [
-        context.get_constant_generic(builder, own, parameter.default)
-        for own, parameter in zip(called.args[len(numbers) :], left_out, strict=True)
-    ]
+    count = reduce(partial(smaller_of, builder), counts)
 
     def emit(values: Sequence[Any]) -> Any:
-        casts = zip(values, numbers, called.args, strict=False)
-        given = [context.cast(builder, value, own, to) for value, own, to in casts]
-        given += defaults
-        return context.cast(builder, call(builder, given), called.return_type, lane)
+        return code.cast(call(*values), result, lane)
 
-    turns = INDEX(width) if _is_harmless(context, function) else count
-    return made(
-        context, builder, sig.return_type, each_lane(builder, lane, emit, arguments, turns), count
-    )
-
-
-def _is_harmless(context: Any, function: Any) -> bool:
-    """Whether a function may be called for lanes that are absent: it neither stops nor stays."""
-    typing = context.typing_context
-    if typing.watch is not None:
-        return False
-    key = function.typing_key
-    own = getattr(key, "function", None)
-    return own is None or own() in typing.harmless
+    turns = INDEX(width) if is_harmless(code, function) else count
+    values = each_lane(builder, lane, emit, arguments, turns)
+    return made(code, values, count)

@@ -18,11 +18,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
-from numba.core.datamodel import models, register_default
-from numba.core.typeconv import Conversion
+from numba import types
 
-from poplite.jit.numba_context import lowerings
+from poplite.jit.emission import Emission
+from poplite.jit.rules import WidenedType, code_for_cast, held_in_one, held_in_parts
 from poplite.simulator.codegen.lanes.vectors import (
     BYTE,
     INDEX,
@@ -35,23 +34,17 @@ from poplite.simulator.codegen.lanes.vectors import (
 from poplite.vertex.compute.lanes import WIDTH
 
 
-class LanesType(types.Type):
+class LanesType(WidenedType):
     """Lanes of numbers of a type `lane`: boolean, int64, uint64 or float32; at most `width`."""
 
     def __init__(self, lane: Any, width: int = WIDTH) -> None:
         self.lane, self.width = lane, width
         super().__init__(f"Lanes({lane}, {width})")
 
-    def unify(self, typingctx: Any, other: Any) -> LanesType | None:
-        """Return the wider of two types: a variable may hold both."""
-        if isinstance(other, LanesType) and other.lane == self.lane:
-            return max(self, other, key=lambda each: each.width)
-        return None
-
-    def can_convert_to(self, typingctx: Any, other: Any) -> Conversion | None:
-        """Tell how wider lanes are made of these."""
+    def is_within(self, other: Any) -> bool:
+        """Return whether the other lanes are of the same type, and as wide or wider."""
         is_wider = isinstance(other, LanesType) and other.width >= self.width
-        return Conversion.safe if is_wider and other.lane == self.lane else None
+        return is_wider and other.lane == self.lane
 
 
 class _ValuesType(types.Type):
@@ -67,22 +60,19 @@ def lane_type(lane: Any) -> ir.Type:
     return ir.FloatType() if lane == types.float32 else INDEX
 
 
-@register_default(_ValuesType)
-class _ValuesModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: _ValuesType) -> None:
-        super().__init__(manager, kind, ir.VectorType(lane_type(kind.lane), kind.width))
+@held_in_one(_ValuesType)
+def _register_of_values(kind: _ValuesType) -> ir.Type:
+    return ir.VectorType(lane_type(kind.lane), kind.width)
 
 
-@register_default(LanesType)
-class _LanesModel(models.StructModel):
-    def __init__(self, manager: Any, kind: LanesType) -> None:
-        values = _ValuesType(kind.lane, kind.width)
-        super().__init__(manager, kind, [("values", values), ("count", types.int64)])
+@held_in_parts(LanesType)
+def _parts_of_lanes(kind: LanesType) -> list[tuple[str, Any]]:
+    return [("values", _ValuesType(kind.lane, kind.width)), ("count", types.int64)]
 
 
-def made(context: Any, builder: ir.IRBuilder, kind: LanesType, values: Any, count: Any) -> Any:
-    """Emit lanes of values and a count."""
-    nothing = ir.Constant(context.get_value_type(kind), ir.Undefined)
+def made(code: Emission, values: Any, count: Any) -> Any:
+    """Emit the lanes of a result from values and a count."""
+    builder, nothing = code.builder, code.register(code.result)(ir.Undefined)
     return builder.insert_value(builder.insert_value(nothing, values, 0), count, 1)
 
 
@@ -91,10 +81,11 @@ def parts(builder: ir.IRBuilder, value: Any) -> tuple[Any, Any]:
     return builder.extract_value(value, 0), builder.extract_value(value, 1)
 
 
-@lowerings.lower_cast(LanesType, LanesType)
-def _lower_cast(context: Any, builder: Any, own: Any, to: Any, value: Any) -> Any:
-    values, count = parts(builder, value)
-    return made(context, builder, to, widened(builder, values, to.width), count)
+@code_for_cast(LanesType, LanesType)
+def _emit_cast(code: Emission, value: Any) -> Any:
+    values, count = parts(code.builder, value)
+    values = widened(code.builder, values, code.result.width)
+    return made(code, values, count)
 
 
 # -- lane by lane --------------------------------------------------------------------------------

@@ -1,0 +1,244 @@
+"""What Numba is told of poplite's own types and functions: typing, and the code for it.
+
+A rule types a call, and what emits it gets an `Emission` and the values of the operands::
+
+    @rule_for(len)
+    def _type_length(owner):                    the result's type, those operands are cast to
+        return (types.int64, owner) if isinstance(owner, VectorType) else None
+
+    @code_for(len, VectorType)
+    def _emit_length(code, owner):
+        return code.parts(code.kinds[0], owner).length
+
+Importing this module imports Numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from numba.core import types
+from numba.core.datamodel import models, register_default
+from numba.core.typeconv import Conversion
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, signature
+
+from poplite.jit.emission import Emission
+from poplite.jit.numba_context import lowerings, overrides, typing_rules
+
+if TYPE_CHECKING:
+    from llvmlite import ir
+
+Rule = Callable[..., Sequence[Any] | None]
+"""Returns the type of a result and those that operands are cast to, None to refuse; takes types."""
+
+Emit = TypeVar("Emit", bound=Callable[..., Any])
+"""Takes an `Emission` and the values of operands; returns that of the result, None if it has none.
+"""
+
+# -- typing ----------------------------------------------------------------------------------
+
+
+def rule_for(*functions: object, sees_numbers: bool = False) -> Callable[[Rule], Rule]:
+    """Register the rule for calls of some functions, none of them with keywords.
+
+    With `sees_numbers` an int in the text has a type of its own, which holds the number.
+    """
+
+    def register(rule: Rule) -> Rule:
+        for each in functions:
+            template = _template(each, rule, sees_numbers)
+            typing_rules.register_global(each, types.Function(template))
+        return rule
+
+    return register
+
+
+def _template(name: object, rule: Rule, sees_numbers: bool) -> type[AbstractTemplate]:
+    class _Call(AbstractTemplate):
+        key = name
+        prefer_literal = sees_numbers
+        this: Any = None  # Numba sets it for a method
+
+        def generic(self, args: Any, kws: Any) -> Any:
+            owner = () if self.this is None else (self.this,)
+            found = None if kws else rule(*owner, *args)
+            return found and signature(*found, recvr=self.this)
+
+    return _Call
+
+
+def rule_for_method(
+    owner: type[Any], name: str, *, sees_numbers: bool = False
+) -> Callable[[Rule], Rule]:
+    """Register the rule for calls of a method; it gets the type of the owner first."""
+
+    def register(rule: Rule) -> Rule:
+        template = _template(_method(owner, name), rule, sees_numbers)
+
+        @rule_for_attributes(owner)
+        def resolve(kind: Any, attribute: str) -> Any:
+            return types.BoundFunction(template, kind) if attribute == name else None
+
+        return rule
+
+    return register
+
+
+def _method(owner: type[Any], name: str) -> str:
+    return f"{owner.__name__}.{name}"
+
+
+def rule_for_attributes(owner: type[Any]) -> Callable[[Rule], Rule]:
+    """Register what returns the type of an attribute, None for one that it does not know."""
+
+    def register(rule: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+        @typing_rules.register_attr
+        class _Attributes(AttributeTemplate):
+            key = owner
+
+            def generic_resolve(self, kind: Any, name: str) -> Any:
+                return rule(kind, name)
+
+        return rule
+
+    return register
+
+
+# -- code ------------------------------------------------------------------------------------
+
+
+def code_for(key: object, *kinds: Any) -> Callable[[Emit], Emit]:
+    """Register what emits calls of a function with operands of these types, of any if none."""
+    return _to(lowerings.lower(key, *(kinds or [types.VarArg(types.Any)])))
+
+
+def code_in_place_of(key: object, *kinds: Any) -> Callable[[Emit], Emit]:
+    """Register what emits an operation in place of Numba's own code for it."""
+    return _to(overrides.lower(key, *kinds))
+
+
+def _to(register: Callable[[Callable[..., Any]], Any]) -> Callable[[Emit], Emit]:
+    def registering(emit: Emit) -> Emit:
+        def lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
+            value = emit(Emission(context, builder, sig.args, sig.return_type), *args)
+            return context.get_dummy_value() if value is None else value
+
+        register(lower)
+        return emit
+
+    return registering
+
+
+def code_for_method(owner: type[Any], name: str, *kinds: Any) -> Callable[[Emit], Emit]:
+    """Register what emits calls of a method with operands of these types."""
+    return code_for(_method(owner, name), owner, *kinds)
+
+
+def code_for_walk(owner: type[Any]) -> Callable[[Emit], Emit]:
+    """Register what emits the begin of a walk over the elements of a value."""
+    return code_for("getiter", owner)
+
+
+def code_for_next(walk: type[Any]) -> Callable[[Emit], Emit]:
+    """Register what emits a step of a walk.
+
+    It gets the walk and a pair to set: `second` is whether there is an element, `first` which.
+    """
+
+    def register(emit: Emit) -> Emit:
+        @code_for("iternext", walk)
+        def step(code: Emission, value: Any) -> Any:
+            pair = code.parts(code.result)
+            emit(code, value, pair)
+            return code.value_of(pair)
+
+        return emit
+
+    return register
+
+
+def code_for_attributes(owner: type[Any]) -> Callable[[Emit], Emit]:
+    """Register what emits the load of an attribute, for a value and the attribute's name."""
+
+    def register(emit: Emit) -> Emit:
+        @lowerings.lower_getattr_generic(owner)
+        def lower(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
+            found = emit(Emission(context, builder, (kind,)), value, name)
+            return context.get_dummy_value() if found is None else found
+
+        return emit
+
+    return register
+
+
+def code_for_stores(owner: type[Any]) -> Callable[[Emit], Emit]:
+    """Register what emits the store of an attribute, for owner, value and the attribute's name."""
+
+    def register(emit: Emit) -> Emit:
+        @lowerings.lower_setattr_generic(owner)
+        def lower(context: Any, builder: Any, sig: Any, args: Any, name: str) -> None:
+            emit(Emission(context, builder, sig.args), *args, name)
+
+        return emit
+
+    return register
+
+
+def code_for_cast(own: type[Any], to: type[Any]) -> Callable[[Emit], Emit]:
+    """Register what emits the cast of a value from one type to another."""
+
+    def register(emit: Emit) -> Emit:
+        @lowerings.lower_cast(own, to)
+        def lower(context: Any, builder: Any, kind: Any, result: Any, value: Any) -> Any:
+            return emit(Emission(context, builder, (kind,), result), value)
+
+        return emit
+
+    return register
+
+
+# -- types -----------------------------------------------------------------------------------
+
+
+Layout = TypeVar("Layout", bound=Callable[[Any], Any])
+
+
+def held_in_one(kind: type[Any]) -> Callable[[Layout], Layout]:
+    """Register the function that returns the LLVM type of the register of a value."""
+    return _held(kind, models.PrimitiveModel)
+
+
+def held_in_parts(kind: type[Any]) -> Callable[[Layout], Layout]:
+    """Register the function that returns names and types of the members of a value."""
+    return _held(kind, models.StructModel)
+
+
+def _held(kind: type[Any], model: Any) -> Callable[[Layout], Layout]:
+    def register(layout: Layout) -> Layout:
+        class _Model(model):
+            def __init__(self, manager: Any, own: Any) -> None:
+                super().__init__(manager, own, layout(own))
+
+        register_default(kind)(_Model)
+        return layout
+
+    return register
+
+
+class WidenedType(types.Type):
+    """A type of which some are wider: a variable that may hold both has the wider one."""
+
+    def is_within(self, other: Any) -> bool:
+        """Return whether values of the other type hold those of this one."""
+        raise NotImplementedError
+
+    def unify(self, typingctx: Any, other: Any) -> Any:
+        """Return the wider of two types, None if neither is."""
+        if self.is_within(other):
+            return other
+        return self if isinstance(other, type(self)) and other.is_within(self) else None
+
+    def can_convert_to(self, typingctx: Any, other: Any) -> Any:
+        """Return how Numba ranks the conversion, None if there is none."""
+        return Conversion.safe if self.is_within(other) else None
