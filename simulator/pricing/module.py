@@ -50,7 +50,9 @@ def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     arguments = arguments_of(cls)
     compute = ir.Function(module, ir.FunctionType(RESULT, [a.kind for a in arguments]), COMPUTE)
-    result = builder.call(compute, [_argument(builder, a, forms, operands) for a in arguments])
+    given = [_argument(builder, each, forms, operands) for each in arguments]
+    # However long it is: a call has no price.
+    result = builder.call(compute, given, attrs=("alwaysinline",))
     # The status is returned, as LLVM would otherwise drop what only decides it.
     status, returned = (builder.extract_value(result, number) for number in range(2))
     failed = builder.icmp_signed("!=", status, status.type(0))
@@ -58,8 +60,6 @@ def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     builder.ret(builder.or_(failed, returned) if has_result else failed)
     linked = llvm.parse_assembly(str(module))
     linked.link_in(linked_compute(cls, COMPUTE, forms, priced=True))
-    # However long it is: a call has no price.
-    linked.get_function(COMPUTE).add_function_attribute("alwaysinline")
     hide(linked, PRICED)
     return str(linked)
 
