@@ -326,7 +326,7 @@ def measure(path: Path) -> Measured:
     )
 
 
-LONG_FILES: dict[str, str] = {}
+LONG_FILES = {"poplar.declarations": "a table: one line a declaration of Poplar's reference"}
 """Modules above the limit, each with its reason."""
 
 
