@@ -141,7 +141,7 @@ class CompiledSteps:
         return self.arena.accesses.shift if logs else 0
 
     def end_looks(self, step: int) -> None:
-        """Let a step at which strict checks no longer look run the forms that were put off."""
+        """Let a step at which strict checks no longer look run what was put off."""
         lowered = self.executable.steps[step]
         if step in self._quickened or not isinstance(lowered, ComputeStep):
             return
@@ -151,8 +151,10 @@ class CompiledSteps:
             cls, columns = group.cls, group.columns
             logging = self._drivers.get((cls, columns, True, None, False))
             if logging is not None and self._kinds.is_put_off(cls):
-                others[logging] = self._kinds.driver((cls, columns, False, None, True)).address()
-                self.forms = {**self.forms, cls: self._kinds.forms[cls]}
+                form = self._kinds.forms.get(cls)
+                kind = cls, columns, False, None, form is not None
+                others[logging] = self._kinds.driver(kind).address()
+                self.forms = self.forms if form is None else {**self.forms, cls: form}
         if others:
             self.table.replace_drivers(self.launches[step, op.COMPUTE], others)
 
@@ -257,9 +259,13 @@ class _Kinds:
         return list(kinds)
 
     def is_put_off(self, cls: type[Vertex]) -> bool:
-        """Return whether the faster form of a class is only compiled once it is needed."""
-        form = self.forms.get(cls)
-        return self.executable.checks == "strict" and form is not None and is_put_off(form)
+        """Return whether what runs once strict checks no longer look is only compiled then.
+
+        They look at workers for long, by code that logs accesses.
+        """
+        if self.executable.checks != "strict" or not issubclass(cls, MultiVertex):
+            return False
+        return cls not in self.forms or is_put_off(self.forms[cls])
 
     def driver(self, kind: _Kind) -> Driver:
         """Return a driver that is needed."""

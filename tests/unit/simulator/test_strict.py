@@ -567,6 +567,20 @@ def test_workers_that_use_what_others_store(
         assert engine.read(variables[name]).tolist() == np.array(values).tolist()
 
 
+def test_workers_run_on_when_they_are_looked_at_no_more(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("poplite.simulator.strict.checks.MOST_LOOKS", 3)
+    x = bench.variable(pl.INT, (20,), "x", np.arange(20))
+    partials = bench.variable(pl.INT, (6,), "partials")
+    engine = bench.engine(bench.step(Partials, x=x, partials=partials))
+    for run in range(6):
+        engine.write(x, np.arange(run, run + 20))
+        engine.run()
+        sums = [sum(range(run + k, run + 20, 6)) for k in range(6)]
+        assert engine.read(partials).tolist() == sums
+
+
 def test_workers_may_store_equal_values(bench: Bench) -> None:
     x = bench.variable(pl.INT, (6,), "x", np.arange(1, 7))
     y = bench.variable(pl.INT, (7,), "y", 0)
