@@ -14,11 +14,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from poplite.errors import ApplicationRuntimeError
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.executable.moves import Moves
 from poplite.executable.step import ComputeStep
 from poplite.simulator.run.arena import Bytes
 from poplite.simulator.run.interpreted_vertices import described
+from poplite.source import here
 from poplite.text import element_range, indexed
 
 Integers = npt.NDArray[np.int64]
@@ -97,7 +99,13 @@ def element_name(variable: StoredVariable, index: int) -> str:
 def gathered_from(gather: Moves, positions: Integers) -> Integers:
     """Return where bytes of temporaries, int64[n], were gathered from."""
     found = moved_from(gather, positions)
-    assert (found >= 0).all(), "every temporary is gathered"
+    if (found < 0).any():  # of a file that was changed: what is compiled gathers all of them
+        raise ApplicationRuntimeError(
+            "a vertex has elements that nothing was copied to",
+            at=here(),
+            found="the program is not as it was compiled",
+            fix="compile it again, and save it: executable.save(path)",
+        )
     return found
 
 
