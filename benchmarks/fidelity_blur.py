@@ -130,7 +130,7 @@ def slots(form: Form, width: int, height: int) -> int:
     graph.add_vertex(step, form.priced, tile=0, width=width, height=height, **fields)
     options = {"debug.allowOutOfMemory": True}
     (total,) = steps(graph, pl.Execute(step), options)
-    return total.types[0].slots
+    return total.vertex_types[0].cycles
 
 
 def ranges(n: int, parts: int, begin: int = 0) -> list[slice]:

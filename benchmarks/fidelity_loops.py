@@ -131,7 +131,7 @@ def slope(
         step = graph.add_compute_set("priced")
         graph.add_vertex(step, cls, tile=0, **fields, **state(n))
         (total,) = steps(graph, pl.Execute(step))
-        slots.append(total.types[0].slots)
+        slots.append(total.vertex_types[0].cycles)
     return (slots[1] - slots[0]) / (MANY - FEW)
 
 

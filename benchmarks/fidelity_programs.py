@@ -17,7 +17,7 @@ import poplite as pl
 from fidelity_rows import Row, Rows, phases, run, steps
 
 if TYPE_CHECKING:
-    from poplite.cost.step_cost import StepTotal
+    from poplite.report.execution import ExecutionStep
 
 
 class Fixed(pl.Vertex):
@@ -155,7 +155,7 @@ def _matvec(*, is_guessed: bool) -> tuple[float, float]:
     return mean(totals, "compute", tiles), mean(totals, "exchange", tiles)
 
 
-def mean(totals: Iterable[StepTotal], kind: str, tiles: int) -> float:
+def mean(totals: Iterable[ExecutionStep], kind: str, tiles: int) -> float:
     """Return the cycles of the average tile in phases of a kind."""
     chosen = [phase for total in totals for phase in total.phases if phase.kind == kind]
     return sum(phase.tile_cycles.total for phase in chosen) / tiles

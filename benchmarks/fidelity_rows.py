@@ -25,7 +25,7 @@ from poplite.simulator.accounts.accounts import Accounts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from poplite.cost.step_cost import StepTotal
+    from poplite.report.execution import ExecutionStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +90,14 @@ def _figure(value: float) -> str:
 
 def steps(
     graph: pl.Graph, program: pl.Program, options: Mapping[str, object] | None = None
-) -> tuple[StepTotal, ...]:
+) -> tuple[ExecutionStep, ...]:
     """Return what each step of a program costs that runs once; nothing is run for it."""
     executable = pl.compile_graph(graph, program, "fast", options=options)
     once = {name: np.ones(len(code.ops), np.int64) for name, code in executable.programs.items()}
     return Accounts(executable, once).totals()
 
 
-def phases(total: StepTotal) -> dict[str, int]:
+def phases(total: ExecutionStep) -> dict[str, int]:
     """Return the cycles of each kind of phase of a step, and of its syncs.
 
     Copies before the vertices run are "pre", those after them "post".

@@ -42,7 +42,7 @@ def slots(cls: type[pl.Vertex], lengths: dict[str, tuple[int, int]], **state: fl
     step = graph.add_compute_set("priced")
     graph.add_vertex(step, cls, tile=0, **fields, **state)
     (total,) = steps(graph, pl.Execute(step), {"debug.allowOutOfMemory": True})
-    return total.types[0].slots
+    return total.vertex_types[0].cycles
 
 
 class Grid:

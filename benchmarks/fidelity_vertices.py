@@ -177,7 +177,7 @@ def cholesky() -> Iterable[Row]:
         step = graph.add_compute_set("cholesky")
         graph.add_vertex(step, CholeskyBlock, tile=0, a=a)
         (total,) = steps(graph, pl.Execute(step))
-        what, cycles = f"Cholesky of [{n}, {n}] floats", 6 * total.types[0].slots
+        what, cycles = f"Cholesky of [{n}, {n}] floats", 6 * total.vertex_types[0].cycles
         # Slots of the one worker are whole.
         yield Row("V10", what, 1, "H PL", "cycles", fitted, cycles, 0.001, "vertices of the tables")
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps, compact, constant
+from poplite.report.per_tile import PerTile
 
 FEW = 8
 """Most numbers that are handled without arrays.
@@ -75,6 +76,10 @@ class Spread:
         numbers = np.zeros(num_tiles, np.int64)
         self.add_to(numbers)
         return numbers
+
+    def per_tile(self, num_tiles: int) -> PerTile:
+        """Return the same as reports have it."""
+        return PerTile(num_tiles, self.tiles, self.values)
 
     def add_to(self, dense: Int64, times: int = 1) -> None:
         """Add the numbers, multiplied by a factor, to those of int64[tiles].

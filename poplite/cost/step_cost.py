@@ -6,8 +6,8 @@
 
 A Copy has a `before` only.  Slots of vertices without a formula are found later, from their
 compiled code, or counted while they run where they depend on data (`data_dependent_steps`);
-everything else in a `StepCost` is known when the graph is compiled.  Reports are made of
-`StepTotal`s: the same phases, summed over the executions of a step.
+everything else in a `StepCost` is known when the graph is compiled.  Reports hold the same phases,
+summed over the executions of a step.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
-from poplite.report.phase_kinds import PhaseKind, Source
+from poplite.report.execution import TilePairs
+from poplite.report.phase_kinds import PhaseKind
 from poplite.source import SourceLocation
 from poplite.vertex.compute import Checked, remembered
 from poplite.vertex.vertex import Vertex
@@ -84,6 +85,13 @@ class Pairs:
             return NO_PAIRS
         largest = tuple((source, to, size * factor) for source, to, size in self.largest)
         return Pairs(self.block, self.bytes.times(factor), largest)
+
+    def per_block(self, num_tiles: int) -> TilePairs | None:
+        """Return the same as reports have it; None for no pairs."""
+        if self.bytes.is_empty:
+            return None
+        blocks = -(-num_tiles // self.block)
+        return TilePairs(self.block, self.bytes.per_tile(blocks * blocks), self.largest)
 
 
 NO_PAIRS = Pairs(1, NOTHING, ())
@@ -154,80 +162,6 @@ class StepCost:
     before: tuple[PhaseCost, ...] = ()
     vertices: tuple[VertexCosts, ...] = ()
     after: tuple[PhaseCost, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class VertexTotal:
-    """What the vertices of one class took in a step.
-
-    Attributes:
-        cls: the vertex class.
-        vertices: how many run in one execution.
-        source: how their cycles are known.
-        slots: worker slots (tile cycles of a MultiVertex) of all of them, over all executions.
-        flops: floating-point operations over all executions; None where nobody stated them.
-    """
-
-    cls: type[Vertex]
-    vertices: int
-    source: Source
-    slots: int
-    flops: int | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PhaseTotal:
-    """What one phase of a step took, summed over all executions of the step.
-
-    Attributes:
-        kind: what happens in it.
-        cycles: cycles of its slowest tile.
-        sync: cycles that tiles waited for each other before it.
-        tile_cycles: cycles that each tile was busy.
-        received: bytes that each tile received.
-        sent: bytes that each tile sent.
-        copied: bytes rearranged on each tile.
-        causes: its causes, the most bytes first.
-        pairs: bytes that tiles received from each other.
-    """
-
-    kind: PhaseKind
-    cycles: int
-    sync: int
-    tile_cycles: Spread
-    received: Spread
-    sent: Spread
-    copied: Spread
-    causes: tuple[PhaseCause, ...]
-    pairs: Pairs = NO_PAIRS
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StepTotal:
-    """What a step took, over all its executions.
-
-    Attributes:
-        name: the name of the compute set, or what is copied to where.
-        kind: "execute", "copy", or "host".
-        number: the number of the step, or of the action where the kind is "host".
-        program: the name of the program whose rows ran it.
-        row: its row in the code of that program.
-        executions: how often it ran.
-        phases: its phases, in order.
-        types: the classes of the vertices that ran in it.
-        cycles: from its beginning to its end, summed: phases between two syncs overlap, as each
-            tile starts the next one when it has finished its own part.
-    """
-
-    name: str
-    kind: Literal["execute", "copy", "host"]
-    number: int
-    program: str
-    row: int
-    executions: int
-    phases: tuple[PhaseTotal, ...]
-    types: tuple[VertexTotal, ...]
-    cycles: int
 
 
 def data_dependent_steps(costs: Sequence[StepCost]) -> frozenset[int]:

@@ -10,34 +10,33 @@ formula get their prices when somebody first asks.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
+from itertools import accumulate, compress
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
-from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import (
-    PhaseCost,
-    PhaseTotal,
-    StepCost,
-    StepTotal,
-    VertexCosts,
-    VertexTotal,
-)
+from poplite.cost.step_cost import PhaseCost, StepCost, VertexCosts
 from poplite.cost.workers import tile_cycles
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep, CopyStep
+from poplite.executable.program_trees import program_trees
+from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
 from poplite.executable.transfers import CodeLoad, HostAction
+from poplite.report.execution import Cause, ExecutionStep, Phase, TypeCycles
+from poplite.report.per_tile import PerTile
 from poplite.report.phase_kinds import Source
+from poplite.report.program_tree import Programs
 from poplite.simulator.counting.slot_tables import SlotTotals, cycles_around, known_slots
+from poplite.vertex.from_source import is_generated
+from poplite.vertex.vertex import Vertex
 
 SlotTotalsOf = Callable[[str, int], SlotTotals | None]
 
@@ -51,7 +50,7 @@ class _Priced:
     """What one execution of a step takes: its phases in order, what runs, all cycles."""
 
     phases: tuple[PhaseCost, ...]
-    types: tuple[VertexTotal, ...]
+    types: tuple[TypeCycles, ...]
     cycles: int
 
 
@@ -118,10 +117,14 @@ class Accounts:
                     gathered += count * (step.gather.size_bytes + step.scatter.size_bytes)
         return Work(steps, vertices, copied, gathered)
 
-    def totals(self) -> tuple[StepTotal, ...]:
-        """Return what each row that does the work of a step took, by program and row."""
+    def totals(self, programs: Programs | None = None) -> tuple[ExecutionStep, ...]:
+        """Return what each row that does the work of a step took, also if it never ran.
+
+        They come by program and row; `programs` are the trees that they are places in.
+        """
+        trees = programs or Programs(lambda: program_trees(self._executable))
         return tuple(
-            self._total(name, row, count, priced) for name, row, count, priced in self._ran()
+            self._total(name, row, count, priced, trees) for name, row, count, priced in self._ran()
         )
 
     def cycles(self) -> int:
@@ -185,47 +188,70 @@ class Accounts:
 
     def _priced(self, known: dict[int, _Priced], number: int, cost: StepCost) -> _Priced:
         if number not in known:
-            known[number] = _price(cost, self._executable)
+            known[number] = _price(cost, self._executable, self._names)
         return known[number]
 
-    def _total(self, program: str, row: int, count: int, priced: _Priced) -> StepTotal:
+    def _total(
+        self, program: str, row: int, count: int, priced: _Priced, trees: Programs
+    ) -> ExecutionStep:
         code = self._executable.programs[program]
-        number, is_host = int(code.ops[row, 1]), code.ops[row, 0] == op.CALLBACK
-        counted = self._slot_totals(program, row)
-        return StepTotal(
+        number, is_host = int(code.ops[row, 1]), bool(code.ops[row, 0] == op.CALLBACK)
+        counted, tiles = self._slot_totals(program, row), self._executable.target.tiles
+        kind = self._kind(number, is_host=is_host)
+        phases = tuple(
+            _phase(phase, count, tiles)
+            if counted is None or phase.kind != "compute"
+            else _ran_for(counted)
+            for phase in priced.phases
+        )
+        return ExecutionStep(
             name=self._host_name(number) if is_host else self._executable.steps[number].name,
-            kind=self._kind(number, is_host=is_host),
-            number=number,
-            program=program,
+            kind=kind,
+            program_name=program,
             row=row,
+            at=self._line_of(number if kind == "execute" else None, phases),
             executions=count,
-            phases=tuple(
-                PhaseTotal(
-                    phase.kind,
-                    phase.cycles.most * count,
-                    phase.sync * count,
-                    phase.cycles.times(count),
-                    phase.received.times(count),
-                    phase.sent.times(count),
-                    phase.copied.times(count),
-                    phase.causes,
-                    phase.pairs.times(count),
-                )
-                if counted is None or phase.kind != "compute"
-                else _ran_for(counted)
-                for phase in priced.phases
-            ),
-            types=tuple(
-                replace(
-                    each,
-                    slots=each.slots * count if counted is None else counted.slots[k],
-                    source=_source(each, k, counted),
-                    flops=None if each.flops is None else each.flops * count,
+            cycles=self._cycles(program, row, count, priced),
+            phases=phases,
+            vertex_types=tuple(
+                TypeCycles(
+                    each.name,
+                    each.vertices * count,
+                    _source(each, k, counted),
+                    each.cycles * count if counted is None else counted.slots[k],
+                    None if each.flops is None else each.flops * count,
                 )
                 for k, each in enumerate(priced.types)
             ),
-            cycles=self._cycles(program, row, count, priced),
+            target=self._executable.target,
+            programs=trees,
+            operation=self._operations.get(number, "") if kind == "execute" else "",
+            number=self._numbers[program][row],
+            compute_set=number if kind == "execute" else None,
         )
+
+    @cached_property
+    def _names(self) -> dict[type[Vertex], str]:
+        return type_names(self._executable)
+
+    @cached_property
+    def _operations(self) -> dict[int, str]:
+        return {step: each.name for each in self._executable.operations for step in each.steps}
+
+    @cached_property
+    def _numbers(self) -> dict[str, list[int]]:
+        """The number of each row's step over all programs, by program."""
+        programs = self._executable.programs
+        before = steps_before(programs)
+        return {
+            name: (before[name] + code.first_numbers).tolist() for name, code in programs.items()
+        }
+
+    def _line_of(self, compute_set: int | None, phases: Sequence[Phase]) -> str:
+        """Return the user's line that a step comes from."""
+        if compute_set is not None and (lines := self._executable.origins[compute_set].locations):
+            return lines[0].portable
+        return next((each.at for phase in phases for each in phase.causes if each.at), "")
 
     def _kind(self, number: int, *, is_host: bool) -> Literal["execute", "copy", "host"]:
         if is_host:
@@ -238,36 +264,86 @@ class Accounts:
         return f"load '{action.function}'" if isinstance(action, CodeLoad) else action.program
 
 
-def _source(known: VertexTotal, family: int, counted: SlotTotals | None) -> Source:
+def _source(known: TypeCycles, family: int, counted: SlotTotals | None) -> Source:
     """Return who says what the vertices of a family took."""
     if counted is None or not counted.is_counted[family]:
         return known.source
     return "guessed" if counted.is_cut[family] else "counted"
 
 
-def _ran_for(counted: SlotTotals) -> PhaseTotal:
+def _phase(phase: PhaseCost, count: int, tiles: int) -> Phase:
+    """Return what so many executions of a phase took."""
+    return Phase(
+        phase.kind,
+        phase.cycles.most * count,
+        phase.sync * count,
+        phase.cycles.times(count).per_tile(tiles),
+        phase.received.times(count).per_tile(tiles),
+        phase.sent.times(count).per_tile(tiles),
+        phase.copied.times(count).per_tile(tiles),
+        tuple(
+            Cause(each.what, each.why, "" if each.at is None else each.at.portable, each.bytes)
+            for each in phase.causes
+        ),
+        phase.pairs.times(count).per_block(tiles),
+    )
+
+
+def _ran_for(counted: SlotTotals) -> Phase:
     """Return the phase in which counted vertices ran."""
-    cycles = Spread.of(counted.tile_cycles)
-    return PhaseTotal("compute", counted.slowest, 0, cycles, NOTHING, NOTHING, NOTHING, ())
+    nothing = PerTile.nothing(len(counted.tile_cycles))
+    busy = PerTile.of(counted.tile_cycles)
+    return Phase("compute", counted.slowest, 0, busy, nothing, nothing, nothing, ())
 
 
-def _price(cost: StepCost, executable: Executable) -> _Priced:
-    priced = [_slots(vertices, executable) for vertices in cost.vertices]
+def steps_before(programs: Mapping[str, Code]) -> dict[str, int]:
+    """Return how many steps the programs before each one have: a report counts over all."""
+    counts = [code.num_steps for code in programs.values()]
+    return dict(zip(programs, accumulate(counts, initial=0), strict=False))
+
+
+def type_names(executable: Executable) -> dict[type[Vertex], str]:
+    """Return the names of vertex classes, all different.
+
+    Of several with one name, those that stand in modules get theirs, and what is still alike gets
+    a number.
+    """
+    classes = vertex_classes(executable.steps)
+    plain = Counter(cls.__name__ for cls in classes)
+    full = {
+        cls: cls.__name__
+        if plain[cls.__name__] == 1 or is_generated(cls)
+        else f"{cls.__module__}.{cls.__qualname__}"
+        for cls in classes
+    }
+    count, seen = Counter(full.values()), Counter[str]()
+    for cls, name in full.items():
+        seen[name] += 1
+        if count[name] > 1:
+            full[cls] = f"{name}, class {seen[name]}"
+    return full
+
+
+def _price(cost: StepCost, executable: Executable, names: Mapping[type[Vertex], str]) -> _Priced:
+    priced = [_slots(vertices, executable, names) for vertices in cost.vertices]
     phases = [*cost.before]
     if cost.vertices:
         slots = [slots for slots, _ in priced]
-        phases.append(PhaseCost("compute", tile_cycles(cost.vertices, slots, executable.target)))
+        cycles = tile_cycles(cost.vertices, slots, executable.target)
+        phases.append(PhaseCost("compute", cycles))
     phases += cost.after
     types = tuple(vertex_type for _, vertex_type in priced)
     return _Priced(tuple(phases), types, elapsed(phases, executable.target.tiles))
 
 
-def _slots(vertices: VertexCosts, executable: Executable) -> tuple[Series, VertexTotal]:
+def _slots(
+    vertices: VertexCosts, executable: Executable, names: Mapping[type[Vertex], str]
+) -> tuple[Series, TypeCycles]:
     """Return what each vertex of a family takes, and their sum."""
     slots, source = known_slots(vertices, executable.target)
     flops = None if vertices.flops is None else vertices.flops.total()
     count = vertices.numbers.count
-    return slots, VertexTotal(vertices.cls, count, source, slots.total(), flops)
+    return slots, TypeCycles(names[vertices.cls], count, source, slots.total(), flops)
 
 
 def elapsed(phases: Sequence[PhaseCost], num_tiles: int) -> int:

@@ -6,19 +6,15 @@ so that a report of a thousand steps on a thousand tiles takes milliseconds.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import accumulate
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.memory.plan import MemoryPlan
-from poplite.cost.spread import Spread
-from poplite.cost.step_cost import Pairs, PhaseTotal, StepTotal
 from poplite.errors import ControlProgramError, ProfilingDisabled
 from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, positions
@@ -26,7 +22,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.origins import Origins
 from poplite.executable.program_trees import planned_counts, program_trees
-from poplite.executable.step import ComputeStep, Vertices, vertex_classes
+from poplite.executable.step import ComputeStep, Vertices
 from poplite.report.compilation import (
     Compilation,
     ComputeSet,
@@ -36,20 +32,19 @@ from poplite.report.compilation import (
     VertexType,
 )
 from poplite.report.diff import steps_since
-from poplite.report.execution import Cause, Execution, ExecutionStep, Phase, TilePairs, TypeCycles
+from poplite.report.execution import Execution, ExecutionStep
 from poplite.report.memory import Held, Memory, MemoryStep
 from poplite.report.per_tile import LateSequence, LazySequence, PerTile
 from poplite.report.program_tree import Programs
 from poplite.report.report import Instrumentation, Report
 from poplite.report.traces.trace import Trace
 from poplite.simulator.accounts.accesses import accesses_of, variables_of
-from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.accounts.accounts import Accounts, steps_before, type_names
 from poplite.simulator.accounts.joined_copies import joined_copies
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.run_control import EnginePrograms
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, integer_or_none, of_type
-from poplite.vertex.from_source import is_generated
 from poplite.vertex.vertex import Vertex
 
 LAUNCHES = op.SUM_SLOTS + 1
@@ -75,7 +70,7 @@ def report_of(
         if not beyond:
             planned = LateSequence(lambda: planned_steps(executable, programs))
             compilation = replace(compilation, planned=planned)
-    totals = accounts.totals() if accounts.are_kept else ()
+    totals = accounts.totals(compilation.programs) if accounts.are_kept else ()
     execution = Execution(
         runs=runs,
         num_steps=work.steps,
@@ -83,7 +78,7 @@ def report_of(
         bytes_copied=work.bytes_copied,
         bytes_gathered=work.bytes_gathered,
         runs_again=runs_again,
-        steps=execution_steps(totals, executable, compilation.programs),
+        steps=execution_steps(totals),
         cycles=None if beyond or not accounts.are_kept else sum(each.cycles for each in totals),
         target=executable.target,
     )
@@ -125,14 +120,15 @@ def traced(
     if executable.memory is not None:
         trace.memory = memory_of_plan(executable.memory, executable.programs)
     recording = Recording(LAUNCHES * limit)
-    earlier = accounts.totals()
+    programs = Programs(lambda: program_trees(executable))
+    earlier = accounts.totals(programs)
     try:
         with runs.recorded(recording):
             yield trace
     finally:
-        later = accounts.totals()
+        later = accounts.totals(programs)
         recorded = recording.rows() if rows is None else _without_others(recording.rows(), rows)
-        ran = steps_between(earlier, later, list(recorded), executable)
+        ran = steps_between(earlier, later, list(recorded))
         trace.steps = ran[:limit]
         trace.is_complete = not recording.is_full and len(ran) <= limit
 
@@ -152,7 +148,7 @@ def _without_others(
 def compilation_of(executable: Executable) -> Compilation:
     """Return what was compiled."""
     steps = [step for step in executable.steps if isinstance(step, ComputeStep)]
-    names = _type_names(executable)
+    names = type_names(executable)
     groups = [group for step in steps for group in step.groups]
     counts = dict.fromkeys(names, 0)
     for group in groups:
@@ -197,14 +193,14 @@ def compilation_of(executable: Executable) -> Compilation:
 def memory_of_plan(plan: MemoryPlan, programs: Mapping[str, Code]) -> Memory:
     """Return a plan of memory as data of the report; `programs` are those of an executable."""
     rows = {name: _rows_of_steps(plan, name, code) for name, code in programs.items()}
-    before = _steps_before(programs)
+    before = steps_before(programs)
     return Memory(
-        including_gaps=_per_tile(plan.including_gaps, plan.num_tiles),
-        not_always_live=_per_tile(plan.peak, plan.num_tiles),
+        including_gaps=plan.including_gaps.per_tile(plan.num_tiles),
+        not_always_live=plan.peak.per_tile(plan.num_tiles),
         held=tuple(
             Held(
                 each.name,
-                _per_tile(each.bytes, plan.num_tiles),
+                each.bytes.per_tile(plan.num_tiles),
                 each.category,
                 None if each.steps is None else _stretches(each.steps),
                 _place(each.at),
@@ -226,15 +222,9 @@ def memory_of_plan(plan: MemoryPlan, programs: Mapping[str, Code]) -> Memory:
             for each in plan.steps
         ),
         addresses=LateSequence(
-            lambda: tuple(_per_tile(each, plan.num_tiles) for each in plan.addresses())
+            lambda: tuple(each.per_tile(plan.num_tiles) for each in plan.addresses())
         ),
     )
-
-
-def _steps_before(programs: Mapping[str, Code]) -> dict[str, int]:
-    """Return how many steps the programs before each one have: a report counts over all."""
-    counts = [code.num_steps for code in programs.values()]
-    return dict(zip(programs, accumulate(counts, initial=0), strict=False))
 
 
 def _rows_of_steps(plan: MemoryPlan, program: str, code: Code) -> dict[int, list[int]]:
@@ -258,54 +248,15 @@ def _rows_of_steps(plan: MemoryPlan, program: str, code: Code) -> dict[int, list
     return rows
 
 
-def execution_steps(
-    totals: Sequence[StepTotal], executable: Executable, programs: Programs
-) -> tuple[ExecutionStep, ...]:
-    """Return what the rows of programs took that ran at least once."""
-    target, names = executable.target, _type_names(executable)
-    operations = {step: each.name for each in executable.operations for step in each.steps}
-    before = _steps_before(executable.programs)
-    numbers = {
-        name: (before[name] + code.first_numbers).tolist()
-        for name, code in executable.programs.items()
-    }
-    order = {name: number for number, name in enumerate(executable.programs)}
-    ran = [total for total in totals if total.executions]
-    ran.sort(key=lambda total: (order[total.program], numbers[total.program][total.row]))
-    return tuple(
-        ExecutionStep(
-            name=total.name,
-            kind=total.kind,
-            program_name=total.program,
-            row=total.row,
-            at=_line_of(total, executable),
-            executions=total.executions,
-            cycles=total.cycles,
-            phases=tuple(_phase(phase, target.tiles) for phase in total.phases),
-            vertex_types=tuple(
-                TypeCycles(
-                    names[each.cls],
-                    each.vertices * total.executions,
-                    each.source,
-                    each.slots,
-                    each.flops,
-                )
-                for each in total.types
-            ),
-            target=target,
-            programs=programs,
-            operation=operations.get(total.number, "") if total.kind == "execute" else "",
-            number=numbers[total.program][total.row],
-            compute_set=total.number if total.kind == "execute" else None,
-        )
-        for total in ran
-    )
+def execution_steps(totals: Iterable[ExecutionStep]) -> tuple[ExecutionStep, ...]:
+    """Return those that ran at least once, in the order of their numbers."""
+    return tuple(sorted((each for each in totals if each.executions), key=lambda t: t.number))
 
 
 def planned_steps(executable: Executable, programs: Programs) -> tuple[ExecutionStep, ...]:
     """Return what one run of each program takes, where nothing has run."""
     counts = _planned_counts(executable, programs)
-    return execution_steps(Accounts(executable, counts).totals(), executable, programs)
+    return execution_steps(Accounts(executable, counts).totals(programs))
 
 
 def _planned_counts(executable: Executable, programs: Programs) -> dict[str, Int64]:
@@ -329,12 +280,12 @@ def _beyond_cycles(executable: Executable, programs: Programs) -> str:
     once = {name: np.minimum(each, 1) for name, each in counts.items()}
     cycles: dict[str, int] = {}
     for total in Accounts(executable, once).totals():
-        ran = total.cycles * int(counts[total.program][total.row])
-        cycles[total.program] = cycles.get(total.program, 0) + ran
-        if cycles[total.program] > MOST_CYCLES:
+        name, times = total.program_name, int(counts[total.program_name][total.row])
+        cycles[name] = cycles.get(name, 0) + total.cycles * times
+        if cycles[name] > MOST_CYCLES:
             return (
-                f"one run of program '{total.program}' takes more than {MOST_CYCLES:,} cycles, and "
-                f"reports count no further: {counts[total.program][total.row]:,} times {total.name}"
+                f"one run of program '{name}' takes more than {MOST_CYCLES:,} cycles, and reports "
+                f"count no further: {times:,} times {total.name}"
             )
     return ""
 
@@ -346,55 +297,21 @@ def _most_runs(code: Code) -> float:
 
 
 def steps_between(
-    earlier: Sequence[StepTotal],
-    later: Sequence[StepTotal],
+    earlier: Sequence[ExecutionStep],
+    later: Sequence[ExecutionStep],
     places: Sequence[tuple[str, int]],
-    executable: Executable,
 ) -> list[ExecutionStep]:
     """Return what the steps at some places (program and row) took from one moment to the next.
 
     Places may come in any order and several times; those that did not run in between are left out.
     """
-    wanted, programs = set(places), Programs(lambda: program_trees(executable))
+    wanted = set(places)
     before, after = (
-        execution_steps([t for t in totals if (t.program, t.row) in wanted], executable, programs)
+        execution_steps(each for each in totals if (each.program_name, each.row) in wanted)
         for totals in (earlier, later)
     )
     steps = steps_since(after, before)
     return [steps[place] for place in places if place in steps]
-
-
-def _line_of(total: StepTotal, executable: Executable) -> str:
-    """Return the user's line that a step comes from."""
-    if total.kind == "execute" and (lines := executable.origins[total.number].locations):
-        return lines[0].portable
-    causes = (cause for phase in total.phases for cause in phase.causes)
-    return next((cause.at.portable for cause in causes if cause.at is not None), "")
-
-
-def _phase(phase: PhaseTotal, tiles: int) -> Phase:
-    return Phase(
-        phase.kind,
-        phase.cycles,
-        phase.sync,
-        _per_tile(phase.tile_cycles, tiles),
-        _per_tile(phase.received, tiles),
-        _per_tile(phase.sent, tiles),
-        _per_tile(phase.copied, tiles),
-        tuple(Cause(each.what, each.why, _place(each.at), each.bytes) for each in phase.causes),
-        _tile_pairs(phase.pairs, tiles),
-    )
-
-
-def _tile_pairs(pairs: Pairs, tiles: int) -> TilePairs | None:
-    if pairs.bytes.is_empty:
-        return None
-    blocks = -(-tiles // pairs.block)
-    return TilePairs(pairs.block, _per_tile(pairs.bytes, blocks * blocks), pairs.largest)
-
-
-def _per_tile(spread: Spread, tiles: int) -> PerTile:
-    return PerTile(tiles, spread.tiles, spread.values)
 
 
 def _place(location: SourceLocation | None) -> str:
@@ -408,28 +325,6 @@ def _stretches(steps: Series) -> tuple[tuple[int, int], ...]:
     ends = np.append(begins[1:], len(numbers)) - 1
     pairs = zip(numbers[begins].tolist(), numbers[ends].tolist(), strict=True)
     return tuple(pairs) if len(numbers) else ()
-
-
-def _type_names(executable: Executable) -> dict[type[Vertex], str]:
-    """Return the names of vertex classes, all different.
-
-    Of several with one name, those that stand in modules get theirs, and what is still alike gets
-    a number.
-    """
-    classes = vertex_classes(executable.steps)
-    plain = Counter(cls.__name__ for cls in classes)
-    full = {
-        cls: cls.__name__
-        if plain[cls.__name__] == 1 or is_generated(cls)
-        else f"{cls.__module__}.{cls.__qualname__}"
-        for cls in classes
-    }
-    count, seen = Counter(full.values()), Counter[str]()
-    for cls, name in full.items():
-        seen[name] += 1
-        if count[name] > 1:
-            full[cls] = f"{name}, class {seen[name]}"
-    return full
 
 
 def _counts(

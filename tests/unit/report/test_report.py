@@ -20,11 +20,11 @@ from helpers.made import made
 from poplite.arrays.series import compact
 from poplite.compile.compiler import compile_graph
 from poplite.cost.memory.plan import LiveStep, MemoryPlan, PlannedItem
-from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import PhaseCause, PhaseTotal, StepTotal, VertexTotal
+from poplite.cost.spread import Spread
 from poplite.report import Change, Execution, Instrumentation, ProgramVisitor, Report
+from poplite.report.execution import Cause, ExecutionStep, Phase, TypeCycles
 from poplite.report.per_tile import PerTile
-from poplite.report.program_tree import Program
+from poplite.report.program_tree import Program, Programs
 from poplite.simulator.accounts.reporting import compilation_of, execution_steps, memory_of_plan
 from poplite.source import SourceLocation
 
@@ -59,43 +59,33 @@ def spread(*numbers: int) -> Spread:
     return Spread.of(np.array(numbers, np.int64))
 
 
-COPIED = PhaseCause("field 'x' of Axpy", "lies in 3 pieces", HERE, 96)
-MOVED = PhaseCause("field 'x' of Axpy", "comes from other tiles", HERE, 640)
+def tiles(*numbers: int) -> PerTile:
+    """Return numbers of the first tiles; those of the others are 0."""
+    return PerTile.of(np.array([*numbers, *[0] * (TILES - len(numbers))]))
+
+
+COPIED = Cause("field 'x' of Axpy", "lies in 3 pieces", str(HERE.portable), 96)
+MOVED = Cause("field 'x' of Axpy", "comes from other tiles", str(HERE.portable), 640)
+IDLE = tiles()
 
 PHASES = (
-    PhaseTotal(
-        "exchange", 60, 180, spread(30, 60, 0, 0), spread(0, 640), spread(640), NOTHING, (MOVED,)
-    ),
-    PhaseTotal("copy", 40, 0, spread(40), NOTHING, NOTHING, spread(192), (COPIED,)),
-    PhaseTotal("compute", 240, 0, spread(240, 120, 120, 0), NOTHING, NOTHING, NOTHING, ()),
+    Phase("exchange", 60, 180, tiles(30, 60), tiles(0, 640), tiles(640), IDLE, (MOVED,)),
+    Phase("copy", 40, 0, tiles(40), IDLE, IDLE, tiles(192), (COPIED,)),
+    Phase("compute", 240, 0, tiles(240, 120, 120), IDLE, IDLE, IDLE, ()),
 )
 """Twice 90 + max(30 + 40 + 240, 60 + 120, 120) / 2."""
 
-BLUR = StepTotal(
-    "blur",
-    "execute",
-    0,
-    "main",
-    1,
-    2,
-    PHASES,
-    (VertexTotal(Axpy, 3, "formula", 300, 48), VertexTotal(Gather, 1, "guessed", 60, None)),
-    490,
+TARGET, NO_PROGRAMS = pl.Target(tiles=TILES), Programs(dict)
+
+BLUR = ExecutionStep(
+    *("blur", "execute", "main", 1, Path(__file__).name, 2, 490, PHASES),
+    (TypeCycles("Axpy", 6, "formula", 300, 48), TypeCycles("Gather", 2, "guessed", 60, None)),
+    *(TARGET, NO_PROGRAMS, "", 1, 0),
 )
-COPY = StepTotal(
-    "x to y",
-    "copy",
-    1,
-    "main",
-    3,
-    1,
-    (
-        PhaseTotal(
-            "exchange", 100, 90, spread(0, 0, 0, 100), NOTHING, spread(0, 0, 0, 8), NOTHING, ()
-        ),
-    ),
-    (),
-    190,
+COPY = ExecutionStep(
+    *("x to y", "copy", "main", 3, "", 1, 190),
+    (Phase("exchange", 100, 90, tiles(0, 0, 0, 100), IDLE, tiles(0, 0, 0, 8), IDLE, ()),),
+    *((), TARGET, NO_PROGRAMS, "", 2),
 )
 NEVER = replace(COPY, name="y to x", row=0, executions=0, cycles=0)
 
@@ -126,7 +116,7 @@ PLAN = MemoryPlan(
 )
 
 
-def report_of(*totals: StepTotal, ipus: int = 1, plan: MemoryPlan | None = PLAN) -> Report:
+def report_of(*totals: ExecutionStep, ipus: int = 1, plan: MemoryPlan | None = PLAN) -> Report:
     """Return the report of hand-made totals and memory."""
     graph = pl.Graph(pl.Target(tiles=TILES, ipus=ipus, clock_hz=1e9, tile_memory_bytes=1000))
     x, y = (graph.add_variable(pl.FLOAT, (8,), name, mapping="linear") for name in "xy")
@@ -140,8 +130,9 @@ def report_of(*totals: StepTotal, ipus: int = 1, plan: MemoryPlan | None = PLAN)
     executable = compile_graph(graph, {"main": main}, "fast", options=unlimited)
     memory = None if plan is None else memory_of_plan(plan, executable.programs)
     compilation = replace(compilation_of(executable), modelled=memory)
-    steps = execution_steps(totals, executable, compilation.programs)
-    steps = tuple(replace(step, at=Path(step.at).name.split(":")[0]) for step in steps)
+    steps = execution_steps(
+        replace(step, target=graph.target, programs=compilation.programs) for step in totals
+    )
     return made(
         Report,
         compilation,
@@ -315,7 +306,7 @@ def test_each_ipu_has_its_own_cycles() -> None:
 
 
 def test_vertices_of_one_class_in_several_steps_add_up() -> None:
-    other = replace(BLUR, row=3, types=(VertexTotal(Axpy, 5, "formula", 7, None),))
+    other = replace(BLUR, row=3, vertex_types=(TypeCycles("Axpy", 10, "formula", 7, None),))
     types = report_of(BLUR, other).execution.vertex_types()
     assert [(t.name, t.vertices, t.cycles, t.flops) for t in types] == [
         ("Axpy", 6 + 10, 307, 48),
@@ -342,7 +333,7 @@ def test_insights(report: Report) -> None:
 
 
 def test_idle_workers_are_found() -> None:
-    idle = replace(BLUR, types=(VertexTotal(Axpy, 3, "formula", 120, None),))
+    idle = replace(BLUR, vertex_types=(TypeCycles("Axpy", 6, "formula", 120, None),))
     report = report_of(idle)
     (found,) = (each for each in report.insights.findings if each.kind == "idle workers")
     assert (found.names, found.cycles, found.share) == (("blur",), (480 - 120) // 3, 120 / 490)
@@ -360,7 +351,7 @@ def test_little_is_no_finding() -> None:
 def test_small_losses_of_one_line_are_one_finding() -> None:
     """Each of 200 steps loses under a hundredth of all cycles, and all of them four tenths."""
     small = [
-        replace(BLUR, name=f"blur {number}", row=1, executions=1, cycles=300, types=())
+        replace(BLUR, name=f"blur {number}", row=1, executions=1, cycles=300, vertex_types=())
         for number in range(200)
     ]
     found = report_of(*small).insights.findings

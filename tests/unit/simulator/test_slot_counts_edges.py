@@ -8,8 +8,8 @@ import pytest
 import poplite as pl
 from helpers.counting import Long, interrupted
 from helpers.running import simulated
-from poplite.cost.step_cost import StepTotal
 from poplite.executable.executable import Checks
+from poplite.report.execution import ExecutionStep
 
 
 class Triangle(pl.Vertex):
@@ -56,7 +56,7 @@ class Choose(pl.Vertex):
             self.y[i] = value
 
 
-def total_of(engine: pl.Engine) -> StepTotal:
+def total_of(engine: pl.Engine) -> ExecutionStep:
     """Return what the only step took that executes something."""
     (found,) = [total for total in simulated(engine).accounts.totals() if total.kind == "execute"]
     return found
@@ -66,7 +66,7 @@ def total_of(engine: pl.Engine) -> StepTotal:
 def test_where_both_exist_the_count_is_the_estimate(
     checks: Checks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def total(checks: Checks) -> StepTotal:
+    def total(checks: Checks) -> ExecutionStep:
         graph = pl.Graph(pl.Target(tiles=3))
         work = graph.add_compute_set("work")
         for k, length in enumerate((1, 5, 12, 0, 30, 7)):
@@ -83,8 +83,11 @@ def test_where_both_exist_the_count_is_the_estimate(
     for name in ("counting.data_dependent.may_depend_on_data", "pricing.is_data_dependent"):
         monkeypatch.setattr(f"poplite.simulator.{name}", lambda *_: True)
     counted = total(checks)
-    assert (estimated.types[0].source, counted.types[0].source) == ("estimated", "counted")
-    assert counted.types[0].slots == estimated.types[0].slots
+    assert (estimated.vertex_types[0].source, counted.vertex_types[0].source) == (
+        "estimated",
+        "counted",
+    )
+    assert counted.vertex_types[0].cycles == estimated.vertex_types[0].cycles
     assert counted.cycles == estimated.cycles
 
 
@@ -97,7 +100,7 @@ def test_chosen_constants_are_counted() -> None:
     graph.add_vertex(work, Choose, tile=0, k=k, y=y)
     engine = pl.Engine(graph, pl.Execute(work), checks="fast")
     engine.run()
-    assert total_of(engine).types[0].source == "counted"
+    assert total_of(engine).vertex_types[0].source == "counted"
     assert engine.read(y).tolist() == [0.5, 1.0, 7.25, 4.0, 3.0, 10.0, 1.75, 2.0]
 
 
@@ -113,11 +116,11 @@ def test_an_execution_that_was_done_when_the_run_was_left_is_counted() -> None:
         engine.run()
     left = total_of(engine)
     assert left.executions == 1
-    assert left.types[0].slots > 100_000_000
+    assert left.vertex_types[0].cycles > 100_000_000
     engine.write(n, 3)
     engine.run()
     assert total_of(engine).executions == 2
-    assert 0 < total_of(engine).types[0].slots - left.types[0].slots < 3_000
+    assert 0 < total_of(engine).vertex_types[0].cycles - left.vertex_types[0].cycles < 3_000
 
 
 def test_targets_count_by_their_own_prices() -> None:
@@ -131,5 +134,5 @@ def test_targets_count_by_their_own_prices() -> None:
         graph.add_vertex(work, Long, tile=0, n=n, y=y)
         engine = pl.Engine(graph, pl.Execute(work))
         engine.run()
-        slots.append(total_of(engine).types[0].slots)
+        slots.append(total_of(engine).vertex_types[0].cycles)
     assert slots[0] == slots[2] < slots[1]

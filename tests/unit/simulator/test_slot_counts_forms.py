@@ -12,8 +12,8 @@ import poplite as pl
 from helpers.counting import Long, interrupted
 from helpers.depth import thinned
 from helpers.running import simulated, words_of
-from poplite.cost.step_cost import StepTotal
 from poplite.executable.executable import Checks
+from poplite.report.execution import ExecutionStep
 
 
 class Find(pl.Vertex):
@@ -233,17 +233,16 @@ def engine_of(built: Built, folder: Path, form: str) -> pl.Engine:
 
 def taken(engine: pl.Engine) -> list[tuple[object, ...]]:
     """Return what each step took, in all detail."""
-    tiles = engine.executable.target.tiles
     return [
         (
-            *(total.name, total.executions, total.cycles, total.types),
-            *((p.kind, p.cycles, p.tile_cycles.dense(tiles).tolist()) for p in total.phases),
+            *(total.name, total.executions, total.cycles, total.vertex_types),
+            *((p.kind, p.cycles, p.tile_cycles.array().tolist()) for p in total.phases),
         )
         for total in simulated(engine).accounts.totals()
     ]
 
 
-def counted_of(engine: pl.Engine) -> StepTotal:
+def counted_of(engine: pl.Engine) -> ExecutionStep:
     """Return what the first step took that executes something."""
     return next(total for total in simulated(engine).accounts.totals() if total.kind == "execute")
 
@@ -258,7 +257,9 @@ def test_all_forms_count_alike(build: Callable[[], Built], tmp_path: Path) -> No
         engine.run()
         engine.run()
         sources = {
-            each.source for total in simulated(engine).accounts.totals() for each in total.types
+            each.source
+            for total in simulated(engine).accounts.totals()
+            for each in total.vertex_types
         }
         assert sources == ({"counted", "given"} if build is given else {"counted"})
         found.append(taken(engine))
@@ -275,13 +276,13 @@ def test_given_estimates_stand_beside_counts(form: str, tmp_path: Path) -> None:
     counted, mixed = (engine_of(build(), tmp_path, form) for build in (searching, given))
     for engine in (counted, mixed):
         engine.run()
-    (all_of_them,) = counted_of(counted).types
-    told, rest = sorted(counted_of(mixed).types, key=lambda each: each.vertices)
-    assert (told.source, told.vertices, told.slots) == ("given", 3, 2 * (1 + 5000 + 700))
-    assert (rest.source, rest.vertices) == ("counted", 12)
-    assert 0 < all_of_them.slots - rest.slots < all_of_them.slots // 2
+    (all_of_them,) = counted_of(counted).vertex_types
+    told, rest = sorted(counted_of(mixed).vertex_types, key=lambda each: each.vertices)
+    assert (told.source, told.vertices, told.cycles) == ("given", 2 * 3, 2 * (1 + 5000 + 700))
+    assert (rest.source, rest.vertices) == ("counted", 2 * 12)
+    assert 0 < all_of_them.cycles - rest.cycles < all_of_them.cycles // 2
     (compute,) = (p for p in counted_of(mixed).phases if p.kind == "compute")
-    assert compute.tile_cycles.dense(3)[2] == 2 * 6 * 5000  # five vertices, each with a worker
+    assert compute.tile_cycles.array()[2] == 2 * 6 * 5000  # five vertices, each with a worker
 
 
 def test_uneven_rows_take_a_look_up_each() -> None:
@@ -295,9 +296,9 @@ def test_uneven_rows_take_a_look_up_each() -> None:
         engine = pl.Engine(graph, pl.Execute(work), checks="fast")
         engine.run()
         assert engine.read(y) == sum(lengths)
-        (found,) = counted_of(engine).types
+        (found,) = counted_of(engine).vertex_types
         assert found.source == "counted"
-        return found.slots
+        return found.cycles
 
     even = slots([20, 20, 20, 20])
     assert even + 4 <= slots([7, 33, 1, 39]) <= even + 20
@@ -316,7 +317,7 @@ def test_what_faults_is_told_by_python_and_leaves_no_count() -> None:
     with pytest.raises(pl.ApplicationRuntimeError, match="not there"):
         engine.run()
     assert engine.read(at).tolist() == [7, 8]
-    assert (counted_of(engine).executions, counted_of(engine).types[0].slots) == (0, 0)
+    assert (counted_of(engine).executions, counted_of(engine).vertex_types[0].cycles) == (0, 0)
     engine.load()
     engine.run()
     assert engine.read(at).tolist() == [12, 12]
@@ -364,7 +365,7 @@ def test_what_prints_is_never_compiled_and_runs_once(capsys: pytest.CaptureFixtu
     engine = pl.Engine(graph, pl.Execute(work), interpret=True)
     engine.run()
     assert capsys.readouterr().out == "step 0\nstep 1\n"
-    assert counted_of(engine).types[0].source == "guessed"
+    assert counted_of(engine).vertex_types[0].source == "guessed"
     assert engine.report().execution.vertex_types()[0].source == "guessed"
 
 
@@ -377,7 +378,7 @@ def test_an_interrupted_run_leaves_counts_that_go_on() -> None:
     engine, other = (pl.Engine(graph, pl.Execute(work), interpret=i) for i in (True, False))
     with pytest.raises(KeyboardInterrupt), interrupted(0.01):
         engine.run()
-    assert (counted_of(engine).executions, counted_of(engine).types[0].slots) == (0, 0)
+    assert (counted_of(engine).executions, counted_of(engine).vertex_types[0].cycles) == (0, 0)
     for each in (engine, other):
         each.write(n, 30)
         each.run()

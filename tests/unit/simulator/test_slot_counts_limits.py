@@ -98,8 +98,8 @@ def taken(vertex: type[Vertex], checks: Any, **values: Any) -> tuple[int | None,
 
 def of_type(engine: pl.Engine) -> tuple[int, str]:
     """Return what the only vertex took, and who says so; 0 before it ran."""
-    found = [each for total in simulated(engine).accounts.totals() for each in total.types]
-    return sum(each.slots for each in found), found[0].source
+    found = [each for total in simulated(engine).accounts.totals() for each in total.vertex_types]
+    return sum(each.cycles for each in found), found[0].source
 
 
 @pytest.mark.parametrize("checks", ["strict", "fast"])

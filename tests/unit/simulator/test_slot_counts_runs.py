@@ -11,8 +11,8 @@ import pytest
 import poplite as pl
 from helpers.pricing import Sort
 from helpers.running import simulated
-from poplite.cost.step_cost import StepTotal
 from poplite.executable.executable import Checks
+from poplite.report.execution import ExecutionStep
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.pricing import slots_of
 
@@ -49,7 +49,7 @@ class Find(pl.Vertex):
         self.at = i
 
 
-def total_of(engine: pl.Engine, row: int = 0) -> StepTotal:
+def total_of(engine: pl.Engine, row: int = 0) -> ExecutionStep:
     """Return what the first step took that executes something."""
     accounts: Accounts = simulated(engine).accounts
     return [total for total in accounts.totals() if total.kind == "execute"][row]
@@ -71,9 +71,9 @@ def slots_of_sorting(values: npt.ArrayLike, **options: object) -> int:
     graph, work, _ = sorting(np.array(values, np.float32))
     engine = pl.Engine(graph, pl.Execute(work), **options)  # type: ignore[arg-type]
     engine.run()
-    (found,) = total_of(engine).types
+    (found,) = total_of(engine).vertex_types
     assert found.source == "counted"
-    return found.slots
+    return found.cycles
 
 
 def test_each_exchange_of_neighbours_costs_the_same() -> None:
@@ -109,10 +109,10 @@ def test_checks_and_repeats_change_no_count(vertices: int) -> None:
     first = found[0]
     assert first.executions == 2
     for other in found[1:]:
-        assert (other.cycles, other.types) == (first.cycles, first.types)
+        assert (other.cycles, other.vertex_types) == (first.cycles, first.vertex_types)
         assert [p.cycles for p in other.phases] == [p.cycles for p in first.phases]
         for mine, its in zip(first.phases, other.phases, strict=True):
-            assert np.array_equal(mine.tile_cycles.dense(4), its.tile_cycles.dense(4))
+            assert np.array_equal(mine.tile_cycles.array(), its.tile_cycles.array())
 
 
 def test_the_sorted_take_less_the_second_time() -> None:
@@ -145,7 +145,7 @@ def test_the_tile_that_takes_longest_decides() -> None:
     engine = pl.Engine(graph, pl.Execute(work))
     engine.run()
     (compute,) = [phase for phase in total_of(engine).phases if phase.kind == "compute"]
-    tiles = compute.tile_cycles.dense(4)
+    tiles = compute.tile_cycles.array()
     assert compute.cycles == tiles[2] > tiles[0] == tiles[1] == tiles[3]
     assert compute.cycles % 6 == 0
 
@@ -163,9 +163,9 @@ def test_workers_of_a_multivertex_are_counted(checks: Checks) -> None:
     for last in (1, 7, 27):  # of one worker: 0, 16 and 111 steps
         numbers[5] = last
         engine.write(x, numbers)
-        before = total_of(engine).types[0].slots
+        before = total_of(engine).vertex_types[0].cycles
         engine.run()
-        taken.append(total_of(engine).types[0].slots - before)
+        taken.append(total_of(engine).vertex_types[0].cycles - before)
     assert engine.read(y)[5] == 111
     overhead = int(graph.target.cost("supervisor_overhead"))
     assert all((each - overhead) % 6 == 0 for each in taken)
@@ -184,10 +184,10 @@ def test_vertices_that_may_raise_are_counted_and_raise() -> None:
         assert engine.read(y) == wanted
         return engine
 
-    near, far = (total_of(found(wanted, "fast")).types[0] for wanted in (3, 33))
+    near, far = (total_of(found(wanted, "fast")).vertex_types[0] for wanted in (3, 33))
     assert far.source == "counted"
-    assert far == total_of(found(33, "strict")).types[0]
-    each = (far.slots - near.slots) / 30
+    assert far == total_of(found(33, "strict")).vertex_types[0]
+    each = (far.cycles - near.cycles) / 30
     assert 3 <= each <= 10
     with pytest.raises(pl.ApplicationRuntimeError, match="not there"):
         found(77, "strict")
@@ -238,7 +238,7 @@ def test_a_saved_executable_counts_alike(tmp_path: Path) -> None:
     for engine in engines:
         engine.run()
     mine, its = map(total_of, engines)
-    assert mine.types == its.types
+    assert mine.vertex_types == its.vertex_types
     assert mine.cycles == its.cycles
 
 
@@ -249,8 +249,8 @@ def test_given_estimates_win() -> None:
     graph.set_perf_estimate(block, 1234)
     engine = pl.Engine(graph, pl.Execute(work))
     engine.run()
-    (found,) = total_of(engine).types
-    assert (found.source, found.slots) == ("given", 2468)
+    (found,) = total_of(engine).vertex_types
+    assert (found.source, found.cycles) == ("given", 2468)
 
 
 def test_nothing_is_counted_without_accounts() -> None:
