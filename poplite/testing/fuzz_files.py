@@ -11,8 +11,8 @@ file is::
     sweep         told, saved again
 
 This is done by processes of their own, as a fault of the simulator would end one.  The first file
-that ends its process, takes too long or too much memory, or of an executable of which no report can
-be made, ends the run with a report, and stays on disk.
+that ends its process, takes too long or too much memory, or ends in another error than those of
+poplite, ends the run with a report, and stays on disk.
 """
 
 from __future__ import annotations
@@ -466,15 +466,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 when no file did harm, otherwise 1.
     """
     parser = argparse.ArgumentParser(description="Load mutated files.")
-    parser.add_argument("--kind", choices=[*KINDS], default="executable", help="which files")
-    parser.add_argument("--files", type=int, default=10_000, help="how many (default 10000)")
+    parser.add_argument("--kind", choices=[*KINDS, "all"], default="executable", help="which files")
+    parser.add_argument("--files", type=int, default=10_000, help="of each kind (default 10000)")
     parser.add_argument("--seed", type=int, default=1, help="what changes depend on (default 1)")
     options = parser.parse_args(argv)
     folder = Path(tempfile.mkdtemp(prefix="poplite-fuzz-"))
-    _, failure = fuzz(options.files, options.seed, folder, options.kind)
-    if failure:
-        print(failure)
-        return 1
+    for kind in KINDS if options.kind == "all" else [options.kind]:
+        _, failure = fuzz(options.files, options.seed, folder, kind)
+        if failure:
+            print(failure)
+            return 1
     for path in folder.iterdir():
         path.unlink()
     folder.rmdir()
