@@ -212,13 +212,6 @@ def test_repr_and_report_name_the_forms_that_ran() -> None:
     assert plain.report().instrumentation.faster == ()
 
 
-def test_a_report_that_was_saved_before_there_were_forms_can_be_read() -> None:
-    report = engine_of(Doubled, faster=False).report()
-    text = report.to_json().replace('"faster": [], ', "")
-    assert text != report.to_json()
-    assert pl.Report.from_json(text) == report
-
-
 # -- cycles and counts are those of compute --------------------------------------------------
 
 
