@@ -254,6 +254,57 @@ def judge(
     return wrong
 
 
+def sift(numbers: Int64s, begin: int, end: int) -> int:
+    """Let a number sink below larger ones of a heap; return where it is then."""
+    parent = begin
+    while 2 * parent + 1 < end:
+        child = 2 * parent + 1
+        if child + 1 < end and numbers[child + 1] > numbers[child]:
+            child += 1
+        if numbers[child] <= numbers[parent]:
+            break
+        sunk = numbers[parent]
+        numbers[parent] = numbers[child]
+        numbers[child] = sunk
+        parent = child
+    return parent
+
+
+def sort(numbers: Int64s, count: int) -> int:
+    """Sort numbers, by a heap; return their count."""
+    for begin in range(count // 2 - 1, -1, -1):
+        sift(numbers, begin, count)
+    for end in range(count - 1, 0, -1):
+        largest = numbers[0]
+        numbers[0] = numbers[end]
+        numbers[end] = largest
+        sift(numbers, 0, end)
+    return count
+
+
+def find_dependent(
+    replicas: int, fields: Int64s, count: int, total: int, places: Int64s, fills: Int64s,
+    ways: int, holes: Bytes, found: Bytes, old: Int64s, result: Int64s, first: Int64s,
+    second: Int64s, held: Int64s, runs: int,
+) -> int:  # fmt: skip
+    """Judge results as `judge`, after listing what holes held in `held`, which has room for all."""
+    num_held = 0
+    if runs > 1:  # nothing is passed on where no hole is read
+        num_held = gather_held(holes, old, replicas * total, held)
+        sort(held, num_held)
+    return judge(
+        replicas, fields, count, total, places, fills, ways, holes, found, old, result, first,
+        second, held, num_held, runs,
+    )  # fmt: skip
+
+
+def fill(values: Bytes, count: int, value: int) -> int:
+    """Set some bytes to a value; return their count."""
+    for i in range(count):
+        values[i] = value
+    return count
+
+
 def mark(
     shadow: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, holes: Bytes, found: Bytes,
@@ -315,3 +366,97 @@ def carry(
                 gained |= (there[target + byte] ^ 1) & written
                 there[target + byte] = written
     return lacking * INCOMPLETE + lost * LOSSY + gained * GAINED
+
+
+# -- rows that are moved by number ------------------------------------------------------------
+
+(
+    LOOKUP_INDEX, LOOKUP_NEAR, LOOKUP_TABLE, LOOKUP_ROWS, LOOKUP_FIRST, LOOKUP_BYTES, LOOKUP_WORDS,
+) = range(7)  # fmt: skip
+"""Words of a lookup: first byte of the index, of the row that is not in the table, and of the
+table; rows of the table; number of the first of them; bytes of a row."""
+
+READS_NEAR, READS_TABLE = 1, 2
+"""Which of both rows vertices read: that outside the table, that of the table.  They write the
+other one, and that of the table also where they read both.  A row outside of the table that is
+only written is written in any case."""
+
+
+def number_at(memory: Bytes, at: int) -> int:
+    """Return a number of four bytes without a sign."""
+    return memory[at] | memory[at + 1] << 8 | memory[at + 2] << 16 | memory[at + 3] << 24
+
+
+def all_written(shadow: Bytes, at: int, count: int) -> int:
+    """Return 1 where all of `count` bytes from `at` on are written, else 0."""
+    lacking = 0
+    for byte in range(count):  # without an end before the last, so that many are read at once
+        lacking |= shadow[at + byte] ^ 1
+    return 1 - lacking
+
+
+def rows_are_written(
+    memory: Bytes, shadow: Bytes, lookups: Int64s, count: int, reads: int, others: Int64s,
+    num_others: int, size: int,
+) -> int:  # fmt: skip
+    """Return 1 where all is written that vertices read which move rows by number, else 0.
+
+    There are LOOKUP_WORDS of each of `count` lookups, and `num_others` elements of `size` bytes
+    that are read in any case, by first bytes.
+    """
+    for lookup in range(count):
+        row = lookup * LOOKUP_WORDS
+        if all_written(shadow, lookups[row + LOOKUP_INDEX], 4) == 0:
+            return 0
+        number = number_at(memory, lookups[row + LOOKUP_INDEX]) - lookups[row + LOOKUP_FIRST]
+        if 0 <= number < lookups[row + LOOKUP_ROWS]:
+            length = lookups[row + LOOKUP_BYTES]
+            table = lookups[row + LOOKUP_TABLE] + number * length
+            if reads & READS_NEAR and all_written(shadow, lookups[row + LOOKUP_NEAR], length) == 0:
+                return 0
+            if reads & READS_TABLE and all_written(shadow, table, length) == 0:
+                return 0
+    for other in range(num_others):
+        if all_written(shadow, others[other], size) == 0:
+            return 0
+    return 1
+
+
+def mark_rows(memory: Bytes, shadow: Bytes, lookups: Int64s, count: int, reads: int) -> int:
+    """Record in the shadow which rows are written; return how many bytes were not."""
+    gained = 0
+    for lookup in range(count):
+        row = lookup * LOOKUP_WORDS
+        length = lookups[row + LOOKUP_BYTES]
+        at = lookups[row + LOOKUP_NEAR]
+        if reads & READS_NEAR:
+            number = number_at(memory, lookups[row + LOOKUP_INDEX]) - lookups[row + LOOKUP_FIRST]
+            at = lookups[row + LOOKUP_TABLE] + number * length
+            if number < 0 or number >= lookups[row + LOOKUP_ROWS]:
+                length = 0
+        for byte in range(length):
+            gained += shadow[at + byte] ^ 1
+            shadow[at + byte] = 1
+    return gained
+
+
+# -- what workers access: `poplite.simulator.run.access_log` -----------------------------------
+
+CONFLICT_SHIFT, CONFLICT_MASK = 20, (1 << 12) - 1
+"""Where a word of the log says what a worker did in spite of another one: `opcodes.LOG_BITS`."""
+
+
+def clear_log(log: Int32s, places: Int64s, count: int) -> int:
+    """Forget what was done to some elements, by their first bytes; return their count."""
+    for i in range(count):
+        log[places[i]] = 0
+    return count
+
+
+def count_conflicts(log: Int32s, places: Int64s, count: int) -> int:
+    """Return how many elements a worker accessed in spite of another one."""
+    found = 0
+    for i in range(count):
+        if (log[places[i]] >> CONFLICT_SHIFT) & CONFLICT_MASK != 0:
+            found += 1
+    return found
