@@ -26,8 +26,10 @@ from poplite.errors import ElementTypeError, TensorCreationError, TensorIndexErr
 from poplite.expr.build import apply, as_expr, cast, iota, reduction
 from poplite.expr.operand import Operand
 from poplite.expr.operations import kind_of
-from poplite.expr.tree import Expr, Reduction, Weak, labelled
+from poplite.expr.tree import ElementClass, Expr, Reduction, Weak, labelled
+from poplite.ops.fuse.filling import EXACT
 from poplite.ops.fuse.once import first_of_repeated
+from poplite.ops.fuse.positions import MOST_STORED
 from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import FLOAT, UNSIGNED_INT
@@ -256,27 +258,34 @@ def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, calle
     assert isinstance(reduced, Reduction)
     dims = reduced.dims or ()
     shape = [size if d in dims else 1 for d, size in enumerate(operand.shape)]
-    everywhere = iota(shape, UNSIGNED_INT)  # refuses positions that are too many
+    size = math.prod(shape)
+    # Long positions are sums of two (`fuse.positions`), which FLOAT makes and joins sooner.
+    counted = FLOAT if MOST_STORED < size <= EXACT else UNSIGNED_INT
+    everywhere = iota(shape, counted)  # refuses positions that are too many
     read, steps = first_of_repeated(operand, dims)
     best = reduction(how, read, dim, True, called)
     is_best = apply("equal", read, best)
     if kind_of(operand.element_type) == "float":
         is_best = apply("logical_or", is_best, apply("is_nan", read))
     if read is not operand:
-        everywhere = _positions(shape, read.shape, dict(zip(dims, steps, strict=True)))
-    positions = apply("select", everywhere, math.prod(shape), is_best)
+        everywhere = _positions(shape, read.shape, dict(zip(dims, steps, strict=True)), counted)
+    positions = apply("select", everywhere, size, is_best)
     found = reduction("min", positions, dim, keepdims, called)
+    if counted is FLOAT:
+        found = cast(found, UNSIGNED_INT)
     return labelled(found, called.removeprefix("ops."))
 
 
-def _positions(shape: Sequence[int], read: Sequence[int], steps: Mapping[int, int]) -> Expr:
+def _positions(
+    shape: Sequence[int], read: Sequence[int], steps: Mapping[int, int], counted: ElementClass
+) -> Expr:
     """Return the positions in a shape of the elements that are read, by their steps."""
     terms: list[Expr] = []
     for d, step in steps.items():
         if read[d] > 1:
-            along = iota([read[d] if e == d else 1 for e in range(len(shape))], UNSIGNED_INT)
+            along = iota([read[d] if e == d else 1 for e in range(len(shape))], counted)
             terms.append(apply("multiply", along, step * math.prod(shape[d + 1 :])))
-    none = iota([1] * len(shape), UNSIGNED_INT)
+    none = iota([1] * len(shape), counted)
     return functools.reduce(lambda one, other: apply("add", one, other), terms or [none])
 
 

@@ -18,8 +18,10 @@ from poplite.expr.build import apply
 from poplite.expr.operations import kind_of
 from poplite.expr.tree import Expr, IotaExpr, Leaf, Reduction, new_parts
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.filling import EXACT
 from poplite.ops.fuse.placement import Mappings, place
 from poplite.ops.fuse.storing import with_operands
+from poplite.types import FLOAT
 
 MOST_STORED = 256
 """Positions that are stored one by one."""
@@ -56,7 +58,11 @@ def _has_tensor(operand: Expr) -> bool:
 
 
 def _is_long(positions: IotaExpr) -> bool:
-    return positions.num_elements > MOST_STORED and kind_of(positions.element_type) == "int"
+    """Return whether sums of two are exact, and there are many."""
+    last = abs(positions.start) + positions.num_elements
+    is_exact = positions.element_type is FLOAT and last <= EXACT
+    is_exact |= kind_of(positions.element_type) == "int"
+    return positions.num_elements > MOST_STORED and is_exact
 
 
 def _split(mappings: Mappings, positions: IotaExpr) -> Expr:
