@@ -43,6 +43,7 @@ from poplite.machine.poplar_queries import IpuLinkConfiguration
 from poplite.machine.poplar_queries import IpuLinkTopology
 from poplite.machine.poplar_queries import TargetType
 from poplite.machine.target import Target
+from poplite.poplar.binder import FunctionBufferMappingType
 from poplite.poplar.binder import VariableMappingMethod
 from poplite.poplar.callable_values import CalledInt
 from poplite.program.base import Program
@@ -224,7 +225,7 @@ class GraphSpelling:
     # Function addFunction(const program::Program &program)
     def addFunction(self, program: Program, name: str = ...) -> Function: ...
     # FunctionBuffer addFunctionBuffer(const Function &function, FunctionBufferMappingType location = FunctionBufferMappingType::REMOTE)
-    def addFunctionBuffer(self, function: Any, location: Any = ..., /, **keywords: Any) -> FunctionBuffer: ...
+    def addFunctionBuffer(self, function: Any, location: FunctionBufferMappingType | Literal['REMOTE'] = ..., /, **keywords: Any) -> FunctionBuffer: ...
     # HostFunction addHostFunction(StringRef handle, ArrayRef<HostFunctionArgument> inputs, ArrayRef<HostFunctionArgument> outputs)
     def addHostFunction(self, handle: str, inputs: Iterable[tuple[TypeLike, int]] = ..., outputs: Iterable[tuple[TypeLike, int]] = ...) -> HostFunction: ...
     # unsigned convertTileToTopLevelGraphTile(unsigned tile) const

@@ -46,6 +46,7 @@ from __future__ import annotations
 TYPES = {
     "ArrayRef<std::size_t>": "ShapeLike",
     "DebugContext": "str",
+    "FunctionBufferMappingType": "FunctionBufferMappingType | Literal['REMOTE']",
     "StringRef": "str",
     "Target": "Target",
     "Tensor": "Tensor",
@@ -60,6 +61,7 @@ TYPES = {
 HOMES = {
     "Any": "typing",
     "ElementTypeLike": "poplite.types",
+    "FunctionBufferMappingType": "poplite.poplar.binder",
     "Literal": "typing",
     "QuarterMetadata": "poplite.types",
     "ShapeLike": "poplite.graph.storage.variable",
