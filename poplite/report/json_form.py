@@ -51,6 +51,10 @@ PACKED = {"uint8": 0xFF, "uint16": 0xFFFF, "uint32": 0xFFFFFFFF, "int64": MOST -
 """Types of numbers of tables, little-endian, and the most of each."""
 
 
+LOOKS_A_CHARACTER = 256
+"""Numbers of tables that are looked at for each character of a file, at most: more than any report
+needs, where equal ones of up to 16,384 bytes are written once (`poplite.codec.archive`)."""
+
 T = TypeVar("T")
 
 
@@ -73,7 +77,7 @@ def from_json(cls: type[T], text: str, source: str = "this") -> T:
     """Return the report of JSON; raise FileLoadError, which names the source, for all else."""
     try:
         with no_collection():  # all that is made stays
-            return _loaded(cls, parsed_json(text))
+            return _loaded(cls, parsed_json(text), LOOKS_A_CHARACTER * len(text))
     except (PopliteError, *WRONG_CONTENT) as error:
         raise FileLoadError(
             f"{source} is no report that can be loaded: {error}",
@@ -83,13 +87,13 @@ def from_json(cls: type[T], text: str, source: str = "this") -> T:
         ) from error
 
 
-def _loaded(cls: type[T], data: Json) -> T:
+def _loaded(cls: type[T], data: Json, looks: int) -> T:
     if not isinstance(data, dict) or data.pop("poplite", None) != KIND:
         raise Malformed("it does not say that it is a report")
     if (version := data.pop("version", None)) != VERSION:
         raise Malformed(f"it has version {clipped(version)}, and this poplite reads {VERSION}")
     tables = _tables(data.pop(TABLES, None))
-    loaded: T = _REPORTS.coder_of(cls).decode(data, _Reader(tables, (), ()))
+    loaded: T = _REPORTS.coder_of(cls).decode(data, _Reader(tables, (), (), looks))
     check_report(loaded)
     return loaded
 
@@ -121,9 +125,11 @@ class _Reader(Reader):
     """What is looked up while a report is read.
 
     Attributes:
+        looks: how many numbers of the tables may still be looked at.
         tiles: those whose distances were looked at already.
     """
 
+    looks: int
     tiles: dict[tuple[Any, ...], Rising] = field(default_factory=dict)
 
 
@@ -250,11 +256,14 @@ def _is_ref(data: Json) -> bool:
     return type(data) is list and bool(data) and type(data[0]) is str
 
 
-def _taken(ref: Json, of: Reader) -> npt.NDArray[np.integer[Any]]:
+def _taken(ref: Json, of: _Reader) -> npt.NDArray[np.integer[Any]]:
     """Return numbers of the tables."""
     found = of.arrays.take(ref)
     if found.ndim != 1 or len(ref) != 3:
         raise Malformed(f"{clipped(ref)} names no numbers of the tables")
+    of.looks -= len(found)
+    if of.looks < 0:
+        raise Malformed("it names the same numbers more often than a report of its length")
     return found
 
 

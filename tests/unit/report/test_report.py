@@ -420,6 +420,21 @@ def test_many_numbers_come_back(report_of_1472: Report, most: int, used: float) 
     assert again.execution.steps[0].phases[0].sent.array().tolist() == numbers.tolist()
 
 
+def test_a_file_that_names_the_same_numbers_too_often_is_refused(
+    report_of_1472: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = PerTile.of(np.random.default_rng(1).integers(1, 200, 1472))
+    (step,) = report_of_1472.execution.steps
+    phases = (replace(step.phases[0], sent=numbers, received=numbers, copied=numbers),) * 100
+    step = replace(step, phases=phases)
+    report = replace(report_of_1472, execution=replace(report_of_1472.execution, steps=(step,)))
+    text = report.to_json()
+    assert Report.from_json(text) == report  # written once, and named 300 times
+    monkeypatch.setattr("poplite.report.json_form.LOOKS_A_CHARACTER", 1)
+    with pytest.raises(pl.FileLoadError, match="the same numbers more often than a report of its"):
+        Report.from_json(text)
+
+
 def test_reports_of_before_are_refused() -> None:
     with pytest.raises(pl.FileLoadError, match="has version 1, and this poplite reads 3"):
         Report.load(GOLDEN.with_name("version_1.json"))
