@@ -8,10 +8,9 @@ is stored if computing it again would take longer, in slots of a worker for a ve
     n   how many readers there are             g   how many times more elements they have
     c   the operations of the part             l   its tensors, one load each
 
-The slots are the prices of the vertices (`poplite.ops.fuse.pricing`), and 2 more for each vector
-stand for the step that stores it and for the memory that it takes. So `x - y` that is read twice is
-computed twice; `exp(x - b)` read by a sum and a division is stored, as is whatever is broadcast to
-many rows.
+The slots are the prices of the vertices (`poplite.ops.fuse.pricing`); the 2 are `OWN_STEP`. So
+`x - y` that is read twice is computed twice; `exp(x - b)` read by a sum and a division is stored,
+as is whatever is broadcast to many rows.
 """
 
 from __future__ import annotations
@@ -31,8 +30,15 @@ from poplite.expr.tree import (
 from poplite.ops.fuse.pricing import slots_of
 from poplite.ops.fuse.straight import in_order
 
-WORTH_STORING = 4
-"""c + l of a part that two readers with as many elements compute again."""
+OWN_STEP = 2
+"""Slots for each vector that is stored, beside computing it: an assumption, no vertex has them.
+
+They stand for the start of a step of its own and for the memory of what it stores, which have no
+slots. Without them a sum of two tensors would be stored for two readers.
+"""
+
+WORTH_STORING = OWN_STEP + 2
+"""c + l of a part that two readers with as many elements compute again: 2 s <= s + OWN_STEP + 2."""
 
 
 class Decision(NamedTuple):
@@ -54,12 +60,12 @@ class Decision(NamedTuple):
 
     def __str__(self) -> str:
         again = self.readers * self.growth * self.slots
-        once = self.slots + 2 + self.readers
+        once = self.slots + OWN_STEP + self.readers
         sign = ">" if self.is_stored else "<="
         what = "stored" if self.is_stored else "computed again"
         return (
             f"{what}: {self.readers} * {self.growth:g} * {self.slots:g} = {again:g} "
-            f"{sign} {self.slots:g} + 2 + {self.readers} = {once:g} slots"
+            f"{sign} {self.slots:g} + {OWN_STEP} + {self.readers} = {once:g} slots"
         )
 
 
@@ -83,7 +89,7 @@ def decide(groups: Sequence[Expr], stored: set[Expr]) -> list[Decision]:
             if readers == 1 and growth == 1:
                 continue
             slots = _slots(node, stored)
-            is_stored = readers * growth * slots > slots + 2 + readers
+            is_stored = readers * growth * slots > slots + OWN_STEP + readers
             decided.add(node)
             made.append(Decision(node, is_stored, readers, growth, slots))
             if is_stored:
