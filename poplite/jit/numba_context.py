@@ -111,6 +111,15 @@ def _wider(first: Any, second: Any) -> Any:
     return None
 
 
+def _is_in_python(template: type) -> bool:
+    """Return whether a rule gives a function in Python.
+
+    Numba's rules are abstract base classes: `issubclass` would compare each with all that derive
+    from these two, and keep 40,000 answers, which Python's collector visits again and again.
+    """
+    return not set(_IN_PYTHON).isdisjoint(template.__mro__)
+
+
 class Watch(Protocol):
     """Adds code to operations, casts and returns."""
 
@@ -184,13 +193,13 @@ class WeakNumberContext(typing.Context):
             self._registries[registry] = RegistryLoader(registry)
         new = self._registries[registry].new_registrations
         for template in new("functions"):
-            if not issubclass(template, _IN_PYTHON):
+            if not _is_in_python(template):
                 self.insert_function(template(self))
         for template in new("attributes"):
-            if not issubclass(template, _IN_PYTHON):
+            if not _is_in_python(template):
                 self.insert_attributes(template(self))
         for name, kind in new("globals"):
-            if not any(issubclass(each, _IN_PYTHON) for each in getattr(kind, "templates", ())):
+            if not any(map(_is_in_python, getattr(kind, "templates", ()))):
                 known = self._lookup_global(name)
                 if known is not None:
                     kind = known.augment(kind)
