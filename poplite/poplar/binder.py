@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from poplite import types
+import poplite.types
 from poplite.errors import (
     ElementTypeError,
     Enumeration,
@@ -212,7 +212,7 @@ def _place(node: ast.expr, places: Mapping[str, int]) -> int | list[Any]:
     """Return the position of a parameter, or a constant or an element type in a list."""
     if not isinstance(node, ast.Name):
         return [ast.literal_eval(node)]
-    return places[node.id] if node.id in places else [getattr(types, node.id)]
+    return places[node.id] if node.id in places else [getattr(poplite.types, node.id)]
 
 
 class Binder:
