@@ -62,7 +62,7 @@ def test_what_is_added_within_a_loop_or_a_branch_is_a_step_of_that(graph: pl.Gra
             step.add(own)
         with branch.else_():
             ops.assign(z, 100, program=step)
-    assert [each for each in kinds(step) if each != "Steps"] == ["Repeat", "If"]
+    assert [each for each in kinds(step) if each != "RecordedSteps"] == ["Repeat", "If"]
     assert values(graph, step, x, y, z) == [3, 3, 1]
 
 
@@ -185,7 +185,7 @@ def test_if_and_switch_choose(graph: pl.Graph, value: int, expected: int) -> Non
                 ops.fill(out, 30)
             with cases.case(7):
                 ops.fill(out, 70)
-    assert [each for each in kinds(step) if each != "Steps"] == ["If", "Switch"]
+    assert [each for each in kinds(step) if each != "RecordedSteps"] == ["If", "Switch"]
     assert values(graph, step, out) == [expected]
 
 
@@ -348,7 +348,7 @@ def test_the_block_of_a_sequence_takes_steps_as_those_of_a_graph_do(graph: pl.Gr
     with step, ops.together():
         ops.assign(x, x + 1)
         ops.assign(y, y + 1)
-    assert kinds(step) == ["TensorCopy", "Repeat", "Steps", "If", "Execute"]
+    assert kinds(step) == ["TensorCopy", "Repeat", "RecordedSteps", "If", "Execute"]
     assert str(step) == "Sequence 'step'"
     assert values(graph, pl.Repeat(1, step), x, y, z) == [9, 12, 8]
 
