@@ -156,7 +156,7 @@ shapedDropout | it is a product with few random numbers | x * pl.ops.random.bern
         "popnn": """
 spatialSoftMax2D | it is an expression of a softmax | pl.ops.nn.softmax(x)
 ctc ctc_infer | no operation computes or decodes the loss of CTC | class Loss(pl.Vertex)
-rnn | layers of any cell are written with loops | popnn.lstm, popnn.gru, or pl.counted_loop(graph, begin, end, step, body)
+rnn rnnFwdSequence rnnBwdSequence | layers of any cell are written with loops | popnn.lstm, popnn.gru, or pl.counted_loop(graph, begin, end, step, body)
 createNormBeta createNormGamma createNormParams | each norm makes its own | popnn.bn.createBatchNormParams(...)
 getNormFwdFlops getNormBwdFlops getNormWuFlops | operations are those of the report | engine.report()
 asString | an enumeration has a name | popnn.NonLinearityType.RELU.name
