@@ -171,10 +171,15 @@ def is_transpose(tensor: Tensor) -> bool:
     >>> is_transpose(x.T), is_transpose(x), is_transpose(x[:2].T)
     (True, False, False)
     """
-    space = tensor.view.space
-    if not isinstance(space, Storage) or space.num_elements != tensor.num_elements:
+    view, space = tensor.view, tensor.view.space
+    if not isinstance(space, Storage) or not view.num_elements:
         return False
-    return tensor.num_elements > 0 and _made(tensor)[0] == "'{}'.T"
+    variable = tensor.graph.variable_of(space)
+    shape = variable.shape
+    if view.shape != shape[::-1] or tensor.element_type is not variable.element_type:
+        return False
+    entire = all_of(space, shape)
+    return view == entire.dim_shuffle(range(len(shape))[::-1]) and view != entire
 
 
 def placement(tensor: Tensor, regions: int, most: int) -> str:
