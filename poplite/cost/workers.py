@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
@@ -93,3 +94,25 @@ def pack_on(cycles: Int64, tiles: Int32, slots: Int64, workers: int) -> None:
     busy_slots = np.zeros(len(cycles) * workers, np.int64)
     native(pack)(address(tiles), address(slots), len(tiles), workers, address(busy_slots))
     native(finish)(address(busy_slots), len(cycles), workers, address(cycles))
+
+
+def slowest_tile(tiles: Int64, slots: npt.ArrayLike, target: Target) -> int:
+    """Return the cycles of the tile that takes longest, for vertices that are not made yet.
+
+    Args:
+        tiles: int64[n], where each runs, in the order in which they start.
+        slots: [n], of a worker; of a `MultiVertex`, which has its tile to itself, of its slowest.
+        target: the machine.
+
+    >>> from poplite.machine.target import Target
+    >>> slowest_tile(np.array([0, 0, 1]), [10, 30, 35], Target())
+    210
+    """
+    taken = np.ceil(slots).astype(np.int64)
+    if not len(taken):
+        return 0
+    if np.bincount(tiles).max() <= target.workers:
+        return int(taken.max()) * target.workers
+    cycles = np.zeros(target.tiles, np.int64)
+    pack_on(cycles, tiles.astype(np.int32), taken, target.workers)
+    return int(cycles.max())

@@ -14,8 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import gcd
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
+
+from poplite.arrays.intervals import Int64
 from poplite.errors import ElementTypeError, did_you_mean
 from poplite.machine.library_loops import (
     BINARY,
@@ -34,6 +37,9 @@ Element = type[ElementType[Any]]
 
 FAST = frozenset(("add", "subtract", "multiply"))
 """Operations whose loops over floats are written in assembly."""
+
+Count = TypeVar("Count", int, Int64)
+"""A number, or those of several vertices."""
 
 LANES: Mapping[Element, str] = {FLOAT: "reduce_float_lanes", HALF: "reduce_half_lanes"}
 """The cost that says how many numbers the accumulators add at once; other types go one by one."""
@@ -132,7 +138,7 @@ def broadcast(operation: str, element: Element, elements: int, target: Target) -
     return _looped(loop, "broadcast_entry", extra, element, elements, target)
 
 
-def reduce_one(element: Element, result: Element, elements: int, target: Target) -> int:
+def reduce_one(element: Element, result: Element, elements: Count, target: Target) -> Count:
     """Return the slots of joining all elements of a vector: a `Reduce` of a single input.
 
     Args:
@@ -149,7 +155,7 @@ def reduce_one(element: Element, result: Element, elements: int, target: Target)
     return slots if result is FLOAT else slots + int(target.cost("reduce_one_not_float"))
 
 
-def reduce_rows(element: Element, outputs: int, length: int, target: Target) -> int:
+def reduce_rows(element: Element, outputs: Count, length: Count, target: Target) -> Count:
     """Return the slots of joining equal parts of a vector: a `Reduce` of continuous regions.
 
     Args:
@@ -170,13 +176,13 @@ def reduce_rows(element: Element, outputs: int, length: int, target: Target) -> 
 def reduce_columns(
     element: Element,
     result: Element,
-    outputs: int,
-    rows: int,
-    stride: int,
+    outputs: Count,
+    rows: Count,
+    stride: Count,
     target: Target,
     *,
     adds: bool,
-) -> int:
+) -> Count:
     """Return the slots of joining the rows of a matrix, column by column: a `StridedReduce`.
 
     Args:
@@ -199,7 +205,23 @@ def reduce_columns(
     inner = int(cost("reduce_columns_inner")) + rows - 1
     column = int(cost("reduce_columns_outer")) + int(cost(end)) + inner
     # Loads that are not aligned in every row bring one element each.
-    return int(cost("reduce_columns_entry")) + -(-outputs // gcd(loaded, stride)) * column
+    return int(cost("reduce_columns_entry")) + words(outputs, loaded, stride) * column
+
+
+def words(outputs: Count, loaded: int, stride: Count) -> Count:
+    """Return the loads of a row of a matrix, which are aligned alike in all rows.
+
+    Args:
+        outputs: elements of the row.
+        loaded: how many a load brings at most.
+        stride: elements from one row to the next.
+
+    >>> words(5, 4, 8), words(5, 4, 6), words(5, 4, 7)
+    (2, 3, 5)
+    """
+    if isinstance(stride, int):
+        return -(-outputs // gcd(loaded, stride))
+    return -(-outputs // np.gcd(loaded, stride))
 
 
 def fill(element: Element, elements: int, target: Target) -> int:

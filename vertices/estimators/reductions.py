@@ -9,20 +9,27 @@ them.
 
 from __future__ import annotations
 
-from math import ceil, gcd
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals import Int64
 from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.machine.target import Target
 from poplite.types import ElementType
 from poplite.vertices.estimators.poplibs import (
+    Count,
     loaded_at_once,
     reduce_columns,
     reduce_one,
     reduce_rows,
+    words,
 )
 
 Element = type[ElementType[Any]]
+
+Slots = npt.NDArray[np.float64]
 
 
 def of_rows(
@@ -52,14 +59,34 @@ def of_rows(
     >>> of_rows(FLOAT, FLOAT, 1, 1000, Target(), slots=1).cycles     # of a product of two vectors
     1517
     """
-    length = elements // outputs if outputs else 0
-    if outputs == 1:
-        cycles = reduce_one(element, result, elements, target)
-    else:
-        cycles = reduce_rows(element, outputs, length, target)
-    loaded = loaded_at_once(element, target)
-    cycles += ceil(outputs * -(-length // loaded) * loaded * slots)
+    cycles = int(rows_slots(element, result, outputs, elements, target, slots))
     return VertexPerfEstimate(cycles, _flops(element, elements, outputs, flops))
+
+
+def rows_slots(
+    element: Element,
+    result: Element,
+    outputs: Int64 | int,
+    elements: Int64 | int,
+    target: Target,
+    slots: float = 0,
+) -> Slots:
+    """Return the slots of vertices that join equal parts of vectors, as `of_rows` takes them.
+
+    >>> from poplite.types import FLOAT
+    >>> rows_slots(FLOAT, FLOAT, np.array([1, 4]), np.array([1000, 1000]), Target()).tolist()
+    [517.0, 565.0]
+    """
+    count, joined = np.asarray(outputs), np.asarray(elements)
+    length = joined // np.maximum(count, 1)
+    loaded = loaded_at_once(element, target)
+    made = np.where(
+        count == 1,
+        reduce_one(element, result, joined, target),
+        reduce_rows(element, count, length, target),
+    )
+    computed = np.ceil(count * -(-length // loaded) * loaded * slots)
+    return np.asarray(made + computed, np.float64)
 
 
 def of_columns(
@@ -92,11 +119,31 @@ def of_columns(
     VertexPerfEstimate(cycles=655, flops=288)
     """
     rows = (elements - outputs) // stride + 1
-    cycles = reduce_columns(element, result, outputs, rows, stride, target, adds=adds)
+    cycles = columns_slots(element, result, outputs, rows, stride, target, adds, slots)
+    return VertexPerfEstimate(int(cycles), _flops(element, outputs * rows, outputs, flops))
+
+
+def columns_slots(
+    element: Element,
+    result: Element,
+    outputs: Count,
+    rows: Count,
+    stride: Count,
+    target: Target,
+    adds: bool,
+    slots: float = 0,
+) -> Slots:
+    """Return the slots of vertices that join rows of matrices, as `of_columns` takes them.
+
+    >>> from poplite.types import FLOAT
+    >>> sizes = np.array([32, 31]), np.array([10, 10]), np.array([32, 31])
+    >>> columns_slots(FLOAT, FLOAT, *sizes, Target(), adds=True, slots=1).tolist()
+    [655.0, 945.0]
+    """
+    joined = reduce_columns(element, result, outputs, rows, stride, target, adds=adds)
     loaded = loaded_at_once(element, target)
-    vectors = -(-outputs // gcd(loaded, stride)) * rows
-    cycles += ceil(vectors * loaded * slots)
-    return VertexPerfEstimate(cycles, _flops(element, outputs * rows, outputs, flops))
+    computed = np.ceil(words(outputs, loaded, stride) * rows * loaded * slots)
+    return np.asarray(joined + computed, np.float64)
 
 
 def _flops(element: Element, elements: int, outputs: int, flops: int) -> int:

@@ -49,6 +49,6 @@ def _sum(node: Expr) -> Expr:
         right = reshaped(right, (*right.shape[:-2], 1, right.shape[-2]))
     product = apply("multiply", cast(left, FLOAT), cast(right, FLOAT))
     shape = (*product.shape[:-1], 1) if is_kept else product.shape[:-1]
-    made = Reduction("add", product, (product.rank - 1,), is_kept, shape, FLOAT)
+    made = Reduction("add", product, (product.rank - 1,), is_kept, shape, node.element_type)
     made.location, made.label, made.origin = node.location, node.label, node.origin
-    return cast(made, node.element_type)
+    return made

@@ -2,6 +2,7 @@
 
     sum(x * y)      one load of x or y, beside the one that the reduction has; one multiplication
     sum(x ** 2)     nothing besides: PopLibs' `SQUARE_ADD` takes as long as its `ADD`
+    x @ y of HALF   one load and one multiplication of four elements, which are not made FLOAT first
 
 Operands are loaded once, by 64-bit words; operations take their own slots of a map
 (`poplite.ops.fuse.pricing`). What PopLibs' tables do not have has no price here: vertices with such
@@ -10,13 +11,13 @@ operations are priced by their compiled code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from poplite.expr.tree import ElementClass
 from poplite.machine.target import Target
 from poplite.ops.fuse.pricing import step_of, walked
-from poplite.ops.fuse.recipe import Line, ReductionRecipe
+from poplite.ops.fuse.recipe import Body, Line, ReductionRecipe
 from poplite.types import FLOAT, HALF
 from poplite.vertices.estimators.maps import MapOperation, own_slots
 
@@ -54,20 +55,45 @@ def computed_of(recipe: ReductionRecipe) -> Computed | None:
     """
     body, types = recipe.body, recipe.body.types()
     kinds = ["n" if n in recipe.scalars else "v" for n in range(len(body.tensors))]
-    lines, joined = [*zip(body.lines, walked(body, kinds), strict=True)], body.result
+    steps, joined = [*walked(body, kinds)], body.result
     floats = [line for line in body.lines if line.element_type.is_floating_point]
     flops = sum(line.operation != "cast" for line in floats)
-    if recipe.how == "add":  # accumulators square what they add, and add HALF to FLOAT
-        for is_done in (_squares, _widens):
-            if lines and joined == f"v{len(lines) - 1}" and is_done(lines[-1][0], types):
-                joined = lines.pop()[0].operands[0]
+    if recipe.how == "add":
+        steps, joined = _before_accumulators(body, steps)
     slots = _loads(recipe, types[joined])
-    for _, step in lines:
+    for step in steps:
         own = _slots(step)
         if own is None:
             return None
         slots += own
     return Computed(types[joined], slots, flops)
+
+
+def _before_accumulators(body: Body, steps: list[MapOperation]) -> tuple[list[MapOperation], str]:
+    """Return the operations before what accumulators do by themselves, and what they join.
+
+    They square what they add, add HALF to FLOAT, and add products of HALF (`f16v4cmac`).
+    """
+    lines, types, joined = [*body.lines], body.types(), body.result
+    for is_done in (_squares, _widens):
+        if lines and joined == f"v{len(lines) - 1}" and is_done(lines[-1], types):
+            joined = lines.pop().operands[0]
+    steps = steps[: len(lines)]
+    if lines and joined == f"v{len(lines) - 1}" and (wide := _widened(lines, types)):
+        product = MapOperation("multiply", HALF, HALF, steps[-1].operands)
+        steps = [step for n, step in enumerate(steps[:-1]) if f"v{n}" not in wide]
+        return [*steps, product], wide[lines[-1].operands[0]]
+    return steps, joined
+
+
+def _widened(lines: Sequence[Line], types: Mapping[str, ElementClass]) -> dict[str, str]:
+    """Return what is cast from HALF for the product of the last line alone, by its name there."""
+    *others, last = lines
+    casts = {f"v{n}": line.operands[0] for n, line in enumerate(others) if _widens(line, types)}
+    read = {name for line in others for name in line.operands}
+    if last.operation != "multiply" or not {*last.operands} <= casts.keys() - read:
+        return {}
+    return {name: casts[name] for name in last.operands}
 
 
 def _squares(line: Line, types: Mapping[str, ElementClass]) -> bool:

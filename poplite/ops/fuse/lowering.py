@@ -403,7 +403,9 @@ class Lowering:
                 source = self._store(operand, Root(operand, name=f"{root.name}/operand"))
         if made is None:
             target = self._target(expr, root.out, [source])
-            made = reduce_into(self.recorder, source, expr.dims, expr.how, target, root.name)
+            made = reduce_into(
+                self.recorder, source, expr.dims, expr.how, target, root.name, expr.element_type
+            )
             self._note("reduced", expr, "a reduction", "", made)
         made = made.reshape(expr.shape)
         return made if root.out in (None, made) else self._copied(root, made)
@@ -439,22 +441,34 @@ class Lowering:
             each.reshape(()) if each.num_elements == 1 else broadcast_to(each, operand.shape)
             for each in body.tensors
         ]
+        lies = self.mappings.of(main)
         made = reduce_fused(
             self.recorder,
             body,
             operand.element_type,
             main,
             operands,
+            [self._share_of(each, main) for each in body.tensors],
             expr.dims,
             expr.how,
             self._target(expr, root.out, body.tensors),
+            expr.element_type,
             root.name,
-            spread(self.mappings, operand.shape, body.tensors, operand.element_type),
+            spread(self.mappings, operand.shape, body.tensors, operand.element_type) or (lies, 0.0),
         )
         if made is not None:
             why = "with its operand, which is not stored"
             self._note("reduced", expr, why, "", made, body)
         return made
+
+    def _share_of(self, tensor: Tensor, main: Tensor) -> float:
+        """Return how much of a tensor is on the tiles of another, or on one tile if stretched."""
+        if tensor.contains_aliases():  # as if all were there: to look could take long
+            return 1
+        mapping = self.mappings.of(tensor)
+        if tensor.shape == main.shape:
+            return float(mapping == self.mappings.of(main))
+        return int(mapping.elements_per_tile.max()) / tensor.num_elements
 
     def _copied(self, root: Root, source: Tensor, why: str = "as it is") -> Tensor:
         out = root.out
@@ -549,7 +563,8 @@ def _is_view(task: Task) -> bool:
 
 def _is_same(a: Reduction, b: Reduction) -> bool:
     """Tell whether two reductions have the same elements; their shapes may differ by ones."""
-    return a.operands[0] is b.operands[0] and (a.how, a.dims) == (b.how, b.dims)
+    one, other = ((each.how, each.dims, each.element_type) for each in (a, b))
+    return a.operands[0] is b.operands[0] and one == other
 
 
 def _tensor(leaf: Leaf) -> Tensor:

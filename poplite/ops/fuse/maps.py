@@ -15,18 +15,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.expr.tree import Leaf, Shape
+from poplite.cost.workers import slowest_tile
+from poplite.expr.tree import ElementClass, Leaf, Shape
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.cuts import Cuts, Rects, cuts, rects
 from poplite.ops.fuse.placement import Mappings, grain_of, held
+from poplite.ops.fuse.pricing import KINDS, steps_of
 from poplite.ops.fuse.recipe import MapRecipe, OperandPart
 from poplite.ops.fuse.straight import Straight, straight
 from poplite.program import Copy
 from poplite.program.recording import Recorder
+from poplite.vertices.estimators.maps import map_slots
 
 
 class Grid(NamedTuple):
@@ -57,6 +62,49 @@ def add_map(mappings: Mappings, compute_set: ComputeSet, body: Straight, out: Te
     if grid.sizes[:2] != (1, 1):
         return _add_matrices(graph, compute_set, body, out, in_place, grid, found)
     return _add_vectors(graph, compute_set, body, out, in_place, grid, found)
+
+
+def map_cycles(
+    body: Straight, shape: Shape, element: ElementClass, mapping: TileMapping, target: Target
+) -> float:
+    """Return the cycles of a map whose operations have a price, by those of its fullest tile.
+
+    Args:
+        body: what it computes.
+        shape: of its result.
+        element: the element type of that.
+        mapping: where that lies.
+        target: the machine.
+    """
+    grid = _grid(body.tensors, shape)
+    rows = _rows_of_fullest(grid, mapping, target, grain_of(element))
+    steps = steps_of(body.body, [KINDS[part] for part in grid.parts])
+    assert steps is not None, "what is priced for a reduction is for a map"
+    loads = [
+        each for each, part in zip(body.body.tensors, grid.parts, strict=True) if KINDS[part] == "v"
+    ]
+    is_listed = OperandPart.ROWS in grid.parts or any(len(each) > 1 for each in rows)
+    price = {
+        each: map_slots(each, steps, loads or [element], target, is_listed=is_listed)
+        for each in dict.fromkeys(rows)
+    }
+    return slowest_tile(np.zeros(len(rows), np.int64), [price[each] for each in rows], target)
+
+
+def _rows_of_fullest(
+    grid: Grid, mapping: TileMapping, target: Target, grain: int
+) -> list[tuple[int, ...]]:
+    """Return the lengths of the rows of each vertex of the fullest tile."""
+    tile = int(mapping.elements_per_tile.argmax())
+    own = slice(mapping.ptr[tile], mapping.ptr[tile + 1])
+    begin, end = mapping.begin[own], mapping.end[own]
+    found = cuts(np.zeros_like(begin), begin, end, target.workers, grain)
+    if grid.sizes[:2] == (1, 1):
+        vertices = np.split(found.end - found.begin, found.first[1:])
+        return [tuple(each.tolist()) for each in vertices]
+    where = rects(found, *grid.sizes[1:])
+    width, count = where.right - where.left, where.bottom - where.top
+    return [(w,) * n for w, n in zip(width.tolist(), count.tolist(), strict=True)]
 
 
 def add_copy(

@@ -17,9 +17,9 @@ from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
+from poplite.cost.workers import slowest_tile
 from poplite.errors import SizeOverflowError, checked_truth
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
@@ -80,8 +80,6 @@ class Lists(NamedTuple):
 
 Cut = tuple[Lists, Int64, Int64]
 """The first lists, and the elements that they are made of: first and end, in their rows."""
-
-Doubles = npt.NDArray[np.float64]
 
 
 def top_k(
@@ -215,21 +213,13 @@ def _cycles(target: Target, lists: Lists, taken: Int64, stages: list[TopStage]) 
     """Return the modelled cycles of lists that are made of so many elements, and of stages."""
     start = target.cost("sync_cycles") + target.cost("latency_cycles")
     slots = least_slots(taken, lists.length, makes=True)
-    cycles = _on_tiles(target, lists.tile, slots)
+    cycles = float(slowest_tile(lists.tile, slots, target))
     for stage in stages:
         total = np.add.reduceat(stage.lists.length, stage.group)
         slots = least_slots(total, stage.made.length) + order_slots(stage.made.length)
         received = WORD * int(total.max()) / target.exchange_bytes_per_cycle
-        cycles += start + received + _on_tiles(target, stage.made.tile, slots)
+        cycles += start + received + slowest_tile(stage.made.tile, slots, target)
     return cycles
-
-
-def _on_tiles(target: Target, tile: Int64, slots: Doubles) -> float:
-    """Return the cycles of the slowest tile, whose workers share its vertices."""
-    longest = np.zeros(target.tiles)
-    np.maximum.at(longest, tile, slots)
-    shared = np.bincount(tile, slots, target.tiles) / target.workers
-    return float(target.workers * np.maximum(longest, shared).max())
 
 
 def _least(

@@ -11,13 +11,14 @@ Each makes fewer elements of those that are left: `pieces` of the tensor, then o
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64, distinct
+from poplite.expr.tree import ElementClass
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
@@ -29,7 +30,7 @@ from poplite.ops.reduce.pieces import repeated
 from poplite.ops.reduce.plan import Plan, Problem, Stage, Types, plan_for
 from poplite.ops.reduce.ranges import Mask
 from poplite.ops.reduce.stage import StageWork
-from poplite.ops.reduce.worth import is_cheaper_in_one
+from poplite.ops.reduce.worth import ReadOperand, ReductionWay, is_cheaper_in_one
 from poplite.program.recording import Recorder
 from poplite.types import FLOAT, HALF
 from poplite.vertex.vertex import Vertex
@@ -95,6 +96,7 @@ class Builder:
         way: the operation.
         order: the tensor.
         output: the result, where it is on tiles already.
+        result_type: the element type of another one.
         recorder: what takes the steps.
         fused: an expression that is reduced, which lies as the tensor; None for the tensor itself.
     """
@@ -105,17 +107,19 @@ class Builder:
         way: ReduceOperation,
         order: Order,
         output: Tensor | None,
+        result_type: ElementClass,
         recorder: Recorder,
         fused: Fused | None = None,
     ) -> None:
         self._recorder = recorder
         self.graph, self.way, self.order = graph, way, order
-        self._output = None if output is None else order.result(output)
+        self._output = output
         self._fused = fused
         self._source = order.tensor
         self._element = order.tensor.element_type if fused is None else fused.element_type
         widens = self._element is HALF and way.widens
         self._partial_type = FLOAT if widens else self._element
+        self._result_type = result_type if output is None else output.element_type
 
     @cached_property
     def _mapping(self) -> TileMapping:
@@ -138,25 +142,28 @@ class Builder:
             found = TileMapping(graph.target.tiles, tile[first], (high - low)[first])
             graph.set_tile_mapping(self._result, found)
 
-    def is_cheaper_in_one(self, spread: tuple[TileMapping, float] | None) -> bool:
+    def is_cheaper_in_one(
+        self, fused: Fused, stored: Order, mapping: TileMapping, sent: float
+    ) -> bool:
         """Return whether the expression takes fewest cycles where it is reduced.
 
-        `spread` has the tiles of a map of it, and the cycles of sending them its operands; None
-        for a map that lies as the tensor.
+        Args:
+            fused: the expression, whose elements have a price.
+            stored: the order of a tensor that holds it.
+            mapping: where a map puts that tensor.
+            sent: the cycles of sending it the operands, beyond those of sending them here.
         """
-        fused, target = self._fused, self.graph.target
-        if fused is None or not fused.slots:  # nothing to compare
-            return True
-        problem, sent = self._problem, 0.0
-        if spread is not None and problem.is_whole:
-            mapping, sent = spread
-            problem = replace(problem, mapping=mapping)
-        most, own = (
-            int(each.elements_per_tile.max(initial=0)) for each in (problem.mapping, self._mapping)
-        )
-        stored, copied = fused.map_cycles(most, target), fused.copied_cycles(own, target)
+        graph, adds = self.graph, self.way is OPERATIONS["add"]
+        problem = self._stored(stored, mapping)
+        digits = ((problem.mapping.num_elements, 1),)
+        entire = (ReadOperand(digits, self._element.size_bytes),)
+        before = sent + fused.map_cycles(mapping, graph.target)
         return is_cheaper_in_one(
-            self.graph, problem, self._plan, self._element, stored + sent, copied
+            graph.target,
+            ReductionWay(
+                self._problem, lambda: self._plan, fused.read, adds, computed=fused.computed
+            ),
+            ReductionWay(problem, lambda: plan_for(graph, problem), entire, adds, before),
         )
 
     @cached_property
@@ -166,44 +173,45 @@ class Builder:
     @cached_property
     def _problem(self) -> Problem:
         """What is planned."""
-        order, graph, fused, output = self.order, self.graph, self._fused, self._output
-        first = [] if fused is None else [*fused.tensors.values()]
-        is_whole = all(each.num_regions() == 1 for each in (order.tensor, *first))
-        agree = is_whole and all(graph.tile_mapping(each) == self._mapping for each in first)
+        order, fused = self.order, self._fused
         element = order.tensor.element_type
-        result = self._element if output is None else output.element_type
+        tensors = [order.tensor] if fused is None else [*fused.tensors.values()]
         return Problem(
             self._mapping,
-            None if output is None else graph.tile_mapping(output),
+            self._wanted(order),
             order.reduced,
             order.inner,
-            Types(element, self._partial_type, result)
+            Types(element, self._partial_type, self._result_type)
             if fused is None
-            else Types(element, self._partial_type, result, True, fused.slots),
-            self._lie_together,
-            is_whole,
-            agree,
+            else Types(element, self._partial_type, self._result_type, True, fused.slots),
+            self._breaks(tensors, self._mapping, order.inner),
         )
 
-    def _lie_together(self, computes: bool, begin: Int64, end: Int64) -> Mask:
-        """Tell which ranges of the flattened tensor are one range of the memory of one tile.
+    def _stored(self, order: Order, mapping: TileMapping) -> Problem:
+        """Return the reduction of a new tensor on some tiles, as `reduce_into` will have it."""
+        tensors = []
+        if not order.is_row_major:  # priced as if it lay as what is reduced
+            tensors, mapping = [order.tensor], self.graph.tile_mapping(order.tensor)
+        breaks = self._breaks(tensors, mapping, order.inner)
+        types = Types(self._element, self._partial_type, self._result_type)
+        return Problem(mapping, self._wanted(order), order.reduced, order.inner, types, breaks)
 
-        Partial results of a tile are, as they are laid out by tile. Of an expression all tensors
-        have to: of others each vertex would get a copy, with what lies between its rows.
+    def _wanted(self, order: Order) -> TileMapping | None:
+        """Return where the result is to be, in an order."""
+        return None if self._output is None else self.graph.tile_mapping(order.result(self._output))
+
+    def _breaks(self, tensors: Sequence[Tensor], mapping: TileMapping, inner: int) -> Int64 | None:
+        """Return where ranges of the memory of a tile end, in tensors and in a mapping.
+
+        None where rows follow each other anyway; and where they lie apart, or tensors on other
+        tiles: of those each vertex would get a copy, with what lies between its rows.
         """
-        graph, mapping = self.graph, self._mapping
-        together = np.ones(len(begin), np.bool_)
-        tensors = [self.order.tensor]
-        if computes and self._fused is not None:
-            tensors = [*self._fused.tensors.values()]
-            if any(graph.tile_mapping(each) != mapping for each in tensors):
-                return ~together
-        for each in tensors:
-            if not len(begin) or each.num_regions() > each.num_elements // self.order.inner:
-                return ~together
-            ends = distinct(np.r_[each.contiguous_regions().end, mapping.end])
-            together &= np.searchsorted(ends, begin, "right") == np.searchsorted(ends, end)
-        return together
+        if inner == 1 or any(each.num_regions() > each.num_elements // inner for each in tensors):
+            return None
+        if any(self.graph.tile_mapping(each) != mapping for each in tensors):
+            return None
+        ends = [each.contiguous_regions().end for each in tensors]
+        return distinct(np.concatenate([mapping.end, *ends]))
 
     def _partials(self, made: Stage) -> Tensor | None:
         """Return a variable for partial results, or None for none."""

@@ -9,25 +9,24 @@ that are computed take longer, workers share shorter rows of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
+from poplite.arrays.digits import row_major
 from poplite.expr.tree import ElementClass
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.joining import computed_of
-from poplite.ops.fuse.pricing import steps_of
+from poplite.ops.fuse.maps import map_cycles
 from poplite.ops.fuse.recipe import ReductionRecipe
 from poplite.ops.fuse.straight import Straight
 from poplite.ops.reduce.build import OPERATIONS, Builder
 from poplite.ops.reduce.order import Order, ordered
+from poplite.ops.reduce.worth import ReadOperand
 from poplite.program.recording import Recorder
 from poplite.vertex.vertex import Vertex
-from poplite.vertices.estimators.maps import map_slots
-from poplite.vertices.estimators.poplibs import share
-from poplite.view import num_runs
 
 
 class Fused:
@@ -37,13 +36,16 @@ class Fused:
         body: its lines.
         element_type: of its elements.
         how: the reduction.
+        main: a tensor of its shape, which lies as it.
         order: in which its elements are joined.
         operands: the tensors of `body`, stretched to the shape of the expression, or of one
             element.
+        shares: of each, how much of it is on the tiles of `main`.
 
     Attributes:
         tensors: the operands of many elements by field, flattened in that order.
-        stretched: those that are broadcast, which vertices have as copies.
+        read: the operands that are on the tiles that read them, at least a part of one.
+        computed: what they compute of each element; None where no table has its price.
     """
 
     def __init__(
@@ -51,16 +53,25 @@ class Fused:
         body: Straight,
         element_type: ElementClass,
         how: str,
+        main: Tensor,
         order: Order,
         operands: list[Tensor],
+        shares: Sequence[float],
     ) -> None:
         self.element_type = element_type
-        self._body, self._how = body, how
+        self._body, self._how, self._shape = body, how, main.shape
         self._scalars = {f"x{n}": t for n, t in enumerate(operands) if not t.shape}
         self.tensors = {
             f"x{n}": order.arranged(tensor) for n, tensor in enumerate(operands) if tensor.shape
         }
-        self.stretched = [each for each in self.tensors.values() if each.contains_aliases()]
+        self.read = tuple(
+            [
+                _operand(each, shares[int(name[1:])])
+                for name, each in self.tensors.items()
+                if shares[int(name[1:])]
+            ]
+        )
+        self.computed = computed_of(self._recipe(element_type, is_columns=False))
 
     def vertex(self, out: ElementClass, *, is_columns: bool) -> type[Vertex]:
         """Return the class that joins rows, or columns, and writes elements of a type."""
@@ -69,31 +80,14 @@ class Fused:
     @property
     def slots(self) -> float:
         """Slots of computing and joining an element; 0 where no table has them."""
-        found = computed_of(self._recipe(self.element_type, is_columns=False))
-        return 0 if found is None else found.with_join
+        return 0 if self.computed is None else self.computed.with_join
 
-    def map_cycles(self, elements: int, target: Target) -> float:
-        """Return the cycles of a map that stores so many elements of a tile."""
-        own, workers = share(elements, target), target.workers
-        tensors = range(len(self._body.body.tensors))
-        kinds = ["n" if f"x{n}" in self._scalars else "v" for n in tensors]
-        steps = steps_of(self._body.body, kinds)
-        assert steps is not None, "what is priced for a reduction is for a map"
-        loads = [each.element_type for each in self.tensors.values()]
-        return workers * map_slots([own], steps, loads, target)
-
-    def copied_cycles(self, elements: int, target: Target) -> float:
-        """Return the cycles of stretching operands for so many elements of a tile."""
-        total, cost = 0.0, target.cost
-        for tensor in self.stretched:
-            size, width = tensor.num_elements, tensor.element_type.size_bytes
-            runs = num_runs(tensor.view)
-            if 2 * runs > size:
-                total += elements * width / cost("strided_copy_bytes_per_cycle")
-            else:
-                total += elements * runs / size * cost("copy_piece_cycles")
-                total += elements * width / cost("memcpy_bytes_per_cycle")
-        return cost("worker_call") + total if self.stretched else 0
+    def map_cycles(self, mapping: TileMapping, target: Target) -> float:
+        """Return the cycles of a map that stores the expression on some tiles."""
+        cycles = map_cycles(self._body, self._shape, self.element_type, mapping, target)
+        if any(each.is_gathered for each in self.read):
+            cycles += int(target.cost("worker_call") + target.cost("copy_piece_cycles"))
+        return cycles
 
     def _recipe(self, out: ElementClass, *, is_columns: bool) -> ReductionRecipe:
         scalars = tuple([int(name[1:]) for name in self._scalars])
@@ -107,33 +101,44 @@ class Fused:
         return made | {f"k{n}": each.value.item() for n, each in enumerate(self._body.numbers)}
 
 
+def _operand(tensor: Tensor, share: float) -> ReadOperand:
+    """Return what vertices read of a tensor, of whose elements a tile has a share."""
+    digits = tuple(tensor.view.flat_digits())
+    is_read_by_all = len(digits) > 0 and digits[0][1] == 0
+    return ReadOperand(digits, tensor.element_type.size_bytes, share if is_read_by_all else 1)
+
+
 def reduce_fused(
     recorder: Recorder,
     body: Straight,
     element_type: ElementClass,
     main: Tensor,
     operands: list[Tensor],
+    shares: Sequence[float],
     dims: Collection[int],
     how: str,
     output: Tensor | None,
+    result_type: ElementClass,
     name: str,
-    spread: tuple[TileMapping, float] | None,
+    stored: tuple[TileMapping, float],
 ) -> Tensor | None:
-    """Reduce an expression, and return the result: `output`, or a new tensor.
+    """Reduce an expression, and return the result: `output`, or a new tensor of `result_type`.
 
     The elements lie as `main`, a tensor of its shape; `operands` are as `Fused` takes them. None
-    where it takes fewer cycles to store the expression first: as `main` lies, or on other tiles,
-    which `spread` has with the cycles of sending them the operands.
+    where it takes fewer cycles to store the expression first, on tiles that `stored` has with the
+    cycles of sending them the operands.
     """
     graph, result = recorder.graph, output
     order = ordered(main, dims)
-    fused = Fused(body, element_type, how, order, operands)
-    builder = Builder(graph, OPERATIONS[how], order, output, recorder, fused)
-    if not builder.is_cheaper_in_one(spread):
-        return None
+    fused = Fused(body, element_type, how, main, order, operands, shares)
+    builder = Builder(graph, OPERATIONS[how], order, output, result_type, recorder, fused)
+    if fused.computed is not None:
+        of_stored = ordered(main, dims, row_major(main.shape))
+        if not builder.is_cheaper_in_one(fused, of_stored, *stored):
+            return None
     if result is None:
         kept = tuple(size for d, size in enumerate(main.shape) if d not in dims)
-        result = graph.add_variable(element_type, kept, name)
+        result = graph.add_variable(result_type, kept, name)
     with graph.scope(name):
         builder.build(result)
     return result

@@ -14,10 +14,10 @@ Which of equal elements comes first matters to nobody but float sums.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from poplite.arrays.digits import digits_of
+from poplite.arrays.digits import Dim, digits_of
 from poplite.graph.tensor.tensor import Tensor
 
 
@@ -50,6 +50,11 @@ class Order(NamedTuple):
         """Return the result, flattened alike: `[outer, inner]`."""
         return self._arranged(tensor, [k for k in self.permutation if k not in self.gone])
 
+    @property
+    def is_row_major(self) -> bool:
+        """Whether it is that of a tensor's own elements, one after the other."""
+        return self.permutation == sorted(self.permutation) and not self.backwards
+
     def _arranged(self, tensor: Tensor, order: list[int]) -> Tensor:
         parts = sorted(order)
         tensor = tensor.reshape([self.extents[k] for k in parts])
@@ -59,12 +64,13 @@ class Order(NamedTuple):
         return tensor.dim_shuffle([parts.index(k) for k in order]).flatten()
 
 
-def ordered(tensor: Tensor, dims: Collection[int]) -> Order:
+def ordered(tensor: Tensor, dims: Collection[int], steps: Sequence[Dim] | None = None) -> Order:
     """Bring a tensor close to the order of its memory.
 
     Args:
         tensor: what is reduced, at least one element.
         dims: the dimensions that disappear.
+        steps: of its dimensions, where they are to be those of another tensor of its shape.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -75,10 +81,11 @@ def ordered(tensor: Tensor, dims: Collection[int]) -> Order:
     >>> order.result(y) == y.T.flatten()
     <same elements: True (not ops.equal)>
     """
+    by_dim = zip(tensor.shape, steps or tensor.view.dims, strict=True)
     digits = [
         (extent, step, d in dims)
-        for d, (size, steps) in enumerate(zip(tensor.shape, tensor.view.dims, strict=True))
-        for extent, step in digits_of(size, steps)
+        for d, (size, each) in enumerate(by_dim)
+        for extent, step in digits_of(size, each)
     ]
     far = max((abs(step) for _, step, _ in digits), default=0) + 1  # broadcasts go outside
     order = sorted(range(len(digits)), key=lambda k: -(abs(digits[k][1]) or far))

@@ -6,8 +6,8 @@ reduction and on element types; on the names and the values of tensors it does n
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from math import gcd
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -67,10 +67,8 @@ class Problem:
         reduced: elements of each output.
         inner: outputs whose elements lie side by side.
         types: element types.
-        together: tells of the tensors that are read first, and of those read later, which ranges
-            are one range of the memory of one tile.
-        is_whole: whether that depends on the mapping alone, and on whether `agree`.
-        agree: whether all tensors that are read first lie alike.
+        breaks: int64[n], rising, where ranges of elements end that are one range of the memory of a
+            tile, in all tensors that are read; None where vertices get their rows one by one.
     """
 
     mapping: TileMapping
@@ -78,9 +76,7 @@ class Problem:
     reduced: int
     inner: int
     types: Types
-    together: Callable[[bool, Int64, Int64], Mask]
-    is_whole: bool
-    agree: bool
+    breaks: Int64 | None
 
 
 class Stage(NamedTuple):
@@ -102,10 +98,17 @@ class Stage(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The stages of a reduction, and where it puts the outputs: int64[3, n], tile, first, last."""
+    """The stages of a reduction.
+
+    Attributes:
+        stages: in their order.
+        homes: int64[3, n], where it puts outputs: tile, first, last.
+        prices: cycles that were found for it, by what they are of.
+    """
 
     stages: list[Stage]
     homes: Int64
+    prices: dict[object, float]
 
 
 _PLANS: WeakKeyDictionary[Graph, dict[object, Plan]] = WeakKeyDictionary()
@@ -113,14 +116,15 @@ _PLANS: WeakKeyDictionary[Graph, dict[object, Plan]] = WeakKeyDictionary()
 
 def plan_for(graph: Graph, problem: Problem) -> Plan:
     """Return the plan of a reduction, the one of an equal reduction if the graph has it."""
-    mapping, wanted = problem.mapping, problem.wanted
-    count = len(mapping.begin) + (0 if wanted is None else len(wanted.begin))
-    if not problem.is_whole or count > MOST_INTERVALS:
+    mapping, wanted, breaks = problem.mapping, problem.wanted, problem.breaks
+    count = sum(len(each.begin) for each in (mapping, wanted) if each is not None)
+    if count + (0 if breaks is None else len(breaks)) > MOST_INTERVALS:
         return _Planner(graph.target, problem).plan()
     key = (
         graph.target,
         *(None if each is None else _bytes(each) for each in (mapping, wanted)),
-        (problem.reduced, problem.inner, problem.types, problem.agree),
+        None if breaks is None else breaks.tobytes(),
+        (problem.reduced, problem.inner, problem.types),
     )
     known = _PLANS.setdefault(graph, {})
     found = known.get(key)
@@ -161,13 +165,15 @@ class _Planner:
         pieces = pieces_of(tile, begin, end, problem.reduced, problem.inner)
         name, group, wanted = "tiles", pieces.tile, None
         while len(pieces.tile) or len(runs.tile):
+            grain, least_grain = self._grains(self._source())
             outcome = stage(
                 pieces,
                 group,
                 runs,
                 inner=problem.inner,
                 effort=self._effort(),
-                grain=max(1, self._loaded // self._source().size_bytes),
+                grain=grain,
+                least_grain=least_grain,
                 straight=self._lie_together,
                 may_keep=self._may_keep(),
                 may_share=self._may_share(),
@@ -185,7 +191,8 @@ class _Planner:
         if works:
             none = np.empty(0, np.int64)
             stages.append(Stage(name, together(works), none, none, has_kept=False))
-        return Plan(stages, np.concatenate(homes, axis=1) if homes else np.empty((3, 0), np.int64))
+        held = np.concatenate(homes, axis=1) if homes else np.empty((3, 0), np.int64)
+        return Plan(stages, held, {})
 
     def _source(self) -> ElementClass:
         types = self.problem.types
@@ -199,8 +206,17 @@ class _Planner:
         """Tell whether single rows need no vertex, as they are what partial results are."""
         return self._source() is self.problem.types.partial and not self._computes()
 
+    def _grains(self, element: ElementClass) -> tuple[int, int]:
+        """Return the outputs that a load brings at once, and those it brings in every row."""
+        size, inner = element.size_bytes, self.problem.inner
+        loaded = max(1, self._loaded // size)
+        if not self._is_first or inner == 1:
+            return loaded, loaded
+        stored = int(self.target.cost("atomic_store_bytes"))
+        return loaded, max(1, stored // size, gcd(loaded, inner))
+
     def _effort(self) -> Effort:
-        return Effort(self.problem.types.slots if self._is_first else 0, self.target.workers)
+        return Effort(self.problem.types.slots if self._is_first else 0, self.target)
 
     def _reached(self, made: OutputPieces, size: int, has_kept: bool) -> OutputPieces:
         """Return partial results as pieces of what is read next: behind what is still read."""
@@ -256,4 +272,11 @@ class _Planner:
         return first, second
 
     def _lie_together(self, begin: Int64, end: Int64) -> Mask:
-        return self.problem.together(self._computes(), begin, end)
+        """Return which ranges are one range of memory; partial results are, laid out by tile."""
+        if not self._is_first:
+            return np.ones(len(begin), np.bool_)
+        breaks = self.problem.breaks
+        if breaks is None:
+            return np.zeros(len(begin), np.bool_)
+        together: Mask = np.searchsorted(breaks, begin, "right") == np.searchsorted(breaks, end)
+        return together

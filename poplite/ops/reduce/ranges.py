@@ -114,7 +114,7 @@ class RangeParts(NamedTuple):
         return RangeParts(*(np.concatenate(columns) for columns in zip(self, other, strict=True)))
 
 
-def cut(width: Int64, part: Int64, parts: Int64, grain: int) -> Int64:
+def cut(width: Int64, part: Int64, parts: Int64, grain: int | Int64) -> Int64:
     """Return where parts of outputs begin that are cut evenly, at multiples of the grain.
 
     >>> cut(np.array([26] * 4), np.arange(4), np.array([3] * 4), 4).tolist()

@@ -48,15 +48,15 @@ def reduce_into(
 
     A new result is of the type of the tensor where no `element` is named.
     """
-    graph = recorder.graph
-    result = output
+    graph, result, made = recorder.graph, output, element or tensor.element_type
     if result is None:
         kept = tuple(size for d, size in enumerate(tensor.shape) if d not in dims)
-        result = graph.add_variable(element or tensor.element_type, kept, name)
+        result = graph.add_variable(made, kept, name)
     with graph.scope(name):
         way = OPERATIONS[operation]
         if tensor.num_elements:
-            Builder(graph, way, ordered(tensor, dims), output, recorder).build(result)
+            order = ordered(tensor, dims)
+            Builder(graph, way, order, output, made, recorder).build(result)
         else:
             _fill(recorder, way, result, output is not None)
     return result

@@ -22,8 +22,11 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.machine.target import Target
 from poplite.ops.reduce.pieces import OutputPieces, repeated
 from poplite.ops.reduce.ranges import Mask, RangeParts, Ranges, cut, dealt, ranges_of
+from poplite.types import FLOAT
+from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
 
 LEAST_WORK = 128
 """Elements of a vertex, where there are as many: to start it takes as long as to add dozens."""
@@ -33,10 +36,6 @@ LEAST_ROWS = 64
 
 LEAST_SLOTS = 20
 """Slots of computing the elements of a vertex, for which it is worth to start another one."""
-
-ENTRY, OUTPUT, GATHERED = 17, 7, 50
-"""Slots to start a vertex that joins rows, to join the shares of one row, and until those of
-several rows are together."""
 
 NEAR = 1.05
 """How many times the least slots are as good as those, with fewer vertices."""
@@ -50,11 +49,16 @@ class Effort(NamedTuple):
 
     Attributes:
         slots: of an element; 0 where nothing is computed.
-        workers: of a tile.
+        target: the machine.
     """
 
     slots: float
-    workers: int
+    target: Target
+
+    @property
+    def workers(self) -> int:
+        """How many share the elements of a tile."""
+        return self.target.workers
 
     @property
     def least_work(self) -> int:
@@ -73,13 +77,21 @@ class Effort(NamedTuple):
             length: int64[n], elements of each row.
             count: int64[n], how many rows its tile has.
 
-        >>> Effort(1.5, 6).shares(np.array([16, 64, 64, 900]), np.array([1, 1, 6, 4])).tolist()
-        [1, 6, 1, 3]
+        >>> effort = Effort(1.5, Target())
+        >>> effort.shares(np.array([16, 64, 64, 900]), np.array([1, 1, 6, 4])).tolist()
+        [1, 5, 1, 3]
         """
-        shares = np.arange(1, self.workers + 1)[:, None]
-        rounds = -(-count * shares // self.workers)
-        slots = rounds * (ENTRY + -(-length // shares) * self.slots)
-        slots[1:] += ENTRY + OUTPUT * count + np.where(count > 1, GATHERED, 0)
+        target, workers = self.target, self.workers
+        shares = np.arange(1, workers + 1)[:, None]
+        rounds = -(-count * shares // workers)
+        slots = rounds * (target.cost("reduce_one_entry") + -(-length // shares) * self.slots)
+        joined = np.where(
+            count == 1,
+            reduce_one(FLOAT, FLOAT, shares, target),
+            reduce_columns(FLOAT, FLOAT, count, shares, count, target, adds=True)
+            + target.cost("worker_call") / workers,  # their shares are put together
+        )
+        slots[1:] += joined[1:]
         best: Int64 = np.argmax(slots <= slots.min(0) * NEAR, axis=0) + 1
         return best
 
@@ -198,6 +210,7 @@ def stage(
     inner: int,
     effort: Effort,
     grain: int,
+    least_grain: int,
     straight: Straight,
     may_keep: bool,
     may_share: tuple[bool, bool],
@@ -212,6 +225,7 @@ def stage(
         inner: elements from row to row of a piece.
         effort: what it takes to join an element.
         grain: outputs that a load brings at once: where there are more, they are not parted.
+        least_grain: how many it brings at once in every row, at least.
         straight: tells what lies together in memory.
         may_keep: whether single rows may stay as they are, for a later stage.
         may_share: whether there are vertices for all workers of a tile that write partial results,
@@ -242,7 +256,8 @@ def stage(
     is_run = parts.range >= last
     rows, width = found.rows[parts.range], parts.high - parts.low
     needed = _shares(rows * width, parts.tile, effort)
-    columns = np.minimum(needed, -(-width // grain))
+    grains = _best_grain(width, needed, grain, least_grain)
+    columns = np.minimum(needed, -(-width // grains))
     shares = np.clip(rows // effort.least_rows, 1, -(-needed // width))
     if effort.slots:
         held = np.bincount(parts.tile, rows * width)[parts.tile]
@@ -253,12 +268,12 @@ def stage(
     is_shared = (np.bincount(parts.tile)[parts.tile] == 1) & (columns > 1) & (shares == 1)
     is_shared = is_run | (is_shared & np.where(is_final, may_share[1], may_share[0]))
     columns[is_shared] = 1
-    share = np.where(is_shared, -(-width // (effort.workers * grain)) * grain, 0)
+    share = np.where(is_shared, -(-width // (effort.workers * grains)) * grains, 0)
     partials, place, head = _placed(parts, np.where(is_final, 0, shares))
 
     part, copy = repeated(columns * shares)
     column, row = copy % columns[part], copy // columns[part]
-    left, right = (cut(width[part], column + k, columns[part], grain) for k in (0, 1))
+    left, right = (cut(width[part], column + k, columns[part], grains[part]) for k in (0, 1))
     top, bottom = ((row + k) * rows[part] // shares[part] for k in (0, 1))
     target, final = parts.low[part], is_final[part]
     target[~final] = place[(head[part] + row)[~final]]
@@ -404,6 +419,21 @@ def _shares(work: Int64, tile: Int64, effort: Effort) -> Int64:
     total = np.bincount(tile, work).astype(np.int64)[tile]
     shares: Int64 = np.minimum(-(-work * effort.workers // total), -(-work // effort.least_work))
     return shares
+
+
+def _best_grain(width: Int64, needed: Int64, grain: int, least: int) -> Int64:
+    """Return at which multiples of columns workers part them: the least one where that helps.
+
+    >>> _best_grain(np.array([10, 17]), np.array([6, 6]), 4, 2).tolist()     # 4 4 2, or 2 2 2 2 2
+    [2, 4]
+    """
+
+    def widest(size: int) -> Int64:
+        count = -(-width // size)
+        parts: Int64 = -(-count // np.minimum(needed, count)) * size
+        return parts
+
+    return np.where(widest(least) < widest(grain), least, grain)
 
 
 class Cells(NamedTuple):

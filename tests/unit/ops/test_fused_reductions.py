@@ -120,12 +120,12 @@ def test_no_dearer_than_vertices_by_hand_and_than_storing_the_product(
 
 
 def test_a_row_that_is_computed_is_cut_among_workers_as_its_price_says() -> None:
-    """64 products on one worker take 113 slots; on six 37, and 22 to join what they come to."""
+    """64 products on one worker take 113 slots; on five 38, and 20 to join what they come to."""
     graph, p, q = operands(pl.FLOAT, (64,), tiles=1)
     with graph.steps() as steps:
         product, plain = ops.map(ops.sum(p * q), name="a"), ops.map(ops.sum(p), name="b")
     vertices = {each.name: len(each.vertices) for each in graph.compute_sets}
-    assert vertices == {"a/tiles": 6, "a/workers": 1, "b/tiles": 1}
+    assert vertices == {"a/tiles": 5, "a/workers": 1, "b/tiles": 1}
     engine = pl.Engine(graph, steps)
     engine.run()
     assert (float(engine.read(product)), float(engine.read(plain))) == (128, 64)
@@ -258,6 +258,66 @@ def test_operands_that_are_stretched_are_priced(dim: int, is_row: bool, why: str
         assert is_map or f"{why}: " in ops.explain(total)
         taken.append(cycles)
     assert taken[0] <= taken[1]
+
+
+STRETCHED = [
+    ((64, 100), (64, 1), 64, 1),
+    ((6400, 10), (6400, 1), 64, 1),
+    ((6400, 10), (1, 10), 64, 1),
+    ((10, 600), (10, 1), 1, 1),
+    ((10, 600), (1, 600), 1, 1),
+    ((10, 600), (10, 1), 1, 0),
+    ((10, 600), (10, 1), 2, 1),
+    ((37, 10), (37, 1), 64, 1),
+    ((600, 33), (600, 1), 16, None),
+]
+"""Shapes of an operand and of one that is stretched, tiles, and the dimension that is reduced."""
+
+
+@pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF])
+@pytest.mark.parametrize(
+    ("shape", "small", "tiles", "dim"), thinned(STRETCHED, keep=[STRETCHED[0], STRETCHED[7]])
+)
+def test_repeated_values_are_never_dearer_than_storing_the_product(
+    shape: tuple[int, int],
+    small: tuple[int, int],
+    tiles: int,
+    dim: int | None,
+    element: type[pl.ElementType[Any]],
+) -> None:
+    taken, values = [], []
+    for is_stored in (False, True):
+        graph, p, _ = operands(element, shape, tiles)
+        w = graph.add_variable(element, small, "w", mapping=0, initial_value=3)
+        with graph.steps() as steps:
+            product = ops.map(p * w) if is_stored else p * w
+            total = ops.map(ops.sum(product, dim))
+        value, cycles = ran(graph, steps, total)
+        taken.append(cycles)
+        values.append(value)
+    np.testing.assert_array_equal(values[0], values[1])
+    assert taken[0] <= taken[1]
+
+
+@pytest.mark.parametrize("size", thinned(BY_HAND, keep=1))
+def test_half_takes_no_longer_than_float(size: int) -> None:
+    for form in ("p @ q", "sum(p * q)"):
+        taken = {
+            element: computed(FORMS[form], element, (TILES * size,))[1]
+            for element in (pl.FLOAT, pl.HALF)
+        }
+        assert taken[pl.HALF] <= taken[pl.FLOAT]
+
+
+def test_sums_of_columns_of_half_are_shared_among_workers() -> None:
+    """Of ten columns a load brings two in every row: five workers have two each."""
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.HALF, (100, 10), "x", mapping=0, initial_value=1)
+    with graph.steps() as steps:
+        total = ops.map(ops.sum(x, 0), name="total")
+    (tiles,) = (each for each in graph.compute_sets if each.name == "total/tiles")
+    assert len(tiles.vertices) == 5
+    assert (ran(graph, steps, total)[0] == 100).all()
 
 
 def test_operations_without_a_published_loop_are_priced_by_their_code() -> None:
