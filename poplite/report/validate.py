@@ -130,7 +130,9 @@ FIELDS: dict[str, dict[str, Holds]] = {
     "StepAccesses": {
         "compute_set": _compute_set,
         "places": lambda places, known: all(
-            1 <= number <= known.programs.get(name, 0) for name, number in places
+            # What decides in all replicas alike may stand before the first step, at 0.
+            0 <= number <= known.programs.get(name, -1)
+            for name, number in places
         ),
     },
     "TilePairs": {

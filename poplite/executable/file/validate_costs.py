@@ -12,6 +12,7 @@ one are not listed here either.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -222,6 +223,9 @@ def _check_plan(plan: MemoryPlan, tiles: int) -> None:
     for number, held in enumerate(plan.held):
         with at(f".held[{number}]"):
             check_spread(held.bytes, tiles)
+            shape = held.shape or ()
+            if min(shape, default=0) < 0 or math.prod(shape) > MOST:
+                raise Malformed(f"shape {shape!r:.60}")
             if not 1 <= held.align <= MOST:
                 raise Malformed(f"an address at a multiple of {held.align:,}")
             if held.steps is not None:

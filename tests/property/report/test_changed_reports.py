@@ -183,7 +183,7 @@ JOINED = {"program_name": "x", "rows": [], "cycles": 1, "code_bytes": 1, "apart_
 REFUSED: list[tuple[str, Path, object, str | None]] = [
     ("branches", (*FIRST_ACCESS, "accesses", 0, "variable"), 3, "Access.variable cannot be 3"),
     ("branches", (*FIRST_ACCESS, "places", 0), ["0", 4], r"StepAccesses.places cannot be"),
-    ("branches", (*FIRST_ACCESS, "places", 0), ["0", 0], r"StepAccesses.places cannot be"),
+    ("branches", (*FIRST_ACCESS, "places", 0), ["1", 0], r"StepAccesses.places cannot be"),
     ("branches", (*FIRST_ACCESS, "places", 0), ["1", 1], r"StepAccesses.places cannot be"),
     ("branches", (*FIRST_ACCESS, "compute_set"), 0, "StepAccesses.compute_set cannot be 0"),
     ("branches", (*FIRST_STEP, "compute_set"), 0, "ExecutionStep.compute_set cannot be 0"),
@@ -261,6 +261,14 @@ def test_all_is_made_of_what_is_loaded(name: str) -> None:
     assert loaded == report_of(name)
     for make in report_forms(loaded, report_of(name)).values():
         make()
+
+
+def test_a_branch_before_the_first_step_in_all_replicas_loads() -> None:
+    graph = pl.Graph(pl.Target(tiles=4, ipus=2), replication_factor=2)
+    x, y = (graph.add_variable(pl.INT, 2, name, mapping=0, initial_value=1) for name in "xy")
+    flag = graph.add_variable(pl.BOOL, (), "flag", mapping=0, initial_value=False)
+    report = pl.Engine(graph, pl.If(flag, pl.Copy(x, y), pl.Sequence()), interpret=True).report()
+    assert Report.from_json(report.to_json()) == report
 
 
 @examples(400, quick=4)
