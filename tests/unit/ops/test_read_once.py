@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -124,8 +125,12 @@ def test_the_first_of_what_is_repeated_is_the_largest(how: str, dim: int | None)
     again = expected(values)
     along = dim if dim is None or dim < again.ndim else 0
     for find, numpy in ((ops.argmax, np.argmax), (ops.argmin, np.argmin)):
-        found, _ = stored(tensor(pl.FLOAT, values), lambda x, find=find: find(view(x), along))
+        found, _ = stored(tensor(pl.FLOAT, values), partial(_found, find, view, along))
         np.testing.assert_array_equal(found, numpy(again, axis=along))
+
+
+def _found(find: Any, view: Any, dim: int | None, x: pl.Tensor) -> Any:
+    return find(view(x), dim)
 
 
 def test_positions_by_themselves_are_made_on_their_tiles() -> None:

@@ -12,6 +12,7 @@ import poplite as pl
 from helpers.running import simulated
 from poplite import ops
 from poplite.executable import opcodes as op
+from poplite.simulator.compiled_program import CompiledProgram
 from poplite.simulator.run import threads
 from poplite.simulator.strict import checks, kernel_forms
 
@@ -40,6 +41,7 @@ class Slow(pl.Vertex):
 def looks(engine: pl.Engine, program: str = "0") -> int:
     """How many rows of a program compiled code looks at."""
     found = simulated(engine).runs.programs[program]
+    assert isinstance(found, CompiledProgram)
     return int(np.count_nonzero(found._ops[:, 0] == op.LOOK))
 
 
