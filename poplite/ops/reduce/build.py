@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from poplite.arrays.digits import Digit
 from poplite.arrays.intervals import Int64, distinct
 from poplite.expr.tree import ElementClass
 from poplite.graph.compute_sets.compute_set import ComputeSet
@@ -155,7 +156,9 @@ class Builder:
         """
         graph, adds = self.graph, self.way is OPERATIONS["add"]
         problem = self._stored(stored, mapping)
-        digits = ((problem.mapping.num_elements, 1),)
+        digits: tuple[Digit, ...] = ((problem.mapping.num_elements, 1),)
+        if not stored.is_row_major:  # as if it lay as what is reduced
+            digits = tuple(stored.tensor.view.flat_digits())
         entire = (ReadOperand(digits, self._element.size_bytes),)
         before = sent + fused.map_cycles(mapping, graph.target)
         return is_cheaper_in_one(

@@ -299,6 +299,13 @@ def test_repeated_values_are_never_dearer_than_storing_the_product(
     assert taken[0] <= taken[1]
 
 
+def test_what_is_reduced_along_dimensions_apart_is_copied_stored_or_not() -> None:
+    squares: Form = lambda p, _: ops.sum(p**2, [1, 3])  # noqa: E731
+    stored: Form = lambda p, _: ops.sum(ops.map(p**2), [1, 3])  # noqa: E731
+    shape = (16, 64, 8, 4)
+    assert computed(squares, pl.HALF, shape)[1] < computed(stored, pl.HALF, shape)[1]
+
+
 @pytest.mark.parametrize("size", thinned(BY_HAND, keep=1))
 def test_half_takes_no_longer_than_float(size: int) -> None:
     for form in ("p @ q", "sum(p * q)"):
