@@ -6,3 +6,5 @@ the operation. Python itself never does so: importing `poplite.ops` sets both, i
 """
 
 import poplite.ops  # noqa: F401
+
+collect_ignore = ["poplite/poplar/spellings.py"]  # for type checkers only: it is never loaded

@@ -215,6 +215,7 @@ class Target(TargetSpelling):
         Args:
             like: the element type.
 
+        >>> from poplite.types import HALF
         >>> Target().vector_width(HALF)
         4
         """

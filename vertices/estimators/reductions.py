@@ -138,7 +138,7 @@ def columns_slots(
     >>> from poplite.types import FLOAT
     >>> sizes = np.array([32, 31]), np.array([10, 10]), np.array([32, 31])
     >>> columns_slots(FLOAT, FLOAT, *sizes, Target(), adds=True, slots=1).tolist()
-    [655.0, 945.0]
+    [655.0, 1255.0]
     """
     joined = reduce_columns(element, result, outputs, rows, stride, target, adds=adds)
     loaded = loaded_at_once(element, target)

@@ -73,9 +73,9 @@ def _elements(frame: Frame, strip: Strip, style: Style) -> list[str]:
 def element_text(strip: Strip, position: int) -> str:
     """Return the number of an element in its variable; of several variables, with its name.
 
-    >>> from poplite.viz.regions.frames import Pieces
+    >>> from poplite.viz.regions.frames import TileRuns
     >>> nothing = np.empty(0, np.int64)
-    >>> element_text(Strip(("a", "b"), np.array([0, 6, 9]), Pieces(nothing, nothing, nothing)), 7)
+    >>> element_text(Strip(("a", "b"), np.array([0, 6, 9]), TileRuns(nothing, nothing, nothing)), 7)
     'b1'
     """
     variable = strip.variable_at(position)

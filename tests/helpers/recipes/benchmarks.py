@@ -33,6 +33,11 @@ def sum_in_place(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"x": x, "y": y}, {"y": x + y}
 
 
+def sum_of_rows(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, y = floats(rng, 9), floats(rng, 9)
+    return {"x": x, "y": y}, {"y": x + y}
+
+
 def blend(rng: np.random.Generator) -> tuple[Values, Expected]:
     ring = floats(rng, int(rng.integers(3, 20)))
     new = np.float32(0.5) * ring[1:-1] + np.float32(0.25) * (ring[:-2] + ring[2:])
@@ -264,6 +269,7 @@ RECIPES: dict[Key, Recipe] = {
     ("benchmarks/engine_bounds.py", "AxpyOfSome"): axpy_of_some,
     ("benchmarks/engine_bounds.py", "Gather"): gather,
     ("benchmarks/executable.py", "Add"): sum_of_two,
+    ("benchmarks/executable.py", "AddRows"): sum_of_rows,
     ("benchmarks/engine_bulk.py", "Add"): sum_of_two,
     ("benchmarks/engine_faster.py", "AddProduct"): add_product,
     ("benchmarks/engine_heat.py", "Diffuse"): diffuse,
