@@ -21,8 +21,11 @@ _chosen = "quick"
 _drawn: int | None = None
 """How many examples every test of Hypothesis draws; None for as many as it says."""
 
-USUAL = {"quick": 10, "full": 50}
+USUAL = {"quick": 10, "full": 30}
 """By depth: how many examples Hypothesis draws for a test that says nothing else."""
+
+_UNIT = 50
+"""What the numbers of `examples` relate to."""
 
 deep = pytest.mark.deep
 """Marks a test, or a case of one, that runs at full depth only."""
@@ -105,15 +108,15 @@ def interpreted_everywhere() -> dict[str, str]:
 
 
 def examples(number: int, *, quick: int | None = None) -> settings:
-    """Return the decorator for a test of Hypothesis that draws this many examples at full depth.
+    """Return the decorator for a test of Hypothesis that draws more or fewer examples than others.
 
     Args:
-        number: of examples at full depth.
-        quick: of examples by default; left out, as much less as other tests draw.  Tests that
-            compile something for each example need to say fewer.
+        number: of examples where other tests draw 50; at each depth as much fewer as they do.
+        quick: of examples by default, where that is not said by `number`.  Tests that compile
+            something for each example need to say fewer.
     """
     if _drawn is not None:
         return settings(max_examples=_drawn)
     usual = settings().max_examples
-    few = number * usual // USUAL["full"] if quick is None or usual == USUAL["full"] else quick
+    few = number * usual // _UNIT if quick is None or usual == USUAL["full"] else quick
     return settings(max_examples=max(1, few))
