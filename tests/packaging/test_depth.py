@@ -50,7 +50,7 @@ def test_tuples_are_several_arguments() -> None:
 
 def test_examples_keep_their_ratio_to_the_usual_number() -> None:
     usual = settings().max_examples
-    assert examples(USUAL["full"]).max_examples == usual
-    assert examples(3 * USUAL["full"]).max_examples == 3 * usual
+    assert examples(50).max_examples == usual
+    assert examples(150).max_examples == 3 * usual
     assert examples(1).max_examples == 1
     assert examples(400, quick=3).max_examples == {10: 3, 50: 400}[usual]
