@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from helpers.depth import USUAL, deep, examples, thinned, values_only
+from helpers.depth import deep, examples, thinned, values_only
 from helpers.running import python
 
 FILE = "tests/unit/testing/test_fuzz_files.py"
@@ -53,4 +53,4 @@ def test_examples_keep_their_ratio_to_the_usual_number() -> None:
     assert examples(50).max_examples == usual
     assert examples(150).max_examples == 3 * usual
     assert examples(1).max_examples == 1
-    assert examples(400, quick=3).max_examples == {10: 3, 50: 400}[usual]
+    assert examples(400, quick=3).max_examples == {10: 3, 30: 240}[usual]
