@@ -266,9 +266,9 @@ def _identity(node: Expr) -> tuple[object, ...]:
     if isinstance(node, Leaf):
         return Leaf, node.tensor
     if isinstance(node, Reduction):
-        return Reduction, node.how, node.dims, node.keepdims
+        return Reduction, node.how, node.dims, node.keepdims, node.element_type
     if isinstance(node, Contraction):
-        return Contraction, node.how
+        return Contraction, node.how, node.element_type
     if isinstance(node, ViewExpr):
         return ViewExpr, node.how, node.shape
     if isinstance(node, Applied):

@@ -122,7 +122,8 @@ class ColumnBlocks:
         is_near = tile == own[part]
         missing = np.bincount(part[~is_near], num_bytes[~is_near], count).astype(np.int64)
         words = -(-num_bytes[~is_near] // INDEX_BYTES) * INDEX_BYTES
-        turned = target.exchange_bytes_per_cycle * int(target.cost("receive_controls"))
+        controls = target.cost("receive_controls") + target.cost("pointer_controls")
+        turned = target.exchange_bytes_per_cycle * int(controls)
         ends = tile[~is_near], own[part[~is_near]]
         moved, returned = (
             int(max(np.bincount(end, each, target.tiles).max() for end in ends))

@@ -186,6 +186,22 @@ def test_a_product_of_one_row_by_one_column_is_a_sum(
     assert not any("Amp" in name for name in classes(graph))
 
 
+def test_a_product_and_a_wider_sum_of_the_same_products_keep_their_types() -> None:
+    values = np.float16([100.1, 3.3, 7.7])
+    graph = pl.Graph(pl.Target(tiles=2))
+    a = graph.add_variable(pl.HALF, (3,), "a", mapping="linear", initial_value=values)
+    wide = ops.cast(a, pl.FLOAT)
+    product, total = ops.cast(a @ a, pl.FLOAT), ops.sum(wide * wide)
+    with graph.steps() as steps:
+        results = [ops.map(product - total), ops.map(total - product)]
+    engine = pl.Engine(graph, steps, **interpreted())
+    engine.run()
+    exact = np.sum(values.astype(np.float32) ** 2)
+    error = np.float32(np.float16(exact)) - exact
+    found = [engine.read(each) for each in results]
+    np.testing.assert_allclose(found, [error, -error], rtol=0.01)  # sums may differ in a last bit
+
+
 def classes(graph: pl.Graph) -> set[str]:
     return {str(v.vertex_class) for each in graph.compute_sets for v in each.vertices}
 
