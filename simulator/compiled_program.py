@@ -25,7 +25,6 @@ from poplite.simulator.run.faults import is_undone, raise_fault, raise_interpret
 from poplite.simulator.run.interpreted_vertices import VertexFault, move
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.strict.checks import StrictChecks
-from poplite.simulator.strict.losses import Loss
 from poplite.simulator.strict.messages import ProgramRow
 
 SLOW_NS = 5_000_000
@@ -34,8 +33,8 @@ SLOW_NS = 5_000_000
 MOST_PAUSES = 3
 """Pauses without a step after which a loop is one of nothing, in which a run may stop anywhere."""
 
-IN_PYTHON, STOP = -2, -3
-"""In place of the number of an action, like `opcodes.LOOK_IN_PYTHON`: Python runs interpreted
+LOOK, IN_PYTHON, STOP = -1, -2, -3
+"""In place of the number of an action: strict checks look at the row; Python runs interpreted
 vertices of its step, or collects what they returned; the run ends here, on all ranks."""
 
 
@@ -62,9 +61,7 @@ class CompiledProgram:
         self._fault: VertexFault | None = None  # of vertices that ran before this program
         if checks is not None:
             self._rows = np.array(checks.rows(code), np.int64)
-            self._rows_of_losses: dict[Loss, npt.NDArray[np.int64]] = {}
             checks.on_armed.append(self._arm)
-            checks.on_dropped.append(self._drop_look)
             self._arm()
         self._state = np.zeros(op.STATE_WORDS, np.int64)
         self._state[op.STATE_ENTRIES] = threads.entries().ctypes.data
@@ -84,6 +81,7 @@ class CompiledProgram:
 
     def _bind(self, code: Code) -> None:
         self._code, self._goes_on = code, code.goes_on
+        self._may_end = np.isin(code.ops[:, 0], op.COUNTED) & ~self._goes_on
         self._ops[...] = code.ops
         kinds, launches = code.ops[:, 0], self._steps.launches
         for row in np.flatnonzero(kinds == op.LAUNCH).tolist():
@@ -96,11 +94,6 @@ class CompiledProgram:
             self._ops[row, 2] = self._goes_on[row + 1]
         for row in self._rows_in_python(code):
             self._ops[row, :2] = op.CALLBACK, IN_PYTHON
-
-    @property
-    def _may_end(self) -> npt.NDArray[np.bool_]:
-        """The rows before which a run may end, on all ranks: bool[rows]."""
-        return np.isin(self._code.ops[:, 0], op.COUNTED) & ~self._goes_on
 
     def _rows_in_python(self, code: Code) -> list[int]:
         """Return the rows that concern interpreted vertices."""
@@ -156,11 +149,8 @@ class CompiledProgram:
                     watch()
         # KeyboardInterrupt too, wherever Python notices it.
         except BaseException:
-            row = int(state[op.STATE_ROW])
-            if state[op.STATE_CUT] and self._ops[row, 0] == op.LOOK:
-                self._leave_look(row)
-            elif state[op.STATE_CUT] or state[op.STATE_REASON] == op.FAULTED:
-                self._steps.settle(self._code, row)
+            if state[op.STATE_CUT] or state[op.STATE_REASON] == op.FAULTED:
+                self._steps.settle(self._code, int(state[op.STATE_ROW]))
             raise
         if (ran_ns := time.perf_counter_ns() - begin) > SLOW_NS or threads.is_doubtful():
             self._steps.share_slow(ran_ns)
@@ -267,11 +257,8 @@ class CompiledProgram:
         if self._peers is not None:  # Python may know only now that the run ends here
             self._may_stop(self._peers)
         assert action != STOP, "rows ask when the limit is reached"
-        if action == op.LOOK_IN_PYTHON:
+        if action == LOOK:
             self._look()
-        elif action == op.LOST:
-            assert self._checks is not None
-            self._checks.collect()
         else:
             self._do_in_python(watch)
 
@@ -323,21 +310,13 @@ class CompiledProgram:
 
     # -- strict checks -----------------------------------------------------------------------
 
-    def _arm(self, loss: Loss | None = None) -> None:
-        """Let Python look at rows before they run, but for those where the run may end.
-
-        These are all rows, or those that a loss concerns.
-        """
+    def _arm(self) -> None:
+        """Let Python look at rows before they run, but for those where the run may end."""
         rows = self._rows
-        if loss is not None:
-            if loss not in self._rows_of_losses:
-                self._rows_of_losses[loss] = loss.rows(self._code, rows)
-            rows = self._rows_of_losses[loss]
         if self._is_armed:
             is_stop = (self._ops[rows, 0] == op.CALLBACK) & (self._ops[rows, 1] == STOP)
             rows = rows[~is_stop]
-        rows = rows[self._ops[rows, 0] != op.LOOK]  # these look each time
-        self._ops[rows, :2] = op.CALLBACK, op.LOOK_IN_PYTHON
+        self._ops[rows, :2] = op.CALLBACK, LOOK
 
     def _look(self) -> None:
         assert self._checks is not None
@@ -345,8 +324,6 @@ class CompiledProgram:
         calls = [each - 1 for each in self._returns[:depth].tolist()] if depth else []
         if self._peers is not None:
             self._arm()  # what was written may not be any more, on another rank
-        if self._ops[row, 0] == op.LOOK:
-            self._forget_look(row)
         self._is_looking = True
         try:
             end = self._checks.look(self._code, row, calls, self)
@@ -357,57 +334,10 @@ class CompiledProgram:
             self._ops[row] = self._bound[row]
             if self._code.ops[row, 0] == op.LAUNCH:
                 self._steps.end_looks(int(self._code.ops[row, 1]))
-        else:
-            self._compile_look(row, end)
         self._counts[row:end] += 1
         if self._recording is not None:
             self._recording.add(range(row, end))
         self._words[op.STATE_ROW] = end
-
-    def _compile_look(self, row: int, end: int) -> None:
-        """Let compiled code look at a row from now on, if it can."""
-        assert self._checks is not None
-        kind, number, _, _ = self._code.ops[row].tolist()
-
-        def launch_of(phase: int) -> int:
-            return int(self._steps.launches[number, phase])
-
-        look = None
-        if kind == op.CALLBACK:
-            look = self._checks.compiled_mark(number)
-        elif kind == op.LAUNCH and number not in set(self._steps.interpreted):
-            look = self._checks.compiled_look(number, launch_of)
-        if look is not None:
-            self._ops[row] = op.LOOK, self._goes_on[end], end - row, look.address
-            if look.plan.trusts:
-                self._steps.end_looks(number)
-
-    def _drop_look(self, number: int) -> None:
-        """Let Python look at a step again that compiled code looked at."""
-        rows = self._rows
-        steps = (self._code.ops[rows, 0] == op.LAUNCH) & (self._code.ops[rows, 1] == number)
-        rows = rows[steps & (self._ops[rows, 0] == op.LOOK)]
-        self._ops[rows, :2] = op.CALLBACK, op.LOOK_IN_PYTHON
-
-    def _forget_look(self, row: int) -> None:
-        """Let a look that is not finished begin anew the next time."""
-        assert self._checks is not None
-        look = self._checks.look_of(int(self._code.ops[row, 1]))
-        if look.has_faulted:
-            self._steps.table.take_faults(look.launch)
-        look.forget()
-
-    def _leave_look(self, row: int) -> None:
-        """Make memory well defined after a look was left in the middle."""
-        assert self._checks is not None
-        number = int(self._code.ops[row, 1])
-        look = self._checks.look_of(number)
-        launch, rows = look.launch, range(row, row + int(self._ops[row, 2]))
-        look.forget()
-        self._steps.table.words[launch, op.LAUNCH_SPENT] = 0
-        if not self._checks.undo(number):
-            cut = next(at for at in rows if self._steps.launch_of(self._code, at) == launch)
-            self._steps.settle(self._code, cut)
 
     def run_launches(self, code: Code) -> None:
         """Run a few launches, written as a program."""

@@ -23,13 +23,11 @@
     FLOATS           bits to clear  bits to set  compute sets     change floating-point arithmetic
     EXCHANGE         number                                       send and get data of other ranks
     ALL              scalar         first byte   bytes            whether all these bytes are true
-    LOOK             goes on        rows         address          strict checks, and launches
     END
 
 A scalar is named by its byte position in the arena, and is that of replica 0 where replicas were
 found to agree; the cases of a switch stand in rising order of their values, as signed numbers.
-Only programs that run on several ranks have EXCHANGE and ALL; no file holds them, nor
-LOOK, which engines write in place of some rows of a step, and of CALLBACK.
+Only programs that run on several ranks have EXCHANGE and ALL; no file holds them.
 
 An engine binds every LAUNCH to a row of its launch table (a: the row, b: whether the next op
 goes on with the same step), which names chunks.  A chunk is one driver call: the vertices of one
@@ -49,17 +47,14 @@ from poplite.source import SourceLocation
 
 (
     LAUNCH, REPEAT, AGAIN, JUMP, JUMP_IF_ZERO, JUMP_IF_NONZERO, SWITCH, CASE, CALL, RETURN,
-    CALLBACK, MARK, EXPECT, COLLECT, AGREE, SAME, FLOATS, END, EXCHANGE, ALL, LOOK,
-) = range(21)  # fmt: skip
+    CALLBACK, MARK, EXPECT, COLLECT, AGREE, SAME, FLOATS, END, EXCHANGE, ALL,
+) = range(20)  # fmt: skip
 
 MOST_RUNS = 1 << 62
 """Most steps of one run, if each branch is taken once: reports count them in 64 bits."""
 
 COUNTED = LAUNCH, CALLBACK, MARK, EXCHANGE
 """Ops of which it is counted how often they run."""
-
-DECIDING = JUMP_IF_ZERO, JUMP_IF_NONZERO, SWITCH, AGREE, SAME
-"""Ops that read a scalar."""
 
 OP_WORDS = 4
 
@@ -132,44 +127,6 @@ CHUNK_WORDS = FAULT_WORD + FAULT_WORDS
 """Words of an exchange: whether it was started; number and address of its persistent requests;
 addresses of room for their statuses and for the answer; of MPI_Startall, MPI_Testall, sched_yield
 and usleep; how often to ask before the processor is given to others; how often it was done."""
-
-LOOK_IN_PYTHON = -1
-"""In place of the number of an action: strict checks look at the row."""
-
-LOST = -4
-"""The same: strict checks look at all rows again, as a LOOK found that something was lost."""
-
-(
-    LOOK_FUNCTION, LOOK_COUNT, LOOK_AT, LOOK_MODE, LOOK_BEGINS, LOOK_WORKERS, LOOK_HELD,
-    LOOK_LACKING, LOOK_LEFT, LOOK_PASSED, LOOK_AGAIN, LOOK_LOST, LOOK_BEGUN, LOOK_FAULTED,
-    LOOK_SPENT, LOOK_RUNS, LOOK_ITEMS,
-) = range(17)  # fmt: skip
-"""Words of what a LOOK does: the function that does it; how many items there are; the one that it
-goes on with after it was cut, or that failed; the mode; the first item that changes memory; whether
-steps are looked at of which all is written, as workers may race, and whether these may run without;
-how many bytes may be marked, and how often the step may run, until Python looks, fewer than 0 for
-any number; how often it ran, and vertices again; whether something written was lost; whether memory
-has changed where it failed, and whether by a fault; what launches cost, and how often vertices ran
-again, this time; and the items."""
-
-ITEM_FUNCTION, ITEM_COUNT, ITEM_RULE, ITEM_MODES, ITEM_ARGUMENTS = range(5)
-"""Words of an item: a kernel, the number of its arguments, what its result means, and the modes in
-which it is done, then the arguments.  For a launch: 0, its number, whether vertices run again."""
-
-LOOK_ITEM_WORDS = ITEM_ARGUMENTS + 16
-
-(
-    RULE_NONE, RULE_NEEDED, RULE_REFUSED, RULE_MARKED, RULE_FLAGS, RULE_WRITTEN, RULE_HOLES,
-) = range(7)  # fmt: skip
-"""What the result of a kernel means: nothing; 0, or another number, lets Python look; as many bytes
-fewer are missing; flags as of `carry`, where INCOMPLETE may let Python look; and as of
-`find_holes`, which decides the mode."""
-
-MODE_OUTPUTS, MODE_READ, MODE_WORKERS, MODE_COMPLETE = 1, 2, 4, 8
-"""Modes: only Outputs are unwritten; something that is read is; nothing is, but workers may race;
-and neither."""
-
-MODES = MODE_OUTPUTS | MODE_READ | MODE_WORKERS | MODE_COMPLETE
 
 DONE, PAUSED, CALLED, FAULTED, WAITING = range(5)
 """Why the interpreter returned; it waits for what other ranks send."""

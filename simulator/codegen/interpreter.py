@@ -32,9 +32,7 @@ from poplite.simulator.codegen.launcher import (
     forget_cost,
     record,
     run_launch,
-    word,
 )
-from poplite.simulator.codegen.looking import CUT, IN_PYTHON, look_at
 from poplite.simulator.codegen.moving.exchanges import exchange
 
 SLICE_NS = 50_000_000
@@ -43,9 +41,8 @@ SLICE_NS = 50_000_000
 LOOK_NS = 2_000
 """Time between two looks at the clock, by the known cost of ops."""
 
-OP_NS, LAUNCH_NS, LOOK_NS = 4, 32, 1_000
-"""Assumed cost of ops, of launches beside the vertices they run, and of looks of strict checks; few
-lie between two looks at the clock."""
+OP_NS, LAUNCH_NS = 4, 32
+"""Assumed cost of ops and launches beside the vertices they run; few lie between two looks."""
 
 SURPRISE_NS = 2_000_000
 """Launches are measured anew when this much time between two looks is unexplained."""
@@ -179,27 +176,6 @@ def interpret(
                 state[op.STATE_CALLBACK], state[op.STATE_ROW] = ops[at + 1], row + 1
                 state[op.STATE_REASON] = op.CALLED
                 return op.CALLED
-            elif kind == op.LOOK:
-                cost = look_at(ops[at + 3], launches, state)
-                if cost == CUT:
-                    state[op.STATE_ROW], state[op.STATE_REASON] = row, op.PAUSED
-                    return op.PAUSED
-                if cost == IN_PYTHON:
-                    state[op.STATE_CALLBACK], state[op.STATE_ROW] = op.LOOK_IN_PYTHON, row + 1
-                    state[op.STATE_REASON] = op.CALLED
-                    return op.CALLED
-                for _ in range(ops[at + 2]):
-                    counts[row] += 1
-                    if state[op.STATE_TRACE] != 0:
-                        record(state[op.STATE_TRACE], row)
-                    row += 1
-                if word(ops[at + 3], op.LOOK_LOST) != 0:
-                    state[op.STATE_CALLBACK], state[op.STATE_ROW] = op.LOST, row
-                    state[op.STATE_REASON] = op.CALLED
-                    return op.CALLED
-                budget -= cost + LOOK_NS
-                if ops[at + 1] != 0:
-                    budget = max(budget, 1)
             elif kind in (op.AGREE, op.SAME):
                 is_equal = _agree(arena, ops[at + 2], ops[at + 3], kind == op.SAME, state)
                 row = ops[at + 1] if is_equal else row + 1

@@ -104,20 +104,6 @@ def vertex_numbers(group: Vertices) -> Integers:
     return _columns(group, numbers_only=True)[0][NUMBER]["number"]
 
 
-def starts_and_lengths(group: Vertices) -> dict[str, tuple[Integers, Integers]]:
-    """Return the first element and the number of elements of each field, int64[vertices].
-
-    Those of lists are left out.
-    """
-    parts, _ = _columns(group)
-    one = np.ones(len(parts[NUMBER]["number"]), np.int64)
-    return {
-        field.name: (part["start"], part.get("length", one))
-        for position, field in enumerate(group.cls.fields.values())
-        if field.depth < 2 and "start" in (part := parts.get(position, {}))
-    }
-
-
 def field_rows(group: Vertices) -> list[FieldRows]:
     """Return the edges of a group, field by field, with those of metadata."""
     return numbers_and_rows(group)[1]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from hashlib import blake2b
 
 import numpy as np
@@ -35,23 +35,19 @@ from poplite.simulator.host.tensors import HostAccess
 from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms
-from poplite.simulator.strict.compiled_look import (
-    CompiledLook,
-    LaunchOf,
-    plan_of_copy,
-    plan_of_mark,
-)
 from poplite.simulator.strict.copied import UnwrittenCopies
 from poplite.simulator.strict.host import Read, look_at_action, uninitialized
 from poplite.simulator.strict.kernel_forms import KernelForms
-from poplite.simulator.strict.losses import Loss, Losses
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.replay import Replay, Runner
 from poplite.simulator.strict.shadow import Moving, Shadow, are_written, shadow_of_written
 from poplite.source import SourceLocation, here
 from poplite.vertex.compute import check
 
-LOOKED_AT = (op.LAUNCH, *op.DECIDING, op.COLLECT, op.ALL, op.CALLBACK)
+DECIDING = (op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO, op.SWITCH, op.AGREE, op.SAME)
+"""Ops that read a scalar."""
+
+LOOKED_AT = (op.LAUNCH, *DECIDING, op.COLLECT, op.ALL, op.CALLBACK)
 """Ops that are looked at, but for the sums of slots."""
 
 MOST_LOOKS = 1_000
@@ -69,8 +65,8 @@ class StrictChecks:
 
     Attributes:
         shadow: which bytes of the memory are written.
-        on_armed: called when steps are armed again: all, or those of a loss.
-        on_dropped: called when the compiled look at a step is freed.
+        runs_again: how often the vertices of a compute set ran again.
+        on_armed: called when all steps are armed again.
     """
 
     def __init__(
@@ -91,29 +87,23 @@ class StrictChecks:
         self._shown = frozenset(cls for cls in classes if check(cls).shows)
         self.shadow = Shadow(executable.layout, KernelForms(interpret=interpret is True))
         self._copies = UnwrittenCopies(executable, self.shadow)
-        self._runs_again = 0
-        self._held: set[int] = set()  # steps that are looked at each time
-        self._copy_looks: dict[int, list[CompiledLook]] = {}
-        self._marks: dict[int, CompiledLook] = {}
-        self.on_armed: list[Callable[[Loss | None], None]] = []
-        self.on_dropped: list[Callable[[int], None]] = []
+        self.runs_again = 0
+        self.on_armed: list[Callable[[], None]] = []
         self._armed = [True] * len(executable.steps)
         self._places: dict[int, ProgramRow] = {}
         self._replays: dict[int, Replay] = {}
         self._moving: dict[int, Moving] = {}
         self._undefining: dict[int, Moving] = {}
-        self._losses: dict[int, Loss | None] = {}
         self._kept = 0
         self._looks = [0] * len(executable.steps)
         self._warned: set[int] = set()
         self._warned_lines: set[tuple[SourceLocation, str]] = set()
 
-    def arm(self, loss: Loss | None = None) -> None:
-        """Look at all steps again, as elements became unwritten, or at those of a loss."""
-        for number in range(len(self._armed)) if loss is None else loss.steps:
-            self._armed[number] = True
+    def arm(self) -> None:
+        """Look at all steps again, as elements became unwritten."""
+        self._armed = [True] * len(self._armed)
         for call in self.on_armed:
-            call(loss)
+            call()
 
     def load(self) -> None:
         """Forget what was written; only initial contents count as written."""
@@ -133,26 +123,20 @@ class StrictChecks:
             return row + self._undefined(code, row, calls, number)
         elif kind == op.ALL:
             self.shadow.write_scalar(number)
-        elif kind in op.DECIDING:
+        elif kind in DECIDING:
             if not self.shadow.holds(scalar, 4 if kind == op.SWITCH else size):
                 error = self._place(code, row, calls).undecided(scalar)
                 # All ranks have the same scalar, and say so.
                 if self._peers is not None:
                     self._peers.agreed(error, 0)
                 raise error
-        elif kind == op.LAUNCH and scalar != op.SUM_SLOTS and self._is_armed(number):
+        elif kind == op.LAUNCH and scalar != op.SUM_SLOTS and self._armed[number]:
             if number not in self._places or not self._places[number].is_at(code, row, calls):
                 self._places[number] = self._place(code, row, calls)
             return self._places[number].end if self._ran_here(number, runner) else row
         elif self._ends_loops and kind == op.JUMP and number <= row:
             return number if self._is_new_round((id(code), row)) else row + 1
         return row
-
-    def _is_armed(self, number: int) -> bool:
-        """Return whether Python looks at a step, after a compiled look that may have failed."""
-        if number in self._replays:
-            self._collect(number)
-        return self._armed[number]
 
     def _place(self, code: Code, row: int, calls: Sequence[int]) -> ProgramRow:
         return ProgramRow(self._executable, code, row, tuple(calls), self._copies)
@@ -202,7 +186,7 @@ class StrictChecks:
         action = self._executable.actions[number]
         if isinstance(action, Undefine):
             self._undefine(number, action)
-            self.arm(self._loss(number, action))
+            self.arm()
             return True
         reads = look_at_action(self.shadow, action)
         if number not in self._warned:
@@ -214,18 +198,6 @@ class StrictChecks:
             for warning in warnings if is_host else ():  # which has what it is about
                 warn(warning)
         return False
-
-    def _loss(self, number: int, action: Undefine) -> Loss | None:
-        """Return what an action lets be unwritten; None for any of it, at its first time."""
-        if number not in self._losses:
-            self._losses[number] = None
-        elif self._losses[number] is None:
-            self._losses[number] = self._all_losses.of(action.tensor)
-        return self._losses[number]
-
-    @cached_property
-    def _all_losses(self) -> Losses:
-        return Losses(self._executable)
 
     def _undefine(self, number: int, action: Undefine) -> int:
         """Let the elements of an action count as unwritten; return flags as of moving."""
@@ -240,107 +212,15 @@ class StrictChecks:
             return self._executed(number, step, runner)
         return self._copied(number, step, runner)
 
-    def compiled_look(self, number: int, launch_of: LaunchOf) -> CompiledLook | None:
-        """Return what may look at a step in place of Python from now on, if anything."""
-        if not self._armed[number] or self._peers is not None:
-            return None
-        step = self._executable.steps[number]
-        if isinstance(step, CopyStep):
-            return self._compiled_copy(number, step, launch_of)
-        replay = self._replays.get(number)
-        looks, is_held = self._looks[number], number in self._held
-        if replay is None or not looks or not replay.may_compile:
-            return None
-        is_trusted = is_held and looks == MOST_LOOKS
-        look = replay.compile_look(self._places[number], launch_of, is_trusted=is_trusted)
-        replay.allow(times=MOST_LOOKS - looks, is_held=is_held)
-        return look
-
-    def _compiled_copy(
-        self, number: int, step: CopyStep, launch_of: LaunchOf
-    ) -> CompiledLook | None:
-        """Return what looks at a Copy that is held: others move unwritten elements."""
-        if number not in self._held or not self.shadow.forms.are_compiled:
-            return None
-        is_trusted = self._looks[number] == MOST_LOOKS
-        if number not in self._copy_looks or is_trusted:
-            calls = self._moving[number].calls
-            if is_trusted:
-                calls = self.shadow.moving(step.moves, step.replica_map, known=1).calls
-            look = CompiledLook(plan_of_copy(calls, is_trusted=is_trusted), launch_of)
-            self._copy_looks.setdefault(number, []).append(look)
-        return self._copy_looks[number][-1]
-
-    def compiled_mark(self, number: int) -> CompiledLook | None:
-        """Return what undefines elements in place of Python from now on, if an action does that.
-
-        All steps that it concerns are looked at each time, so that it need not arm them.
-        """
-        loss = self._losses.get(number)
-        if loss is None or self._peers is not None:
-            return None
-        if number not in self._marks:
-            is_alone = self._all_losses.concerns_launches_only(loss)
-            if not (is_alone and self.shadow.forms.are_compiled and self._kept <= MOST_KEPT):
-                return None
-            self._held.update(loss.steps)
-            plan = plan_of_mark(self._undefining[number].calls)
-            self._marks[number] = CompiledLook(plan, lambda phase: 0)
-        return self._marks[number]
-
-    def look_of(self, number: int) -> CompiledLook:
-        """Return what looks at a step in place of Python."""
-        if number in self._copy_looks:
-            return self._copy_looks[number][-1]
-        look = self._replays[number].compiled
-        assert look is not None, "its row says so"
-        return look
-
-    def undo(self, number: int) -> bool:
-        """Let memory be as before a look at a step that was cut; return whether that is done."""
-        return number in self._replays and self._replays[number].undo()
-
-    def collect(self) -> None:
-        """Note what compiled looks did."""
-        for number in self._replays:
-            self._collect(number)
-        for looks in self._copy_looks.values():
-            if looks[-1].take_passed().is_lossy:
-                self.arm()
-
-    def _collect(self, number: int) -> None:
-        replay = self._replays[number]
-        passed = replay.take_passed()
-        self._runs_again += passed.runs_again
-        self._looks[number] = min(MOST_LOOKS, self._looks[number] + passed.times)
-        if passed.has_begun:
-            replay.undo()
-        if passed.is_lossy:
-            self.arm()
-
-    @property
-    def runs_again(self) -> int:
-        """How often the vertices of a compute set ran again."""
-        self.collect()
-        return self._runs_again
-
-    @runs_again.setter
-    def runs_again(self, count: int) -> None:
-        self.collect()
-        self._runs_again = count
-
     def _copied(self, number: int, step: CopyStep, runner: Runner) -> bool:
-        if number in self._copy_looks and self._copy_looks[number][-1].take_passed().is_lossy:
-            self.arm()
-        remains = self._peers is not None or number in self._held
         if self._looks[number] == MOST_LOOKS:
             self.shadow.moving(step.moves, step.replica_map, known=1)()
-            self._armed[number] = remains
-            return self._ran_known(number, runner)
+            self._armed[number] = self._peers is not None
+            return False
         if number not in self._moving:
             self._moving[number] = self.shadow.moving(step.moves, step.replica_map)
         flags = self._moving[number]()
-        self._armed[number] = bool(flags & INCOMPLETE) or remains
+        self._armed[number] = bool(flags & INCOMPLETE) or self._peers is not None
         if not self._armed[number]:
             return False
         if flags & INCOMPLETE:
@@ -351,19 +231,11 @@ class StrictChecks:
         runner.run_launches(self._places[number].launches(op.GATHER))
         return True
 
-    def _ran_known(self, number: int, runner: Runner) -> bool:
-        """Run a step here of which all is known, if it is to be looked at the next time too."""
-        if number not in self._held:
-            return False
-        place = self._places[number]
-        runner.run_launches(place.launches(*place.code.ops[place.row : place.end, 2].tolist()))
-        return True
-
     def _executed(self, number: int, step: ComputeStep, runner: Runner) -> bool:
         replay = self._replay(number, step)
         is_first = not self._looks[number]
         is_trusted = self._looks[number] == MOST_LOOKS
-        if replay.run_by_rows(self._places[number], runner, is_first=is_first):
+        if not is_first and replay.run_by_rows(self._places[number], runner):
             self._looks[number] += not is_trusted
             if replay.is_lossy:
                 self.arm()
@@ -376,11 +248,11 @@ class StrictChecks:
         )
         if is_known and self._peers is None:
             self._disarm(number, replay)
-            return self._ran_known(number, runner)
+            return False
         try:
             replay.run(is_first=is_first)
         finally:
-            self._runs_again += replay.runs_on_ranks
+            self.runs_again += replay.runs_on_ranks
             if replay.is_lossy:
                 self.arm()
         self._looks[number] += not is_known
@@ -407,12 +279,7 @@ class StrictChecks:
         return self._replays[number]
 
     def _disarm(self, number: int, replay: Replay) -> None:
-        if number in self._held:
-            return
         self._armed[number] = False
         if self._kept > MOST_KEPT:
-            self._collect(number)
-            for call in self.on_dropped:
-                call(number)
             self._kept -= replay.size
             del self._replays[number]

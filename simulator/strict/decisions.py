@@ -34,9 +34,8 @@ from poplite.jit.kernels.written import GAINED, INCOMPLETE, LOSSY
 from poplite.simulator.counting.data_dependent import counting_candidates, deciding_fields
 from poplite.simulator.run.field_elements import gathered_from
 from poplite.simulator.run.touched import FieldElements, touched
-from poplite.simulator.strict.checks import MOST_KEPT, MOST_LOOKS, StrictChecks
+from poplite.simulator.strict.checks import DECIDING, MOST_KEPT, MOST_LOOKS, StrictChecks
 from poplite.simulator.strict.class_text import indices_in_text
-from poplite.simulator.strict.compiled_look import LaunchOf
 from poplite.simulator.strict.host import look_at_action
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.replay import Runner
@@ -66,7 +65,7 @@ class Undecided:
 def are_decided(executable: Executable) -> bool:
     """Tell whether data decide what programs run, or may decide what vertices do."""
     return any(
-        np.isin(code.ops[:, 0], op.DECIDING).any() for code in executable.programs.values()
+        np.isin(code.ops[:, 0], DECIDING).any() for code in executable.programs.values()
     ) or any(counting_candidates(executable))
 
 
@@ -104,7 +103,7 @@ class Decisions(StrictChecks):
         if kind == op.COLLECT:
             self._collected(scalar, known=number not in self._unknown_results)
             return row
-        if kind in op.DECIDING and not self.shadow.holds(scalar, 4 if kind == op.SWITCH else size):
+        if kind in DECIDING and not self.shadow.holds(scalar, 4 if kind == op.SWITCH else size):
             place = self._place(code, row, calls)
             self._decides(scalar, "what runs", place)
             raise place.undecided(scalar)
@@ -123,9 +122,6 @@ class Decisions(StrictChecks):
             look_at_action(self.shadow, action)
         self._note(GAINED)
         return False
-
-    def compiled_look(self, number: int, launch_of: LaunchOf) -> None:
-        """Return nothing: all that becomes known is noted by Python."""
 
     def _copied(self, number: int, step: CopyStep, runner: Runner) -> bool:
         self.ran["step", number] = None

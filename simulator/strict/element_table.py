@@ -34,10 +34,6 @@ class ElementTable:
         result: their values after the run that counts.
         others: their values after two runs with other values.
         found: uint8[replicas, elements], what these say about results.
-
-    Its kernels are attributes too: `expect_written` lets all results count as written; `mark`
-    writes down which are, and returns INCOMPLETE when some elements are not, LOSSY when some were
-    and are no longer.
     """
 
     def __init__(self, fields: Sequence[FieldElements], arena: Arena, shadow: Shadow) -> None:
@@ -81,12 +77,16 @@ class ElementTable:
             bind(kernels.put_other, *memory, *fills, old, fill, self.holes) for fill in FILLS
         ]
         self.find_holes = bind(kernels.find_holes, shadow.block, *places, self.holes)
-        self.mark = bind(kernels.mark, shadow.block, *places, self.holes, self.found)
+        self._mark = bind(kernels.mark, shadow.block, *places, self.holes, self.found)
         rows = self._rows, len(self._rows), self.total
         tables = len(arena.parts), *rows, self._places, *fills, self.holes, self.found
-        judged = *tables, old, result, first, second, self._held
-        self.find_dependent = [bind(kernels.find_dependent, *judged, runs) for runs in (1, 2)]
-        self.expect_written = bind(kernels.fill, self.found, self.found.size, kernels.WRITTEN)
+        self._judge = bind(kernels.judge, *tables, old, result, first, second, self._held)
+        self._gather_held = bind(kernels.gather_held, self.holes, old, old.size, self._held)
+
+    def count_holes(self) -> int:
+        """Return how many bytes of elements nothing has written, at most."""
+        self.find_holes()
+        return int((self._rows[:, kernels.FIELD_HOLES] * self._rows[:, kernels.FIELD_SIZE]).sum())
 
     def put_other(self, chosen: Mask, fill: int) -> None:
         """Write values other than the old ones where chosen: bool[replicas, elements]."""
@@ -98,7 +98,20 @@ class ElementTable:
         One run suffices where no hole is read, otherwise there are two.  Returns whether all other
         results hold what nothing has written, and none depends on it.
         """
-        return not self.find_dependent[runs - 1]()
+        count = self._gather_held()
+        self._held[:count].sort()
+        return not self._judge(count, runs)
+
+    def expect_written(self) -> None:
+        """Let all results count as written."""
+        self.found.fill(kernels.WRITTEN)
+
+    def mark(self) -> int:
+        """Write down which results are written.
+
+        Returns INCOMPLETE when some elements are not, LOSSY when some were and are no longer.
+        """
+        return int(self._mark())
 
 
 def _passes_on(field: FieldElements) -> bool:

@@ -34,16 +34,23 @@ class KernelForms:
         self._interpret = interpret
         self._calls = 0
 
-    def bind(self, kernel: Callable[..., int], *arguments: int | Array) -> BoundKernel:
+    def bind(self, kernel: Callable[..., int], *arguments: int | Array) -> Callable[..., int]:
         """Bind the first arguments of a kernel of `poplite.jit.kernels.written`."""
-        return BoundKernel(self, kernel, arguments)
+        form = _INTERPRETED[kernel.__name__]
+        native: Callable[..., int] | None = None
+        places: tuple[int, ...] = ()
 
-    @property
-    def are_compiled(self) -> bool:
-        """Whether compiled forms are called from now on."""
-        return not self._interpret and self._calls >= CALLS_IN_NUMPY
+        def call(*others: int | Array) -> int:
+            nonlocal native, places
+            if native is None:
+                if not self._pays():
+                    return form(*arguments, *others)
+                native, places = compiled.native(kernel), _places(arguments)
+            return native(*places, *_places(others)) if others else native(*places)
 
-    def pays(self) -> bool:
+        return call
+
+    def _pays(self) -> bool:
         """Tell whether the next call is to be of compiled code."""
         self._calls += 1
         if self._interpret:
@@ -53,39 +60,6 @@ class KernelForms:
         if self._calls == CALLS_IN_NUMPY:
             compiled.compile_all(_KERNELS)
         return self._calls >= CALLS_IN_NUMPY
-
-
-class BoundKernel:
-    """A kernel with its first arguments.
-
-    Attributes:
-        kernel: of `poplite.jit.kernels.written`.
-        arguments: numbers and arrays; compiled code may have the addresses of these.
-    """
-
-    __slots__ = ("_forms", "_native", "_places", "arguments", "kernel")
-
-    def __init__(
-        self, forms: KernelForms, kernel: Callable[..., int], arguments: tuple[int | Array, ...]
-    ) -> None:
-        self.kernel, self.arguments = kernel, arguments
-        self._forms = forms
-        self._native: Callable[..., int] | None = None
-        self._places: tuple[int, ...] = ()
-
-    def places(self) -> tuple[int, ...]:
-        """Return its arguments as compiled code takes them."""
-        return _places(self.arguments)
-
-    def __call__(self, *others: int | Array) -> int:
-        """Call it with its last arguments."""
-        if self._native is None:
-            if not self._forms.pays():
-                return _INTERPRETED[self.kernel.__name__](*self.arguments, *others)
-            self._native, self._places = compiled.native(self.kernel), self.places()
-        return (
-            self._native(*self._places, *_places(others)) if others else self._native(*self._places)
-        )
 
 
 def _places(arguments: tuple[int | Array, ...]) -> tuple[int, ...]:
@@ -198,35 +172,6 @@ def judge(
     return wrong
 
 
-def find_dependent(
-    replicas: int, fields: Array, count: int, total: int, places: Array, fills: Array,
-    ways: int, holes: Array, found: Array, old: Array, result: Array, first: Array,
-    second: Array, held: Array, runs: int,
-) -> int:  # fmt: skip
-    """Tell what these runs say, and find out before what holes held, as the kernel."""
-    num_held = gather_held(holes, old, old.size, held) if runs > 1 else 0
-    held[:num_held].sort()
-    table = replicas, fields, count, total, places, fills, ways, holes, found, old, result
-    return judge(*table, first, second, held, num_held, runs)
-
-
-def fill(values: Array, count: int, value: int) -> int:
-    """Set bytes, as the kernel."""
-    values.reshape(-1)[:count] = value
-    return count
-
-
-def clear_log(log: Array, places: Array, count: int) -> int:
-    """Forget what was done to elements, as the kernel."""
-    log[places] = 0
-    return count
-
-
-def count_conflicts(log: Array, places: Array, count: int) -> int:
-    """Count the elements that a worker accessed in spite of another one, as the kernel."""
-    return int(np.count_nonzero(log[places] >> kernels.CONFLICT_SHIFT))
-
-
 def _variant_of(places: Array, size: int) -> Array:
     """Return the variant of values that elements are filled with, as the kernel."""
     spread = (places // size & kernels.SPREAD_NUMBERS) * kernels.SPREAD
@@ -288,44 +233,6 @@ def carry(records: Array, count: int, pieces: Array, known: int, there: Array, h
     return flags
 
 
-def rows_are_written(
-    memory: Array, shadow: Array, lookups: Array, count: int, reads: int, others: Array,
-    num_others: int, size: int,
-) -> int:  # fmt: skip
-    """Tell whether all is written that vertices read which move rows, as the kernel."""
-    index = lookups[:count, kernels.LOOKUP_INDEX]
-    if not shadow[ranges(index, np.full(count, 4))].all():
-        return 0
-    at, number = _rows_of_table(memory, lookups[:count])
-    here, length = lookups[:count][number], lookups[:count, kernels.LOOKUP_BYTES][number]
-    read = [ranges(others[:num_others], np.full(num_others, size))]
-    read += [ranges(here[:, kernels.LOOKUP_NEAR], length)] if reads & kernels.READS_NEAR else []
-    read += [ranges(at, length)] if reads & kernels.READS_TABLE else []
-    return int(shadow[np.concatenate(read)].all())
-
-
-def mark_rows(memory: Array, shadow: Array, lookups: Array, count: int, reads: int) -> int:
-    """Note which rows are written, as the kernel."""
-    at, length = lookups[:count, kernels.LOOKUP_NEAR], lookups[:count, kernels.LOOKUP_BYTES]
-    if reads & kernels.READS_NEAR:
-        at, number = _rows_of_table(memory, lookups[:count])
-        length = length[number]
-    written = np.unique(ranges(at, length))
-    gained = len(written) - np.count_nonzero(shadow[written])
-    shadow[written] = 1
-    return int(gained)
-
-
-def _rows_of_table(memory: Array, lookups: Array) -> tuple[Array, Array]:
-    """Return the first bytes of the rows of the table, and the numbers of lookups that have one."""
-    index = lookups[:, kernels.LOOKUP_INDEX]
-    words = memory[ranges(index, np.full(len(index), 4))].view(np.uint32)
-    row = words.astype(np.int64) - lookups[:, kernels.LOOKUP_FIRST]
-    number = np.flatnonzero((row >= 0) & (row < lookups[:, kernels.LOOKUP_ROWS]))
-    here = lookups[number]
-    return here[:, kernels.LOOKUP_TABLE] + row[number] * here[:, kernels.LOOKUP_BYTES], number
-
-
 def _note(there: Array, written: Array) -> int:
     """Write whether some bytes are written; return what the kernel says about that."""
     flags = 0 if written.all() else kernels.INCOMPLETE
@@ -346,9 +253,6 @@ def _other_than(pair: Array, values: Array) -> Array:
 
 _INTERPRETED: dict[str, Callable[..., int]] = {
     form.__name__: form
-    for form in (
-        *(find_holes, take, put, put_other, gather_held, judge, mark, carry),
-        *(find_dependent, fill, rows_are_written, mark_rows, clear_log, count_conflicts),
-    )
+    for form in (find_holes, take, put, put_other, gather_held, judge, mark, carry)
 }
 _KERNELS = tuple(getattr(kernels, name) for name in _INTERPRETED)

@@ -16,10 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.executable.step import ComputeStep, Vertices
-from poplite.jit.kernels import written as kernels
-from poplite.simulator.run.arena import Arena
-from poplite.simulator.run.field_elements import moved_from
-from poplite.simulator.run.touched import ranges, starts_and_lengths
+from poplite.simulator.run.arena import Arena, Bytes
+from poplite.simulator.run.interpreted_vertices import described
+from poplite.simulator.run.touched import ranges
 from poplite.simulator.strict.shadow import Shadow
 from poplite.vertices.slices import gathers_rows, needs_old_rows, updates_rows
 
@@ -30,44 +29,32 @@ INDEX_BYTES = 4
 
 
 class MovedRows:
-    """The rows that the vertices of a compute set move.
-
-    Attributes:
-        checks: what looks at them before vertices run, in each replica; it returns 0 where
-            something that they would read is not written.
-        marks: what notes that they are written, and returns how many bytes were not.
-    """
+    """The rows that the vertices of a compute set move."""
 
     def __init__(self, step: ComputeStep, arena: Arena, shadow: Shadow) -> None:
-        self._shadow = shadow
-        self._groups = [_Rows.of(group, step, arena) for group in step.groups]
-        pairs = zip(arena.parts, shadow.parts, strict=True)
-        places = [(*each, rows) for each in pairs for rows in self._groups]
-        bind = shadow.forms.bind
-        self.checks = [
-            bind(kernels.rows_are_written, memory, part, *rows.arguments, *rows.others)
-            for memory, part, rows in places
-        ]
-        self.marks = [
-            bind(kernels.mark_rows, memory, part, *rows.arguments) for memory, part, rows in places
-        ]
+        self._arena, self._shadow = arena, shadow
+        self._groups = [_Rows.of(group, arena.bytes) for group in step.groups]
 
     def are_written(self) -> bool:
         """Return whether all that the vertices would read now is written."""
-        return all(call() for call in self.checks)
+        self._touched = [
+            (part, rows.size, *rows.touched(memory))
+            for memory, part in zip(self._arena.parts, self._shadow.parts, strict=True)
+            for rows in self._groups
+            if _are_written(part, INDEX_BYTES, rows.index)
+        ]
+        return len(self._touched) == len(self._groups) * len(self._arena.parts) and all(
+            _are_written(part, size, read) for part, size, read, _ in self._touched
+        )
 
     def write(self) -> int:
-        """Note that what they write is written; return how many bytes were not."""
-        return sum(call() for call in self.marks)
-
-    def count_holes(self) -> int:
-        """Return how many bytes nothing has written."""
-        return sum(
-            end - begin - int(np.count_nonzero(part[begin:end]))
-            for part in self._shadow.parts
-            for rows in self._groups
-            for begin, end in rows.blocks
-        )
+        """Note that what they write is written; return how many elements were not."""
+        gained = 0
+        for part, size, _, written in self._touched:
+            places = _bytes_of(written, size)
+            gained += len(places) - int(np.count_nonzero(part[places]))
+            part[places] = 1
+        return gained
 
 
 def move_rows(step: ComputeStep) -> bool:
@@ -77,71 +64,74 @@ def move_rows(step: ComputeStep) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """What the vertices of a group touch, by bytes from the start of the arena.
+    """What the vertices of a group touch; elements count from the start of the arena.
 
     Attributes:
-        reads: which rows they read, as kernels take it.
-        lookups: int64[lookups, LOOKUP_WORDS], of all vertices.
-        others: elements that are read in any case, their number, and the bytes of one.
-        blocks: begin and end of blocks of bytes that all edges take.
+        size: bytes of an element.
+        writes_table: whether they write the rows of x that they touch.
+        reads_table: whether they read these.
+        index: int64[lookups], elements of all vertices; the next arrays are of the same lookups.
+        near: first element of the row that is no part of x.
+        table: first element of x.
+        rows: rows of x.
+        first: number of the first.
+        width: elements of a row.
+        others: elements that are read in any case.
     """
 
-    reads: int
-    lookups: Integers
-    others: tuple[Integers, int, int]
-    blocks: list[tuple[int, int]]
-
-    @property
-    def arguments(self) -> tuple[Any, ...]:
-        """What both kernels take."""
-        return self.lookups, len(self.lookups), self.reads
+    size: int
+    writes_table: bool
+    reads_table: bool
+    index: Integers
+    near: Integers
+    table: Integers
+    rows: Integers
+    first: Integers
+    width: Integers
+    others: Integers
 
     @classmethod
-    def of(cls, group: Vertices, step: ComputeStep, arena: Arena) -> _Rows:
+    def of(cls, group: Vertices, memory: Bytes) -> _Rows:
         """Read the rows of a group off its descriptor rows."""
-        size, places = group.cls.fields["x"].element.size_bytes, starts_and_lengths(group)
-        words = arena.bytes[: len(arena.bytes) // INDEX_BYTES * INDEX_BYTES].view(np.uint32)
-        first, width = (words[places[name][0]].astype(np.int64) for name in ("first", "width"))
+        size = group.cls.fields["x"].element.size_bytes
+        begin = memory.ctypes.data
         is_update = updates_rows(group.cls)
-        (table, length), (index, count) = places["x"], places["index"]
-        near, far = places["s" if is_update else "out"]
-        vertex = np.repeat(np.arange(len(count)), count)
-        number = ranges(np.zeros_like(count), count)
-        wide = width[vertex]
-        lookups = np.stack(
-            [
-                _ungathered((index[vertex] + number) * INDEX_BYTES, step, arena),
-                (near[vertex] + number * wide) * size,
-                table[vertex] * size,
-                (length // width)[vertex],
-                first[vertex],
-                wide * size,
-            ],
-            axis=1,
-        )
-        others = places["scale"][0] * size if "scale" in places else np.zeros(0, np.int64)
-        near_reads = kernels.READS_NEAR if is_update else 0
-        table_reads = kernels.READS_TABLE if not is_update or needs_old_rows(group.cls) else 0
-        begins = [table * size, near * size, index * INDEX_BYTES, others]
-        sizes = [length * size, far * size, count * INDEX_BYTES, np.full(len(others), size)]
-        blocks = _joined(np.concatenate(begins), np.concatenate(sizes))
-        return cls(near_reads | table_reads, lookups, (others, len(others), size), blocks)
+        found, others = [], []
+        for _, fields in described(group, memory):
+            x, index, near = fields["x"], fields["index"], fields["s" if is_update else "out"]
+            columns = int(fields["width"][0])
+            begins = [(each.ctypes.data - begin) // each.itemsize for each in (index, near, x)]
+            for k in range(len(index)):
+                places = begins[0] + k, begins[1] + k * columns, begins[2]
+                found.append((*places, len(x) // columns, int(fields["first"][0]), columns))
+            if "scale" in fields:
+                others.append((fields["scale"].ctypes.data - begin) // size)
+        reads_table = not is_update or needs_old_rows(group.cls)
+        index, at, table, rows, first, width = np.array(found, np.int64).reshape(-1, 6).T
+        read = np.array(others, np.int64)
+        return cls(size, is_update, reads_table, index, at, table, rows, first, width, read)
+
+    def touched(self, memory: Bytes) -> tuple[Integers, Integers]:
+        """Return the elements that they read now, except for indices, and those that they write."""
+        row = _indices(memory, self.index) - self.first
+        here = np.flatnonzero((row >= 0) & (row < self.rows))
+        width = self.width[here]
+        rows = ranges(self.table[here] + row[here] * width, width)
+        if not self.writes_table:
+            return rows, ranges(self.near, self.width)
+        table = [rows] if self.reads_table else []
+        return np.concatenate([ranges(self.near[here], width), *table, self.others]), rows
 
 
-def _joined(begin: Integers, size: Integers) -> list[tuple[int, int]]:
-    """Return begin and end of blocks, with those as one that touch each other."""
-    order = np.argsort(begin, kind="stable")
-    begin, end = begin[order], np.maximum.accumulate((begin + size)[order])
-    is_first = np.append(True, begin[1:] > end[:-1])
-    last = np.append(end[:-1][is_first[1:]], end[-1:])
-    return [*zip(begin[is_first].tolist(), last.tolist(), strict=True)]
+def _indices(memory: Bytes, elements: Integers) -> Integers:
+    words: npt.NDArray[Any] = memory[: len(memory) // INDEX_BYTES * INDEX_BYTES].view(np.uint32)
+    return words[elements].astype(np.int64)
 
 
-def _ungathered(positions: Integers, step: ComputeStep, arena: Arena) -> Integers:
-    """Return where elements are before anything is gathered, by first bytes.
+def _are_written(part: Bytes, size: int, elements: Integers) -> bool:
+    return bool(part[_bytes_of(elements, size)].all())
 
-    So indices may be read before.
-    """
-    base = arena.layout.temporary_base
-    found = moved_from(step.gather, positions) if (positions >= base).any() else positions
-    return np.where(positions < base, positions, found)
+
+def _bytes_of(elements: Integers, size: int) -> Integers:
+    """Return the places of all bytes of elements."""
+    return (elements[:, np.newaxis] * size + np.arange(size)).ravel()

@@ -19,46 +19,31 @@ something is wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.errors import PopliteError, PopliteWarning, UninitializedReadError
 from poplite.executable import opcodes as op
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
-from poplite.jit.kernels.written import (
-    DEPENDENT,
-    INCOMPLETE,
-    LOSSY,
-    clear_log,
-    count_conflicts,
-)
+from poplite.jit.kernels.written import DEPENDENT, INCOMPLETE, LOSSY
 from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms, differing, is_put_off
-from poplite.simulator.run.touched import FieldElements, field_rows, touched
-from poplite.simulator.strict.compiled_look import (
-    NOTHING,
-    UNLIMITED,
-    CompiledLook,
-    LaunchOf,
-    Passed,
-    plan_of_rows,
-    plan_of_runs,
-    trusting_plan,
-)
+from poplite.simulator.run.touched import FieldElements, touched
 from poplite.simulator.strict.element_table import ElementTable
-from poplite.simulator.strict.kernel_forms import BoundKernel
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.moved_rows import MovedRows, move_rows
 from poplite.simulator.strict.patterns import FILLS, OUTPUT, Mask, filled
 from poplite.simulator.strict.shadow import Shadow
 from poplite.vertex.compute import check
-from poplite.vertex.fields import Field
-from poplite.vertex.vertex import MultiVertex, Vertex
+from poplite.vertex.vertex import MultiVertex
+
+TURNS, ELEMENTS_PER_TURN = 16, 1_024
+"""Of vertices that move rows, one execution in so many is looked at as a whole, and of many
+elements one more for each so many: so the cost of an execution does not grow with its tables."""
 
 
 class Runner(Protocol):
@@ -87,7 +72,6 @@ class Replay:
             then afterwards.
         is_lossy: whether something became unwritten.
         warnings: to be shown.
-        compiled: what looks at it in place of Python, once that pays.
     """
 
     def __init__(
@@ -101,147 +85,62 @@ class Replay:
         peers: Peers | None = None,
     ) -> None:
         self._looks, self._peers = not runs_once, peers
-        self._step, self._arena, self._shadow = step, arena, shadow
+        self._fields = touched(step)
+        self._table = ElementTable(self._fields, arena, shadow)
         self._gather, self._scatter = shadow.moving(step.gather), shadow.moving(step.scatter)
-        lengths = _lengths(step)
-        self.size = len(arena.parts) * sum(length for *_, length in lengths)
+        self._writing = [n for n, each in enumerate(self._fields) if each.field.writes]
+        self._outputs = [n for n in self._writing if not self._fields[n].field.reads]
         classes = dict.fromkeys(group.cls for group in step.groups)
         self._forms = {cls: forms[cls] for cls in classes if cls in forms}
         self._compared = {cls: f for cls, f in self._forms.items() if not is_put_off(f)}
-        has_outputs = any(length and not field.reads for _, field, length in lengths)
+        has_outputs = any(not each.field.reads for each in self._fields)
         self.looks_first = self._looks and (has_outputs or bool(self._compared))
         # Most vertices return nothing, so that there is nothing to restore.
         self._returns = any(check(cls).result is not None for cls in classes)
         self._returned = self._all_true = [True] * len(arena.parts)
         self._log = arena.accesses
-        self.has_workers = any(
-            length and field.writes and issubclass(cls, MultiVertex)
-            for cls, field, length in lengths
-        )
-        self._vertices = op.DEFINED if self._forms or self.has_workers else op.COMPUTE
-        self._moves_rows = peers is None and move_rows(step)
-        self._lacking = -1  # bytes of tables; fewer than 0 where nothing has counted them
-        self.compiled: CompiledLook | None = None
-        self._is_trusted = False
-        self._untrusted: CompiledLook | None = None  # rows may have its address
-        self.is_complete = False
-
-    # Of vertices that move rows all these are needed only where something is found to be wrong.
-
-    @cached_property
-    def _fields(self) -> list[FieldElements]:
-        return touched(self._step)
-
-    @cached_property
-    def _table(self) -> ElementTable:
-        return ElementTable(self._fields, self._arena, self._shadow)
-
-    @cached_property
-    def _writing(self) -> list[int]:
-        return [n for n, each in enumerate(self._fields) if each.field.writes]
-
-    @cached_property
-    def _outputs(self) -> list[int]:
-        return [n for n in self._writing if not self._fields[n].field.reads]
-
-    @cached_property
-    def _shared(self) -> dict[int, npt.NDArray[np.int64]]:
-        """The bytes of elements that workers share, of each field by number."""
-        parts = len(self._arena.parts)
-        begins = self._arena.layout.size_bytes * np.arange(parts)[:, np.newaxis]
-        return {
+        begins = arena.layout.size_bytes * np.arange(len(arena.parts))[:, np.newaxis]
+        self._shared = {
             n: begins + self._fields[n].elements * self._fields[n].size
             for n in self._writing
             if issubclass(self._fields[n].cls, MultiVertex)
         }
+        self.has_workers = bool(self._shared)
+        self._vertices = op.DEFINED if self._forms or self.has_workers else op.COMPUTE
+        self.size = self._table.holes.size
+        self._step, self._arena, self._shadow = step, arena, shadow
+        self._moves_rows = peers is None and move_rows(step)
+        self._rows: MovedRows | None = None
+        self.is_complete = False
+        self._turns = self._lacking = 0  # fewer than 0 where nothing has counted them
 
-    @cached_property
-    def _logs(self) -> tuple[list[BoundKernel], list[BoundKernel]]:
-        """What clears the log of these elements, and what counts conflicts in it."""
-        bind, places = self._shadow.forms.bind, [each.ravel() for each in self._shared.values()]
-        kinds = clear_log, count_conflicts
-        clear, count = (
-            [bind(kind, self._log.words, each, len(each)) for each in places] for kind in kinds
-        )
-        return clear, count
-
-    @cached_property
-    def _rows(self) -> MovedRows:
-        return MovedRows(self._step, self._arena, self._shadow)
-
-    def run_by_rows(self, place: ProgramRow, runner: Runner, *, is_first: bool) -> bool:
+    def run_by_rows(self, place: ProgramRow, runner: Runner) -> bool:
         """Run vertices once that move written rows only; return whether they did.
 
-        Where all tables are written it is left to `run`, which finds that out.
+        From time to time it is left to `run`, which finds out whether all tables are written.
         """
-        if not self._moves_rows or (is_first and self.looks_first):
+        if not self._moves_rows:
+            return False
+        if self._rows is None:
+            self._rows = MovedRows(self._step, self._arena, self._shadow)
+        if self._turns == 0:
+            self._turns = TURNS + self.size // ELEMENTS_PER_TURN
+            self._lacking = -1 if self.is_complete else self._table.count_holes()
+        self._turns -= 1
+        if self._turns == 0 or self._lacking == 0:
+            self._turns = 0
             return False
         self._place, self._runner = place, runner
         self._gather()
-        if self._lacking <= 0:  # other steps may have written them, or let them be unwritten
-            self._lacking = self._rows.count_holes()
-        if self._lacking == 0:
-            return False
         if self._gather.calls:
             self._launch(op.GATHER)
         if not self._rows.are_written():
             return False
         phases = place.code.ops[place.row : place.end, 2].tolist()
         self._launch(*(each for each in phases if each not in (op.GATHER, op.SAVE)))
-        self._lacking = max(0, self._lacking - self._rows.write())
+        self._lacking -= self._rows.write()
         self.is_lossy = bool(self._scatter() & LOSSY)
         return True
-
-    @property
-    def may_compile(self) -> bool:
-        """Whether compiled code may look at it from now on, if it runs the vertices."""
-        is_plain = self._looks and not self._returns and self._peers is None
-        return is_plain and self._shadow.forms.are_compiled
-
-    def compile_look(
-        self, place: ProgramRow, launch_of: LaunchOf, *, is_trusted: bool
-    ) -> CompiledLook:
-        """Return what compiled code does in place of `run_by_rows` or `run`, or of `trust`."""
-        is_trusted &= not self._moves_rows
-        if self.compiled is None or is_trusted != self._is_trusted:
-            self._is_trusted, self._untrusted = is_trusted, self.compiled
-            phases = place.code.ops[place.row : place.end, 2].tolist()
-            moving = self._gather.calls, self._scatter.calls
-            if self._moves_rows:
-                plan = plan_of_rows(self._rows.checks, self._rows.marks, phases, *moving)
-            elif is_trusted:
-                plan = trusting_plan(self._table, phases, *moving)
-            else:
-                logs = self._logs if self.has_workers else ((), ())
-                plan = plan_of_runs(self._table, logs, self._vertices, phases, *moving)
-            self.compiled = CompiledLook(plan, launch_of)
-        return self.compiled
-
-    def allow(self, *, times: int, is_held: bool) -> None:
-        """Let compiled code look so often, and also where all is written if it `is_held`."""
-        assert self.compiled is not None, "it was compiled before"
-        if self._moves_rows:
-            self.compiled.allow(lacking=self._lacking, complete=True)
-        else:
-            times = UNLIMITED if self._is_trusted else times
-            self.compiled.allow(times=times, complete=is_held)
-
-    def take_passed(self) -> Passed:
-        """Note what compiled code did since the last time; return it."""
-        passed = NOTHING if self.compiled is None else self.compiled.take_passed()
-        if self._moves_rows and self.compiled is not None:
-            self._lacking = passed.lacking
-        return passed
-
-    def undo(self) -> bool:
-        """Let memory be as before an execution that was not finished; return whether that is done.
-
-        Otherwise each vertex has run or has not, which is as good.
-        """
-        is_done = not self._moves_rows and not self._is_trusted
-        if is_done:
-            self._table.put_old()
-        return is_done
 
     def begin(self, place: ProgramRow, runner: Runner) -> None:
         """Look at what is written before an execution at `place`."""
@@ -250,8 +149,7 @@ class Replay:
         self.is_lossy = False
         self.warnings: list[PopliteWarning] = []
         self._gather()
-        is_known = self._moves_rows and not self._rows.count_holes()
-        self._runs = 0 if is_known else self._table.find_holes()
+        self._runs = self._table.find_holes()
         self.is_complete = not self._runs
 
     @property
@@ -329,9 +227,8 @@ class Replay:
 
     def _run_and_look(self, *, is_first: bool) -> None:
         """Run the vertices, and again where something is to be found out; raise faults."""
-        if self.has_workers:
-            for clear in self._logs[0]:
-                clear()
+        for places in self._shared.values():
+            self._log.clear(places)
         self._launch(op.SAVE, op.COUNT, self._vertices)
         self._table.take_result()
         if self._returns:
@@ -350,7 +247,6 @@ class Replay:
         self.is_complete = not flags & INCOMPLETE
         self.is_lossy |= bool((flags | self._scatter()) & LOSSY)
         if self.runs_again:
-            self._table.put_old()  # holes that vertices only read
             self._table.put_result()
             self._set_returned(self._returned)
         if self._scatter.calls:
@@ -535,13 +431,3 @@ class Replay:
                 found = self._log.conflict(int(places[replica, number]))
                 count = int(wrong.any(axis=0).sum())
                 raise self._place.worker_race(self._fields[n], number, replica, count, found)
-
-
-def _lengths(step: ComputeStep) -> list[tuple[type[Vertex], Field, int]]:
-    """Return how many elements each field of a compute set has, of all vertices of a class."""
-    return [
-        (group.cls, rows.field, int(rows.length.sum()))
-        for group in step.groups
-        for rows in field_rows(group)
-        if not rows.field.is_implicit
-    ]

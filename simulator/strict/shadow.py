@@ -10,7 +10,7 @@ It is laid out as the arena, so whatever moves data moves the shadow in the same
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -23,7 +23,7 @@ from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves
 from poplite.jit.kernels.written import MOVED, carry
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.strict.kernel_forms import BoundKernel, KernelForms
+from poplite.simulator.strict.kernel_forms import KernelForms
 from poplite.types import ElementType
 
 Mask = npt.NDArray[np.bool_]
@@ -34,10 +34,12 @@ class Moving:
     """Moves the shadow of some bytes.
 
     Attributes:
+        moves: the copies; kept here as the calls hold their addresses.
         calls: one for each replica.
     """
 
-    calls: tuple[BoundKernel, ...]
+    moves: Moves
+    calls: tuple[Callable[[], int], ...]
 
     def __call__(self) -> int:
         """Move it; return INCOMPLETE when some is unwritten, LOSSY when it replaces written."""
@@ -87,7 +89,7 @@ class Shadow(Arena):
             self.forms.bind(carry, *table, self.parts[other], part)
             for other, part in zip(to, self.parts, strict=True)
         ]
-        return Moving(tuple(calls) if len(kept.records) else ())
+        return Moving(kept, tuple(calls) if len(kept.records) else ())
 
     def undefining(self, tensor: HostTensor) -> Moving:
         """Return what lets all elements of a tensor count as unwritten."""
