@@ -117,7 +117,7 @@ _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
         "VariableMappingMethod": _is_method,
         "DebugContext": lambda value: isinstance(value, str),
         "StringRef": lambda value: isinstance(value, str),
-        "bool": lambda value: isinstance(value, bool) or type(value).__name__ == "bool_",
+        "bool": lambda value: type(value).__name__ in ("bool", "bool_"),
         "std::size_t": lambda value: hasattr(value, "__index__"),
         "unsigned": lambda value: hasattr(value, "__index__"),
     }

@@ -104,7 +104,7 @@ def _places(code: Code) -> Iterator[_Place]:
             if kinds[row + 1] == op.CALLBACK and to == row + 2:
                 continue  # it belongs to the step that ends the run
             before = to - 1 if kind != op.SWITCH and to <= row else row
-            first = min(numbers[before] + 1, max(code.num_steps, 1))
+            first = min(numbers[before] + 1, code.num_steps)
             found.append((first, 0, (row,)))
     found += [(number, 1, tuple(own)) for number, own in rows.items()]
     yield from (_Place(number, own) for number, _, own in sorted(found))

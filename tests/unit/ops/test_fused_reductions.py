@@ -187,7 +187,7 @@ def test_a_product_of_one_row_by_one_column_is_a_sum(
 
 
 def test_a_product_and_a_wider_sum_of_the_same_products_keep_their_types() -> None:
-    values = np.float16([100.1, 3.3, 7.7])
+    values = np.array([100.1, 3.3, 7.7], np.float16)
     graph = pl.Graph(pl.Target(tiles=2))
     a = graph.add_variable(pl.HALF, (3,), "a", mapping="linear", initial_value=values)
     wide = ops.cast(a, pl.FLOAT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import poplite as pl
@@ -115,3 +116,10 @@ def test_every_declaration_can_be_read() -> None:
             assert parameter.name.isidentifier()
         if "(" in row.ours:
             Binder([row])
+
+
+@pytest.mark.parametrize("truth", [False, np.bool_(False)])
+def test_truth_values_of_python_and_numpy_choose_the_same_declaration(truth: Any) -> None:
+    graph: Any = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.FLOAT, (4,), "x", mapping="linear")
+    assert graph.getTileMapping(x, truth) == graph.tile_mapping(x)

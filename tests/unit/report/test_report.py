@@ -440,6 +440,13 @@ def test_reports_of_before_are_refused() -> None:
         Report.load(GOLDEN.with_name("version_1.json"))
 
 
+def test_a_report_of_a_program_without_steps_is_loaded() -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    flag = graph.add_variable(pl.BOOL, (), "flag", mapping=0)
+    report = pl.Engine(graph, pl.RepeatWhileTrue(pl.Sequence(), flag, pl.Sequence())).report()
+    assert Report.from_json(report.to_json()) == report
+
+
 def test_json_is_plain_to_read(report: Report) -> None:
     data = json.loads(report.to_json())
     assert (data["poplite"], data["version"]) == ("report", 3)
