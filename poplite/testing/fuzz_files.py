@@ -251,7 +251,10 @@ def try_file(path: Path) -> Outcomes:
         pass
     report = engine.report()
     report.to_html()
-    assert Report.from_json(report.to_json()) == report
+    try:
+        assert Report.from_json(report.to_json()) == report
+    except FileLoadError:  # of numbers of steps that the program's tree does not have
+        outcomes = Outcomes(stopped=1)
     executable.save(path.with_suffix(".again"))
     Executable.load(path.with_suffix(".again"))
     return outcomes

@@ -36,7 +36,14 @@ VIEWS = [
         pytest.param("engine.py", ENGINE, marks=deep),
         pytest.param(
             "executable.py",
-            [f"{verb} {kind} vertices" for kind in ("regular", "irregular") for verb in VERBS],
+            [
+                *[f"{verb} {kind} vertices" for kind in ("regular", "irregular") for verb in VERBS],
+                *[
+                    f"{verb} {what} of 600 steps"
+                    for what in ("an executable", "a report")
+                    for verb in VERBS
+                ],
+            ],
             marks=deep,
         ),
         pytest.param(
@@ -148,7 +155,7 @@ def test_every_row_prints_its_target(
     root: Path, tmp_path: Path, script: str, names: list[str]
 ) -> None:
     file = tmp_path / "rows.json"
-    options = ("--small", "--samples=2", "--json", file)
+    options = ("--small", "--samples=1", "--json", file)
     done = python(tmp_path, root / "benchmarks" / script, *options)
     lines = done.stdout.splitlines()
     assert len(lines) == len(names)
