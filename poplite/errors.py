@@ -483,6 +483,11 @@ def error_of_poplar(name: str) -> type[PopliteError] | None:
     return BY_POPLAR_NAME.get(name)
 
 
+def is_truth_value(value: object) -> bool:
+    """Return whether a value is True or False, of Python or NumPy, which is not loaded for this."""
+    return type(value).__name__ in ("bool", "bool_")
+
+
 def checked_truth(value: object, what: str) -> bool:
     """Return a truth value, of Python or NumPy, or 0 or 1; refuse anything else.
 
@@ -496,8 +501,7 @@ def checked_truth(value: object, what: str) -> bool:
     >>> checked_truth(1, "getTileMapping: allowExternal")
     True
     """
-    # NumPy is not loaded for this.
-    if type(value).__name__ in ("bool", "bool_") or (isinstance(value, int) and value in (0, 1)):
+    if is_truth_value(value) or (isinstance(value, int) and value in (0, 1)):
         return bool(value)
     raise ElementTypeError(
         f"{what} is {clipped(value)}, not true or false",
@@ -789,10 +793,7 @@ def _is_number(value: object, kind: type) -> bool:
 _PLAIN: Mapping[str, ArgumentKind] = MappingProxyType(
     {
         "None": ArgumentKind(lambda value: value is None, "None"),
-        # NumPy is not loaded for this.
-        "bool": ArgumentKind(
-            lambda value: type(value).__name__ in ("bool", "bool_"), "True or False"
-        ),
+        "bool": ArgumentKind(is_truth_value, "True or False"),
         "int": ArgumentKind(lambda value: _is_number(value, Integral), "a whole number"),
         "float": ArgumentKind(lambda value: _is_number(value, Real), "a number"),
         "str": instance_of(str, "a text"),

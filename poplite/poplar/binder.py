@@ -28,6 +28,7 @@ from poplite.errors import (
     TensorCreationError,
     checked_member,
     checked_truth,
+    is_truth_value,
 )
 from poplite.poplar.declarations import Row
 from poplite.source import here
@@ -117,7 +118,7 @@ _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
         "VariableMappingMethod": _is_method,
         "DebugContext": lambda value: isinstance(value, str),
         "StringRef": lambda value: isinstance(value, str),
-        "bool": lambda value: type(value).__name__ in ("bool", "bool_"),
+        "bool": is_truth_value,
         "std::size_t": lambda value: hasattr(value, "__index__"),
         "unsigned": lambda value: hasattr(value, "__index__"),
     }

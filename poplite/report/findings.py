@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -41,8 +41,6 @@ FindingKind = Literal[
 """What is found: tiles that wait for a slower one; workers of busy tiles that have nothing to do;
 data that move; data that are rearranged on their tile; neighbour Copies that could be one; cycles
 that nobody knows."""
-
-FINDING_KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
 
 _OF_PHASE: dict[PhaseKind, FindingKind] = {
     "copy": "copied on its tile",

@@ -161,10 +161,6 @@ class ConvolutionLayout:
         cut = [segments(size, part) for size, part in zip(self.sizes, self.block, strict=True)]
         return [EqualBlocks(self, each) for each in product(*cut)]
 
-    def with_cycles(self, exact: int) -> ConvolutionLayout:
-        """Return the same with its cycles by the cost model."""
-        return replace(self, exact=exact)
-
 
 @dataclass(frozen=True, slots=True)
 class EqualBlocks:

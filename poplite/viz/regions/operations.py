@@ -76,7 +76,6 @@ FORMS = {
 """Operations whose arguments are whole numbers, by their names in Poplar."""
 
 KINDS = (*FORMS, "concat", "reinterpret")
-USAGES = [form.usage for form in FORMS.values()] + ["concat NAME DIM", "reinterpret TYPE"]
 
 _WORD = re.compile(r"([A-Za-z_]+)\s*(.*)", re.DOTALL)
 _NUMBER = re.compile(r"-?\d+")
