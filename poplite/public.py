@@ -10,12 +10,12 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn, TypeVar
 
-from poplite.errors import AbsentMember, ElementTypeError, PopliteError, did_you_mean
+from poplite.errors import AbsentMember, ElementTypeError, did_you_mean
 from poplite.source import here
 from poplite.text import clipped
 
@@ -87,21 +87,27 @@ def _not_installed(package: str, name: str, needed: str) -> Callable[..., NoRetu
     return missing
 
 
-def checked_call(function: Callable[..., Any], called: str) -> Callable[..., Any]:
+def checked_call(
+    function: Callable[..., Any],
+    called: str,
+    refusal: Callable[..., ElementTypeError | None] | None = None,
+) -> Callable[..., Any]:
     """Return a function that says which arguments it takes where those given do not fit.
 
     Args:
         function: what is called.
         called: what users call it.
+        refusal: makes the error from the function and its arguments, `misfit` as a rule.
     """
+    made = refusal or partial(misfit, called)
 
     @wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
         try:
             return function(*arguments, **options)
-        except TypeError as error:
-            found = _misfit(function, called, arguments, options)
-            if isinstance(error, PopliteError) or found is None:
+        except TypeError:
+            found = made(function, arguments, options)
+            if found is None:
                 raise
         raise found
 
@@ -123,17 +129,42 @@ def checked_methods(called: str, but: str = "") -> Callable[[T], T]:
             is_public = name == "__init__" or not name.startswith("_")
             if isinstance(value, FunctionType) and is_public and name not in but.split():
                 text = of_class if name == "__init__" else f"{of_object}.{name}"
-                made.setdefault(value, checked_call(value, text))
+                made.setdefault(value, checked_call(value, text, partial(misfit, text, owners=1)))
                 setattr(cls, name, made[value])
         return cls
 
     return changed
 
 
-def _misfit(
-    function: Callable[..., Any], called: str, arguments: tuple[Any, ...], options: dict[str, Any]
+def misfit(
+    called: str,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    options: Mapping[str, Any],
+    owners: int = 0,
 ) -> ElementTypeError | None:
-    """Return the error for arguments that do not fit a function; None for those that do."""
+    """Return the error for arguments that do not fit a function; None for those that do.
+
+    Args:
+        called: what users call it.
+        function: what was called.
+        arguments: those in order.
+        options: those by name.
+        owners: 1 for a method of which the first argument is the object.
+    """
+    why = why_unfit(function, arguments, options)
+    if why is None:
+        return None
+    error, names = why
+    text = signature_text(function, owners)
+    fix = _remedy(called, names[owners:], options)
+    return ElementTypeError(f"{called}: {error}", at=here(), found=called + text, fix=fix)
+
+
+def why_unfit(
+    function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]
+) -> tuple[str, list[str]] | None:
+    """Return why arguments do not fit a function, and what it names; None where they do."""
     try:
         signature = inspect.signature(function)
     except ValueError:  # a function of C, which has none
@@ -141,15 +172,14 @@ def _misfit(
     try:
         signature.bind(*arguments, **options)
     except TypeError as error:
-        plain = {
-            name: each.replace(annotation=each.empty)
-            for name, each in signature.parameters.items()
-            if name != "self"
-        }
-        text = str(inspect.Signature(list(plain.values())))
-        fix = _remedy(called, list(plain), options)
-        return ElementTypeError(f"{called}: {error}", at=here(), found=called + text, fix=fix)
+        return str(error), list(signature.parameters)
     return None
+
+
+def signature_text(function: Callable[..., Any], owners: int = 0) -> str:
+    """Return the arguments that a function takes, as they are written."""
+    parameters = list(inspect.signature(function).parameters.values())[owners:]
+    return str(inspect.Signature([each.replace(annotation=each.empty) for each in parameters]))
 
 
 def _remedy(called: str, taken: Sequence[str], options: Mapping[str, Any]) -> str:

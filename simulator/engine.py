@@ -62,8 +62,8 @@ else:
     EngineSpelling = object
 
 
+@cpp_spelling(poplar_only, but="run")
 @checked_methods("pl.Engine engine", but="run")
-@cpp_spelling(poplar_only)
 @refuse_copies("engine.executable.save(path), and pl.Engine(pl.Executable.load(path)) elsewhere")
 class Engine(EngineSpelling):
     """Runs programs on the simulator.

@@ -109,8 +109,8 @@ class Parts:
     working: dict[bytes, Graph] = field(default_factory=dict)
 
 
+@cpp_spelling(poplar_only, but="connect")
 @checked_methods("pl.Graph graph", but="add_vertex connect set_tile_mapping tile_mapping")
-@cpp_spelling(poplar_only)
 @refuse_copies(
     "call the function that builds the graph once more; pl.compile_graph(...).save(path) "
     "keeps a compiled one"

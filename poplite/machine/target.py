@@ -63,8 +63,8 @@ _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_by
 """Constants that have arguments of their own."""
 
 
-@checked_methods("pl.Target target", but="cost fact vector_width")
 @cpp_spelling(poplar_queries)
+@checked_methods("pl.Target target", but="cost fact vector_width")
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class Target(TargetSpelling):
     """A tile machine: the number of tiles, and the properties of a tile.

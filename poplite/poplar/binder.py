@@ -15,7 +15,6 @@ where our method has no such parameter: our method checks the rest, in its own w
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -31,8 +30,9 @@ from poplite.errors import (
     is_truth_value,
 )
 from poplite.poplar.declarations import Row
+from poplite.public import signature_text, why_unfit
 from poplite.source import here
-from poplite.text import amount, clipped
+from poplite.text import amount, clipped, integer_or_none, of_type
 
 
 class VariableMappingMethod(Enumeration):
@@ -117,6 +117,8 @@ _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
         "ArrayRef<std::size_t>": lambda value: not _kind(value) and not isinstance(value, str),
         "VariableMappingMethod": _is_method,
         "DebugContext": lambda value: isinstance(value, str),
+        "HostCallbackHandle": lambda value: callable(value) or hasattr(value, "fetch"),
+        "StreamCallbackHandle": lambda value: callable(value) or hasattr(value, "fetch"),
         "StringRef": lambda value: isinstance(value, str),
         "bool": is_truth_value,
         "std::size_t": lambda value: hasattr(value, "__index__"),
@@ -161,13 +163,14 @@ class Declaration:
         self.returns_whole = row.declaration.split()[0] in WHOLE
         # Our call: positions of the parameters, or constants in a list.
         places = {each.name: place for place, each in enumerate(self.parameters)}
-        tree: Any = ast.parse(row.ours, mode="eval").body
+        tree: Any = ast.parse(row.ours if "(" in row.ours else "_()", mode="eval").body
         self.method = tree.func.id
         self.order = [_place(each, places) for each in tree.args]
         self.named = {each.arg: places[each.value.id] for each in tree.keywords}
         passed = {*self.named.values(), *(each for each in self.order if type(each) is int)}
         pointers = [place for place, each in enumerate(self.parameters) if each.type[-1] == "*"]
         self.refused = set(pointers) - passed
+        self._indices = [p for p, each in enumerate(self.parameters) if each.type == "unsigned"]
         self._checks = [
             (place, _CHECKED[each.type], f"{row.member}: {each.name}")
             for place, each in enumerate(self.parameters)
@@ -181,6 +184,10 @@ class Declaration:
                 return count
         return min(len(arguments), len(self.parameters))
 
+    def nearness(self, arguments: Sequence[Any]) -> tuple[int, int]:
+        """Return how well arguments fit, for comparisons: of equals the shorter one is nearer."""
+        return self.matching(arguments), -self.least
+
     def checked(self, arguments: Sequence[Any]) -> list[Any]:
         """Return the arguments as our method takes them."""
         values = list(arguments)
@@ -190,7 +197,18 @@ class Declaration:
         for place in self.refused:
             if place < len(values):
                 raise self._pointer(self.parameters[place].name, values[place])
+        for place in self._indices:
+            if place < len(values) and integer_or_none(values[place]) is None:
+                raise self._no_index(self.parameters[place].name, values[place])
         return values
+
+    def _no_index(self, name: str, value: object) -> ElementTypeError:
+        return ElementTypeError(
+            f"{self.row.member}: {name} is {clipped(value, 60)}, not a whole number",
+            at=here(),
+            found=of_type(value),
+            fix=self.row.declaration,
+        )
 
     def _pointer(self, name: str, value: object) -> ElementTypeError:
         reason, _, instead = self.row.note.partition(" | ")
@@ -235,16 +253,55 @@ class Binder:
     def call(self, owner: object, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what our method returns for arguments in Poplar's order."""
         declared = self._declaration_for(arguments)
-        positional, named = self._in_our_order(declared, arguments, keywords)
+        positional, named = self._in_our_order(declared, arguments, dict(keywords))
         method = getattr(owner, declared.method)
         try:
             result = method(*positional, **named)
         except TypeError:
-            misfit = self._misfit(declared, method, positional, named)
-            if misfit is None:
+            why = why_unfit(method, positional, named)
+            if why is None:
                 raise
-            raise misfit from None
+            raise self._unfit(*why, method, arguments, keywords) from None
         return int(result) if declared.returns_whole else result
+
+    def refusal(
+        self,
+        function: Any,
+        arguments: tuple[Any, ...],
+        keywords: Mapping[str, Any],
+        owners: int = 0,
+    ) -> ElementTypeError | None:
+        """Return the error for arguments that do not fit a function; None for those that do.
+
+        Args:
+            function: what does the same here, with its arguments in the same order.
+            arguments: those in order.
+            keywords: those by name.
+            owners: 1 for a method of which the first argument is the object.
+        """
+        why = why_unfit(function, arguments, keywords)
+        return why and self._unfit(*why, function, arguments[owners:], keywords, owners)
+
+    def _unfit(
+        self,
+        error: str,
+        names: Sequence[str],
+        function: Any,
+        arguments: Sequence[Any],
+        keywords: Mapping[str, Any],
+        owners: int = 0,
+    ) -> ElementTypeError:
+        """Return the error for arguments that do not fit our function, which says why."""
+        fix = max(self._declarations, key=lambda each: each.nearness(arguments)).row.declaration
+        if set(keywords) - set(names):
+            fix += f", in order; by name as {function.__name__}{signature_text(function, owners)}"
+        found = [clipped(each, 60) for each in arguments] + list(keywords)
+        return ElementTypeError(
+            f"{self._member}: {error}",
+            found=f"given {', '.join(found) or 'nothing'}",
+            fix=fix,
+            at=here(),
+        )
 
     def in_our_order(
         self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]
@@ -267,24 +324,27 @@ class Binder:
         for declared in possible:
             if declared.matching(arguments) == count:
                 return declared
-        return self._nearest(arguments)
+        return self._nearest(arguments, possible)
 
-    def _nearest(self, arguments: tuple[Any, ...]) -> Declaration:
-        """Return the declaration that fits best, for arguments that fit none; or refuse them."""
-        count, best, most = len(arguments), self._declarations[0], -1
-        for declared in self._declarations:
-            matching = declared.matching(arguments)
-            if matching > most and count <= len(declared.parameters):
-                best, most = declared, matching
-        nearest = max(self._declarations, key=lambda declared: declared.matching(arguments))
-        extra = count - len(nearest.parameters)
-        if most >= 0 and (extra <= 0 or nearest.matching(arguments) <= most + 1):
-            return best  # our method says what is wrong
-        raise TensorCreationError(
-            f"{self._member}: {amount(extra, 'argument')} too many",
+    def _nearest(self, arguments: tuple[Any, ...], possible: Sequence[Declaration]) -> Declaration:
+        """Return the declaration that fits best, for arguments that fit none; or refuse them.
+
+        Those that are possible take so many arguments; where there are none, more may be missing.
+        """
+        count = len(arguments)
+        most = max(
+            self._declarations, key=lambda each: (each.matching(arguments), len(each.parameters))
+        )
+        long_enough = possible or [each for each in self._declarations if count <= each.least]
+        if long_enough:
+            best = max(long_enough, key=lambda declared: declared.nearness(arguments))
+            if most in long_enough or most.matching(arguments) <= best.matching(arguments) + 1:
+                return best  # our method says what is wrong
+        raise ElementTypeError(
+            f"{self._member}: {amount(count - len(most.parameters), 'argument')} too many",
             at=here(),
-            found=_given(arguments, {}),
-            fix=nearest.row.declaration,
+            found=f"given {', '.join(clipped(each, 60) for each in arguments)}",
+            fix=most.row.declaration,
         )
 
     def _in_our_order(
@@ -312,28 +372,3 @@ class Binder:
             found=f"{name}={clipped(other, 60)}",
             fix="give it once",
         )
-
-    def _misfit(
-        self,
-        declared: Declaration,
-        method: Any,
-        positional: Sequence[Any],
-        named: Mapping[str, Any],
-    ) -> TensorCreationError | None:
-        """Return the error for arguments that our method does not take; None where it does."""
-        try:
-            inspect.signature(method).bind(*positional, **named)
-        except TypeError as error:
-            return TensorCreationError(
-                f"{self._member}: {error}",
-                at=here(),
-                found=_given(positional, named),
-                fix=declared.row.declaration,
-            )
-        return None
-
-
-def _given(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:
-    given = [clipped(each, 60) for each in arguments]
-    given += [name for name, value in keywords.items() if value is not None]
-    return f"given {', '.join(given) or 'nothing'}"

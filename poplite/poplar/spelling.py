@@ -4,9 +4,10 @@
     class Tensor:
         def dim_shuffle(self, permutation): ...      becomes dimShuffle as well
 
-A method whose arguments have Poplar's order is the same function under both names; an attribute
-becomes a method that returns it; where the order is another, `binder` reads the declarations in the
-first call. So a name of ours costs what it costs without this.
+A method whose arguments have Poplar's order does the same under both names; an attribute becomes a
+method that returns it; where the order is another, `binder` reads the declarations in the first
+call. Arguments that do not fit are refused with the declaration. A name of ours costs what it costs
+without this.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from functools import cache
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from poplite.errors import Absent
+from poplite.errors import Absent, ElementTypeError
 from poplite.poplar.absent import absent_members
 from poplite.poplar.declarations import Row, rows_of
+from poplite.public import checked_call
 
 if TYPE_CHECKING:
     from poplite.poplar.binder import Binder
@@ -26,13 +28,16 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound=type)
 
 
-def cpp_spelling(functions: ModuleType | None = None, owner: str = "") -> Callable[[C], C]:
+def cpp_spelling(
+    functions: ModuleType | None = None, owner: str = "", but: str = ""
+) -> Callable[[C], C]:
     """Give a class the names that its members have in Poplar.
 
     Args:
         functions: a module whose functions are methods under their own names, for what only
             Poplar has.
         owner: Poplar's name of the class, where it is another.
+        but: members whose name is ours as well, and that are called too often to be checked.
     """
 
     def spelled(cls: C) -> C:
@@ -41,7 +46,7 @@ def cpp_spelling(functions: ModuleType | None = None, owner: str = "") -> Callab
         for row in rows_of(name):
             members.setdefault(row.member, []).append(row)
         for member, rows in members.items():
-            made = _made(cls, member, rows, functions)
+            made = None if member in but.split() else _made(cls, member, rows, functions)
             if made is not None:
                 setattr(cls, member, made)
         for member, why in absent_members(cls.__name__).items():
@@ -57,24 +62,50 @@ def _made(
     cls: type, member: str, rows: Sequence[Row], functions: ModuleType | None
 ) -> object | None:
     """Return what a class gets for a member; nothing where it has it already."""
-    own = vars(functions).get(member) if functions else None
+    own: Any = vars(functions).get(member) if functions else None
     if isinstance(own, FunctionType) and functions and own.__module__ == functions.__name__:
-        return staticmethod(own) if rows[0].declaration.startswith("static ") else own
-    ours = rows[0].ours
+        is_static = rows[0].declaration.startswith("static ")
+        return _checked(staticmethod(own) if is_static else own, rows)
+    written, ours = vars(cls).get(member), rows[0].ours
+    if written and not hasattr(getattr(written, "__func__", written), "__wrapped__"):
+        return _checked(written, rows) if isinstance(written, _METHODS) else None
     if not ours or hasattr(cls, member):
         return None
     if not ours.isidentifier():
         return _named(_bound(rows[0].owner, member), cls, rows)
     found = next((vars(base)[ours] for base in cls.__mro__ if ours in vars(base)), None)
-    is_method = isinstance(found, FunctionType | staticmethod | classmethod)
-    return found if is_method else _named(_getter(ours), cls, rows)
+    is_method = isinstance(found, _METHODS)
+    return _checked(found, rows) if is_method else _named(_getter(ours, rows[0]), cls, rows)
 
 
-def _getter(name: str) -> FunctionType:
-    def get(self: object) -> Any:
+_METHODS = (FunctionType, staticmethod, classmethod)
+
+
+def _checked(method: Any, rows: Sequence[Row]) -> object:
+    """Return a method that shows its declaration where arguments do not fit it."""
+    row, owners = rows[0], int(not isinstance(method, staticmethod))
+
+    def refusal(function: Any, arguments: Any, keywords: Any) -> ElementTypeError | None:
+        return _binder(row.owner, row.member).refusal(function, arguments, keywords, owners)
+
+    made = checked_call(getattr(method, "__func__", method), row.member, refusal)
+    return made if isinstance(method, FunctionType) else type(method)(made)
+
+
+def _getter(name: str, row: Row) -> FunctionType:
+    def get(self: object, *arguments: Any, **keywords: Any) -> Any:
+        if arguments or keywords:
+            given = (self, *arguments), keywords
+            error = _binder(row.owner, row.member).refusal(_get_alone, *given, owners=1)
+            assert error is not None
+            raise error
         return getattr(self, name)
 
     return get  # type: ignore[return-value]  # a `def` makes a FunctionType
+
+
+def _get_alone(self: object) -> None:
+    """Stand for what takes nothing beside the object."""
 
 
 def _bound(owner: str, member: str) -> FunctionType:

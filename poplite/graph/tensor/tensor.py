@@ -88,7 +88,9 @@ class Origin(NamedTuple):
     metadata: View | None
 
 
-@cpp_spelling()
+@cpp_spelling(
+    but="slice flatten reshape expand squeeze transpose broadcast reinterpret reverse dim index"
+)
 @refuse_operators
 @refuse_absent_names
 class Tensor(Displayed, Operand, TensorSpelling):

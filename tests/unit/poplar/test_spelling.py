@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from typing import Any
+
 import pytest
 
 import poplite as pl
@@ -12,9 +15,9 @@ def test_the_file_for_type_checkers_is_that_of_the_declarations() -> None:
     assert FILE.read_text() == written(), "python tests/helpers/poplar_spellings.py"
 
 
-def test_a_method_with_poplars_order_is_the_same_function() -> None:
-    assert pl.Tensor.dimShuffle is pl.Tensor.dim_shuffle
-    assert pl.Tensor.getVarRegions is pl.Tensor.var_regions
+def test_a_method_with_poplars_order_is_the_same_function_checked() -> None:
+    assert inspect.unwrap(pl.Tensor.dimShuffle) is pl.Tensor.dim_shuffle
+    assert inspect.unwrap(pl.Tensor.getVarRegions) is pl.Tensor.var_regions
 
 
 def test_what_is_made_has_its_name_and_its_declarations() -> None:
@@ -24,3 +27,79 @@ def test_what_is_made_has_its_name_and_its_declarations() -> None:
     assert "Tensor getMetadata() const" in made.__doc__
     with pytest.raises(TypeError):
         pl.Graph().add_variable(pl.FLOAT, (2,)).getMetadata(3)  # type: ignore[call-arg]
+
+
+def heard(values: Any = None) -> None:
+    """A callback."""
+
+
+def names() -> dict[str, Any]:
+    """Return objects that calls are tried on."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.FLOAT, (4, 6), "x", mapping="linear")
+    stream = graph.add_host_to_device_fifo("in", pl.FLOAT, 24)
+    engine = pl.Engine(graph, pl.Copy(stream, x))
+    buffer = graph.add_remote_buffer("b", pl.FLOAT, 24)
+    return {**vars(pl), **locals(), "f": heard, "Target": pl.Target, "Device": pl.Device}
+
+
+MISFITS = {
+    "x.dimRoll(1, 0, 2)": ("dimRoll: too many positional", "given 1, 0, 2", "dimRoll(unsigned"),
+    "x.dimShuffle(1, 0)": ("dimShuffle: too many", "given 1, 0", "dimShuffle(ArrayRef<unsigned>"),
+    "x.slices([(0, 1)], dimension=1)": (
+        "slices: got an unexpected keyword argument 'dimension'",
+        "given [(0, 1)], dimension",
+        "in order; by name as slices(intervals, dim=0)",
+    ),
+    "x.isContiguous(3)": ("isContiguous: too many", "given 3", "bool isContiguous() const"),
+    "stream.numElements(3)": ("numElements: too many", "given 3", "size_t numElements() const"),
+    "buffer.getRepeats(2)": ("getRepeats: too many", "given 2", "size_t getRepeats() const"),
+    "Target.createIPUTarget()": (
+        "createIPUTarget: missing",
+        "given nothing",
+        "static Target createIPUTarget(StringRef systemType, const OptionFlags &opts = {})",
+    ),
+    "Target.createIPUTarget(1, 2, 3, 4, 5)": ("too many", "given 1, 2, 3, 4, 5", "tilesPerIPU"),
+    "engine.reportTiming(1)": ("reportTiming: missing .*'end'", "given 1", "&start, const"),
+    "Device.createCPUDevice(1, 2)": ("createCPUDevice: too many", "given 1, 2", "numIPUs = 1"),
+    "graph.getTileMapping(x, requireComplete=False)": (
+        "getTileMapping: got an unexpected keyword argument 'requireComplete'",
+        "requireComplete",
+        "in order; by name as tile_mapping(tensor, require_complete=True)",
+    ),
+    "graph.addVariable()": (
+        "addVariable: missing a required argument: 'element_type'",
+        "given nothing",
+        "Tensor addVariable(const Type &type, ArrayRef<std::size_t> shape, const DebugContext "
+        "&debugContext = {})",
+    ),
+    "graph.addVariable(1, 2, 3, 4, 5, 6)": ("1 argument too many", "given 1, 2, 3", "metadata"),
+    "engine.connectStreamToCallback('in', f, 0)": (
+        "connectStreamToCallback: index is <function heard at .*>, not a whole number",
+        "it is of type function",
+        "(StringRef handle, unsigned index, StreamCallbackHandle f)",
+    ),
+    "engine.connectStreamToCallback('in', None, f)": (
+        "connectStreamToCallback: index is None, not a whole number",
+        "it is of type NoneType",
+        "unsigned index",
+    ),
+    "engine.connectHostFunction('in', f, 0)": ("index is <function", "function", "unsigned index"),
+}
+"""Calls that fit no declaration, and what the error says: its message, what was found, a remedy."""
+
+
+@pytest.mark.parametrize("call", MISFITS)
+def test_arguments_that_fit_no_declaration_are_refused_with_it(call: str) -> None:
+    message, found, fix = MISFITS[call]
+    with pytest.raises(pl.ElementTypeError, match=message) as caught:
+        eval(call, names())
+    assert found in caught.value.found
+    assert fix in caught.value.fix
+    assert caught.value.at is not None
+
+
+def test_callbacks_are_connected_to_all_replicas_or_to_one() -> None:
+    objects = names()
+    for call in ("('in', f)", "('in', 0, f)"):
+        assert eval(f"engine.connectStreamToCallback{call}", objects) is None
