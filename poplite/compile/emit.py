@@ -117,9 +117,7 @@ class Emitter:
             item, self._location = pending.pop()
             if not isinstance(item, Program):
                 item()
-            elif item.is_empty:
-                self._step += item.num_steps
-            else:
+            elif _is_written(item):
                 self._location = at = item.location
                 pending += [(each, at) for each in reversed(self._open(item))]
 
@@ -205,7 +203,7 @@ class Emitter:
         ends: list[int] = []
 
         def otherwise() -> None:
-            if not node.false_body.is_empty:
+            if _is_written(node.false_body):
                 ends.append(self._emit(op.JUMP))
             self._aim([test])
 
@@ -274,6 +272,11 @@ class Emitter:
         if (number := self._numbers.host_copies.get((leaf, place))) is not None:
             row = self._emit(op.LAUNCH, number, op.GATHER)
             self._step_rows += [row] if isinstance(leaf, Copy) else []
+
+
+def _is_written(program: Program) -> bool:
+    """Return whether a program has ops: its steps have them, even where it repeats them 0 times."""
+    return program.num_steps > 0 or not program.is_empty
 
 
 _WORK = Execute | TensorCopy | StreamCopy | RemoteCopy | CrossReplicaCopy

@@ -6,7 +6,8 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from poplite.compile.compiler import compile_graph
-from poplite.report.program_tree import Program, ProgramType
+from poplite.report.program_tree import Program, ProgramType, num_steps
+from poplite.report.report import Report
 from poplite.simulator.accounts.reporting import compilation_of
 
 Tree = tuple[object, ...]
@@ -32,9 +33,19 @@ def arranged(parts: st.SearchStrategy[pl.Program]) -> st.SearchStrategy[pl.Progr
     )
 
 
+def is_written(program: pl.Program) -> bool:
+    """Return whether a program has a place in the tree: steps have one even if they never run."""
+    endless = pl.Loop, pl.RepeatWhileTrue, pl.RepeatWhileFalse
+    if isinstance(program, endless) or not program.children:
+        return not isinstance(program, pl.Sequence)
+    if isinstance(program, pl.Repeat) and program.count == 0:
+        return program.num_steps > 0
+    return any(map(is_written, program.children))
+
+
 def expected(program: pl.Program) -> list[Tree]:
     """Return what the tree of a program is to be, Sequences joined with what is around them."""
-    if program.is_empty:
+    if not is_written(program):
         return []
     match program:
         case pl.Repeat():
@@ -43,7 +54,7 @@ def expected(program: pl.Program) -> list[Tree]:
             return [("Loop", *expected(program.body))]
         case pl.RepeatWhileTrue() | pl.RepeatWhileFalse():
             return [("RepeatWhile", *expected(program.condition), *expected(program.body))]
-        case pl.If() if program.false_body.is_empty:
+        case pl.If() if not is_written(program.false_body):
             return [("If", *expected(program.true_body))]
         case pl.If():
             both = program.true_body, program.false_body
@@ -73,3 +84,10 @@ def test_trees_are_what_was_written(program: pl.Program) -> None:
     executable = compile_graph(GRAPH, pl.Sequence(program), "fast")
     tree = compilation_of(executable).programs["0"]
     assert found(tree) == ("Sequence", *expected(program))
+    assert num_steps(tree) == program.num_steps
+
+
+@given(st.recursive(leaves, arranged, max_leaves=12))
+def test_reports_of_any_program_are_loaded(program: pl.Program) -> None:
+    report = pl.Engine(GRAPH, pl.Sequence(program)).report()
+    assert Report.from_json(report.to_json()) == report

@@ -58,6 +58,8 @@ def test_repeats_within_repeats(bench: Bench) -> None:
         " Repeat 3 times",
         "  Repeat 1 time",
         "   Copy b",
+        " Repeat 0 times",
+        "  Copy c",
         "Copy c",
     ]
 
