@@ -43,6 +43,7 @@ from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import ArenaBlock, RowTransfer, Transfer
 from poplite.graph.storage.variable import COMMON, Variable
 from poplite.machine.replicas import MOST_REPLICAS
+from poplite.report.program_tree import num_steps
 from poplite.types import UNSIGNED_INT
 
 CHECKED = ("steps", "layout", "origins", "programs", "costs", "action_costs", "memory", "joined")
@@ -111,10 +112,23 @@ def _check_joined(executable: Executable) -> None:
 def _check_trees(executable: Executable) -> None:
     """Check that what takes time stands in the trees of programs, from which reports are made."""
     for name, tree in program_trees(executable).items():
-        steps = {node.row for node in tree.walk() if not node.children}
-        for row in _costly_rows(executable, executable.programs[name]):
-            if row not in steps:
-                raise Malformed(f"programs[{name!r}]: row {row:,} is no step of the program")
+        code = executable.programs[name]
+        with at(f".programs[{name!r}]"):
+            steps = {node.row for node in tree.walk() if not node.children}
+            for row in _costly_rows(executable, code):
+                if row not in steps:
+                    raise Malformed(f"row {row:,} is no step of the program")
+            _check_numbers(code, num_steps(tree))
+
+
+def _check_numbers(code: Code, count: int) -> None:
+    """Check that steps are numbered as they stand in the tree; those of calls are added up."""
+    if code.num_steps != count:
+        raise Malformed(f"num_steps: {code.num_steps:,}, there are {count:,}")
+    for numbers in (code.step_numbers, code.first_numbers):  # sums of the first are within 64 bits
+        if not 0 <= int(numbers.min()) <= int(numbers.max()) <= count:
+            found = f"{int(numbers.min()):,} to {int(numbers.max()):,}"
+            raise Malformed(f"step_numbers: {found} of {count:,} steps")
 
 
 def _costly_rows(executable: Executable, code: Code) -> list[int]:
@@ -332,3 +346,5 @@ def _check_host(tensor: HostTensor, arena: int) -> None:
         raise Malformed(f"'{tensor.name}' has metadata outside of memory")
     with at(f" '{tensor.name}'"):
         _check_moves(tensor.moves, size, arena)
+        if tensor.moves.size_bytes != size:  # what nothing fills would be read as zeros
+            raise Malformed(f"{tensor.moves.size_bytes:,} B fill shape {tensor.shape!r:.60}")

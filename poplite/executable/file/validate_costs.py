@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from poplite.executable.transfers import HostAction
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
 from poplite.machine.target import Target
+from poplite.report.validate import ELEMENTS
 from poplite.text import clipped
 from poplite.vertex.vertex import Vertex
 
@@ -46,11 +47,8 @@ SPREADS = tuple(field.name for field in dataclasses.fields(PhaseCost) if field.t
 """Fields of a phase that hold a number for each tile."""
 
 
-def check_memory(plan: MemoryPlan, target: Target, programs: Collection[str]) -> None:
-    """Check a plan of memory, and that the target has no more workers than can be shared out.
-
-    `programs` are the names of those that there are.
-    """
+def check_memory(plan: MemoryPlan, target: Target, programs: Mapping[str, Code]) -> None:
+    """Check a plan of memory, and that the target has no more workers than can be shared out."""
     tiles = target.tiles
     if tiles * target.workers > MOST_WORKERS:
         raise Malformed(f"target: {tiles:,} tiles of {target.workers:,} workers")
@@ -59,6 +57,9 @@ def check_memory(plan: MemoryPlan, target: Target, programs: Collection[str]) ->
         for number, step in enumerate(plan.steps):
             if step.program not in programs:
                 raise Malformed(f".steps[{number}]: of a program {clipped(step.program)}")
+            count = programs[step.program].num_steps
+            if not 0 <= step.number <= count:
+                raise Malformed(f".steps[{number}]: number {step.number:,} of {count:,}")
 
 
 def check_step_costs(
@@ -226,6 +227,8 @@ def _check_plan(plan: MemoryPlan, tiles: int) -> None:
             shape = held.shape or ()
             if min(shape, default=0) < 0 or math.prod(shape) > MOST:
                 raise Malformed(f"shape {shape!r:.60}")
+            if held.element_type and held.element_type not in ELEMENTS:
+                raise Malformed(f"elements of type {clipped(held.element_type)}")
             if not 1 <= held.align <= MOST:
                 raise Malformed(f"an address at a multiple of {held.align:,}")
             if held.steps is not None:

@@ -22,11 +22,12 @@ import pytest
 import poplite as pl
 from helpers.depth import deep, thinned
 from helpers.running import python
-from poplite.codec.archive import loading
+from poplite.codec.archive import Malformed, loading
 from poplite.codec.codec import coder_of
 from poplite.codec.coders import ArrayCoder
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
+from poplite.executable.file.validate import validate
 from poplite.executable.file.validate_code import OPERANDS
 from poplite.executable.step import ComputeStep
 from poplite.vertex.compute import code_of
@@ -650,6 +651,8 @@ DAMAGE: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda m: _executable(m)["layout"].update(temporary_bytes=1 << 60), "memory of 1,15"),
     (lambda m: _executable(m)["layout"]["variables"].reverse(), "lies over the variable before it"),
     (lambda m: _executable(m)["layout"]["variables"].pop(0), ""),
+    (lambda m: _read(m).update(shape=[1 << 20, 1 << 10]), "B fill shape (1048576, 1024)"),
+    (lambda m: _program(m).update(num_steps=1 << 40), "num_steps: 1,099,511,627,776, there are"),
     (lambda m: _pieces(m).update(first=[0, 1 << 40, 0]), "pieces"),
     (lambda m: _pieces(m).update(first=[0, 1 << 40, 1]), "pieces"),
     (lambda m: _pieces(m).update(first=[1, 1, 1]), "tiles that are not there"),
@@ -657,6 +660,17 @@ DAMAGE: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda m: _pieces(m).update(tile=[-2, 1, 0]), "tiles that are not there"),
     (lambda m: _pieces(m).update(tile=[0, 2, 0]), "has 1 pieces"),
 ]
+
+
+def _read(manifest: dict[str, Any]) -> dict[str, Any]:
+    """What the host reads by a handle."""
+    found: dict[str, Any] = _executable(manifest)["host_reads"][0][1]
+    return found
+
+
+def _program(manifest: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = _executable(manifest)["programs"][0][1]
+    return found
 
 
 def _pieces(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -670,6 +684,17 @@ def test_what_cannot_be(folder: Path, tmp_path: Path, model: dict[str, Any], num
     change, told = DAMAGE[number]
     path = altered(folder / "model.poplite", change)(tmp_path / "damaged")
     assert told in refused(path, folder, model)
+
+
+@pytest.mark.parametrize("number", [-1, 9, 1 << 62])
+def test_numbers_of_steps(number: int, folder: Path, model: dict[str, Any]) -> None:
+    executable = pl.Executable.load(folder / "model.poplite", classes(model))
+    code = executable.programs["main"]
+    numbers = code.step_numbers.copy()
+    numbers[-1] = number
+    damaged = {**executable.programs, "main": replace(code, step_numbers=numbers)}
+    with pytest.raises(Malformed, match=rf"step_numbers: .*{number:,}.* of 4 steps"):
+        validate(replace(executable, programs=damaged))
 
 
 @deep

@@ -128,6 +128,9 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: e["memory"]["held"][0].update(align=0), r"held\[0\]: an address at a multiple of 0"),
     (lambda e: e["memory"]["held"][0].update(steps=[0, 9, 1]), "9 of 4 steps"),
     (lambda e: e["memory"]["steps"][1].update(tile=8), r"steps\[1\]: 0 B on tile 8"),
+    (lambda e: e["memory"]["steps"][1].update(number=-1), r"steps\[1\]: number -1 of 4"),
+    (lambda e: e["memory"]["steps"][1].update(number=5), r"steps\[1\]: number 5 of 4"),
+    (lambda e: e["memory"]["held"][0].update(element_type="FLOTA"), r"held\[0\]: elements of type"),
     (
         lambda e: e["memory"]["steps"][1].update(program="other"),
         r"steps\[1\]: of a program 'other'",
