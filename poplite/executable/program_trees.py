@@ -18,7 +18,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.executable import opcodes as op
-from poplite.executable.actions import Action, Equal, Fail, Stamp, action_text
+from poplite.executable.actions import Action, Equal, Fail, NoCase, Stamp, action_text
 from poplite.executable.control_flow import (
     BlockPart,
     Closed,
@@ -195,7 +195,7 @@ def _sequence(part: BlockPart, programs: list[Program]) -> Program:
 def _action(action: Action, row: int) -> Program | None:
     """Return what Python does as a program; None for what belongs to another."""
     match action:
-        case Equal(kind="truth" | "value") | CodeUse():
+        case Equal(kind="truth" | "value") | CodeUse() | NoCase():
             return None
         case Transfer(program=name) | RowTransfer(program=name):
             return Program(ProgramType.HOST_COPY, name, row)

@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -398,6 +399,7 @@ def try_files(folder: Path, kind: str, seed: int, files: range, now: Any, outcom
         outcomes: where what became of them is noted.
     """
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
+    import_module("numba")  # the alarm that ends a run would leave it imported in part
     content = (folder / "unchanged").read_bytes()
     use = KINDS[kind].use
     use(folder / "unchanged")

@@ -126,7 +126,7 @@ def _step(executable: Executable, code: Code, place: _Place) -> StepAccesses:
             total.add_scalar(second, reads=False)
         elif what == op.CALLBACK:
             action = executable.actions[first]
-            if not isinstance(action, Equal | CodeUse) or not name:
+            if not isinstance(action, Equal | CodeUse | NoCase) or not name:
                 kind = "copy" if isinstance(action, Transfer | RowTransfer) else "host"
                 name = action_text(action)
             total.add_action(action)

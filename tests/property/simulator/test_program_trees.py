@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import given, strategies as st
 
 import poplite as pl
@@ -28,19 +30,31 @@ def arranged(parts: st.SearchStrategy[pl.Program]) -> st.SearchStrategy[pl.Progr
         st.builds(pl.RepeatWhileFalse, parts, st.just(N), parts),
         st.builds(pl.If, st.just(N), parts, parts),
         st.builds(lambda given, default: pl.Switch(N, given, default=default), cases, parts),
+        cases.map(checked),
         st.builds(pl.Loop, parts),
         st.builds(lambda part: pl.Call(GRAPH.add_function(part)), parts),
     )
 
 
+def checked(cases: dict[int, pl.Program]) -> pl.Program:
+    """Return what stops where no case matches."""
+    return pl.Switch.with_bounds_checking(N, cases)
+
+
 def is_written(program: pl.Program) -> bool:
     """Return whether a program has a place in the tree: steps have one even if they never run."""
     endless = pl.Loop, pl.RepeatWhileTrue, pl.RepeatWhileFalse
-    if isinstance(program, endless) or not program.children:
-        return not isinstance(program, pl.Sequence)
-    if isinstance(program, pl.Repeat) and program.count == 0:
-        return program.num_steps > 0
-    return any(map(is_written, program.children))
+    if isinstance(program, endless):
+        return True
+    if isinstance(program, pl.Switch) and program.unmatched != "default":
+        return True
+    return program.num_steps > 0 or any(map(is_written, below(program)))
+
+
+def below(program: pl.Program) -> Sequence[pl.Program]:
+    """Return the programs that a program runs."""
+    is_idle = isinstance(program, pl.Repeat) and program.count == 0
+    return () if is_idle else program.children
 
 
 def expected(program: pl.Program) -> list[Tree]:
@@ -64,7 +78,8 @@ def expected(program: pl.Program) -> list[Tree]:
         case pl.Switch():
             parts = [("Sequence", *expected(part)) for part in program.cases.values()]
             default = expected(program.default)
-            return [("Switch", *parts, *([("Sequence", *default)] if default else []))]
+            stops = program.unmatched != "default"
+            return [("Switch", *parts, *([("Sequence", *default)] if default or stops else []))]
         case pl.Call(function=pl.Function() as function):
             return [("Call", ("Sequence", *expected(function.program)))]
         case leaf if not leaf.children:

@@ -6,7 +6,7 @@ import pytest
 
 import poplite as pl
 from poplite.compile.compiler import compile_graph
-from poplite.report.program_tree import Program
+from poplite.report.program_tree import Program, num_steps
 from poplite.simulator.accounts.reporting import compilation_of
 
 
@@ -195,3 +195,14 @@ def test_what_the_host_does(bench: Bench) -> None:
         " HostAction Abort",
         "Mark",
     ]
+
+
+def test_what_a_switch_does_without_a_case_is_no_step(bench: Bench) -> None:
+    a, b = map(bench.copy, "ab")
+    switch = pl.Switch.with_bounds_checking(bench.n, {1: pl.Sequence(a, b)})
+    executable = compile_graph(bench.graph, {"main": switch}, "fast")
+    report = pl.Engine(executable).report()
+    tree = report.compilation.programs["main"]
+    assert num_steps(tree) == executable.programs["main"].num_steps == 2
+    names = [(each.kind, each.name) for each in report.compilation.accesses]
+    assert names == [("control", "Switch"), ("copy", "a to x"), ("copy", "b to x")]
