@@ -19,11 +19,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
-import json
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count, islice
 from pathlib import Path
@@ -36,11 +35,8 @@ from poplite.text import clipped, of_type
 MOST_TEXT_BYTES = 1 << 30
 """Bytes of the largest text that is read: a report of 10,000 steps has a hundredth of it."""
 
-OBJECT_BYTES, LIST_BYTES, BYTES_A_CHARACTER = 240, 80, 20
-"""Memory of an object with one value and of a short list, and the most for each character."""
-
-SMALL_BYTES = 1 << 20
-"""Memory that any text may take, however short it is."""
+BLOCK_BYTES = 1 << 20
+"""Bytes that are passed on at a time."""
 
 MOST_WRITERS = 32
 """Processes that write to one place at a time, as far as files of killed ones are looked for."""
@@ -50,8 +46,6 @@ WRONG_CONTENT = (
     *(AttributeError, RecursionError, MemoryError),
 )
 """What Python raises where data of a file are used that nothing has refused before."""
-
-Pairs = list[tuple[str, Any]]
 
 _ELSEWHERE = "write to a folder that has room, and that you may write to"
 
@@ -189,7 +183,7 @@ def _passed_on(path: Path) -> Iterator[BinaryIO]:
         yield file
         file.seek(0)
         with open(path, "wb") as device:
-            while block := file.read(SMALL_BYTES):
+            while block := file.read(BLOCK_BYTES):
                 device.write(block)
 
 
@@ -259,25 +253,6 @@ def read_text(path: str | os.PathLike[str]) -> str:
         what = f"it has {size:,} B, and {MOST_TEXT_BYTES:,} B are the most"
         raise OSError(errno.EFBIG, what, os.fspath(path))
     return Path(path).read_text("utf-8")
-
-
-def parsed_json(text: str, object_pairs_hook: Callable[[Pairs], Any] | None = None) -> Any:
-    """Return what JSON says, in memory of at most about 20 bytes for each of its characters.
-
-    Raises ValueError and RecursionError as `json.loads`, and ValueError for a text that consists
-    of lists and objects with next to nothing in them.
-
-    >>> parsed_json('{"tiles": [1, 2]}')
-    {'tiles': [1, 2]}
-    >>> parsed_json("[" + 1_000_000 * "[]," + "[]]")
-    Traceback (most recent call last):
-    ValueError: 1,000,002 lists and 0 objects in 3,000,004 characters
-    """
-    lists, objects = text.count("["), text.count("{")
-    room = max(SMALL_BYTES, BYTES_A_CHARACTER * len(text))
-    if LIST_BYTES * lists + OBJECT_BYTES * objects > room:
-        raise ValueError(f"{lists:,} lists and {objects:,} objects in {len(text):,} characters")
-    return json.loads(text, object_pairs_hook=object_pairs_hook)
 
 
 @contextmanager

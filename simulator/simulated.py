@@ -191,7 +191,7 @@ class Simulated:
             assert self.strict is not None, "others have none"
             return self.strict.shadow.parts[replica][begin:end]
 
-        write_state(name, self._state.manifest(), self._state.members(memory, shadow))
+        write_state(name, self._state.saved(), self._state.members(memory, shadow))
 
     def load_state(self, path: object) -> None:
         """Go on with what a file holds."""

@@ -11,10 +11,8 @@ compressed ones, ones that lie about their size.  It never allocates more than t
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import reprlib
 import shutil
 import stat
 import zipfile
@@ -26,10 +24,14 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import FileLoadError, PopliteError
-from poplite.files import WRONG_CONTENT, check_regular, parsed_json
-from poplite.jit.garbage import no_collection
-from poplite.source import here
+from poplite.codec.loading import (
+    Format,
+    Malformed,
+    add_room,
+    parsed_json,
+    shown,
+)
+from poplite.files import check_regular
 
 MANIFEST = "manifest.json"
 
@@ -58,63 +60,6 @@ SMALL_BYTES = 1 << 14
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
 
 Array = npt.NDArray[Any]
-
-
-class Malformed(ValueError):
-    """A file says something that cannot be.
-
-    Attributes:
-        what: what is wrong.
-        place: where in its data, innermost first.
-    """
-
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = what
-        self.place: list[str] = []
-
-    def __str__(self) -> str:
-        where = "".join(reversed(self.place)).lstrip(".")
-        return f"{where}: {self.what}" if where else self.what
-
-
-@contextmanager
-def at(place: str) -> Iterator[None]:
-    """Add a place to the message of what is found malformed within."""
-    try:
-        yield
-    except Malformed as error:
-        error.place.append(place)
-        raise
-
-
-@contextmanager
-def loading(name: str, title: str, saved_by: str, again: str) -> Iterator[None]:
-    """Say what a file is not where it cannot be read, or where something in it cannot be.
-
-    `title` says what was expected of it, `saved_by` is the call that writes such files, and `again`
-    that call in full.
-    """
-    try:
-        with no_collection():  # all that is made stays
-            yield
-    except PopliteError:
-        raise
-    except OSError as error:
-        raise FileLoadError(
-            f"cannot read {name!r}: {error.strerror or error}",
-            at=here(),
-            fix=f"name a file that {saved_by} wrote",
-        ) from error
-    except WRONG_CONTENT as error:
-        what = str(error) if isinstance(error, Malformed) else f"{type(error).__name__}, {error}"
-        raise FileLoadError(
-            f"{title} that can be loaded: {what}", at=here(), fix=f"save it again: {again}"
-        ) from error
-
-
-shown = reprlib.repr
-"""Return what a message shows of a value, however large it is."""
 
 
 class ArrayWriter:
@@ -195,13 +140,6 @@ def _product(shape: Sequence[Any]) -> int:
     return math.prod(shape)
 
 
-def manifest_text(manifest: Mapping[str, Any]) -> str:
-    """Return a manifest as JSON; refuse text with a lone surrogate."""
-    text = json.dumps(manifest, allow_nan=False, separators=(",", ":"), sort_keys=True)
-    _check_characters(text, manifest)
-    return text
-
-
 def write_archive(file: BinaryIO, text: str, arrays: ArrayWriter) -> None:
     """Write a manifest and the arrays that it names to a file."""
     members: dict[str, list[Any]] = {MANIFEST: [text.encode()]}
@@ -247,42 +185,43 @@ def _is_seekable(file: BinaryIO) -> bool:
         return file.seekable()
 
 
-def read_archive(path: str | os.PathLike[str]) -> tuple[Any, ArrayReader]:
+def read_archive(path: str | os.PathLike[str], kind: Format) -> tuple[Any, ArrayReader]:
     """Return manifest and arrays of an archive; raise OSError or Malformed."""
     allowed = {f"arrays/{name}.npy" for name in ELEMENT_DTYPES}
-    with opened(path, lambda name: name in allowed, "an executable's") as (manifest, archive):
+    with opened(path, kind, lambda name: name in allowed) as (manifest, archive):
         flat = {}
         for info in archive.infolist():
             if info.filename != MANIFEST:
-                kind = info.filename.removeprefix("arrays/").removesuffix(".npy")
+                name = info.filename.removeprefix("arrays/").removesuffix(".npy")
                 with undamaged():
                     data = archive.read(info)
-                flat[kind] = _numbers(info.filename, ELEMENT_DTYPES[kind], data)
+                flat[name] = _numbers(info.filename, ELEMENT_DTYPES[name], data)
     return manifest, ArrayReader(flat)
 
 
 @contextmanager
 def opened(
-    path: str | os.PathLike[str], is_allowed: Callable[[str], bool], whose: str
+    path: str | os.PathLike[str], kind: Format, is_allowed: Callable[[str], bool]
 ) -> Iterator[tuple[Any, zipfile.ZipFile]]:
     """Open an archive; give its manifest, and the zip of what is allowed beside it.
 
-    Raises OSError or Malformed; `whose` members they are is for the message.
+    The header is checked first, as a file of another kind or format may have anything else.
+
+    Raises OSError or Malformed.
     """
     size = check_regular(path)
+    add_room(size)
     with undamaged():
         archive = zipfile.ZipFile(path)
     with archive:
-        _check_members(archive.infolist(), size, is_allowed, whose)
+        _check_members(archive.infolist(), size)
         with undamaged():
             text = archive.read(MANIFEST)
-        try:
-            manifest = parsed_json(text.decode(), _distinct)
-        except Malformed:
-            raise
-        except (ValueError, RecursionError) as error:
-            raise Malformed(f"{MANIFEST} is no JSON: {error}") from error
-        _check_characters(text.decode(), manifest)
+        manifest = parsed_json(text, MANIFEST, _distinct)
+        kind.check(manifest)
+        for name in archive.namelist():
+            if name != MANIFEST and not is_allowed(name):
+                raise Malformed(f"its member {name!r:.80} is not one of a {kind.kind}")
         yield manifest, archive
 
 
@@ -295,19 +234,6 @@ def undamaged() -> Iterator[None]:
         raise Malformed(f"it is no whole zip file: {error}") from error
 
 
-def _check_characters(text: str, value: Any) -> None:
-    """Refuse lone surrogates, which JSON holds, and no terminal, file or hash takes."""
-    if "\\ud" not in text.lower():
-        return
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        around = error.object[max(error.start - 10, 0) : error.start + 1]
-        raise Malformed(
-            f"{MANIFEST} has text with a lone surrogate, which is no character: ...{around!a}"
-        ) from None
-
-
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -316,16 +242,8 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _check_members(
-    infos: Sequence[zipfile.ZipInfo],
-    size_bytes: int,
-    is_allowed: Callable[[str], bool],
-    whose: str,
-) -> None:
+def _check_members(infos: Sequence[zipfile.ZipInfo], size_bytes: int) -> None:
     names = [info.filename for info in infos]
-    strange = [name for name in names if name != MANIFEST and not is_allowed(name)]
-    if strange:
-        raise Malformed(f"its member {strange[0]!r:.80} is none of {whose}")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise Malformed(f"its member '{twice}' is there {names.count(twice)} times")

@@ -23,7 +23,6 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from poplite.arrays.series import Listed, Steps
-from poplite.codec.archive import Malformed, shown
 from poplite.codec.coders import (
     ArrayCoder,
     ChosenCoder,
@@ -38,6 +37,7 @@ from poplite.codec.coders import (
     SeriesCoder,
     TableCoder,
 )
+from poplite.codec.loading import Malformed, shown
 from poplite.source import SourceLocation, shortest
 from poplite.types import ELEMENT_TYPES, ElementType
 from poplite.vertex.vertex import Vertex

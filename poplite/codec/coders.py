@@ -13,7 +13,9 @@ from typing import Any, get_origin
 import numpy as np
 
 from poplite.arrays.series import Listed, Steps
-from poplite.codec.archive import DTYPE_NAMES, ArrayReader, ArrayWriter, Malformed, shown
+from poplite.codec.archive import DTYPE_NAMES, ArrayReader, ArrayWriter
+from poplite.codec.loading import Malformed, check_room, shown
+from poplite.errors import PopliteError
 from poplite.source import SourceLocation
 from poplite.vertex.vertex import Vertex
 
@@ -188,6 +190,8 @@ class ArrayCoder(Coder):
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
         values = of.arrays.take(data)
+        if self.scalar is not np.generic and values.size > 1 and not any(values.strides):
+            check_room(values.nbytes, "one number that is repeated")  # each is looked at
         if not issubclass(values.dtype.type, self.scalar):
             raise Malformed(f"an array of {values.dtype}, but {self.scalar.__name__} is needed")
         return values
@@ -242,9 +246,9 @@ class ItemsCoder(Coder):
 
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
-        found, item = [], self.item
+        found, item, listed = [], self.item, _list(data)
         try:
-            for each in _list(data):
+            for each in listed:
                 found.append(item.decode(each, of))
         except Malformed as error:
             error.place.append(f"[{len(found)}]")
@@ -380,7 +384,10 @@ class RecordCoder(Coder):
                     raise
                 if name in self.lent:
                     of.lent[name] = found[name]
-        return self.cls(**found)
+        try:
+            return self.cls(**found)
+        except PopliteError as error:  # of a class that checks what it is made of
+            raise Malformed(error.what) from error
 
 
 class EitherCoder(Coder):

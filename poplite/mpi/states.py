@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.codec.archive import Malformed
+from poplite.codec.loading import Malformed
 from poplite.files import checked_path
 from poplite.mpi.other_ranks import OtherRanks
 from poplite.mpi.plan.messages import Messages, returned, to_rank
@@ -26,11 +26,11 @@ from poplite.mpi.plan.owners import HOST, Owners
 from poplite.mpi.ranks import Ranks, as_others_raise
 from poplite.simulator.states.engine_state import EngineState, Taken
 from poplite.simulator.states.state_file import (
+    STATES,
     Bytes,
     StateFile,
     chunks_of,
     reading,
-    refusing,
     write_state,
 )
 
@@ -98,7 +98,7 @@ class StatesOnRanks:
         members = self._state.members(partial(collected, 0), partial(collected, 1))
 
         try:
-            write_state(name, self._state.manifest(), members)
+            write_state(name, self._state.saved(), members)
         except BaseException as error:
             said = None, as_others_raise(error, _SAVE)
             self._ranks.from_host(_SAVE, said)
@@ -118,7 +118,7 @@ class StatesOnRanks:
         """Read a file on rank 0; where that refuses it, all ranks do."""
         name = str(checked_path(path, _LOAD, "run.state"))
         self._loaded.check_idle(_LOAD)
-        with refusing(name), ExitStack() as stack:
+        with STATES.loading(repr(name)), ExitStack() as stack:
 
             def checked() -> tuple[StateFile, Taken]:
                 file = stack.enter_context(reading(name))

@@ -12,7 +12,6 @@ there once.
 
 from __future__ import annotations
 
-import json
 import math
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
@@ -24,19 +23,16 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Listed, Rising, Runs, Series, Steps, compact, constant, counting
-from poplite.codec.archive import ELEMENT_DTYPES, ArrayReader, Malformed
+from poplite.codec.archive import ELEMENT_DTYPES, ArrayReader
 from poplite.codec.codec import Codec
 from poplite.codec.coders import Coder, Json, Reader, ScalarCoder, Writer
-from poplite.errors import FileLoadError, PopliteError
-from poplite.files import WRONG_CONTENT, parsed_json
-from poplite.jit.garbage import no_collection
+from poplite.codec.loading import Format, Malformed, add_room, parsed_json
 from poplite.report.per_tile import PerPair, PerPiece, PerTile, TilePerPiece
 from poplite.report.program_tree import Programs, nodes_of, tree_of
 from poplite.report.validate import check_report
-from poplite.source import here
 from poplite.text import clipped
 
-KIND, VERSION = "report", 3
+REPORTS = Format("report", (3,), "no report", "report.save(path)", ("poplite", "version"))
 """The version increases when the meaning of a field changes."""
 
 TABLES = "tables"
@@ -61,37 +57,25 @@ T = TypeVar("T")
 def to_json(report: Any) -> str:
     """Return a report, a dataclass, as JSON."""
     to = _Writer()
-    outer = {
-        "poplite": KIND,
-        "version": VERSION,
-        **_REPORTS.coder_of(type(report)).encode(report, to),
-    }
+    outer = _REPORTS.coder_of(type(report)).encode(report, to)
     outer[TABLES] = {
         name: b64encode(np.concatenate(parts).tobytes()).decode()
         for name, parts in to.arrays.parts().items()
     }
-    return json.dumps(outer, sort_keys=True, allow_nan=False) + "\n"
+    return REPORTS.text(outer, "report") + "\n"
 
 
 def from_json(cls: type[T], text: str, source: str = "this") -> T:
     """Return the report of JSON; raise FileLoadError, which names the source, for all else."""
-    try:
-        with no_collection():  # all that is made stays
-            return _loaded(cls, parsed_json(text), LOOKS_A_CHARACTER * len(text))
-    except (PopliteError, *WRONG_CONTENT) as error:
-        raise FileLoadError(
-            f"{source} is no report that can be loaded: {error}",
-            at=here(),
-            found=clipped(text),
-            fix="write it again: report.save(path)",
-        ) from error
+    with REPORTS.loading(source):
+        add_room(len(text))
+        return _loaded(cls, parsed_json(text), LOOKS_A_CHARACTER * len(text))
 
 
 def _loaded(cls: type[T], data: Json, looks: int) -> T:
-    if not isinstance(data, dict) or data.pop("poplite", None) != KIND:
-        raise Malformed("it does not say that it is a report")
-    if (version := data.pop("version", None)) != VERSION:
-        raise Malformed(f"it has version {clipped(version)}, and this poplite reads {VERSION}")
+    REPORTS.check(data)
+    for name in REPORTS.keys:
+        del data[name]
     tables = _tables(data.pop(TABLES, None))
     loaded: T = _REPORTS.coder_of(cls).decode(data, _Reader(tables, (), (), looks))
     check_report(loaded)

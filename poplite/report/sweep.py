@@ -8,10 +8,10 @@ split   cycles   ...   error
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from types import NoneType
 from typing import Any
@@ -19,16 +19,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.codec.archive import ArrayReader
+from poplite.codec.codec import Codec
+from poplite.codec.coders import Coder, Json, Reader, Writer
+from poplite.codec.loading import Format, Malformed, add_room, parsed_json, shown
 from poplite.errors import (
     ControlProgramError,
     ElementTypeError,
-    FileLoadError,
     UnknownName,
     checked_items,
     checked_kind,
     did_you_mean,
 )
-from poplite.files import WRONG_CONTENT, checked_path, parsed_json, read_text, write_text
+from poplite.files import checked_path, read_text, write_text
 from poplite.source import here
 from poplite.text import amount, clipped, of_type
 
@@ -39,10 +42,6 @@ MEASURES = (*CYCLES, *BYTES, *SECONDS)
 """What is measured of a point, in the order of columns."""
 
 ERROR = "error"
-KIND, VERSION = "sweep", 1
-NOT_FINITE = "float"
-"""Key of the text of a parameter that JSON cannot write: {"float": "inf"}."""
-
 Scalar = str | int | float | bool
 
 _NUMBERS = (int, float, np.integer, np.floating)
@@ -171,12 +170,12 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         Raises:
             FileLoadError: when it cannot be written.
         """
-        columns = {
-            name: [(_encoded if name in self.parameters else _plain)(v) for v in values.tolist()]
-            for name, values in self.items()
-        }
-        outer = {"poplite": KIND, "version": VERSION, "parameters": self.parameters}
-        write_text(path, json.dumps(outer | {"columns": columns}, allow_nan=False) + "\n")
+        saved = _SavedSweep(
+            {name: self[name].tolist() for name in self.parameters},
+            {name: self[name].tolist() for name in MEASURES},
+            [text.encode(errors="replace").decode() for text in self[ERROR]],
+        )
+        write_text(path, SWEEPS.text(_CODER.encode(saved, Writer()), str(path)) + "\n")
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Sweep:
@@ -187,20 +186,10 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
             ElementTypeError: for what is no path.
         """
         name = str(checked_path(path, "Sweep.load", "sweep.json"))
-        try:
-            return _read(parsed_json(read_text(path)))
-        except OSError as error:
-            raise FileLoadError(
-                f"cannot read {name!r}: {error.strerror or error}",
-                at=here(),
-                fix="name a file that pl.sweep(build, grid).save(path) wrote",
-            ) from error
-        except WRONG_CONTENT as error:
-            raise FileLoadError(
-                f"{name!r} is no sweep that can be loaded: {error}",
-                at=here(),
-                fix="save one: pl.sweep(build, grid).save(path)",
-            ) from error
+        with SWEEPS.loading(repr(name)):
+            text = read_text(path)
+            add_room(len(text))
+            return _read(parsed_json(text))
 
     def __repr__(self) -> str:
         failed = f", {self.num_failed:,} failed" if self.num_failed else ""
@@ -249,41 +238,77 @@ def _meant(name: object, known: Iterable[str]) -> str:
     return did_you_mean(name, known) if isinstance(name, str) else ""
 
 
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+# -- files -------------------------------------------------------------------------------------
 
 
-def _encoded(value: Any) -> Any:
-    """Return a parameter as JSON has it, which has no infinities and no NaN."""
-    return value if _plain(value) is not None else {NOT_FINITE: str(value)}
+class _ParameterCoder(Coder):
+    """Values of parameters, as JSON has them; of what it lacks the text, {"float": "inf"}."""
+
+    name = "value"
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return isinstance(value, _SCALARS)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        is_plain = not isinstance(value, float) or math.isfinite(value)
+        return value if is_plain else {"float": str(value)}
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        match data:
+            case {"float": "inf" | "-inf" | "nan" as text}:
+                return float(text)
+            case str() | int() | float():
+                return data
+        raise Malformed(f"{shown(data)} is not a value of a parameter")
 
 
-def _decoded(value: Any) -> Any:
-    if isinstance(value, dict) and list(value) == [NOT_FINITE]:
-        found = float(value[NOT_FINITE])
-        if not math.isfinite(found):
-            return found
-    return value
+class _MeasureCoder(Coder):
+    """What was measured, and null where nothing was."""
+
+    name = "number"
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return isinstance(value, float)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        return value if math.isfinite(value) else None
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        if data is not None and type(data) not in (int, float):
+            raise Malformed(f"{shown(data)} is not a number")
+        return math.nan if data is None else float(data)
 
 
-def _read(data: Any) -> Sweep:
-    if data["poplite"] != KIND or data["version"] != VERSION:
-        raise ValueError(f"it is of kind {data['poplite']!r:.40}, version {data['version']!r:.40}")
-    parameters, columns = list(data["parameters"]), dict(data["columns"])
-    if list(columns) != [*parameters, *MEASURES, ERROR]:
-        raise ValueError("its columns are not those of a sweep")
-    lengths = {len(values) for values in columns.values()}
-    if len(lengths) != 1:
-        raise ValueError("its columns are of several lengths")
-    for name in parameters:
-        columns[name] = [_decoded(value) for value in columns[name]]
-    for name, values in columns.items():
-        kinds = (str,) if name == ERROR else (str, int, float) if name in parameters else ()
-        for value in values:
-            is_number = value is None or type(value) in (int, float)
-            if not (isinstance(value, kinds) if kinds else is_number):
-                raise ValueError(f"column {name!r} holds {value!r:.40}")
-    rows = [
-        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
-    ]
-    return Sweep(parameters, [{k: v for k, v in row.items() if v is not None} for row in rows])
+@dataclass(frozen=True, slots=True)
+class _SavedSweep:
+    """The columns of a sweep."""
+
+    parameters: Mapping[str, list[Scalar]]
+    measured: Mapping[str, list[float]]
+    error: list[str]
+
+
+SWEEPS = Format(
+    "sweep", (2,), "no sweep", "pl.sweep(build, grid).save(path)", ("poplite", "version")
+)
+
+_CODER = Codec({Scalar: _ParameterCoder(), float: _MeasureCoder()}).coder_of(_SavedSweep)
+
+
+def _read(data: Json) -> Sweep:
+    SWEEPS.check(data)
+    columns = {name: part for name, part in data.items() if name not in SWEEPS.keys}
+    saved: _SavedSweep = _CODER.decode(columns, Reader(ArrayReader({}), (), ()))
+    named: dict[str, list[Any]] = {**saved.parameters, **saved.measured, ERROR: saved.error}
+    if list(named) != [*saved.parameters, *MEASURES, ERROR]:
+        raise Malformed("its columns are not those of a sweep")
+    if len({len(values) for values in named.values()}) != 1:
+        raise Malformed("its columns are of several lengths")
+    rows = zip(*named.values(), strict=True)
+    return Sweep(tuple(saved.parameters), [dict(zip(named, row, strict=True)) for row in rows])

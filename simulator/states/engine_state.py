@@ -13,17 +13,15 @@ Those that copy into temporaries and save are left out, so that an engine may go
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import zip_longest
-from typing import Any
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.codec.archive import Malformed
+from poplite.codec.loading import Malformed
 from poplite.errors import FileLoadError
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
@@ -32,7 +30,7 @@ from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run_control import EnginePrograms
-from poplite.simulator.states.state_file import Bytes, Members, StateFile, chunks_of
+from poplite.simulator.states.state_file import Bytes, Members, SavedState, StateFile, chunks_of
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.source import here
 from poplite.types import BOOL
@@ -47,22 +45,9 @@ Memory = Callable[[int, int, int], Bytes]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taken:
-    """What a file says that is not memory, checked.
+    """What a file says that is not memory, checked; int64 accounts as `EngineState` has them."""
 
-    Attributes:
-        words: floating-point words (`poplite.executable.opcodes`).
-        ended: runs that reached their end.
-        runs_again: how often strict checks ran vertices again.
-        streams: the next block of each stream, by replica.
-        loaded: functions whose code is loaded.
-        accounts: int64, see `EngineState`.
-    """
-
-    words: tuple[int, ...]
-    ended: int
-    runs_again: int
-    streams: Mapping[str, list[int | None]]
-    loaded: tuple[str, ...]
+    saved: SavedState
     accounts: Int64
 
 
@@ -88,89 +73,63 @@ class EngineState:
 
     # -- what must be the same ---------------------------------------------------------------
 
-    def _graph(self) -> list[list[str]]:
-        """Return what a part of the programs is called, and its digest, for all of them."""
-        executable = self._executable
-        checks = "kind of checks, strict or not,", digest(executable.checks == "strict")
-        parts = [checks, *meaning_of(executable), *constants_of(executable)]
-        return [[what, found.hex()] for what, found in parts]
-
-    def _counted(self) -> list[list[Any]]:
-        """Return program, row and words of what vertices took that are counted."""
-        return [[name, row, len(words)] for (name, row), words in self._words()]
-
     def _words(self) -> Iterator[tuple[tuple[str, int], Int64]]:
         for name, rows in self._rows.items():
             for row, own in enumerate(rows.tolist()):
                 if (words := self._runs.slot_words.get((name, own))) is not None:
                     yield (name, row), words
 
-    def _remote(self) -> list[list[Any]]:
-        specs = [each.spec for each in self._links.remote.values()]
-        return [[s.handle, s.element_type.__name__, s.repeats, s.num_elements] for s in specs]
-
-    def _variables(self) -> list[list[Any]]:
-        layout = self._executable.layout
-        bases = layout.byte_positions(np.array([v.base for v in layout.variables], np.int64))
-        return [
-            [v.name, v.element_type.__name__, list(v.shape), at]
-            for v, at in zip(layout.variables, bases.tolist(), strict=True)
-        ]
-
-    @cached_property
-    def _bools(self) -> list[tuple[str, int, int]]:
-        """The name of each BOOL variable, its first byte and the one behind it."""
-        variables = zip(self._executable.layout.variables, self._variables(), strict=True)
-        return [
-            (v.name, at, at + v.num_elements)
-            for v, (_, kind, _, at) in variables
-            if kind == BOOL.__name__
-        ]
-
-    def _fixed(self) -> dict[str, Any]:
-        return {
-            "graph": self._graph(),
-            "variables": self._variables(),
-            "replicas": self._executable.layout.replicas,
-            "counted": self._counted(),
-            "remote": self._remote(),
-        }
-
     # -- saving ------------------------------------------------------------------------------
 
-    def manifest(self) -> dict[str, Any]:
+    def saved(self) -> SavedState:
         """Return what a file says beside memory."""
-        return {
-            **self._fixed(),
-            "words": self._arena.floats.words.tolist(),
-            "ended": self._runs.ended,
-            "runs_again": 0 if self._strict is None else self._strict.runs_again,
-            "streams": self._links.positions,
-            "loaded": sorted(self._links.loaded),
-        }
+        executable, layout = self._executable, self._executable.layout
+        checks = "kind of checks, strict or not,", digest(executable.checks == "strict")
+        graph = [checks, *meaning_of(executable), *constants_of(executable)]
+        bases = layout.byte_positions(np.array([v.base for v in layout.variables], np.int64))
+        variables = zip(layout.variables, bases.tolist(), strict=True)
+        remote = [each.spec for each in self._links.remote.values()]
+        return SavedState(
+            graph=tuple((what, found.hex()) for what, found in graph),
+            variables=tuple(
+                (v.name, v.element_type.__name__, tuple(v.shape), at) for v, at in variables
+            ),
+            replicas=layout.replicas,
+            counted=tuple((name, row, len(words)) for (name, row), words in self._words()),
+            remote=tuple(
+                (s.handle, s.element_type.__name__, s.repeats, s.num_elements) for s in remote
+            ),
+            words=tuple(self._arena.floats.words.tolist()),
+            ended=self._runs.ended,
+            runs_again=0 if self._strict is None else self._strict.runs_again,
+            streams=self._links.positions,
+            loaded=tuple(sorted(self._links.loaded)),
+        )
 
     def members(self, memory: Memory, shadow: Memory) -> Members:
         """Return the members of a file.
 
         `memory` returns bytes of variables, `shadow` with strict checks which of them are written.
         """
-        sizes, accounts = self._sizes(), self._accounts()
-        found: dict[str, tuple[int, Any]] = {"accounts": (accounts.nbytes, [accounts.data])}
+
+        def chunks(take: Memory, replica: int) -> Iterator[memoryview]:
+            for ends in chunks_of(self.size):
+                found = take(replica, *ends)
+                yield (found if take is memory else np.packbits(found)).data
+
+        accounts = self._accounts()
+        blocks: dict[str, Iterable[memoryview]] = {"accounts": [accounts.data]}
         for number, rows in enumerate(self._links.remote.values()):
             for replica, each in enumerate(rows.rows):
-                found[f"remote/{number}/{replica}"] = each.nbytes, [each.data] * (each.nbytes > 0)
+                blocks[f"remote/{number}/{replica}"] = [each.data] * (each.nbytes > 0)
             for replica, own in enumerate(rows.written):
-                name, packed = f"written/{number}/{replica}", np.packbits(own)
-                found[name] = packed.nbytes, [packed.data] * (packed.nbytes > 0)
+                blocks[f"written/{number}/{replica}"] = [np.packbits(own).data] * (own.size > 0)
         for replica in range(len(self._arena.parts)):
-            name = f"memory/{replica}"
-            chunks = (memory(replica, *ends).data for ends in chunks_of(self.size))
-            found[name] = sizes[name], chunks
+            blocks[f"memory/{replica}"] = chunks(memory, replica)
             if self._strict is not None:
-                name = f"written/{replica}"
-                bits = (np.packbits(shadow(replica, *ends)).data for ends in chunks_of(self.size))
-                found[name] = sizes[name], bits
-        return found
+                blocks[f"written/{replica}"] = chunks(shadow, replica)
+        sizes = self._sizes()
+        return {name: (sizes[name], block) for name, block in blocks.items()}
 
     def _sizes(self) -> dict[str, int]:
         sizes = {"accounts": self._accounts().nbytes}
@@ -195,33 +154,38 @@ class EngineState:
 
     def checked(self, file: StateFile, name: str, call: str) -> Taken:
         """Check all of a file, memory too, before anything of the engine changes."""
-        manifest = file.manifest
-        fixed = self._fixed()
-        self._check_graph(manifest.get("graph"), fixed.pop("graph"), name)
-        for key, expected in fixed.items():
-            if manifest.get(key) != expected:
-                if key == "counted":
-                    raise self._other(name, "other vertices were counted while they ran")
+        saved, own = file.saved, self.saved()
+        for theirs, mine in zip_longest(saved.graph, own.graph, fillvalue=("nothing", "")):
+            if theirs != mine:
+                other = "is another" if theirs[0] == mine[0] else f"stands in place of {mine[0]}"
+                raise self._other(name, f"{theirs[0]} {other}")
+        if saved.counted != own.counted:
+            raise self._other(name, "other vertices were counted while they ran")
+        for key in ("variables", "replicas", "remote"):
+            if getattr(saved, key) != getattr(own, key):
                 raise Malformed(f"its {key} are not those of its graph")
+        if len(saved.words) != len(own.words):
+            raise Malformed("it does not say how floating-point arithmetic behaves")
+        if not self._arena.floats.knows(mode := saved.words[op.FLOAT_MODE]):
+            raise Malformed(f"its programs are never in mode {mode} of arithmetic")
+        if _lengths(saved.streams) != _lengths(own.streams):
+            raise Malformed("its streams are not those of its graph")
         file.check_members(self._sizes())
         accounts = file.bytes_of("accounts").view("<i8").astype(np.int64)
         self._check_accounts(accounts)
-        taken = Taken(
-            self._checked_words(manifest.get("words")),
-            _count(manifest.get("ended"), "ended"),
-            _count(manifest.get("runs_again"), "runs_again"),
-            self._checked_streams(manifest.get("streams")),
-            _texts(manifest.get("loaded")),
-            accounts,
-        )
+        bools = [
+            (name, at, at + math.prod(shape))
+            for name, kind, shape, at in saved.variables
+            if kind == BOOL.__name__
+        ]
         for member in self._sizes():
             at = 0
             for chunk in file.chunks(member):
                 if member.startswith("memory/"):
-                    self._check_memory(at, chunk)
+                    _check_bools(bools, at, chunk)
                 at += len(chunk)
-        self._links.check_positions(taken.streams, call)
-        return taken
+        self._links.check_positions(saved.streams, call)
+        return Taken(saved, accounts)
 
     def _check_accounts(self, accounts: Int64) -> None:
         """Refuse numbers that no runs lead to, with which reports could not reckon."""
@@ -238,16 +202,6 @@ class EngineState:
         if most > MOST_CYCLES or Accounts(self._executable, counts).exceed(MOST_CYCLES):
             raise Malformed(f"its accounts hold more than {MOST_CYCLES:,} cycles")
 
-    def _check_graph(self, found: Any, own: list[list[str]], name: str) -> None:
-        if not isinstance(found, list) or not all(
-            isinstance(each, list) and list(map(type, each)) == [str, str] for each in found
-        ):
-            raise Malformed("it does not list the parts of its graph")
-        for theirs, mine in zip_longest(found, own, fillvalue=["nothing", ""]):
-            if theirs != mine:
-                other = "is another" if theirs[0] == mine[0] else f"stands in place of {mine[0]}"
-                raise self._other(name, f"{theirs[0]} {other}")
-
     def _other(self, name: str, difference: str) -> FileLoadError:
         return FileLoadError(
             f"{name!r} is the state of an engine of other programs",
@@ -257,40 +211,13 @@ class EngineState:
             "engine.write(x, values) takes single tensors over",
         )
 
-    def _checked_words(self, words: Any) -> tuple[int, ...]:
-        if not isinstance(words, list) or len(words) != op.FLOAT_WORDS:
-            raise Malformed("it does not say how floating-point arithmetic behaves")
-        found = tuple(_count(each, "words") for each in words)
-        if not self._arena.floats.knows(found[op.FLOAT_MODE]):
-            raise Malformed(f"its programs are never in mode {found[op.FLOAT_MODE]} of arithmetic")
-        return found
-
-    def _checked_streams(self, streams: Any) -> dict[str, list[int | None]]:
-        own, replicas = self._links.positions, len(self._arena.parts)
-        if not isinstance(streams, dict) or streams.keys() != own.keys():
-            raise Malformed("its streams are not those of its graph")
-        for each in streams.values():
-            if not isinstance(each, list) or len(each) != replicas:
-                raise Malformed("it does not say where each stream is")
-            for position in each:
-                if position is not None:
-                    _count(position, "streams")
-        return streams
-
-    def _check_memory(self, at: int, chunk: Bytes) -> None:
-        """Refuse a BOOL that is neither 0 nor 1, which compiled code relies on."""
-        for name, begin, end in self._bools:
-            part = chunk[max(begin - at, 0) : max(end - at, 0)]
-            if len(part) and int(part.max()) > 1:
-                raise Malformed(f"'{name}' holds other numbers than 0 and 1")
-
     def take(self, taken: Taken) -> None:
         """Restore all but memory and rows of remote buffers, after `load`."""
-        self._arena.floats.words[:] = taken.words
-        self._runs.ended = taken.ended
+        self._arena.floats.words[:] = taken.saved.words
+        self._runs.ended = taken.saved.ended
         if self._strict is not None:
-            self._strict.runs_again = taken.runs_again
-        self._links.loaded.update(taken.loaded)
+            self._strict.runs_again = taken.saved.runs_again
+        self._links.loaded.update(taken.saved.loaded)
         at = 0
         for name, rows in self._rows.items():
             counts = self._runs.counts[name]
@@ -303,7 +230,7 @@ class EngineState:
 
     def take_host(self, file: StateFile, taken: Taken) -> None:
         """Restore what the host has: rows of remote buffers, and where streams are."""
-        self._links.go_on(taken.streams)
+        self._links.go_on(taken.saved.streams)
         for number, rows in enumerate(self._links.remote.values()):
             for replica, each in enumerate(rows.rows):
                 found = file.bytes_of(f"remote/{number}/{replica}")
@@ -334,13 +261,13 @@ class EngineState:
             yield np.unpackbits(bits[begin // 8 : -(-end // 8)], count=end - begin)
 
 
-def _count(value: Any, what: str) -> int:
-    if type(value) is not int or not 0 <= value < 1 << 63:
-        raise Malformed(f"{what}: {value!r:.40} is no count")
-    return operator.index(value)
+def _lengths(streams: Mapping[str, list[int | None]]) -> dict[str, int]:
+    return {handle: len(positions) for handle, positions in streams.items()}
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(type(each) is str for each in value):
-        raise Malformed("it does not list the functions that are loaded")
-    return tuple(value)
+def _check_bools(bools: Sequence[tuple[str, int, int]], at: int, chunk: Bytes) -> None:
+    """Refuse a BOOL that is neither 0 nor 1, which compiled code relies on."""
+    for name, begin, end in bools:
+        part = chunk[max(begin - at, 0) : max(end - at, 0)]
+        if len(part) and int(part.max()) > 1:
+            raise Malformed(f"'{name}' holds other numbers than 0 and 1")

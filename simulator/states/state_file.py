@@ -18,7 +18,7 @@ import re
 import stat
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,26 +27,54 @@ import numpy.typing as npt
 
 from poplite.codec.archive import (
     MANIFEST,
-    Malformed,
-    loading,
-    manifest_text,
+    ArrayReader,
     opened,
     undamaged,
     write_members,
 )
-from poplite.errors import FileLoadError
+from poplite.codec.codec import Codec
+from poplite.codec.coders import Reader, ScalarCoder, Writer
+from poplite.codec.loading import Format, Malformed
 from poplite.files import replacing
-from poplite.source import here
-from poplite.text import clipped
 
-KIND, FORMAT = "poplite state", 1
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedState:
+    """What a file says beside the bytes of its members.
+
+    Attributes:
+        graph: what the parts of the programs are called, and their digests.
+        variables: name, element type, shape and first byte of each.
+        replicas: how many there are.
+        counted: program, row and words of what vertices took that are counted.
+        remote: handle, element type, rows and their elements of each remote buffer.
+        words: floating-point words (`poplite.executable.opcodes`).
+        ended: runs that reached their end.
+        runs_again: how often strict checks ran vertices again.
+        streams: the next block of each stream, by replica.
+        loaded: functions whose code is loaded.
+    """
+
+    graph: tuple[tuple[str, str], ...]
+    variables: tuple[tuple[str, str, tuple[int, ...], int], ...]
+    replicas: int
+    counted: tuple[tuple[str, int, int], ...]
+    remote: tuple[tuple[str, str, int, int], ...]
+    words: tuple[int, ...]
+    ended: int
+    runs_again: int
+    streams: Mapping[str, list[int | None]]
+    loaded: tuple[str, ...]
+
+
+STATES = Format("poplite state", (2,), "no state of an engine", "engine.save_state(path)")
 
 CHUNK_BYTES = 1 << 26
 """Bytes that are read or written at once."""
 
-SAVED_BY = "engine.save_state(path)"
-
 _MEMBER = re.compile(r"accounts|memory/\d+|remote/\d+/\d+|written/\d+(/\d+)?")
+
+_CODER = Codec({int: ScalarCoder(int, range(1 << 63), "is no count")}).coder_of(SavedState)
 
 Bytes = npt.NDArray[np.uint8]
 Members = Mapping[str, tuple[int, Iterable[Any]]]
@@ -59,14 +87,9 @@ def chunks_of(size: int) -> Iterator[tuple[int, int]]:
         yield begin, min(begin + CHUNK_BYTES, size)
 
 
-def write_state(path: str, manifest: Mapping[str, Any], members: Members) -> None:
+def write_state(path: str, saved: SavedState, members: Members) -> None:
     """Write a state; it takes the place of an older one when all of it is on the disk."""
-    try:
-        text = manifest_text({"kind": KIND, "format": FORMAT, **manifest}).encode()
-    except Malformed as error:
-        raise FileLoadError(
-            f"cannot write {path!r}: {error}", at=here(), fix="give it another name in the graph"
-        ) from error
+    text = STATES.text({"state": _CODER.encode(saved, Writer())}, path).encode()
     with replacing(path, "run.state") as file:
         write_members(file, {MANIFEST: (len(text), [text]), **members})
         file.flush()
@@ -85,10 +108,10 @@ class StateFile:
     """A state that is open for reading.
 
     Attributes:
-        manifest: what it says of itself, which nobody has checked.
+        saved: what it says of itself, of the right types.
     """
 
-    manifest: Mapping[str, Any]
+    saved: SavedState
     _archive: zipfile.ZipFile
 
     def check_members(self, sizes: Mapping[str, int]) -> None:
@@ -117,21 +140,12 @@ class StateFile:
         return np.concatenate([np.zeros(0, np.uint8), *self.chunks(name)])
 
 
-def refusing(path: str) -> AbstractContextManager[None]:
-    """Let what is malformed in a `with` statement be a `FileLoadError`."""
-    return loading(path, f"{path!r} is no state of an engine", SAVED_BY, SAVED_BY)
-
-
 @contextmanager
 def reading(path: str) -> Iterator[StateFile]:
     """Open a state; what is malformed in a `with` statement is a `FileLoadError`."""
     with (
-        refusing(path),
-        opened(path, lambda name: bool(_MEMBER.fullmatch(name)), "a state's") as (manifest, zipped),
+        STATES.loading(repr(path)),
+        opened(path, STATES, lambda name: bool(_MEMBER.fullmatch(name))) as (manifest, zipped),
     ):
-        if not isinstance(manifest, dict) or manifest.get("kind") != KIND:
-            raise Malformed(f"its manifest does not say that it is a {KIND}")
-        if manifest.get("format") != FORMAT:
-            found = clipped(manifest.get("format"))
-            raise Malformed(f"it has format {found}, and this poplite reads {FORMAT}")
-        yield StateFile(manifest, zipped)
+        saved: SavedState = _CODER.decode(manifest.get("state"), Reader(ArrayReader({}), (), ()))
+        yield StateFile(saved, zipped)

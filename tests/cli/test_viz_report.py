@@ -189,8 +189,14 @@ def test_a_page_is_opened(
     ("arguments", "message"),
     [
         (["absent.json"], "cannot read 'absent.json': No such file or directory"),
-        (["text.json"], "'text.json' is no report that can be loaded: Expecting value"),
-        (["run.json", "text.json"], "'text.json' is no report that can be loaded: Expecting"),
+        (
+            ["text.json"],
+            "'text.json' is no report that can be loaded: it is no JSON: Expecting value",
+        ),
+        (
+            ["run.json", "text.json"],
+            "'text.json' is no report that can be loaded: it is no JSON: Expecting",
+        ),
         (["none.json", "-f", "svg"], "'none.json' has no numbers to draw"),
         (["run.json", "later.json", "-f", "svg"], "two reports are compared as text"),
         (["run.json", "later.json", "-o", "a.svg"], "two reports are compared as text"),

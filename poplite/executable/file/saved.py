@@ -13,18 +13,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
 
-from poplite.codec.archive import (
-    Malformed,
-    loading,
-    manifest_text,
-    read_archive,
-    write_archive,
-)
+from poplite.codec.archive import read_archive, write_archive
 from poplite.codec.codec import callers, coder_of, location_of, portable
 from poplite.codec.coders import Reader, Writer
-from poplite.errors import FileLoadError, PopliteError
+from poplite.codec.loading import Format, Malformed, add_room
 from poplite.executable.executable import Executable
 from poplite.executable.file.validate import validate
 from poplite.executable.file.vertex_classes import (
@@ -34,16 +27,14 @@ from poplite.executable.file.vertex_classes import (
     named_class,
 )
 from poplite.files import checked_path, replacing
-from poplite.source import here
-from poplite.text import clipped
 
 FORMAT, UNCHECKED_FORMAT = 3, 4
 """Numbers of the formats. Programs with `checks="none"` have one of their own, so that a poplite
 that does not know them refuses them."""
 
-KIND = "poplite executable"
-
-_SAVED_BY = "executable.save(path)"
+EXECUTABLES = Format(
+    "poplite executable", (FORMAT, UNCHECKED_FORMAT), "no executable", "executable.save(path)"
+)
 
 
 def save(executable: Executable, path: str | os.PathLike[str]) -> None:
@@ -53,8 +44,6 @@ def save(executable: Executable, path: str | os.PathLike[str]) -> None:
     data = coder_of(Executable).encode(executable, to)
     classes = [coder_of(NamedClass).encode(named_class(cls), to) for cls in to.classes]
     manifest = {
-        "kind": KIND,
-        "format": UNCHECKED_FORMAT if executable.checks == "none" else FORMAT,
         "classes": classes,
         "locations": [portable(location) for location in to.locations],
         "executable": data,
@@ -62,14 +51,8 @@ def save(executable: Executable, path: str | os.PathLike[str]) -> None:
     called = [callers(location) for location in to.locations]
     if any(called):
         manifest["callers"] = called
-    try:
-        text = manifest_text(manifest)
-    except Malformed as error:
-        raise FileLoadError(
-            f"cannot write {str(place)!r}: {error}",
-            at=here(),
-            fix="give it another name in the graph",
-        ) from error
+    number = UNCHECKED_FORMAT if executable.checks == "none" else FORMAT
+    text = EXECUTABLES.text(manifest, str(place), number)
     with replacing(place, "program.poplite") as file:
         write_archive(file, text, to.arrays)
 
@@ -77,18 +60,12 @@ def save(executable: Executable, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource]) -> Executable:
     """Read an executable from a file; see `Executable.load`."""
     name = str(checked_path(path, "load", "model.poplite"))
-    with loading(name, f"{name!r} is no executable", _SAVED_BY, _SAVED_BY):
+    with EXECUTABLES.loading(repr(name)):
         return _loaded(name, vertices)
 
 
 def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
-    manifest, arrays = read_archive(name)
-    if not isinstance(manifest, dict) or manifest.get("kind") != KIND:
-        raise Malformed(f"its manifest does not say that it is a {KIND}")
-    known, found = (FORMAT, UNCHECKED_FORMAT), manifest.get("format")
-    if type(found) is not int or found not in known:
-        read = " and ".join(map(str, known))
-        raise Malformed(f"it has format {clipped(found)}, and this poplite reads {read}")
+    manifest, arrays = read_archive(name, EXECUTABLES)
     if not isinstance(manifest.get("classes"), list) or not isinstance(
         manifest.get("locations"), list
     ):
@@ -101,14 +78,11 @@ def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
         raise Malformed("its manifest does not list the callers of each location")
     locations = list(map(location_of, lines, called))
     classes = found_classes(named, vertices, name)
-    try:
-        executable: Any = coder_of(Executable).decode(
-            manifest.get("executable"), Reader(arrays, classes, locations)
-        )
-    except PopliteError as error:  # of a class that checks what it is made of
-        raise Malformed(error.what) from error
-    assert isinstance(executable, Executable)
-    if (executable.checks == "none") != (found == UNCHECKED_FORMAT):
-        raise Malformed(f"it has format {found} and checks {executable.checks!r}")
+    executable: Executable = coder_of(Executable).decode(
+        manifest.get("executable"), Reader(arrays, classes, locations)
+    )
+    if (executable.checks == "none") != (manifest["format"] == UNCHECKED_FORMAT):
+        raise Malformed(f"it has format {manifest['format']} and checks {executable.checks!r}")
+    add_room(tiles=executable.target.tiles)
     validate(executable)
     return executable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from poplite.codec.archive import Malformed
+from poplite.codec.loading import Malformed
 from poplite.executable import opcodes as op
 from poplite.executable.control_flow import ControlFlow, Unstructured
 from poplite.executable.step import ComputeStep, CopyStep, phases_of

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Listed, Series
-from poplite.codec.archive import Malformed, at
+from poplite.codec.loading import Malformed, at
 from poplite.cost.memory.plan import NO_STEP, MemoryPlan
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import NO_PAIRS, Pairs, PhaseCost, StepCost, VertexCosts

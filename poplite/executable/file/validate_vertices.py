@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.codec.archive import Malformed
+from poplite.codec.loading import Malformed
 from poplite.executable.descriptor import (
     COUNT,
     NUMBER,

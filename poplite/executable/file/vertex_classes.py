@@ -19,7 +19,7 @@ from itertools import chain
 from types import ModuleType
 from typing import Any
 
-from poplite.codec.archive import Malformed
+from poplite.codec.loading import Malformed
 from poplite.errors import (
     ElementTypeError,
     FileLoadError,

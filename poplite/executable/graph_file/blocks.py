@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from poplite.arrays.digits import coalesce, pack
 from poplite.arrays.series import Series, Steps, compact
-from poplite.codec.archive import Malformed
+from poplite.codec.loading import Malformed
 from poplite.executable.graph_file.references import tensor_of
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edges import Edges

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from poplite.codec.archive import Malformed
+from poplite.codec.loading import Malformed
 from poplite.errors import FileLoadError, VertexCompileError, VertexDefinitionError
 from poplite.executable.file.vertex_classes import (
     LIBRARY,

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import get_type_hints
 
-from poplite.codec.archive import Malformed, at, shown
 from poplite.codec.codec import coder_of
 from poplite.codec.coders import Coder, Json
+from poplite.codec.loading import Malformed, at, shown
 from poplite.executable.graph_file.references import GraphReader, GraphWriter
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor

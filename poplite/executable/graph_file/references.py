@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from poplite.codec.archive import Malformed, shown
 from poplite.codec.codec import EXECUTABLES, coder_of
 from poplite.codec.coders import Coder, Json, Reader, Writer
+from poplite.codec.loading import Malformed, shown
 from poplite.errors import ControlProgramError
 from poplite.executable.graph_file.views import ViewReader, ViewWriter
 from poplite.graph.compute_sets.compute_set import ComputeSet

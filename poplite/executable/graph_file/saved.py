@@ -24,19 +24,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.codec.archive import (
-    MANIFEST,
-    ArrayWriter,
-    Malformed,
-    at,
-    loading,
-    manifest_text,
-    read_archive,
-    write_archive,
-)
+from poplite.codec.archive import MANIFEST, ArrayWriter, read_archive, write_archive
 from poplite.codec.codec import callers, coder_of, location_of, portable
-from poplite.codec.coders import Reader
-from poplite.errors import ControlProgramError, FileLoadError, PopliteError
+from poplite.codec.coders import Json, Reader
+from poplite.codec.loading import Format, Malformed, add_room, at
+from poplite.errors import ControlProgramError, PopliteError
 from poplite.executable.file.vertex_classes import VertexSource
 from poplite.executable.graph_file.class_names import (
     DeclaredClass,
@@ -76,7 +68,7 @@ from poplite.program import Program
 from poplite.source import here
 from poplite.text import clipped, items_or_none, of_type
 
-KIND, FORMAT = "poplite graph", 1
+GRAPHS = Format("poplite graph", (2,), "no graph", "graph.save(path, programs)")
 
 PARTS: dict[str, Any] = {
     "target": Target,
@@ -96,7 +88,8 @@ PARTS: dict[str, Any] = {
 def save(graph: Graph, programs: object, path: str | os.PathLike[str]) -> None:
     """Write a graph and programs to a file; see `Graph.save`."""
     place = check_folder(path, "heat.graph")
-    text, arrays = _written(graph, _named(programs))
+    manifest, arrays = _written(graph, _named(programs))
+    text = GRAPHS.text(manifest, str(place))
     with replacing(place, "heat.graph") as file:
         write_archive(file, text, arrays)
 
@@ -119,7 +112,7 @@ def _named(programs: object) -> dict[str, Program]:
     return dict(found)
 
 
-def _written(graph: Graph, programs: Mapping[str, Program]) -> tuple[str, ArrayWriter]:
+def _written(graph: Graph, programs: Mapping[str, Program]) -> tuple[dict[str, Json], ArrayWriter]:
     to = GraphWriter(graph)
     nodes = ProgramWriter(graph, to)
     for program in programs.values():
@@ -145,20 +138,13 @@ def _written(graph: Graph, programs: Mapping[str, Program]) -> tuple[str, ArrayW
     encoded = {name: coder_of(PARTS[name]).encode(part, to) for name, part in parts.items()}
     classes = tuple(map(declared_class, to.classes))
     manifest = {
-        "kind": KIND,
-        "format": FORMAT,
         "classes": coder_of(tuple[DeclaredClass, ...]).encode(classes, to),
         "locations": [[portable(line), callers(line)] for line in to.locations],
         "spaces": to.views.spaces,
         "nodes": nodes.nodes,
         "graph": encoded,
     }
-    try:
-        return manifest_text(manifest), to.arrays
-    except Malformed as error:
-        raise FileLoadError(
-            f"a graph cannot be saved: {error}", at=here(), fix="give it another name in the graph"
-        ) from error
+    return manifest, to.arrays
 
 
 def is_saved_graph(path: str | os.PathLike[str]) -> bool:
@@ -167,7 +153,7 @@ def is_saved_graph(path: str | os.PathLike[str]) -> bool:
         return False
     try:
         with zipfile.ZipFile(path) as archive:
-            return f'"kind":"{KIND}"'.encode() in archive.read(MANIFEST)
+            return f'"kind":"{GRAPHS.kind}"'.encode() in archive.read(MANIFEST)
     except (KeyError, zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError):
         return False  # whoever reads it as something else says what is wrong
 
@@ -177,18 +163,12 @@ def load(
 ) -> tuple[Graph, dict[str, Program]]:
     """Read a graph and its programs from a file, which messages call `title`; see `Graph.load`."""
     name = str(checked_path(path, "Graph.load", "heat.graph"))
-    expected = f"{title or repr(name)} is no graph"
-    with loading(name, expected, "graph.save(path)", "graph.save(path, programs)"):
+    with GRAPHS.loading(title or repr(name)):
         return _loaded(name, vertices)
 
 
 def _loaded(name: str, sources: Iterable[VertexSource]) -> tuple[Graph, dict[str, Program]]:
-    manifest, arrays = read_archive(name)
-    if not isinstance(manifest, dict) or manifest.get("kind") != KIND:
-        raise Malformed(f"its manifest does not say that it is a {KIND}")
-    if manifest.get("format") != FORMAT:
-        found = clipped(manifest.get("format"))
-        raise Malformed(f"it has format {found}, and this poplite reads {FORMAT}")
+    manifest, arrays = read_archive(name, GRAPHS)
     for part in ("classes", "locations"):
         if type(manifest.get(part)) is not list:
             raise Malformed(f"its manifest lists no {part}")
@@ -218,6 +198,7 @@ def _built(manifest: Mapping[str, Any], reader: Reader) -> tuple[Graph, dict[str
 
     of = reader
     graph = Graph(part("target"))
+    add_room(tiles=graph.target.tiles)
     replicas = part("replication_factor")
     if not 1 <= replicas <= MOST_REPLICAS:
         raise Malformed(f"it has {replicas:,} replicas")

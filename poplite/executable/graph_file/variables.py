@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.codec.archive import Malformed
+from poplite.codec.loading import Malformed
 from poplite.executable.file.validate import check_with_value
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_table import NO_TILE

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from poplite.codec.archive import Malformed
+from poplite.codec.loading import Malformed
 from poplite.executable.graph_file.blocks import SavedBlock, add_block, saved_block
 from poplite.executable.graph_file.references import tensor_of
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance, new_vertex

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from poplite.arrays.digits import Dim, coalesce, pack, row_major
-from poplite.codec.archive import ArrayReader, ArrayWriter, Malformed, at, shown
+from poplite.codec.archive import ArrayReader, ArrayWriter
 from poplite.codec.coders import WHOLE, Json
+from poplite.codec.loading import Malformed, at, shown
 from poplite.graph.storage.variable import Variable
 from poplite.view import Cat, Storage, View, empty
 from poplite.view.slices import SlicedViews

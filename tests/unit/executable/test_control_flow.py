@@ -10,7 +10,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import thinned
-from poplite.codec.archive import Malformed
+from poplite.codec.loading import Malformed
 from poplite.executable import opcodes as op
 from poplite.executable.control_flow import ControlFlow, Unstructured
 from poplite.executable.executable import Executable

@@ -22,9 +22,9 @@ import pytest
 import poplite as pl
 from helpers.depth import deep, thinned
 from helpers.running import python
-from poplite.codec.archive import Malformed, loading
 from poplite.codec.codec import coder_of
 from poplite.codec.coders import ArrayCoder
+from poplite.codec.loading import Format, Malformed
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.file.validate import validate
@@ -511,6 +511,8 @@ def test_foreign_files(folder: Path, tmp_path: Path, model: dict[str, Any]) -> N
     written(path, {"manifest.json": b"{}"})
     assert "does not say that it is a poplite executable" in refused(path, folder, model)
     written(path, {"manifest.json": b"[" * 100_000})
+    assert "manifest.json has 100,000 lists and 0 objects" in refused(path, folder, model)
+    written(path, {"manifest.json": b"[" * 1_000})
     assert "manifest.json is no JSON" in refused(path, folder, model)
     written(path, {"manifest.json": "{}".encode("utf-16")})
     assert "manifest.json is no JSON: 'utf-8' codec" in refused(path, folder, model)
@@ -518,7 +520,7 @@ def test_foreign_files(folder: Path, tmp_path: Path, model: dict[str, Any]) -> N
     assert "manifest.json has 'format' 2 times in one object" in refused(path, folder, model)
     for name in ("../manifest.json", "/etc/passwd", "arrays/../x.npy", "arrays/object.npy"):
         written(path, {**members(folder / "model.poplite"), name: b""})
-        assert f"its member {name!r} is none of an executable's" in refused(path, folder, model)
+        assert f"its member {name!r} is not one of a" in refused(path, folder, model)
 
 
 def test_text_with_a_lone_surrogate(folder: Path, tmp_path: Path, model: dict[str, Any]) -> None:
@@ -873,6 +875,6 @@ def test_the_digest_of_a_text_is_the_same_in_every_version_of_python(model: dict
 def test_whatever_wrong_data_raise_is_an_error_of_the_file(use: Any, told: str) -> None:
     with (
         pytest.raises(pl.FileLoadError, match=f"'a' is no state that can be loaded: {told}"),
-        loading("a", "'a' is no state", "save_state", "engine.save_state(path)"),
+        Format("state", (1,), "no state", "engine.save_state(path)").loading("'a'"),
     ):
         use()

@@ -513,8 +513,8 @@ def test_changed_files_are_refused_or_graphs(seed: int) -> None:
 
 
 DAMAGE: dict[str, Damage] = {
-    "it has format 2": lambda m: m.update(format=2),
-    "its manifest does not say that it is a poplite graph": lambda m: m.update(kind="x"),
+    "it has format 1, and this poplite reads 2": lambda m: m.update(format=1),
+    "it does not say that it is a poplite graph": lambda m: m.update(kind="x"),
     "its graph has other parts": lambda m: m["graph"].pop("host"),
     "lists no classes": lambda m: m.pop("classes"),
     "two variables are called 'x'": lambda m: m["graph"]["variables"][1].update(name="x"),

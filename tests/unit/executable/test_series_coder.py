@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from poplite.arrays.series import Listed, Series, Steps, compact
-from poplite.codec.archive import ArrayReader, Malformed
+from poplite.codec.archive import ArrayReader
 from poplite.codec.codec import coder_of
 from poplite.codec.coders import Reader, Writer
+from poplite.codec.loading import Malformed
 
 OF = Reader(ArrayReader({"uint32": np.array([4, 0, 9], np.uint32)}), (), ())
 

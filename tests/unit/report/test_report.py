@@ -702,11 +702,11 @@ def test_ranges_of_many_tiles_take_the_room_of_their_numbers(report: Report) -> 
 
 
 def test_numbers_of_other_tiles_are_refused(report: Report) -> None:
-    text = report.to_json().replace('"of": 4,', f'"of": {1 << 28},')
+    text = report.to_json().replace('"of":4,', f'"of":{1 << 28},')
     with pytest.raises(pl.FileLoadError, match="is not a number for each of 4"):
         Report.from_json(text)
     with pytest.raises(pl.FileLoadError, match="is not among the numbers of a report"):
-        Report.from_json(report.to_json().replace('"runs": 1', f'"runs": {1 << 63}'))
+        Report.from_json(report.to_json().replace('"runs":1', f'"runs":{1 << 63}'))
 
 
 @pytest.mark.parametrize("kind", ["device", "pipe", "folder", "huge"])

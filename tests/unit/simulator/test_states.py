@@ -101,19 +101,20 @@ def keep(manifest: dict[str, Any]) -> None:
 
 
 WRONG: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
-    ("its manifest does not say that it is a poplite state", lambda m: m.update(kind="x")),
-    ("it has format 2, and this poplite reads 1", lambda m: m.update(format=2)),
-    ("does not list the parts of its graph", lambda m: m.update(graph=[3])),
-    ("program '0' is another", lambda m: m["graph"][-3].__setitem__(1, "00")),
-    ("its replicas are not those of its graph", lambda m: m.update(replicas=2)),
-    ("other vertices were counted", lambda m: m.update(counted=[])),
-    ("ended: -1 is no count", lambda m: m.update(ended=-1)),
-    ("never in mode 77", lambda m: m["words"].__setitem__(0, 77)),
-    ("how floating-point arithmetic behaves", lambda m: m.update(words=[])),
-    ("its streams are not those of its graph", lambda m: m.update(streams={})),
-    ("does not say where each stream is", lambda m: m["streams"].update({"in": []})),
-    ("streams: 0.5 is no count", lambda m: m["streams"].update({"in": [0.5]})),
-    ("list the functions that are loaded", lambda m: m.update(loaded=7)),
+    ("it does not say that it is a poplite state", lambda m: m.update(kind="x")),
+    ("it has format 1, and this poplite reads 2", lambda m: m.update(format=1)),
+    ("is no SavedState", lambda m: m.update(state=3)),
+    (r"graph\[0\]: 3 is no list", lambda m: m["state"].update(graph=[3])),
+    ("program '0' is another", lambda m: m["state"]["graph"][-3].__setitem__(1, "00")),
+    ("its replicas are not those of its graph", lambda m: m["state"].update(replicas=2)),
+    ("other vertices were counted", lambda m: m["state"].update(counted=[])),
+    ("ended: -1 is no count", lambda m: m["state"].update(ended=-1)),
+    ("never in mode 77", lambda m: m["state"]["words"].__setitem__(0, 77)),
+    ("how floating-point arithmetic behaves", lambda m: m["state"].update(words=[])),
+    ("its streams are not those of its graph", lambda m: m["state"].update(streams=[])),
+    ("its streams are not those of its graph", lambda m: m["state"].update(streams=[["in", []]])),
+    ("0.5 is not of type int", lambda m: m["state"].update(streams=[["in", [0.5]]])),
+    ("loaded: 7 is no list", lambda m: m["state"].update(loaded=7)),
 ]
 
 
@@ -139,7 +140,7 @@ def test_members_that_cannot_be_are_refused(path: Path) -> None:
         ("its accounts hold more than 4,5", {"accounts": b"\0" * 7 + b"\x3f" + rest}),
         ("its accounts hold more than 4,5", {"accounts": b"\xff" * 6 + b"\0\0" + rest}),
         ("its accounts hold more than 4,5", {"accounts": rest + b"\0" * 7 + b"\x3f"}),
-        ("its member 'other' is none of a state's", {"other": b""}),
+        ("its member 'other' is not one of a poplite state", {"other": b""}),
         ("'flags' holds other numbers than 0 and 1", {"memory_0": b"\x02" * memory_of(path)}),
     ):
         changed(path, keep, **members)

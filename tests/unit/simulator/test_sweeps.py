@@ -414,15 +414,20 @@ def test_files_hold_all_of_it(tmp_path: Path) -> None:
         name: str(values.tolist()) for name, values in TWO.items()
     }
     data = json.loads(path.read_text())
-    for change in (
-        {"poplite": "report"},
-        {"parameters": ["w"]},
-        {"columns": data["columns"] | {"w": [1]}},
-        {"columns": data["columns"] | {"cycles": ["x"] * 6}},
-        {"columns": data["columns"] | {"error": [1] * 6}},
-    ):
+    measured = data["measured"]
+    changes: list[tuple[dict[str, Any], str]] = [
+        ({"poplite": "report"}, "it does not say that it is a sweep"),
+        ({"version": 1}, "it has version 1, and this poplite reads 2"),
+        ({"measured": measured[1:]}, "its columns are not those of a sweep"),
+        ({"parameters": [["cycles", [1] * 6]]}, "its columns are not those of a sweep"),
+        ({"parameters": [["w", [1]]]}, "its columns are of several lengths"),
+        ({"parameters": [["w", [None] * 6]]}, "None is not a value of a parameter"),
+        ({"measured": [["cycles", ["x"] * 6], *measured[1:]]}, "'x' is not a number"),
+        ({"error": [1] * 6}, "1 is not of type str"),
+    ]
+    for change, told in changes:
         path.write_text(json.dumps(data | change))
-        with pytest.raises(pl.FileLoadError, match="is no sweep that can be loaded"):
+        with pytest.raises(pl.FileLoadError, match=f"is no sweep that can be loaded: .*{told}"):
             pl.Sweep.load(path)
     path.write_text("[]")
     with pytest.raises(pl.FileLoadError, match="is no sweep"):

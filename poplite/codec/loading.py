@@ -1,0 +1,235 @@
+"""Loading files that cannot be trusted: how each kind is told apart and refused, and its memory.
+
+A `Format` is a kind of files.  Its header, kind and number of the format, is checked before all
+else.  What a file says that cannot be is `Malformed`, and in the end one `FileLoadError`.
+
+No load takes more memory than its budget, one for all kinds:
+
+    256 MiB + 32 B for each byte of the file + 256 B for each tile of the machine that it is of
+
+What a file holds takes memory in proportion to it: members of a zip are not compressed, and JSON of
+next to nothing but brackets is refused.  Few numbers of it may stand for many, though: vertices at
+regular distances, one number that an array repeats, a view of views.  Whoever makes the many of the
+few asks `check_room` before.
+
+    >>> with Format("sketch", (1,), "no sketch", "sketch.save(path)").loading("'a.sketch'"):
+    ...     check_room(1 << 20, "a mebibyte")
+    ...     check_room(1 << 40, "a tebibyte")
+    Traceback (most recent call last):
+    poplite.errors.FileLoadError: 'a.sketch' is no sketch that can be loaded: a tebibyte would...
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import reprlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from poplite.errors import FileLoadError, PopliteError
+from poplite.files import WRONG_CONTENT
+from poplite.jit.garbage import no_collection
+from poplite.source import here
+from poplite.text import clipped
+
+LEAST_BYTES = 1 << 28
+"""Memory that any file may take, however short it is: 20 million regular vertices."""
+
+BYTES_A_BYTE, BYTES_A_TILE = 32, 256
+"""What is added for each byte of a file, and for each tile of the machine that it is of."""
+
+OBJECT_BYTES, LIST_BYTES, BYTES_A_CHARACTER = 240, 80, 20
+"""Memory of an object with one value and of a short list, and the most for each character."""
+
+SMALL_BYTES = 1 << 20
+"""Memory of JSON that any text may take, however short it is."""
+
+Pairs = list[tuple[str, Any]]
+
+_SURROGATE = re.compile(r"\\u[dD]")
+
+_room: ContextVar[int] = ContextVar("room", default=1 << 62)
+"""The bytes of the file that is being loaded; nobody counts where none is."""
+
+
+shown = reprlib.repr
+"""Return what a message shows of a value, however large it is."""
+
+
+class Malformed(ValueError):
+    """A file says something that cannot be.
+
+    Attributes:
+        what: what is wrong.
+        place: where in its data, innermost first.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.place: list[str] = []
+
+    def __str__(self) -> str:
+        where = "".join(reversed(self.place)).lstrip(".")
+        return f"{where}: {self.what}" if where else self.what
+
+
+@contextmanager
+def at(place: str) -> Iterator[None]:
+    """Add a place to the message of what is found malformed within."""
+    try:
+        yield
+    except Malformed as error:
+        error.place.append(place)
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of saved files: what they say of themselves, and how others are refused.
+
+    Attributes:
+        kind: what the header calls it.
+        numbers: of the formats that this poplite reads; the first is written unless another is
+            asked for.
+        title: what it is for a message, "no graph".
+        saved_by: the call that writes one.
+        keys: of kind and number in the header.
+    """
+
+    kind: str
+    numbers: tuple[int, ...]
+    title: str
+    saved_by: str
+    keys: tuple[str, str] = ("kind", "format")
+
+    def text(self, parts: Mapping[str, Any], path: str, number: int | None = None) -> str:
+        """Return the JSON of a file, the header first; refuse text with a lone surrogate."""
+        header = dict(zip(self.keys, (self.kind, number or self.numbers[0]), strict=True))
+        one, other = (
+            json.dumps(each, allow_nan=False, separators=(",", ":"), sort_keys=True)
+            for each in (header, parts)
+        )
+        try:
+            check_characters(other, parts)
+        except Malformed as error:
+            raise FileLoadError(
+                f"cannot write {path!r}: {error}",
+                at=here(),
+                fix="give it another name in the graph",
+            ) from error
+        return f"{one[:-1]},{other[1:]}"
+
+    def check(self, data: Any) -> int:
+        """Check the header of a file, all of which is `data`, and return the number."""
+        kind, number = self.keys
+        if not isinstance(data, dict) or data.get(kind) != self.kind:
+            raise Malformed(f"it does not say that it is a {self.kind}")
+        found = data.get(number)
+        if type(found) is not int or found not in self.numbers:
+            read = " and ".join(map(str, self.numbers))
+            raise Malformed(f"it has {number} {clipped(found)}, and this poplite reads {read}")
+        return found
+
+    @contextmanager
+    def loading(self, name: str) -> Iterator[None]:
+        """Refuse what cannot be read, or says what cannot be, as a `FileLoadError`.
+
+        Memory of what is loaded within is counted as that of one file, which messages call `name`.
+        """
+        before = _room.set(LEAST_BYTES)
+        try:
+            with no_collection():  # all that is made stays
+                yield
+        except PopliteError:
+            raise
+        except OSError as error:
+            raise FileLoadError(
+                f"cannot read {name}: {error.strerror or error}",
+                at=here(),
+                fix=f"name a file that {self.saved_by} wrote",
+            ) from error
+        except WRONG_CONTENT as error:
+            is_told = isinstance(error, Malformed)
+            what = str(error) if is_told else f"{type(error).__name__}, {error}"
+            raise FileLoadError(
+                f"{name} is {self.title} that can be loaded: {what}",
+                at=here(),
+                fix=f"save it again: {self.saved_by}",
+            ) from error
+        finally:
+            _room.reset(before)
+
+
+# -- memory ---------------------------------------------------------------------------------------
+
+
+def add_room(file_bytes: int = 0, tiles: int = 0) -> None:
+    """Let the file that is being loaded take the memory for its size, or that of its machine."""
+    _room.set(_room.get() + BYTES_A_BYTE * file_bytes + BYTES_A_TILE * tiles)
+
+
+def check_room(num_bytes: int, what: str) -> None:
+    """Refuse to make what takes more memory than the file that is being loaded may.
+
+    Args:
+        num_bytes: what it takes at a time.
+        what: what it is, for the message.
+    """
+    if num_bytes > (room := _room.get()):
+        raise Malformed(
+            f"{what} would take {num_bytes:,} B of memory, and a file of its size and machine "
+            f"takes at most {room:,} B"
+        )
+
+
+def parsed_json(
+    text: str | bytes, what: str = "it", object_pairs_hook: Callable[[Pairs], Any] | None = None
+) -> Any:
+    """Return what JSON says, in memory of at most about 20 bytes for each of its characters.
+
+    Refuses a text that consists of lists and objects with next to nothing in them, and one with
+    lone surrogates, which JSON holds, and no terminal, file or hash takes; `what` it is of, for the
+    message.
+
+    >>> parsed_json('{"tiles": [1, 2]}')
+    {'tiles': [1, 2]}
+    >>> parsed_json("[" + 1_000_000 * "[]," + "[]]")
+    Traceback (most recent call last):
+    poplite.codec.loading.Malformed: it has 1,000,002 lists and 0 objects in 3,000,004 characters
+    """
+    try:
+        text = text.decode() if isinstance(text, bytes) else text
+    except ValueError as error:
+        raise Malformed(f"{what} is no JSON: {error}") from error
+    lists, objects = text.count("["), text.count("{")
+    room = max(SMALL_BYTES, BYTES_A_CHARACTER * len(text))
+    if LIST_BYTES * lists + OBJECT_BYTES * objects > room:
+        raise Malformed(
+            f"{what} has {lists:,} lists and {objects:,} objects in {len(text):,} characters"
+        )
+    try:
+        value = json.loads(text, object_pairs_hook=object_pairs_hook)
+    except Malformed:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"{what} is no JSON: {error}") from error
+    check_characters(text, value, what)
+    return value
+
+
+def check_characters(text: str, value: Any, what: str = "it") -> None:
+    """Refuse lone surrogates in a value, of which `text` is the JSON."""
+    if _SURROGATE.search(text) is None:
+        return
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        around = error.object[max(error.start - 10, 0) : error.start + 1]
+        raise Malformed(
+            f"{what} has text with a lone surrogate, which is no character: ...{around!a}"
+        ) from None
