@@ -270,7 +270,8 @@ if TYPE_CHECKING:
         Intervals as Intervals,
     )
 
-    # Poplar's names of what has another one here, for type checkers; see `__getattr__`.
+    # Poplar's names of what has another one here, for type checkers: `poplite.poplar.declarations`
+    # and `errors` have them for `__getattr__`.
 
     PrintTensorFmt = PrintTensorFormat
     SIGNED = INT
@@ -336,32 +337,6 @@ def version_string() -> str:
 
 if TYPE_CHECKING:
     versionString = version_string
-
-_SPELLINGS = {
-    "SIGNED": "INT",
-    "SIGNED_INT": "INT",
-    "SIGNED_SHORT": "SHORT",
-    "UNSIGNED": "UNSIGNED_INT",
-    "PrintTensorFmt": "PrintTensorFormat",
-    "StreamCallbackBase": "StreamCallback",
-    "VertexIntrospector": "VertexInstance",
-    "VertexRef": "VertexInstance",
-    "VariableRef": "Variable",
-    "copyDeviceHalfToDouble": "copy_device_half_to_float",
-    "copyDeviceHalfToFloat": "copy_device_half_to_float",
-    "copyDoubleToDeviceHalf": "copy_float_to_device_half",
-    "copyFloatToDeviceHalf": "copy_float_to_device_half",
-    "cycleCount": "cycle_count",
-    "cycleStamp": "cycle_stamp",
-    "dumpProgram": "dump_program",
-    "getAndModifyFloatingPointBehaviour": "get_and_modify_floating_point_behaviour",
-    "readJSON": "read_json",
-    "readJSONFromEnv": "read_json_from_env",
-    "setFloatingPointBehaviour": "set_floating_point_behaviour",
-    "setStochasticRounding": "set_stochastic_rounding",
-    "versionString": "version_string",
-}
-"""Poplar's names of functions and classes that have another one here."""
 
 _MODULES = {
     **{name: name for name in ("compat", "ipu", "mpi", "named", "ops", "program", "testing")},
@@ -442,11 +417,14 @@ __all__ = sorted([*_OWN, *_HOME, *_MODULES, *(n for n in errors.__all__ if n in 
 def __getattr__(name: str) -> object:
     if name in _MODULES:
         return import_module(f"poplite.{_MODULES[name]}")
-    if name in _SPELLINGS:
-        return getattr(import_module(__name__), _SPELLINGS[name])
     if error := errors.error_of_poplar(name):
         return error
     if name not in _HOME:
+        spelling = import_module("poplite.poplar.spelling")
+        if name in spelling.names_here():
+            ours = getattr(import_module(__name__), spelling.names_here()[name])
+            globals()[name] = spelling.declared_function(name, ours)
+            return globals()[name]
         if error := import_module("poplite.poplar.absent").absent("pl", name):
             raise error
         raise import_module("poplite.expr.numpy_names").absent_function("pl", name)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -92,16 +93,16 @@ def _parameter(text: str) -> DeclaredParameter:
     return DeclaredParameter(" ".join(found[1].split()), found[2], default.strip())
 
 
+_DECIDING = frozenset(("Operand", "QuarterMetadata", "Program", "PrintTensorFormat"))
 _KINDS: dict[type, str] = {}
 """Types that were seen, and which of these they are: it is asked for each argument."""
 
 
 def _kind(value: object) -> str:
-    """Return "Tensor" or "QuarterMetadata" for one of these, which other layers make, else ""."""
+    """Return the name of one of the classes that other layers make and that decide, else ""."""
     cls = type(value)
     if cls not in _KINDS:
-        names = {each.__name__ for each in cls.__mro__} & {"Tensor", "QuarterMetadata"}
-        _KINDS[cls] = min(names, default="")
+        _KINDS[cls] = min(_DECIDING & {each.__name__ for each in cls.__mro__}, default="")
     return _KINDS[cls]
 
 
@@ -112,7 +113,12 @@ def _is_method(value: object) -> bool:
 
 _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
-        "Tensor": lambda value: _kind(value) == "Tensor",
+        "Tensor": lambda value: _kind(value) == "Operand",
+        "Program": lambda value: _kind(value) == "Program",
+        "PrintTensorFmt": lambda value: _kind(value) == "PrintTensorFormat",
+        "std::vector<std::pair<std::int32_t, Program>>": lambda value: (
+            not _kind(value) and not isinstance(value, str)
+        ),
         "Type": lambda value: not _kind(value) and not isinstance(value, int),
         "ArrayRef<std::size_t>": lambda value: not _kind(value) and not isinstance(value, str),
         "VariableMappingMethod": _is_method,
@@ -165,7 +171,9 @@ class Declaration:
         places = {each.name: place for place, each in enumerate(self.parameters)}
         tree: Any = ast.parse(row.ours if "(" in row.ours else "_()", mode="eval").body
         self.method = tree.func.id
-        self.order = [_place(each, places) for each in tree.args]
+        self.order: list[int | list[Any]] = [_place(each, places) for each in tree.args]
+        if not row.ours:
+            self.order = list(range(len(self.parameters)))
         self.named = {each.arg: places[each.value.id] for each in tree.keywords}
         passed = {*self.named.values(), *(each for each in self.order if type(each) is int)}
         pointers = [place for place, each in enumerate(self.parameters) if each.type[-1] == "*"]
@@ -176,6 +184,10 @@ class Declaration:
             for place, each in enumerate(self.parameters)
             if each.type in _CHECKED
         ]
+
+    def has_our_order(self, count: int) -> bool:
+        """Return whether its first so many parameters are the first ones of our call."""
+        return self.order[:count] == list(range(count))
 
     def matching(self, arguments: Sequence[Any]) -> int:
         """Return how many arguments fit, before the first that does not."""
@@ -294,7 +306,8 @@ class Binder:
         """Return the error for arguments that do not fit our function, which says why."""
         fix = max(self._declarations, key=lambda each: each.nearness(arguments)).row.declaration
         if set(keywords) - set(names):
-            fix += f", in order; by name as {function.__name__}{signature_text(function, owners)}"
+            name = function.__name__.replace("__init__", self._member)
+            fix += f", in order; by name as {name}{signature_text(function, owners)}"
         found = [clipped(each, 60) for each in arguments] + list(keywords)
         return ElementTypeError(
             f"{self._member}: {error}",
@@ -302,6 +315,17 @@ class Binder:
             fix=fix,
             at=here(),
         )
+
+    @cached_property
+    def counts_in_our_order(self) -> list[int]:
+        """How many arguments have our order whichever declaration is meant, and need no binder."""
+        most = max(len(each.parameters) for each in self._declarations)
+        return [
+            count
+            for count in range(1 + most)
+            for possible in [self._possible(count)]
+            if possible and all(each.has_our_order(count) for each in possible)
+        ]
 
     def in_our_order(
         self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]
@@ -312,19 +336,23 @@ class Binder:
     def _declaration_for(self, arguments: tuple[Any, ...]) -> Declaration:
         """Return the declaration that is meant, or that fits best; refuse what fits none."""
         count = len(arguments)
-        if count not in self._of_count:
-            self._of_count[count] = [
-                declared
-                for declared in self._declarations
-                if declared.least <= count <= len(declared.parameters)
-            ]
-        possible = self._of_count[count]
+        possible = self._possible(count)
         if len(possible) == 1 == len(self._declarations):
             return possible[0]
         for declared in possible:
             if declared.matching(arguments) == count:
                 return declared
         return self._nearest(arguments, possible)
+
+    def _possible(self, count: int) -> list[Declaration]:
+        """Return the declarations that take so many arguments."""
+        if count not in self._of_count:
+            self._of_count[count] = [
+                declared
+                for declared in self._declarations
+                if declared.least <= count <= len(declared.parameters)
+            ]
+        return self._of_count[count]
 
     def _nearest(self, arguments: tuple[Any, ...], possible: Sequence[Declaration]) -> Declaration:
         """Return the declaration that fits best, for arguments that fit none; or refuse them.
@@ -337,7 +365,7 @@ class Binder:
         )
         long_enough = possible or [each for each in self._declarations if count <= each.least]
         if long_enough:
-            best = max(long_enough, key=lambda declared: declared.nearness(arguments))
+            best = max(long_enough, key=lambda declared: declared.matching(arguments))
             if most in long_enough or most.matching(arguments) <= best.matching(arguments) + 1:
                 return best  # our method says what is wrong
         raise ElementTypeError(

@@ -494,33 +494,33 @@ SizeT
 ? bool operator==(const Program &p) const // `program.same_as(other)`
 """,
     "Execute": """
-~ Execute(ComputeSet cs, const DebugContext &debugContext = {})
-~ Execute(ComputeSet cs, Tensor t, const DebugContext &debugContext = {}) // `Execute(cs, result=t)`
+~ Execute(ComputeSet cs, Tensor t, const DebugContext &debugContext = {}) -> Execute(cs, t, name=debugContext)
+~ Execute(ComputeSet cs, const DebugContext &debugContext = {}) -> Execute(cs, name=debugContext)
 """,
     "Sequence": """
 ? Sequence(initializer_list<Program> programs, const DebugContext &debugContext = {}) // `Sequence(a, b)`
 ~ void add(const Program &p)
 """,
     "Repeat": """
-~ Repeat(unsigned count, const Program &prog, const DebugContext &debugContext = {})
+~ Repeat(unsigned count, const Program &prog, const DebugContext &debugContext = {}) -> Repeat(count, prog, name=debugContext)
 """,
     "RepeatWhileFalse": """
-~ RepeatWhileFalse(const Program &cond, Tensor predicate, const Program &body, const DebugContext &debugContext = {})
+~ RepeatWhileFalse(const Program &cond, Tensor predicate, const Program &body, const DebugContext &debugContext = {}) -> RepeatWhileFalse(cond, predicate, body, name=debugContext)
 """,
     "RepeatWhileTrue": """
-~ RepeatWhileTrue(const Program &cond, Tensor predicate, const Program &body, const DebugContext &debugContext = {})
+~ RepeatWhileTrue(const Program &cond, Tensor predicate, const Program &body, const DebugContext &debugContext = {}) -> RepeatWhileTrue(cond, predicate, body, name=debugContext)
 """,
     "Loop": """
-~ Loop(const Program &body, const DebugContext &debugContext = {})
+~ Loop(const Program &body, const DebugContext &debugContext = {}) -> Loop(body, name=debugContext)
 """,
     "If": """
-~ If(Tensor predicate, const Program &trueBody, const Program &falseBody, const DebugContext &debugContext = {})
+~ If(Tensor predicate, const Program &trueBody, const Program &falseBody, const DebugContext &debugContext = {}) -> If(predicate, trueBody, falseBody, name=debugContext)
 """,
     "Switch": """
-~ Switch(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases, const DebugContext &debugContext = {})
-~ Switch(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases, const Program &defaultCaseBody, const DebugContext &debugContext = {})
-~ Switch(Tensor control, const DebugContext &debugContext = {})
-~ Switch(Tensor control, const Program &defaultCaseBody, const DebugContext &debugContext = {})
+~ Switch(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases, const DebugContext &debugContext = {}) -> Switch(control, cases, name=debugContext)
+~ Switch(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases, const Program &defaultCaseBody, const DebugContext &debugContext = {}) -> Switch(control, cases, defaultCaseBody, name=debugContext)
+~ Switch(Tensor control, const DebugContext &debugContext = {}) -> Switch(control, name=debugContext)
+~ Switch(Tensor control, const Program &defaultCaseBody, const DebugContext &debugContext = {}) -> Switch(control, default=defaultCaseBody, name=debugContext)
 ~ Switch &add(std::int32_t value, const Program &body)
 ~ static Switch switchWithBoundsChecking(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases, const DebugContext &debugContext = {}) // `Switch.with_bounds_checking(control, cases)`
 ~ static Switch switchWithUnreachableDefault(Tensor control, const DebugContext &debugContext = {}) // `Switch.with_unreachable_default(control, cases)`
@@ -536,40 +536,40 @@ Copy(Tensor src, const RemoteBuffer &buffer, Tensor offset, const DebugContext &
 Copy(const FunctionBuffer &buffer, const Function &function, const DebugContext &debugContext = {})
 """,
     "CrossReplicaCopy": """
-~ CrossReplicaCopy(Tensor src, Tensor dst, std::map<unsigned, unsigned> replicaMap, const DebugContext &debugContext = {})
+~ CrossReplicaCopy(Tensor src, Tensor dst, std::map<unsigned, unsigned> replicaMap, const DebugContext &debugContext = {}) -> CrossReplicaCopy(src, dst, replicaMap, name=debugContext)
 """,
     "WriteUndef": """
-~ WriteUndef(Tensor t, const DebugContext &debugContext = {})
+~ WriteUndef(Tensor t, const DebugContext &debugContext = {}) -> WriteUndef(t, name=debugContext)
 """,
     "AssumeEqualAcrossReplicas": """
-~ AssumeEqualAcrossReplicas(Tensor t, const DebugContext &debugContext = {})
+~ AssumeEqualAcrossReplicas(Tensor t, const DebugContext &debugContext = {}) -> AssumeEqualAcrossReplicas(t, name=debugContext)
 """,
     "Block": """
 ~ Block(const Program &p, const DebugContext &debugContext = {})
 """,
     "Sync": """
-~ Sync(SyncType type, const DebugContext &debugContext = {})
+~ Sync(SyncType type, const DebugContext &debugContext = {}) -> Sync(type, name=debugContext)
 """,
     "Call": """
 ~ Call(Function f, const DebugContext &debugContext = {})
 ~ Call(HostFunction f, ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs, const DebugContext &debugContext = {})
 """,
     "PrintTensor": """
-~ PrintTensor(Tensor t, const PrintTensorFmt &fmt = {}, const DebugContext &debugContext = {})
-~ PrintTensor(StringRef title, Tensor t, const PrintTensorFmt &fmt = {}, const DebugContext &debugContext = {})
 ~ PrintTensor(Tensor t, const DebugContext &debugContext) // refused: the title comes first, PrintTensor('n', t)
-~ PrintTensor(StringRef title, Tensor t, const DebugContext &debugContext)
+~ PrintTensor(Tensor t, const PrintTensorFmt &fmt = {}, const DebugContext &debugContext = {}) -> PrintTensor(t, format=fmt, name=debugContext)
+~ PrintTensor(StringRef title, Tensor t, const PrintTensorFmt &fmt = {}, const DebugContext &debugContext = {}) -> PrintTensor(title, t, fmt, name=debugContext)
+~ PrintTensor(StringRef title, Tensor t, const DebugContext &debugContext) -> PrintTensor(title, t, name=debugContext)
 """,
     "ErrorProgram": """
-~ ErrorProgram(StringRef message, Tensor debugTensor, const DebugContext &debugContext = {})
+~ ErrorProgram(StringRef message, Tensor debugTensor, const DebugContext &debugContext = {}) -> ErrorProgram(message, debugTensor, name=debugContext)
 """,
     "Abort": """
-~ Abort(const DebugContext &debugContext = {})
-~ Abort(const std::string &message, const DebugContext &debugContext = {})
+~ Abort(const std::string &message, const DebugContext &debugContext = {}) -> Abort(message, name=debugContext)
+~ Abort(const DebugContext &debugContext = {}) -> Abort(name=debugContext)
 """,
     "AbortOnCondition": """
-~ AbortOnCondition(Tensor predicate, const DebugContext &debugContext = {})
-~ AbortOnCondition(Tensor predicate, const std::string &message, const DebugContext &debugContext = {})
+~ AbortOnCondition(Tensor predicate, const std::string &message, const DebugContext &debugContext = {}) -> AbortOnCondition(predicate, message, name=debugContext)
+~ AbortOnCondition(Tensor predicate, const DebugContext &debugContext = {}) -> AbortOnCondition(predicate, name=debugContext)
 """,
     "PrintTensorFmt": """
 ~ PrintTensorFmt(unsigned summariseThreshold = 1000, unsigned edgeItems = 3, unsigned maxLineWidth = 75, unsigned digits = 8, FloatFormat floatFormat = FloatFormat::Auto, char separator = ' ', char openBracket = '[', char closeBracket = ']')
@@ -580,6 +580,15 @@ Copy(const FunctionBuffer &buffer, const Function &function, const DebugContext 
 ? std::string to_string(const VectorList layout)
 """,
     "": """
+? extern Type SIGNED -> INT
+? extern Type SIGNED_INT -> INT
+? extern Type SIGNED_SHORT -> SHORT
+? extern Type UNSIGNED -> UNSIGNED_INT
+? class PrintTensorFmt -> PrintTensorFormat
+? class StreamCallbackBase -> StreamCallback
+? class VariableRef -> Variable
+? class VertexIntrospector -> VertexInstance
+? class VertexRef -> VertexInstance
 Tensor concat(ArrayRef<Tensor> ts, unsigned dimension = 0)
 Tensor concat(const Tensor &first, const Tensor &second, unsigned dimension = 0)
 Tensor append(const Tensor &first, const Tensor &second, unsigned dimension)

@@ -12,7 +12,7 @@ without this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -86,17 +86,30 @@ def _checked(method: Any, rows: Sequence[Row]) -> object:
     row, owners = rows[0], int(not isinstance(method, staticmethod))
 
     def refusal(function: Any, arguments: Any, keywords: Any) -> ElementTypeError | None:
-        return _binder(row.owner, row.member).refusal(function, arguments, keywords, owners)
+        return binder_of(row.owner, row.member).refusal(function, arguments, keywords, owners)
 
     made = checked_call(getattr(method, "__func__", method), row.member, refusal)
     return made if isinstance(method, FunctionType) else type(method)(made)
+
+
+@cache
+def names_here() -> Mapping[str, str]:
+    """Return our names of Poplar's functions, classes and element types that have another one."""
+    return {row.member: row.ours for row in rows_of("") if row.ours.isidentifier()}
+
+
+def declared_function(name: str, value: object) -> object:
+    """Return what has a name of Poplar: a function shows its declaration to what does not fit."""
+    if not isinstance(value, FunctionType):
+        return value
+    return checked_call(value, name, lambda *given: binder_of("", name).refusal(*given))
 
 
 def _getter(name: str, row: Row) -> FunctionType:
     def get(self: object, *arguments: Any, **keywords: Any) -> Any:
         if arguments or keywords:
             given = (self, *arguments), keywords
-            error = _binder(row.owner, row.member).refusal(_get_alone, *given, owners=1)
+            error = binder_of(row.owner, row.member).refusal(_get_alone, *given, owners=1)
             assert error is not None
             raise error
         return getattr(self, name)
@@ -110,7 +123,7 @@ def _get_alone(self: object) -> None:
 
 def _bound(owner: str, member: str) -> FunctionType:
     def call(self: object, *arguments: Any, **keywords: Any) -> Any:
-        return _binder(owner, member).call(self, arguments, keywords)
+        return binder_of(owner, member).call(self, arguments, keywords)
 
     return call  # type: ignore[return-value]  # a `def` makes a FunctionType
 
@@ -119,11 +132,12 @@ def in_our_order(
     owner: str, member: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return arguments in Poplar's order as a method of the same name takes them here."""
-    return _binder(owner, member).in_our_order(arguments, keywords)
+    return binder_of(owner, member).in_our_order(arguments, keywords)
 
 
 @cache
-def _binder(owner: str, member: str) -> Binder:
+def binder_of(owner: str, member: str) -> Binder:
+    """Return what binds arguments to the declarations of a member."""
     from poplite.poplar.binder import Binder  # most programs never need it
 
     return Binder([row for row in rows_of(owner) if row.member == member])

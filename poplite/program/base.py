@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import wraps
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
+from poplite.poplar.declarations import rows_of
+from poplite.poplar.spelling import binder_of
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, items_or_none, of_type
 from poplite.types import BOOL, INT, UNSIGNED_INT
@@ -144,6 +147,36 @@ def _parts_alike(a: Any, b: Any) -> list[tuple[Any, Any]] | None:
         return list(zip(a, b, strict=True)) if len(a) == len(b) else None
     same = np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
     return [] if same else None
+
+
+C = TypeVar("C", bound=type[Program])
+
+
+def declared(cls: C) -> C:
+    """Let a program be made with arguments in Poplar's order, by the declarations of its class."""
+    fill: Any = cls.__init__
+    kind = next(each.__name__ for each in cls.__mro__ if rows_of(each.__name__))
+    in_our_order: list[int] = []  # such numbers of arguments, whichever declaration is meant
+
+    @wraps(fill)
+    def __init__(self: Program, *arguments: Any, **named: Any) -> None:
+        if len(arguments) in in_our_order and not named:
+            fill(self, *arguments)
+            return
+        binder = binder_of(kind, kind)
+        in_our_order[:] = binder.counts_in_our_order
+        ordered, named = binder.in_our_order(arguments, named)
+        check_name(named.get("name", ""), kind)
+        try:
+            fill(self, *ordered, **named)
+        except TypeError:
+            misfit = binder.refusal(fill, (self, *arguments), named, owners=1)
+            if misfit is None:
+                raise
+            raise misfit from None
+
+    cls.__init__ = __init__  # type: ignore[method-assign]
+    return cls
 
 
 def check_name(name: object, program: str) -> None:

@@ -20,6 +20,7 @@ from poplite.program.base import (
     checked,
     child,
     deciding,
+    declared,
     parts,
     programs_or_none,
     set_once,
@@ -32,6 +33,7 @@ from poplite.types import INT
 Cases = Mapping[int, Program] | Iterable[tuple[int, Program]]
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class If(Program):
     """One of two programs.
@@ -60,7 +62,6 @@ class If(Program):
     def __init__(
         self, predicate: Tensor, true_body: Program, false_body: Program, name: str = ""
     ) -> None:
-        check_name(name, "If")
         scalar = deciding(predicate, "If", "predicate")
         bodies = parts([(true_body, "If, true body"), (false_body, "If, false body")])
         set_once(
@@ -89,6 +90,7 @@ class If(Program):
         return fitted(f"<If '{{}}', {amount(self.num_steps, 'step')}>", self.predicate.name)
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Switch(Growing):
     """The program whose number a scalar holds.
@@ -129,19 +131,8 @@ class Switch(Growing):
         default: Program | str | None = None,
         name: str = "",
     ) -> None:
-        if isinstance(cases, str) and default is None:  # a name follows the control
-            name = cases
-            cases = ()
-        if isinstance(default, str):  # a name follows the cases
-            name = default
-            default = None
-        if (
-            isinstance(cases, Program) and default is None
-        ):  # as in Poplar, the default without cases
-            default = cases
-            cases = ()
-        check_name(name, "Switch")
-        self._fill(control, cases, "default", Program() if default is None else default)
+        other: Any = Program() if default is None else default
+        self._fill(control, cases, "default", other)
 
     @classmethod
     def with_bounds_checking(cls, control: Tensor, cases: Cases = (), name: str = "") -> Self:
@@ -171,9 +162,8 @@ class Switch(Growing):
                 name may follow the control, where cases are added later.
             name: as in Poplar; it has no effect.
         """
-        if isinstance(cases, str):
-            name = cases
-            cases = ()
+        if isinstance(cases, str):  # a name follows the control
+            name, cases = cases, ()
         check_name(name, "Switch")
         switch = cls.__new__(cls)
         switch._fill(control, cases, "unreachable", Program())

@@ -21,7 +21,7 @@ from poplite.graph.host.streams import DataStream
 from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
-from poplite.program.base import Program, check_name, set_once
+from poplite.program.base import Program, check_name, declared, set_once
 from poplite.program.function import FunctionBuffer
 from poplite.source import here
 from poplite.text import amount, clipped, fitted, of_type
@@ -156,6 +156,7 @@ class Copy(Program):
         return fitted(f"<Copy '{{}}' -> '{{}}' {moved}>", self.source.name, self.destination.name)
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class TensorCopy(Copy):
     """Copies a tensor to another; made by `Copy`. Shapes and tiles may differ."""

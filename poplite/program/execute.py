@@ -8,12 +8,13 @@ from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectio
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.program.base import Program, check_name, set_once
+from poplite.program.base import Program, declared, set_once
 from poplite.source import here
 from poplite.text import amount, clipped, fitted, of_type
 from poplite.types import BOOL
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Execute(Program):
     """Runs all vertices of a compute set at once.
@@ -44,10 +45,6 @@ class Execute(Program):
     def __init__(
         self, compute_set: ComputeSet, result: Tensor | str | None = None, name: str = ""
     ) -> None:
-        if isinstance(result, str):  # a name follows the compute set
-            name = result
-            result = None
-        check_name(name, "Execute")
         if not isinstance(compute_set, ComputeSet):
             raise ControlProgramError(
                 f"Execute: {clipped(compute_set, 80)} is no compute set",

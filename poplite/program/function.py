@@ -17,7 +17,7 @@ from poplite.errors import ControlProgramError, made_by, not_called
 from poplite.graph.host.remote import HostFunction
 from poplite.graph.storage.copies import refuse_copies
 from poplite.poplar.callable_values import CalledText
-from poplite.program.base import Program, check_name, checked, child, set_once
+from poplite.program.base import Program, check_name, checked, child, declared, set_once
 from poplite.program.walk import children_first
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, of_type
@@ -170,6 +170,7 @@ class Call(Program):
         return f"Call '{self.function.name}'"
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class FunctionCall(Call):
     """Runs a function of the graph; made by `Call`."""

@@ -26,7 +26,7 @@ from poplite.graph.host.streams import DataStream, DataStreamType
 from poplite.graph.host.transfer_checks import MAX_TRANSFER_BYTES, transfer_text
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape, why_not_writeable
-from poplite.program.base import NUMBERS, check_name, set_once
+from poplite.program.base import NUMBERS, check_name, declared, set_once
 from poplite.program.copy import Copy
 from poplite.program.function import Call, Function, FunctionBuffer
 from poplite.source import SourceLocation, here
@@ -36,6 +36,7 @@ from poplite.types import ElementType
 _FIFOS = DataStreamType.HOST_TO_DEVICE_FIFO, DataStreamType.DEVICE_TO_HOST_FIFO
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class StreamCopy(Copy):
     """One block of a stream, to or from a tensor; made by `Copy`."""
@@ -76,6 +77,7 @@ class StreamCopy(Copy):
         set_once(self, **ends, stream=stream, num_steps=1)
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class RemoteCopy(Copy):
     """Rows of a remote buffer, to or from a tensor; made by `Copy`.
@@ -124,6 +126,7 @@ class RemoteCopy(Copy):
         return tuple(end for end in ends if isinstance(end, Tensor))
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class CodeCopy(Copy):
     """Loads the code of a function from its buffer; made by `Copy`."""
@@ -148,6 +151,7 @@ class CodeCopy(Copy):
         return fitted("<Copy '{}' -> '{}'>", self.source.name, self.destination.name)
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class HostCall(Call):
     """Runs a function of the host; made by `Call(function, inputs, outputs)`."""

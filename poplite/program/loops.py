@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from poplite.errors import ControlProgramError
 from poplite.graph.tensor.tensor import Tensor
-from poplite.program.base import Program, check_name, child, deciding, parts, set_once
+from poplite.program.base import Program, child, deciding, declared, parts, set_once
 from poplite.source import here
 from poplite.text import amount, clipped, fitted, of_type
 
@@ -22,6 +22,7 @@ MOST_TIMES = 2**32 - 1
 """The largest number of a Repeat, which Poplar keeps in 32 bits."""
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Repeat(Program):
     """A program that runs a fixed number of times.
@@ -44,7 +45,6 @@ class Repeat(Program):
     body: Program
 
     def __init__(self, count: int, body: Program, name: str = "") -> None:
-        check_name(name, "Repeat")
         given: object = count
         try:
             times = whole_number(count)
@@ -77,6 +77,7 @@ class Repeat(Program):
         return f"<{self}, {amount(self.num_steps, 'step')}>"
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Loop(Program):
     """A program that runs again and again, until the run is ended.
@@ -97,7 +98,6 @@ class Loop(Program):
     body: Program
 
     def __init__(self, body: Program, name: str = "") -> None:
-        check_name(name, "Loop")
         part = child(body, "Loop, body")
         # Not empty even when the body is: it does not end.
         set_once(self, body=part, num_steps=part.num_steps, is_empty=False)
@@ -138,7 +138,6 @@ class RepeatWhile(Program):
         self, condition: Program, predicate: Tensor, body: Program, name: str = ""
     ) -> None:
         kind = type(self).__name__
-        check_name(name, kind)
         scalar = deciding(predicate, kind, "predicate")
         first, second = parts([(condition, f"{kind}, condition"), (body, f"{kind}, body")])
         set_once(
@@ -169,6 +168,7 @@ class RepeatWhile(Program):
         return fitted(f"<{type(self).__name__} '{{}}', {steps}>", self.predicate.name)
 
 
+@declared
 class RepeatWhileTrue(RepeatWhile):
     """A program that runs while a scalar is true, which another program sets before each time.
 
@@ -193,6 +193,7 @@ class RepeatWhileTrue(RepeatWhile):
     goes_on_if = True
 
 
+@declared
 class RepeatWhileFalse(RepeatWhile):
     """A program that runs until a scalar is true, which another program sets before each time.
 

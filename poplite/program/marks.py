@@ -13,7 +13,7 @@ from poplite.errors import ElementTypeError, Enumeration, GraphConnectionError, 
 from poplite.expr.tree import stored_first
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.program.base import Program, check_name, set_once
+from poplite.program.base import Program, declared, set_once
 from poplite.source import here
 from poplite.text import clipped, fitted, of_type
 
@@ -34,6 +34,7 @@ class Mark(Program):
     """Base of steps that change no values; only strict checks do something for them."""
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Sync(Mark):
     """Lets tiles wait for each other; no value changes, since steps run in order anyway.
@@ -52,7 +53,6 @@ class Sync(Mark):
     sync_type: SyncType
 
     def __init__(self, sync_type: SyncType | str, name: str = "") -> None:
-        check_name(name, "Sync")
         set_once(self, sync_type=checked_member(sync_type, SyncType, "Sync"), num_steps=1)
 
     def __str__(self) -> str:
@@ -62,6 +62,7 @@ class Sync(Mark):
         return f"<{self}>"
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class WriteUndef(Mark):
     """Says that what a tensor holds is not needed any more: it is undefined from here on.
@@ -85,7 +86,6 @@ class WriteUndef(Mark):
     tensor: Tensor
 
     def __init__(self, tensor: Tensor, name: str = "") -> None:
-        check_name(name, "WriteUndef")
         if not isinstance(tensor, Tensor):
             raise ElementTypeError(
                 f"WriteUndef: {clipped(tensor, 60)} is not a tensor",

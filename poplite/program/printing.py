@@ -18,7 +18,7 @@ from poplite.expr.operand import as_read
 from poplite.expr.tree import stored_first
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.program.base import Program, check_name, set_once
+from poplite.program.base import Program, declared, set_once
 from poplite.source import here
 from poplite.text import clipped, fitted, of_type
 
@@ -118,6 +118,7 @@ def _refused(name: str, value: object, needed: str) -> ControlProgramError:
     )
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class PrintTensor(Program):
     """Prints a tensor on the host: `title: values`.
@@ -150,12 +151,6 @@ class PrintTensor(Program):
         format: PrintTensorFormat | str | None = None,
         name: str = "",
     ) -> None:
-        if isinstance(format, str):  # a name follows the tensor, or its format
-            name = format
-            format = None
-        check_name(name, "PrintTensor")
-        if isinstance(tensor, PrintTensorFormat) and format is None:
-            tensor, format = None, tensor
         title, tensor = as_read(title), as_read(tensor)
         text, shown = title, tensor
         if isinstance(title, Tensor) and tensor is None:

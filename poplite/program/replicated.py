@@ -19,7 +19,7 @@ from poplite.expr.operand import as_read
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.program.base import Program, check_name, set_once
+from poplite.program.base import Program, declared, set_once
 from poplite.program.copy import check_copied
 from poplite.program.marks import Mark
 from poplite.source import here
@@ -29,6 +29,7 @@ SHOWN = 4
 """Replicas of the map that an error shows as an example."""
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class CrossReplicaCopy(Program):
     """Copies a tensor of each replica to a tensor of another replica, all at once.
@@ -66,7 +67,6 @@ class CrossReplicaCopy(Program):
         replica_map: Mapping[int, int] | Sequence[int] | npt.NDArray[np.integer[Any]],
         name: str = "",
     ) -> None:
-        check_name(name, "CrossReplicaCopy")
         source = as_read(source)
         for role, tensor in (("source", source), ("destination", destination)):
             if not isinstance(tensor, Tensor):
@@ -135,6 +135,7 @@ def _permutation(replica_map: object, count: int, title: str) -> tuple[int, ...]
     return tuple(to for _, to in sorted(to_of.items()))
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class AssumeEqualAcrossReplicas(Mark):
     """Says that a tensor holds the same in all replicas.
@@ -157,7 +158,6 @@ class AssumeEqualAcrossReplicas(Mark):
     tensor: Tensor
 
     def __init__(self, tensor: Tensor, name: str = "") -> None:
-        check_name(name, "AssumeEqualAcrossReplicas")
         if not isinstance(tensor, Tensor):
             raise ElementTypeError(
                 f"AssumeEqualAcrossReplicas: {clipped(tensor, 60)} is not a tensor",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from poplite.errors import ControlProgramError, ElementTypeError, made_by
 from poplite.expr.operand import as_read
 from poplite.graph.tensor.tensor import Tensor
-from poplite.program.base import Program, check_name, deciding, set_once
+from poplite.program.base import Program, deciding, declared, set_once
 from poplite.source import here
 from poplite.text import clipped, fitted, of_type
 
@@ -32,6 +32,7 @@ class Stop(Program):
     message: str
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Abort(Stop):
     """Ends the run with an error.
@@ -48,7 +49,6 @@ class Abort(Stop):
     """
 
     def __init__(self, message: str = "", name: str = "") -> None:
-        check_name(name, "Abort")
         set_once(self, message=_text(message, "Abort"), num_steps=1)
 
     def __str__(self) -> str:
@@ -58,6 +58,7 @@ class Abort(Stop):
         return fitted("<Abort '{}'>", self.message) if self.message else "<Abort>"
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class AbortOnCondition(Stop):
     """Ends the run with an error when a scalar is true.
@@ -79,7 +80,6 @@ class AbortOnCondition(Stop):
     predicate: Tensor
 
     def __init__(self, predicate: Tensor, message: str = "", name: str = "") -> None:
-        check_name(name, "AbortOnCondition")
         scalar = deciding(predicate, "AbortOnCondition", "predicate")
         text = _text(message, "AbortOnCondition")
         set_once(self, predicate=scalar, message=text, num_steps=1)
@@ -96,6 +96,7 @@ class AbortOnCondition(Stop):
         return fitted("<AbortOnCondition '{}'>", self.predicate.name)
 
 
+@declared
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class ErrorProgram(Stop):
     """Ends the run with an error that shows a tensor.
@@ -117,7 +118,6 @@ class ErrorProgram(Stop):
     debug_tensor: Tensor
 
     def __init__(self, message: str, debug_tensor: Tensor, name: str = "") -> None:
-        check_name(name, "ErrorProgram")
         text, debug_tensor = _text(message, "ErrorProgram"), as_read(debug_tensor)
         if not isinstance(debug_tensor, Tensor):
             raise ElementTypeError(

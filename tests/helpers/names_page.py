@@ -19,6 +19,7 @@ from helpers.poplar_signatures import REFUSALS, ROWS, Example  # noqa: E402
 from poplite.poplar.absent import absent_members, absent_names, namespaces, owners  # noqa: E402
 from poplite.poplar.binder import parameters_of  # noqa: E402
 from poplite.poplar.declarations import Row, all_rows, rows_of  # noqa: E402
+from poplite.poplar.spelling import names_here  # noqa: E402
 
 PAGE = ROOT / "docs/poplar-names.md"
 
@@ -38,7 +39,7 @@ def signatures() -> str:
                 f"| {f'`{example.ours or example.camel}`' if example else ''} |"
             )
     for other in ROWS:
-        if "(" not in other.poplar and not other.owner:
+        if "(" not in other.poplar and not other.owner and other.member not in names_here():
             lines.append(f"| | `{other.poplar}` | `{other.ours}` | |")
     return "\n".join(lines)
 

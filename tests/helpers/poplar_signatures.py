@@ -565,6 +565,11 @@ versionString() | pl.versionString() | pl.__version__
 readJSON(text, flags) | (pl.readJSON('{"b": "2"}', flags), dict(flags))[1] | = {"a": "1", "b": "2"}
 readJSONFromEnv(variable, flags) | (pl.readJSONFromEnv("NOT_SET_AT_ALL", flags), dict(flags))[1] | = {"a": "1"}
 poplar_error | pl.poplar_error | pl.PopliteError
+PrintTensorFmt | pl.PrintTensorFmt | pl.PrintTensorFormat
+StreamCallbackBase | pl.StreamCallbackBase | pl.StreamCallback
+VariableRef | pl.VariableRef | pl.Variable
+VertexIntrospector | pl.VertexIntrospector | pl.VertexInstance
+VertexRef | pl.VertexRef | pl.VertexInstance
 index_error | pl.index_error | pl.TensorIndexError
 tensor_creation_error | pl.tensor_creation_error | pl.TensorCreationError
 type_error | pl.type_error | pl.ElementTypeError

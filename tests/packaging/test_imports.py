@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import tomllib
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from helpers.depth import deep
 from helpers.running import python
 from helpers.source_tree import MODULES, ROOT, imports_of
+from poplite.poplar.spelling import names_here
 
 WITH_NUMBA = frozenset(
     {
@@ -146,12 +148,11 @@ def test_type_checkers_see_the_names_of_poplar() -> None:
         for each in node.body
         if isinstance(each, ast.Assign)
     }
-    spellings = {
-        name: ours for name, ours in poplite._SPELLINGS.items() if name not in poplite._HOME
-    }
+    spellings = {name: ours for name, ours in names_here().items() if name not in poplite._HOME}
     errors = {name: cls.__name__ for name, cls in poplite.errors.BY_POPLAR_NAME.items()}
     assert stated == spellings | errors
-    assert all(getattr(poplite, name) is getattr(poplite, ours) for name, ours in stated.items())
+    for name, ours in stated.items():
+        assert inspect.unwrap(getattr(poplite, name)) is getattr(poplite, ours)
 
 
 def test_the_package_graph_hands_out_what_it_lists() -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import poplite
 from helpers.pages import blocks
 from helpers.source_tree import ROOT
+from poplite.poplar.spelling import names_here
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -62,6 +62,6 @@ def _texts(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", [*PAGES, *EXAMPLES], ids=lambda path: path.name)
 def test_pages_and_examples_use_what_is_public(path: Path) -> None:
-    held = {**HELD, "poplite": [*HELD["poplite"], *poplite._SPELLINGS]}
+    held = {**HELD, "poplite": [*HELD["poplite"], *names_here()]}
     used = {each for text in _texts(path) for each in _used(text)}
     assert {(module, name) for module, name in used if name not in held.get(module, [])} == set()

@@ -12,6 +12,7 @@ from helpers.poplar_signatures import REFUSALS, ROWS, Example, Refusal
 from helpers.poplar_world import world
 from poplite.poplar.binder import parameters_of
 from poplite.poplar.declarations import Row, all_rows
+from poplite.poplar.spelling import names_here
 
 TYPE = {"Type": "FLOAT"}
 """What stands for a class of which Poplar has objects."""
@@ -66,7 +67,7 @@ def test_every_declaration_has_an_example_or_is_refused() -> None:
     described = {(each.owner, name_of(each), count_of(each)) for each in calls}
     missing = []
     for row in all_rows():
-        is_program = hasattr(pl.program, pl._SPELLINGS.get(row.owner, row.owner))
+        is_program = hasattr(pl.program, names_here().get(row.owner, row.owner))
         parameters = parameters_of(row.declaration)
         least = sum(not each.default for each in parameters)
         counts = range(least - row.member.startswith("operator="), len(parameters) + 1)

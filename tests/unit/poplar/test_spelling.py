@@ -40,7 +40,8 @@ def names() -> dict[str, Any]:
     stream = graph.add_host_to_device_fifo("in", pl.FLOAT, 24)
     engine = pl.Engine(graph, pl.Copy(stream, x))
     buffer = graph.add_remote_buffer("b", pl.FLOAT, 24)
-    return {**vars(pl), **locals(), "f": heard, "Target": pl.Target, "Device": pl.Device}
+    public = ["Target", "Device", "Repeat", "Copy", "Call", "Switch", "Abort", "cycleCount"]
+    return {**locals(), "f": heard} | {name: getattr(pl, name) for name in public}
 
 
 MISFITS = {
@@ -84,6 +85,16 @@ MISFITS = {
         "it is of type NoneType",
         "unsigned index",
     ),
+    "Repeat(3)": ("Repeat: missing .*'body'", "given 3", "Repeat(unsigned count, const Program"),
+    "Copy(x)": ("Copy: missing .*'destination'", "given <Tensor", "Copy(Tensor src, "),
+    "Call()": ("Call: missing", "given nothing", "Call(Function f, const DebugContext"),
+    "Switch(x, nonsense=1)": (
+        "keyword argument 'nonsense'",
+        "nonsense",
+        "by name as Switch(control, cases=()",
+    ),
+    "Abort('a', 'b', 'c')": ("Abort: 1 argument too many", "given 'a', 'b', 'c'", "std::string"),
+    "cycleCount(graph)": ("cycleCount: missing", "given <Graph", "unsigned tile, SyncType"),
     "engine.connectHostFunction('in', f, 0)": ("index is <function", "function", "unsigned index"),
 }
 """Calls that fit no declaration, and what the error says: its message, what was found, a remedy."""
