@@ -261,7 +261,7 @@ def _check_tiles(variable: StoredVariable, tiles: int, room: int) -> int:
 
 
 def _check_copy(step: CopyStep, layout: ArenaLayout) -> None:
-    _check_moves(step.moves, layout.size_bytes, layout.size_bytes)
+    check_moves(step.moves, layout.size_bytes, layout.size_bytes)
     to = step.replica_map
     if to is not None and (len(to) != layout.replicas or not _all_below(to, layout.replicas)):
         raise Malformed(f"replica_map: {to!r:.60} of {layout.replicas} replicas")
@@ -274,7 +274,7 @@ def _all_below(numbers: tuple[int, ...], limit: int) -> bool:
 def _check_compute(step: ComputeStep, arena: int) -> None:
     for name in ("gather", "save", "scatter", "restore"):
         with at(f".{name}"):
-            _check_moves(getattr(step, name), arena, arena)
+            check_moves(getattr(step, name), arena, arena)
     total = 0
     for number, group in enumerate(step.groups):
         with at(f".groups[{number}]"):
@@ -283,12 +283,12 @@ def _check_compute(step: ComputeStep, arena: int) -> None:
         raise Malformed(f"{total:,} vertices are described of {step.num_vertices:,}")
 
 
-def _check_moves(moves: Moves, destination: int, source: int) -> None:
+def check_moves(moves: Moves, destination: int, source: int) -> None:
     """Check that moves stay within `destination` bytes that they write and `source` bytes read."""
     records, pieces = moves.records, moves.pieces
     if records.shape[1:] != (RECORD_WORDS,) or pieces.shape[1:] != (PIECE_WORDS,):
         raise Malformed(f"records of shape {records.shape}, pieces of shape {pieces.shape}")
-    if not len(records):
+    if not len(records) or _are_inside(records, destination, source):
         return
     words, memory = np.ascontiguousarray(records.T), np.array([[destination], [source]])
     first, rows, size, step = words[:2], words[2], words[3], words[4:]
@@ -307,6 +307,19 @@ def _check_moves(moves: Moves, destination: int, source: int) -> None:
         raise Malformed(f"a record leaves memory of {memory.min():,} B")
     if listed.any():
         _check_pieces(records[listed], pieces, destination, source)
+
+
+def _are_inside(records: npt.NDArray[np.int64], destination: int, source: int) -> bool:
+    """Return whether blocks stay in memory even if one was as large as all are together."""
+    least, most = records.min(axis=0).tolist(), records.max(axis=0).tolist()
+    rows, size = most[2], most[3]
+    if least[2] < 1 or least[3] < 1 or rows * size > destination:
+        return False
+    for word, memory in enumerate((destination, source)):
+        before, behind = (rows - 1) * least[4 + word], (rows - 1) * most[4 + word]
+        if least[word] + min(before, 0) < 0 or most[word] + max(behind, 0) + size > memory:
+            return False
+    return True
 
 
 def _check_pieces(
@@ -345,6 +358,6 @@ def _check_host(tensor: HostTensor, arena: int) -> None:
     if tensor.metadata is not None and not 0 <= tensor.metadata < arena:
         raise Malformed(f"'{tensor.name}' has metadata outside of memory")
     with at(f" '{tensor.name}'"):
-        _check_moves(tensor.moves, size, arena)
+        check_moves(tensor.moves, size, arena)
         if tensor.moves.size_bytes != size:  # what nothing fills would be read as zeros
             raise Malformed(f"{tensor.moves.size_bytes:,} B fill shape {tensor.shape!r:.60}")

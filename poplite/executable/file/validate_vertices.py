@@ -3,14 +3,15 @@
 The least and the greatest number of a column are known without listing its numbers: those of an
 affine column from both ends of each run, those of a table from its least and greatest entry.  So is
 the end of a field, `start + length`, but for one case: tables of starts and of lengths may be large
-in different vertices.  Only then are the numbers of all vertices listed.
+in different vertices.  Only then are the numbers of all vertices listed.  The least and the
+greatest word of all rows come first: mostly they are enough, as steps of few vertices have one row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +47,7 @@ class _Numbers:
         table: uint32[n], what is added to `first`; None without a table.
         begin: int64[rows], where in the table the vertices of a row begin.
         added: least and greatest number of the table.
+        within: a range that holds all numbers, and may hold others.
     """
 
     count: Integers
@@ -54,6 +56,7 @@ class _Numbers:
     table: npt.NDArray[Any] | None
     begin: Integers
     added: tuple[int, int]
+    within: tuple[int, int]
 
     def listed(self) -> Integers:
         """Return the numbers of all vertices."""
@@ -65,6 +68,14 @@ class _Numbers:
     def ends(self) -> Integers:
         """Return the numbers of the first and the last vertex of each row, without a table."""
         return np.concatenate([self.first, self.first + self.step * (self.count - 1)])
+
+
+class _Words(NamedTuple):
+    """The rows of vertices, int64[rows, words], and the least and the greatest of each word."""
+
+    rows: Integers
+    least: list[int]
+    most: list[int]
 
 
 Parts = dict[str, _Numbers]
@@ -81,19 +92,20 @@ def check_vertices(group: Vertices, arena: int, num_vertices: int) -> int:
         raise Malformed(f"rows of shape {rows.shape}, {width(group.columns)} words are needed")
     if group.weights.shape != (len(rows),) or int(group.weights.min()) < 0:
         raise Malformed(f"weights of shape {group.weights.shape} of {len(rows)} rows")
+    words = _Words(rows, rows.min(axis=0).tolist(), rows.max(axis=0).tolist())
     # Both ends, as the least integer has no absolute value.
     if (
         int(group.weights.max()) > MOST // len(rows)
-        or not -MOST <= rows.min() <= rows.max() <= MOST
+        or not -MOST <= min(words.least) <= max(words.most) <= MOST
     ):
         raise Malformed("a number in a row is too large")
-    count = rows[:, COUNT]
-    if int(count.min()) < 1 or int(count.max()) > num_vertices or count.sum() > num_vertices:
-        raise Malformed(f"{count.sum():,} vertices of {num_vertices:,}")
+    count = int(rows[:, COUNT].sum())
+    if words.least[COUNT] < 1 or words.most[COUNT] > num_vertices or count > num_vertices:
+        raise Malformed(f"{count:,} vertices of {num_vertices:,}")
     parts: dict[int, Parts] = {}
     for number, (column, at) in enumerate(positions(group.columns)):
         table = group.tables.get(number)
-        parts.setdefault(column.field, {})[column.part] = _numbers(column, rows, at, table)
+        parts.setdefault(column.field, {})[column.part] = _numbers(column, words, at, table)
     _check_range([parts[NUMBER]["number"]], num_vertices - 1, "the number of a vertex")
     for position, field in enumerate(group.cls.fields.values()):
         elements = arena // field.element.size_bytes
@@ -110,7 +122,7 @@ def check_vertices(group: Vertices, arena: int, num_vertices: int) -> int:
             _check_range([own["start"], own["length"]], elements, field.name)
         else:
             _check_range([own["start"]], elements - 1, field.name)
-    return int(count.sum())
+    return count
 
 
 def check_vertex_tiles(numbers: VertexTiles, count: int, limit: int) -> None:
@@ -145,14 +157,15 @@ def _check_columns(group: Vertices) -> None:
         raise Malformed("its columns and its tables do not belong together")
 
 
-def _numbers(column: Column, rows: Integers, at: int, table: npt.NDArray[Any] | None) -> _Numbers:
+def _numbers(column: Column, words: _Words, at: int, table: npt.NDArray[Any] | None) -> _Numbers:
+    rows, (least, most) = words.rows, (words.least[at], words.most[at])
     count, first = rows[:, COUNT], rows[:, at]
     step = begin = np.zeros(len(rows), np.int64)
     if column.kind == "table":
         kind = np.uint32 if column.part == "pairs" else np.int64
         if table is None or table.dtype != kind or table.shape[1:] != (2,):
             raise Malformed("a table of pairs is of the wrong type")
-        return _Numbers(count, first, step, None, begin, (0, 0))
+        return _Numbers(count, first, step, None, begin, (0, 0), (least, most))
     if column.kind == "flat":
         begin = rows[:, at + WORDS["flat"] - 1]
         if table is None or table.dtype != np.uint32 or table.ndim != 1:
@@ -162,12 +175,16 @@ def _numbers(column: Column, rows: Integers, at: int, table: npt.NDArray[Any] | 
         if int(count.sum()) > len(table):  # so that listing them all takes no more than the file
             raise Malformed(f"a table of {len(table):,} numbers is read more than once")
         added = int(table.min()), int(table.max())
-        return _Numbers(count, first, step, table, begin, added)
+        within = least + added[0], most + added[1]
+        return _Numbers(count, first, step, table, begin, added, within)
+    span = 0, 0
     if column.kind == "affine":
         step = rows[:, at + 1]
-        if ((count - 1).astype(np.float64) * abs(step) > MOST).any():
+        behind = words.most[COUNT] - 1
+        span = min(0, behind * words.least[at + 1]), max(0, behind * words.most[at + 1])
+        if span[1] - span[0] > MOST and ((count - 1).astype(np.float64) * abs(step) > MOST).any():
             raise Malformed("a number in a row is too large")
-    return _Numbers(count, first, step, None, begin, (0, 0))
+    return _Numbers(count, first, step, None, begin, (0, 0), (least + span[0], most + span[1]))
 
 
 def _bounds(*parts: _Numbers) -> tuple[int, int]:
@@ -180,7 +197,9 @@ def _bounds(*parts: _Numbers) -> tuple[int, int]:
 
 def _check_range(parts: Sequence[_Numbers], most: int, what: str) -> None:
     """Check that a sum of columns is in [0, most] for all vertices."""
-    low, high = _bounds(*parts)
+    low, high = (sum(ends) for ends in zip(*(part.within for part in parts), strict=True))
+    if low < 0 or high > most:
+        low, high = _bounds(*parts)
     if (low < 0 or high > most) and any(part.table is not None for part in parts):
         total = np.sum([part.listed() for part in parts], axis=0)
         low, high = int(total.min()), int(total.max())

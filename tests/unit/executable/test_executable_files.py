@@ -11,6 +11,7 @@ import tracemalloc
 import types
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import deep, thinned
@@ -27,8 +29,9 @@ from poplite.codec.coders import ArrayCoder
 from poplite.codec.loading import Format, Malformed
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
-from poplite.executable.file.validate import validate
+from poplite.executable.file.validate import check_moves, validate
 from poplite.executable.file.validate_code import OPERANDS
+from poplite.executable.moves import Moves
 from poplite.executable.step import ComputeStep
 from poplite.vertex.compute import code_of
 from poplite.vertices.elementwise import Add
@@ -697,6 +700,29 @@ def test_numbers_of_steps(number: int, folder: Path, model: dict[str, Any]) -> N
     damaged = {**executable.programs, "main": replace(code, step_numbers=numbers)}
     with pytest.raises(Malformed, match=rf"step_numbers: .*{number:,}.* of 4 steps"):
         validate(replace(executable, programs=damaged))
+
+
+small = st.integers(-3, 12)
+blocks = st.tuples(small, small, st.integers(-1, 4), st.integers(1, 6), small, small)
+
+
+@given(st.lists(blocks, min_size=1, max_size=3))
+def test_moves_are_accepted_if_no_block_leaves_memory(records: list[tuple[int, ...]]) -> None:
+    memory = {0: 24, 1: 16}
+    is_inside = all(
+        rows > 0
+        and rows * size <= memory[0]
+        and all(
+            0 <= begins[to] + row * steps[to] <= memory[to] - size
+            for to in memory
+            for row in range(rows)
+        )
+        for *begins, rows, size, far, near in records
+        for steps in [(far, near)]
+    )
+    moves = Moves(np.array(records, np.int64), np.zeros((0, 3), np.uint32))
+    with nullcontext() if is_inside else pytest.raises(Malformed):
+        check_moves(moves, memory[0], memory[1])
 
 
 @deep
