@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from poplite.poplar.callable_values import CalledText
-from poplite.source import SourceLocation, here
+from poplite.source import SourceLocation, here, is_outside
 from poplite.text import clipped, integer_or_none, items_or_none, of_type
 
 T = TypeVar("T")
@@ -39,6 +39,9 @@ SHOWN_FAULTS = 5
 LONGEST_WORD, LONGEST_LINE, MOST_LINES = 256, 1024, 256
 """Characters of a word and of a line, and lines of a part of a message, that are shown in full."""
 
+USERS_LINE = SourceLocation("<the user's line>", 0, "")
+"""Stands for the innermost line outside poplite, where poplite itself makes the error."""
+
 
 class _InParts(Exception):
     """What is told in four parts."""
@@ -47,11 +50,13 @@ class _InParts(Exception):
         self,
         what: str,
         *,
-        at: SourceLocation | None = None,
+        at: SourceLocation | None = USERS_LINE,
         where: str = "",
         found: str = "",
         fix: str = "",
     ) -> None:
+        if at is USERS_LINE:
+            at = None if is_outside(sys._getframe(1)) else here()
         # Names have any length; a message of megabytes says no more.
         given: Iterable[object] = (what, where, found, fix)
         parts = [each if isinstance(each, str) else clipped(each) for each in given]
@@ -112,7 +117,7 @@ class Absent:
 
     def __get__(self, instance: object, owner: type | None = None) -> NoReturn:
         what = f"poplite has no {self.name}"
-        raise AbsentMember(what, at=here(), found=self.reason, fix=self.instead)
+        raise AbsentMember(what, found=self.reason, fix=self.instead)
 
 
 class PopliteError(_InParts):
@@ -120,7 +125,8 @@ class PopliteError(_InParts):
 
     Args:
         what: what is wrong, with both numbers (found and allowed).
-        at: the user's line that made the object at fault.
+        at: the user's line that made the object at fault; where poplite raises the error and
+            says nothing, the line that called poplite.
         where: the program step, or another place inside the program.
         found: what was there instead; further lines of fact.
         fix: one concrete thing to try.
@@ -504,10 +510,7 @@ def checked_truth(value: object, what: str) -> bool:
     if is_truth_value(value) or (isinstance(value, int) and value in (0, 1)):
         return bool(value)
     raise ElementTypeError(
-        f"{what} is {clipped(value)}, not true or false",
-        at=here(),
-        found=of_type(value),
-        fix="True or False",
+        f"{what} is {clipped(value)}, not true or false", found=of_type(value), fix="True or False"
     )
 
 
@@ -530,7 +533,7 @@ def checked_integer(value: object, what: str, least: int | None = None) -> int:
     if number is None or (least is not None and number < least):
         kind = ElementTypeError if number is None else TensorCreationError
         asked = "a whole number" if least is None else f"a whole number from {least}"
-        raise kind(f"{what} is {clipped(value)}", at=here(), found=of_type(value), fix=asked)
+        raise kind(f"{what} is {clipped(value)}", found=of_type(value), fix=asked)
     return number
 
 
@@ -550,9 +553,7 @@ def checked_kind(value: object, kind: type[T], what: str, fix: str) -> T:
     'heat'
     """
     if not isinstance(value, kind):
-        raise ElementTypeError(
-            f"{what} is {clipped(value)}", at=here(), found=of_type(value), fix=fix
-        )
+        raise ElementTypeError(f"{what} is {clipped(value)}", found=of_type(value), fix=fix)
     return value
 
 
@@ -607,7 +608,7 @@ def checked_items(value: object, what: str, fix: str) -> list[Any]:
     items = items_or_none(value)
     if items is None:
         raise ElementTypeError(
-            f"{what} is {clipped(value)}, not a list", at=here(), found=of_type(value), fix=fix
+            f"{what} is {clipped(value)}, not a list", found=of_type(value), fix=fix
         )
     return items
 
@@ -734,12 +735,12 @@ def not_called(
 def no_empty(name: str, instead: str) -> AbsentMember:
     """Return the error of a class that was called without arguments."""
     found = "what is not there yet is None"
-    return AbsentMember(f"poplite has no empty {name}", at=here(), found=found, fix=instead)
+    return AbsentMember(f"poplite has no empty {name}", found=found, fix=instead)
 
 
 def _make_none(name: str, found: str, instead: str) -> ElementTypeError:
     message = f"{name}: these arguments make none"
-    return ElementTypeError(message, at=here(), found=found, fix=instead)
+    return ElementTypeError(message, found=found, fix=instead)
 
 
 # -- functions whose arguments are of the kinds that annotations name -------------------------
@@ -846,7 +847,6 @@ def annotated(
 def _refused(what: str, value: object, asked: list[ArgumentKind]) -> ElementTypeError:
     return ElementTypeError(
         f"{what} is {clipped(value)}",
-        at=here(),
         found=of_type(value),
         fix=" or ".join(kind.asked for kind in asked),
     )

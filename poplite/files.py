@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from poplite.errors import ElementTypeError, FileLoadError
-from poplite.source import here
 from poplite.text import clipped, of_type
 
 MOST_TEXT_BYTES = 1 << 30
@@ -69,13 +68,10 @@ def checked_path(path: object, call: str = "", example: str = "map.svg") -> Path
     where = f"{call}: " if call else ""
     fix = f"{call}({example!r})" if call else f"a text, or a pathlib.Path, such as {example!r}"
     if not isinstance(text, str):
-        raise ElementTypeError(
-            f"{where}{clipped(path)} is no path", at=here(), found=of_type(path), fix=fix
-        )
+        raise ElementTypeError(f"{where}{clipped(path)} is no path", found=of_type(path), fix=fix)
     if not text or "\0" in text:
         raise FileLoadError(
             f"{where}no file can have the name {clipped(text)}",
-            at=here(),
             found="a null character in it" if text else "it is empty",
             fix=fix,
         )
@@ -107,20 +103,17 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
     except (OSError, UnicodeError) as error:
         raise FileLoadError(
             f"cannot write {str(path)!r}: {getattr(error, 'strerror', None) or error}",
-            at=here(),
             fix=f"a shorter name of ordinary letters, for instance {example!r}",
         ) from None
     if is_folder:
         raise FileLoadError(
             f"cannot write {str(path)!r}: it is a folder",
-            at=here(),
             fix=f"name a file in it, for instance {str(path / example)!r}",
         )
     if not path.parent.is_dir():
         known = next((p for p in path.parent.parents if p.is_dir()), Path())
         raise FileLoadError(
             f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}",
-            at=here(),
             found=f"the nearest folder that exists is {str(known)!r}",
             fix=f"mkdir -p {path.parent}",
         )
@@ -128,7 +121,6 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
     if (path.is_file() or not path.exists()) and not os.access(folder, os.W_OK | os.X_OK):
         raise FileLoadError(
             f"cannot write {str(path)!r}: you may not write to the folder {folder!r}",
-            at=here(),
             fix=_ELSEWHERE,
         )
     return path
@@ -169,7 +161,6 @@ def replacing(path: str | os.PathLike[str], example: str = "map.svg") -> Iterato
     except (OSError, ValueError) as error:  # ValueError: of a name that no file can have
         raise FileLoadError(
             f"cannot write {str(path)!r}: {getattr(error, 'strerror', None) or error}",
-            at=here(),
             fix=_ELSEWHERE,
         ) from error
 
@@ -207,6 +198,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
         around = text[max(error.start - 10, 0) : error.start + 1]
         raise FileLoadError(
             f"cannot write {str(path)!r}: the text has a lone surrogate: ...{around!a}",
+            at=None,
             fix="give what is called so another name",
         ) from error
     return write_bytes(path, content)
@@ -388,7 +380,6 @@ def check_stream(stream: Any, call: str, *, binary: bool = False, reading: bool 
     mode = ("r" if reading else "w") + ("b" if binary else "")
     raise ElementTypeError(
         f"{call}: {clipped(stream, 60)} is no file of {kind} to {does}",
-        at=here(),
         found=of_type(stream),
         fix=f"with open(path, {mode!r}) as file: ...",
     )

@@ -16,7 +16,6 @@ from types import FunctionType, ModuleType
 from typing import Any, NoReturn, TypeVar
 
 from poplite.errors import AbsentMember, ElementTypeError, did_you_mean
-from poplite.source import here
 from poplite.text import clipped
 
 T = TypeVar("T", bound=type)
@@ -77,9 +76,7 @@ def _not_installed(package: str, name: str, needed: str) -> Callable[..., NoRetu
 
     def missing(*_: object, **__: object) -> NoReturn:
         raise AbsentMember(
-            f"{package}.{name} needs {needed}, which is not installed",
-            at=here(),
-            fix=f"pip install {needed}",
+            f"{package}.{name} needs {needed}, which is not installed", fix=f"pip install {needed}"
         )
 
     missing.__name__ = missing.__qualname__ = name
@@ -158,7 +155,7 @@ def misfit(
     error, names = why
     text = signature_text(function, owners)
     fix = _remedy(called, names[owners:], options)
-    return ElementTypeError(f"{called}: {error}", at=here(), found=called + text, fix=fix)
+    return ElementTypeError(f"{called}: {error}", found=called + text, fix=fix)
 
 
 def why_unfit(

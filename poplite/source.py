@@ -199,7 +199,7 @@ def here(within: int = 1) -> SourceLocation:
         known = _known.get(key)
         if known is not None:
             return known[1]
-        if _is_outside(frame) or frame.f_back is None:
+        if is_outside(frame) or frame.f_back is None:
             break
         if len(_inside) >= _MOST_KNOWN:
             _inside.clear()
@@ -223,7 +223,7 @@ def is_shipped(location: SourceLocation) -> bool:
     return location.file.startswith(_PACKAGE)
 
 
-def _is_outside(frame: FrameType) -> bool:
+def is_outside(frame: FrameType) -> bool:
     """Return whether a frame is of the user, or of a module of poplite that is being imported."""
     module, code = frame.f_globals.get("__name__", ""), frame.f_code
     if module.partition(".")[0] == "poplite":

@@ -60,7 +60,6 @@ from poplite.errors import (
     checked_member,
     did_you_mean,
 )
-from poplite.source import here
 from poplite.text import clipped, integer_or_none
 
 P_co = TypeVar("P_co", covariant=True)
@@ -80,7 +79,6 @@ class _ElementTypeMeta(type):
         if args or kwargs:
             raise ElementTypeError(
                 f"{cls.__name__} is an element type, not a function",
-                at=here(),
                 fix=f"pass {cls.__name__} itself, or use float(...) or int(...) in compute",
             )
         return cls
@@ -243,7 +241,6 @@ def element_type(like: ElementTypeLike) -> type[ElementType[object]]:
     near = did_you_mean(like, [name for t in NUMPY_TYPES for name in (repr(t), str(t.dtype))])
     raise ElementTypeError(
         f"{spelled(like)} is no element type{near}",
-        at=here(),
         found="" if dtype is None else f"NumPy's {dtype}, which no element type stores",
         fix="one of " + ", ".join(f"{t!r} ({t.dtype})" for t in NUMPY_TYPES),
     )
@@ -341,7 +338,6 @@ class QuarterMetadata:
             raise TensorMetadataError(
                 f"scale {clipped(scale)} of QUARTER metadata is not a whole number from "
                 f"{SCALES[0]} to {SCALES[-1]}",
-                at=here(),
                 fix="the scale is a power of two: scale=-3 multiplies by 1/8",
             )
         object.__setattr__(self, "format", kind)
@@ -374,7 +370,6 @@ class QuarterMetadata:
         if number is None or not 0 <= number < 256:
             raise TensorMetadataError(
                 f"{clipped(byte)} is not the metadata of a QUARTER tensor",
-                at=here(),
                 found="format and scale are one byte, 0 to 255",
                 fix="QuarterMetadata('F143', scale=0)",
             )

@@ -14,7 +14,6 @@ from poplite.errors import ControlProgramError
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.simulator.run.arena import Arena, Runs
 from poplite.simulator.strict.checks import StrictChecks
-from poplite.source import here
 from poplite.text import amount
 
 
@@ -71,7 +70,6 @@ def _identity(variable: StoredVariable) -> tuple[object, ...]:
 def _refused(found: str) -> ControlProgramError:
     return ControlProgramError(
         "Engine: state is an engine of another graph",
-        at=here(),
         found=found,
         fix="an engine of this graph; engine.write(x, other.read(x)) copies single tensors",
     )

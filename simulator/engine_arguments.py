@@ -27,7 +27,6 @@ from poplite.graph.graph import Graph
 from poplite.machine.device import Device as PoplarDevice, attached
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
 from poplite.program import Program
-from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type
 
 
@@ -41,7 +40,6 @@ def options_of(options: Mapping[str, object] | None, **arguments: Any) -> Engine
         raise ControlProgramError(
             f"NUMBA_DISABLE_JIT={os.environ['NUMBA_DISABLE_JIT']} is set, "
             "so vertices cannot be compiled",
-            at=here(),
             fix="Engine(..., interpret=True) runs vertices as plain Python",
         )
     return asked
@@ -62,14 +60,12 @@ def check_loadable(
     if not isinstance(device, PoplarDevice):
         raise InvalidMachineModel(
             f"{call}: {clipped(device)} is no device",
-            at=here(),
             found=of_type(device),
             fix="engine.load(); what runs programs is pl.Engine(graph, program, device=...)",
         )
     if is_runner(device) and device is not runs_on:
         raise InvalidMachineModel(
             f"{call}: the engine does not run on {device!r}",
-            at=here(),
             found=f"it runs on {runs_on!r}, and an engine stays where it was made",
             fix="pl.Engine(graph, program, device=device)",
         )
@@ -79,7 +75,6 @@ def check_loadable(
     if found != whole:
         raise InvalidMachineModel(
             f"{call}: the program was compiled for {whole!r}",
-            at=here(),
             found=f"the device is {device!r}",
             fix="pl.Graph(device.getTarget())",
         )
@@ -103,7 +98,6 @@ def checked_seed(seed: object) -> int:
     if not is_integer or not 0 <= int(seed) < 1 << 63:  # type: ignore[call-overload]
         raise ControlProgramError(
             f"Engine: seed={clipped(seed)} is no whole number from 0 to 2**63 - 1",
-            at=here(),
             found=of_type(seed),
             fix="leave seed out for 0",
         )
@@ -130,7 +124,6 @@ class Source:
         if self.graph is None:
             raise ControlProgramError(
                 f"{call}: an executable has its programs, and no graph to compile others",
-                at=here(),
                 found="programs: " + ", ".join(map(repr, self.executable.programs)),
                 fix="pl.Engine(graph, program), whose engine grows",
             )
@@ -138,7 +131,6 @@ class Source:
         if name in self.programs:
             raise ControlProgramError(
                 f"{call}: there is a program {clipped(name)} already",
-                at=here(),
                 found="programs: " + ", ".join(map(repr, self.programs)),
                 fix=f"{call}(program, '{name} {len(self.programs)}')",
             )
@@ -162,14 +154,11 @@ def source_of(
     if not isinstance(graph, Graph):
         raise ControlProgramError(
             f"Engine: {clipped(graph, 60)} is not a graph",
-            at=here(),
             found=of_type(graph),
             fix="Engine(graph, program), or Engine(executable)",
         )
     if program is None:
-        raise ControlProgramError(
-            "Engine: a graph, but no program", at=here(), fix="Engine(graph, program)"
-        )
+        raise ControlProgramError("Engine: a graph, but no program", fix="Engine(graph, program)")
     top = graph.top_level_graph  # programs belong to it, whichever graph made their tensors
     interpret = asked.interpret or False
     programs = named_programs(program)
@@ -184,7 +173,6 @@ def check_root(root: object, ranks: int) -> None:
     if (number := integer_or_none(root)) is None or not 0 <= number < ranks:
         raise ControlProgramError(
             f"engine.read: root={clipped(root)} of {amount(ranks, 'rank')}",
-            at=here(),
             found=of_type(root) if number is None else f"ranks are 0 to {ranks - 1}",
             fix="leave root out for the values on all ranks, or root=0",
         )
@@ -202,13 +190,11 @@ def checked_device(device: Any) -> Any:
     if isinstance(device, PoplarDevice):
         raise ControlProgramError(
             f"Engine: {device!r} is a machine to simulate, and runs no programs",
-            at=here(),
             found="the simulator runs them, for the machine that the graph was made for",
             fix="pl.Graph(device), pl.Engine(graph, program), and engine.load(device)",
         )
     raise ControlProgramError(
         f"Engine: device {clipped(device)} is no device",
-        at=here(),
         found=of_type(device),
         fix="device=pl.ipu.Device(), or leave device out for the simulator",
     )
@@ -218,7 +204,6 @@ def no_engine(state: object) -> ControlProgramError:
     """Return the error for a state that is no engine."""
     return ControlProgramError(
         f"Engine: state {clipped(state)} is no engine",
-        at=here(),
         found=of_type(state),
         fix="pl.Engine(graph, program, state=engine); engine.write(x, values) writes values",
     )
@@ -230,20 +215,17 @@ def _check_executable(
     if program is not None:
         raise ControlProgramError(
             "Engine: an executable has its programs, but more are given",
-            at=here(),
             found="programs: " + ", ".join(map(repr, executable.programs)),
             fix="Engine(executable), or Engine(graph, program)",
         )
     if asked.checks not in (None, executable.checks):
         raise InvalidOption(
             f"checks is '{asked.checks}', but the executable has '{executable.checks}' checks",
-            at=here(),
             fix=f"compile_graph(graph, program, checks='{asked.checks}')",
         )
     if asked.float_mode not in (None, executable.float_modes[0]):
         raise InvalidOption(
             "floating-point behaviour was decided when the executable was compiled",
-            at=here(),
             fix="compile_graph(graph, program, options={...})",
         )
     classes = classes_of_steps(asked.interpret, executable.steps)
@@ -253,6 +235,5 @@ def _check_executable(
             raise InvalidOption(
                 f"{interpret}, but the executable does not save what '{step.name}' overwrites, "
                 "which a vertex that faults needs",
-                at=here(),
                 fix=f"compile_graph(graph, program, {interpret})",
             )

@@ -38,7 +38,6 @@ from poplite.machine.option_flags import (
 )
 from poplite.program.base import check_name
 from poplite.simulator.engine_arguments import check_loadable
-from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type, why_not_called
 
 if TYPE_CHECKING:
@@ -99,7 +98,6 @@ def compileGraph(
     if len(given) > 3 or any(twice):
         raise ControlProgramError(
             "compileGraph: what follows the third argument does not fit",
-            at=here(),
             found=f"it is {clipped(rest, 80)}, progress={clipped(progress)}, name={clipped(name)}",
             fix="compileGraph(graph, programs, [checkOptionFlags,] [options], [progress], [name])",
         )
@@ -120,7 +118,6 @@ def with_progress(progress: object, call: str) -> Iterator[None]:
         if why:
             raise ElementTypeError(
                 f"{call}: progress {clipped(progress, 60)} is no function of two numbers",
-                at=here(),
                 found=why,
                 fix=f"{call}(graph, program, {{}}, lambda done, total: print(done, total))",
             )
@@ -268,7 +265,6 @@ def _check_no_end(end: tuple[object, ...], call: str) -> None:
     if end:
         raise ElementTypeError(
             f"{call.partition('(')[0]}: {clipped(end[0], 60)} after the array",
-            at=here(),
             found="C++ has a pointer there; an array knows where it ends",
             fix=call,
         )
@@ -279,7 +275,6 @@ def _check_place(tensor: object, call: str) -> None:
     if not isinstance(tensor, Tensor | str):
         raise ElementTypeError(
             f"{call}: {clipped(tensor, 60)} is no tensor and no handle",
-            at=here(),
             found=of_type(tensor),
             fix=f'engine.{call}("handle", array)',
         )
@@ -292,7 +287,6 @@ def _filled(values: Array, array: Array | None, call: str) -> Array:
     if not isinstance(array, np.ndarray):
         raise ElementTypeError(
             f"{call}: {clipped(array, 60)} is no array",
-            at=here(),
             found=of_type(array),
             fix=f"{call}(handle, np.empty({values.shape}, np.{values.dtype}))",
         )
@@ -300,13 +294,11 @@ def _filled(values: Array, array: Array | None, call: str) -> Array:
         raise TensorCreationError(
             f"{call}: an array of {amount(array.size, 'element')} of {array.dtype}, but "
             f"{values.size:,} of {values.dtype} are read",
-            at=here(),
             fix=f"np.empty({values.shape}, np.{values.dtype})",
         )
     if not array.flags.writeable:
         raise TensorCreationError(
             f"{call}: the array is read-only, so nothing can be read into it",
-            at=here(),
             fix=f"np.empty({values.shape}, np.{values.dtype})",
         )
     array[...] = values.reshape(array.shape)
@@ -396,7 +388,6 @@ def reportTiming(engine: Engine, start: Any, end: Any) -> str:
         if is_huge or not isinstance(value, Real):
             raise ElementTypeError(
                 f"reportTiming: {name} {clipped(value)} is no time in seconds",
-                at=here(),
                 found=of_type(value),
                 fix="engine.reportTiming(engine.getTimeStamp(), engine.getTimeStamp())",
             )
@@ -503,7 +494,6 @@ def _profiled(engine: Engine, call: str) -> Report:
     if engine.executable.memory is None:
         raise ProfilingDisabled(
             f"engine.{call}: cycles are not modelled",
-            at=here(),
             found="the option debug.instrument is False",
             fix="leave that option out",
         )

@@ -31,7 +31,6 @@ from poplite.simulator.run.recording import Recording
 from poplite.simulator.run.slot_counts import SlotCounts
 from poplite.simulator.stopping import Running, Stopped, busy
 from poplite.simulator.strict.checks import StrictChecks
-from poplite.source import here
 from poplite.text import clipped
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import Vertex
@@ -128,7 +127,6 @@ class EnginePrograms:
             if self._now.setdefault("run", own) is not own:
                 raise ControlProgramError(
                     f"engine.run({program!r}): the engine is running already",
-                    at=here(),
                     found=f"called while {self._host.doing()} is running"
                     if self._host.doing()
                     else "called from its own print stream, or from a second thread",
@@ -177,7 +175,6 @@ class EnginePrograms:
             return
         raise ControlProgramError(
             f"{call}: memory is undefined since a vertex stopped",
-            at=here(),
             found=f"{self._steps.spoiled}; fast checks save nothing",
             fix='engine.load() begins anew; with checks="strict" an engine can go on',
         )
@@ -237,7 +234,6 @@ def program_name(program: object, names: tuple[str, ...]) -> str:
         hint, fix = "", "engine.run(0), or a name"
     raise UnknownName(
         f"the engine has no program {clipped(program)}{hint}",
-        at=here(),
         found="programs: " + ", ".join(listed),
         fix=fix,
     )

@@ -6,7 +6,6 @@ Each run has a `Running` of its own, so a stop that comes too late ends no later
 from __future__ import annotations
 
 from poplite.errors import ControlProgramError
-from poplite.source import here
 
 
 class Stopped(Exception):
@@ -48,6 +47,4 @@ class Running:
 
 def busy(call: str) -> ControlProgramError:
     """Return the error for a `call` of the user's that would change what a running program uses."""
-    return ControlProgramError(
-        f"{call}: a program is running", at=here(), fix="wait for the end of the run"
-    )
+    return ControlProgramError(f"{call}: a program is running", fix="wait for the end of the run")

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from poplite.errors import ElementTypeError
-from poplite.source import here
 from poplite.vertex.templates import example
 from poplite.vertex.vertex import Vertex, field_of
 
@@ -27,7 +26,6 @@ def dtype_of(cls: type[Vertex], name: str) -> np.dtype[Any]:
     if field.variable is not None:
         raise ElementTypeError(
             f"the element type of '{name}' of {cls.__name__} is not known",
-            at=here(),
             found=f"{cls.__name__} is a template",
             fix=f"name the type: {example(cls)}.reference(...)",
         )

@@ -30,7 +30,6 @@ import numpy.typing as npt
 
 from poplite.errors import TensorIndexError, made_by
 from poplite.poplar.callable_values import CalledInt
-from poplite.source import here
 from poplite.text import clipped, integer_or_none
 
 Int64 = npt.NDArray[np.int64]
@@ -74,7 +73,6 @@ class Interval(_Bounds):
         if begin is None or end is None:
             raise TensorIndexError(
                 f"Interval: [{clipped(self.begin)}, {clipped(self.end)}) has no whole numbers",
-                at=here(),
                 fix="Interval(0, 4)",
             )
         return CalledInt(end - begin)
@@ -253,10 +251,10 @@ def place(key: object, count: int, noun: str) -> int:
     number = None if isinstance(key, np.ndarray) else integer_or_none(key)
     if number is None:
         what = f"{noun} {clipped(key)}, not a whole number"
-        raise TensorIndexError(what, at=here(), fix=fix)
+        raise TensorIndexError(what, fix=fix)
     if -count <= number < count:
         return number % count
-    raise TensorIndexError(f"{noun} {number} of {count:,}", at=here(), fix=fix)
+    raise TensorIndexError(f"{noun} {number} of {count:,}", fix=fix)
 
 
 def overlay(begin: Int64, end: Int64, breaks: Int64) -> tuple[Int64, Int64, Int64, Int64]:

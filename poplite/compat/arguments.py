@@ -32,7 +32,6 @@ from poplite.graph.virtual import working_graph
 from poplite.machine.target import Target
 from poplite.program.base import Program
 from poplite.program.recording import over
-from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 
 P = ParamSpec("P")
@@ -124,7 +123,6 @@ def operand_of(what: str, name: str, value: object) -> Operand | Number:
     if not isinstance(value, Operand) or (isinstance(value, Expr) and value.is_open):
         raise ElementTypeError(
             f"{what}: {name} is {clipped(value)}",
-            at=here(),
             found=of_type(value),
             fix="a tensor, as graph.add_variable makes it, or a number",
         )
@@ -139,7 +137,6 @@ def sizes_of(what: str, name: str, value: object) -> tuple[int, ...]:
     if None in numbers:
         raise InvalidOption(
             f"{what}: {name} is {clipped(value)}",
-            at=here(),
             found=of_type(value),
             fix="a list of whole numbers",
         )
@@ -150,9 +147,7 @@ def channels_of(what: str, name: str, x: Tensor) -> int:
     """Return the number of channels, or refuse a tensor that has none."""
     if x.rank < 2:
         raise TensorCreationError(
-            f"{what}: {name} '{x.name}' has shape {x.shape}",
-            at=here(),
-            fix="[batch, channels, field ...]",
+            f"{what}: {name} '{x.name}' has shape {x.shape}", fix="[batch, channels, field ...]"
         )
     return x.shape[1]
 
@@ -163,10 +158,7 @@ def number_of(what: str, name: str, value: object) -> float:
         return float(value)  # type: ignore[arg-type]  # checked by this very call
     except (TypeError, ValueError, OverflowError):
         raise InvalidOption(
-            f"{what}: {name} is {clipped(value)}",
-            at=here(),
-            found=of_type(value),
-            fix="a number",
+            f"{what}: {name} is {clipped(value)}", found=of_type(value), fix="a number"
         ) from None
 
 
@@ -201,8 +193,5 @@ def _check(what: str, name: str, value: object, text: str) -> None:
             asked = f"{what}WithOutput, which takes an output: {what} makes a new tensor"
     if not isinstance(value, kind):
         raise ElementTypeError(
-            f"{what}: {name} is {clipped(value)}",
-            at=here(),
-            found=of_type(value),
-            fix=asked,
+            f"{what}: {name} is {clipped(value)}", found=of_type(value), fix=asked
         )

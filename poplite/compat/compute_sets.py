@@ -15,7 +15,6 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.program import Sequence as Steps
 from poplite.program.recording import ComputeSetList
-from poplite.source import here
 from poplite.text import clipped, of_type
 
 Place: TypeAlias = Steps | ComputeSet | None
@@ -39,7 +38,6 @@ def list_of_sets(what: str, graph: Graph, place: Places) -> Steps | None:
     if isinstance(place, ComputeSet):
         raise ControlProgramError(
             f"{what}: compute set '{place.name}' in place of a list of them",
-            at=here(),
             found="its steps are compute sets, of which those that are missing are appended",
             fix=f"css = [cs]; {what}(..., css), and Execute each of css in order",
         )
@@ -55,14 +53,12 @@ def checked_set(what: str, graph: Graph, each: object) -> ComputeSet:
     if not isinstance(each, ComputeSet):
         raise ElementTypeError(
             f"{what}: {clipped(each)} where a compute set is asked for",
-            at=here(),
             found=of_type(each),
             fix="a compute set, as graph.add_compute_set makes it",
         )
     if each.graph is not graph.top_level_graph:
         raise GraphConnectionError(
             f"{what}: compute set '{each.name}' belongs to another graph",
-            at=here(),
             found=f"this is {graph!r}, the compute set's is {each.graph!r}",
             fix="graph.add_compute_set(name) of the graph of the tensors",
         )

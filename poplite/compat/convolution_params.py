@@ -27,7 +27,6 @@ from poplite.ops.convolution.arguments import MOST_DIMENSIONS, float_type
 from poplite.ops.convolution.call import check_number
 from poplite.ops.convolution.dimension import dilated
 from poplite.ops.operands import count_of
-from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import ElementTypeLike, element_type
 
@@ -243,7 +242,6 @@ def _bound(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, An
     except TypeError as error:
         raise ElementTypeError(
             f"poplin.ConvParams: {error}",
-            at=here(),
             fix="ConvParams(pl.HALF, batch, [height, width], [3, 3], channels, channels, 1)",
         ) from None
     if "dataType" in given:
@@ -262,7 +260,6 @@ def _type_of(what: str, params: ConvParams) -> ElementClass:
         if getattr(params, name) is None:
             raise ElementTypeError(
                 f"{what}: {name} of the parameters is None",
-                at=here(),
                 found="nothing was assigned to it",
                 fix="params.inputType = params.outputType = pl.FLOAT",
             )
@@ -275,7 +272,6 @@ def _one_type(of_input: ElementTypeLike, of_output: ElementTypeLike) -> ElementC
     if one is not other:
         raise ElementTypeError(
             f"poplin.ConvParams: inputType {one.__name__}, outputType {other.__name__}",
-            at=here(),
             found="the output of a convolution has the type of its input",
             fix="two types that are the same, and popops.cast of the output",
         )
@@ -433,7 +429,6 @@ def _along(what: str, d: int, size: int, taps: int, own: Sides, kernel: Sides, o
         raise TensorCreationError(
             f"{what}: along dimension {d} of the field, the kernel has {places:,} places, "
             f"the input {room:,}",
-            at=here(),
             found=f"with dilation and padding; of {taps:,} taps and {size:,} elements that "
             "truncations leave",
             fix="a kernel of at least one place, and at most as many as the input",
@@ -461,7 +456,6 @@ def _left(what: str, d: int, name: str, size: int, given: Sides) -> int:
     if lower + upper > size:
         raise TensorCreationError(
             f"{what}: along dimension {d}, {name} leaves out {lower + upper:,} of {size:,}",
-            at=here(),
             found=f"truncationLower {lower:,}, truncationUpper {upper:,}",
             fix=f"truncations of at most {size:,}",
         )
@@ -478,7 +472,6 @@ def _sides(what: str, role: str, given: Any, kind: Any, rank: int) -> Sides:
         if any(each < least for each in found):
             raise InvalidOption(
                 f"{what}: {kind.__name__}.{name} is {clipped(value)}",
-                at=here(),
                 found=f"of {role}",
                 fix=f"whole numbers of at least {least}",
             )
@@ -498,7 +491,6 @@ def _flips(what: str, value: object, rank: int) -> list[bool]:
     if not isinstance(given, Sequence) or isinstance(given, str | bytes):
         raise InvalidOption(
             f"{what}: {name} is {clipped(value)}",
-            at=here(),
             found=of_type(value),
             fix="a list of truth values",
         )
@@ -512,7 +504,6 @@ def _complete(what: str, name: str, given: list[Any], left_out: Any, rank: int) 
     if len(found) != rank:
         raise TensorCreationError(
             f"{what}: {name} is {clipped(given)}",
-            at=here(),
             found=f"{len(given)} items, a field of {rank} dimensions",
             fix="one for each dimension, or none",
         )

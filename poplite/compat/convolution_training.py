@@ -32,7 +32,6 @@ from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops.convolution.dimension import dilated
 from poplite.ops.operands import beside
 from poplite.program import Sequence as Steps
-from poplite.source import here
 
 
 @checked("poplin")
@@ -280,7 +279,6 @@ def weightsTransposeChansFlipXY(
     if weightsIn.rank < 3:
         raise TensorCreationError(
             f"poplin.weightsTransposeChansFlipXY: '{weightsIn.name}' is of shape {weightsIn.shape}",
-            at=here(),
             fix="[groups, output channels, input channels, kernel ...]",
         )
     ops.copy(transposed(weightsIn), weightsOut, program=prog)
@@ -292,7 +290,6 @@ def _check_biases(what: str, x: Tensor, biases: Tensor) -> None:
         raise TensorCreationError(
             f"poplin.{what}: biases '{biases.name}' have shape {biases.shape}, '{x.name}' has "
             f"{channels:,} channels",
-            at=here(),
             fix=f"biases of shape ({channels},)",
         )
 
@@ -303,7 +300,6 @@ def _scalar(what: str, scale: object, like: Tensor) -> Tensor | float:
         if scale.num_elements != 1 or scale.element_type is not like.element_type:
             raise TensorCreationError(
                 f"poplin.{what}: scale '{scale.name}' is {type_and_shape(scale)}",
-                at=here(),
                 found=f"'{like.name}' is {type_and_shape(like)}",
                 fix=f"a number, or a tensor of one element of {like.element_type!r}",
             )

@@ -27,7 +27,6 @@ from poplite.expr.tree import ElementClass
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Sequence as Steps
-from poplite.source import here
 
 _KNOWN = (
     "availableMemoryProportion",
@@ -212,14 +211,12 @@ def check_like_params(
     if x.shape != tuple(shape):
         raise TensorCreationError(
             f"poplin.{what}: '{x.name}' has shape {x.shape}, the parameters say {tuple(shape)}",
-            at=here(),
             found=f"it is given for {role}",
             fix="the parameters of the operands",
         )
     if x.element_type is not element:
         raise ElementTypeError(
             f"poplin.{what}: '{x.name}' is {x.element_type!r}, the parameters say {element!r}",
-            at=here(),
             found=f"it is given for {role}",
             fix="the parameters of the operands",
         )

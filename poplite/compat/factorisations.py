@@ -177,9 +177,7 @@ def createTriangularSolveInputLHS(
     block, _, name = _arguments(what, arguments, is_recorded=False, usual=64)
     sizes = sizes_of(f"poplin.{what}", "aShape", aShape)
     if len(sizes) < 2:
-        raise TensorCreationError(
-            f"poplin.{what}: a shape of {sizes}", at=here(), fix="[..., n, n]"
-        )
+        raise TensorCreationError(f"poplin.{what}: a shape of {sizes}", fix="[..., n, n]")
     rows, columns = sizes[-2:] if leftSide else sizes[:-3:-1]
     block = block if rows > block else 1
     down, across = -(-rows // block), -(-columns // block)
@@ -279,7 +277,6 @@ class experimental:
         if Q.shape != A.shape[:1] * 2 or not A.rank:
             raise TensorCreationError(
                 f"poplin.{what}: Q of shape {Q.shape} for A of shape {A.shape}",
-                at=here(),
                 fix="as poplin.experimental.createQRFactorizationMatrices makes them",
             )
         block = _size(what, "rowsPerIteration", (options or {}).get("rowsPerIteration", 8))
@@ -320,7 +317,6 @@ def linspace(
     if not isfinite(last - first):
         raise InvalidOption(
             f"poplin.linspace: from {clipped(left)} to {clipped(right)}",
-            at=here(),
             found="there are no equal distances between",
             fix="two finite numbers",
         )
@@ -340,9 +336,7 @@ def meshgrid2d(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
     for each in (x, y):
         if each.rank != 1:
             raise TensorCreationError(
-                f"poplin.meshgrid2d: '{each.name}' is of shape {each.shape}",
-                at=here(),
-                fix="two vectors",
+                f"poplin.meshgrid2d: '{each.name}' is of shape {each.shape}", fix="two vectors"
             )
     return [
         x.reshape((1, len(x))).broadcast(len(y), 0),
@@ -370,7 +364,6 @@ def _arguments(
         if not arguments or not isinstance(arguments[0], Program):
             raise ElementTypeError(
                 f"poplin.{what}: no program takes its steps",
-                at=here(),
                 found=", ".join(map(clipped, arguments)) or "no more arguments",
                 fix='[blockSize,] prog, debug_context="", options=None, cache=None',
             )
@@ -389,7 +382,6 @@ def _size(what: str, name: str, value: object) -> int:
     if number is None or number < 1:
         raise InvalidOption(
             f"poplin.{what}: {name} is {clipped(value)}",
-            at=here(),
             found=of_type(value),
             fix=f"a number of rows, such as {name}=8",
         )

@@ -7,7 +7,6 @@ vertex.field_info("x").getProfilerVectorLayout(0) is layout.Vector.Span
 from __future__ import annotations
 
 from poplite.errors import ElementTypeError
-from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.vertex.layouts import (
     ProfilerVectorLayout as Vector,
@@ -36,7 +35,6 @@ def to_string(layout: Vector | VectorList) -> str:
     if not isinstance(layout, Vector | VectorList):
         raise ElementTypeError(
             f"layout.to_string: {clipped(layout)} is no layout",
-            at=here(),
             found=of_type(layout),
             fix="layout.to_string(layout.Vector.Span)",
         )

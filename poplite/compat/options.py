@@ -8,7 +8,6 @@ from typing import Any
 
 from poplite.compat.arguments import check_name
 from poplite.errors import ElementTypeError, InvalidOption, did_you_mean
-from poplite.source import here
 from poplite.text import clipped, of_type
 
 Options = Mapping[str, str] | None
@@ -20,7 +19,6 @@ def check_known(what: str, options: Options, known: Collection[str]) -> None:
     if not isinstance(options, Mapping | None):
         raise InvalidOption(
             f"{what}: options is {clipped(options)}",
-            at=here(),
             found=of_type(options),
             fix=f"None, or a mapping of names: {names}",
         )
@@ -28,7 +26,6 @@ def check_known(what: str, options: Options, known: Collection[str]) -> None:
         if name not in known:
             raise InvalidOption(
                 f"{what}: there is no option {clipped(name)}{did_you_mean(name, list(known))}",
-                at=here(),
                 found=f"options: {names}",
             )
 
@@ -43,7 +40,6 @@ def memory_share(what: str, options: Options, default: float = 0.6) -> float:
     if not 0 < number <= 1:
         raise InvalidOption(
             f"{what}: availableMemoryProportion is {clipped(share)}",
-            at=here(),
             found=of_type(share),
             fix='a share of the memory of a tile, above 0 and at most 1, such as "0.6"',
         )
@@ -55,7 +51,6 @@ def last_arguments(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options,
     if len(arguments) > 3:
         raise ElementTypeError(
             f"{what}: too many arguments",
-            at=here(),
             found=", ".join(map(clipped, arguments)),
             fix='at the end: debug_context="", options=None, cache=None',
         )
@@ -69,7 +64,6 @@ def check_params(what: str, params: object, kind: type, name: str = "params") ->
     if not isinstance(params, kind):
         raise ElementTypeError(
             f"{what}: {name} is {clipped(params)}",
-            at=here(),
             found=of_type(params),
             fix=f"{name}={kind.__name__}(...)",
         )

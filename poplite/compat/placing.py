@@ -17,7 +17,6 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.spreading import cut_regions
 from poplite.graph.tensor.tensor import Tensor
-from poplite.source import here
 from poplite.text import clipped, integer_or_none
 
 VECTOR_BYTES = 8
@@ -31,7 +30,6 @@ def part_ends(what: str, size: int, grain: int, most: int, least: int) -> Int64:
         if integer_or_none(number) is None or number < (name != "minimum"):
             raise InvalidOption(
                 f"poputil.{what}: {name} {clipped(number)}",
-                at=here(),
                 found=", ".join(f"{each} {clipped(n)}" for each, n in numbers.items()),
                 fix="whole numbers of at least 1; the minimum may be 0",
             )

@@ -409,7 +409,6 @@ def matMulReportPlan(
     if not callable(getattr(out, "write", None)):
         raise ElementTypeError(
             f"poplin.matMulReportPlan: out is {clipped(out)}",
-            at=here(),
             found=of_type(out),
             fix="a text file, or sys.stdout",
         )
@@ -468,7 +467,6 @@ def _accumulate(
     if not (k.num_elements == 1 if isinstance(k, Tensor) else isinstance(k, _Real)):
         raise InvalidOption(
             f"poplin.{what}: k is {clipped(k)}",
-            at=here(),
             found=of_type(k),
             fix="a number such as 1.0, or a tensor of one element",
         )
@@ -485,7 +483,6 @@ def _check_result(what: str, graph: Graph, out: Tensor, product: Expr) -> None:
     if out.shape != product.shape:
         raise TensorCreationError(
             f"poplin.{what}: '{out.name}' has shape {out.shape}",
-            at=here(),
             found=f"the product has shape {product.shape}",
             fix=f"a tensor of shape {product.shape}",
         )
@@ -505,7 +502,6 @@ def _matmul(
             form = "[g, m, k] by [g, k, n]" if rank == 3 else "[m, k] by [k, n]"
             raise TensorCreationError(
                 f"poplin.{what}: '{each.name}' has shape {each.shape}",
-                at=here(),
                 found=f"it multiplies {form}",
                 fix="poplin.matMul of matrices, matMulGrouped of groups of them",
             )
@@ -527,7 +523,6 @@ def _planned(
     if [len(shape) for shape in shapes] != [rank, rank]:
         raise TensorCreationError(
             f"poplin.{what}: shapes {', '.join(map(clipped, arguments[:2])) or 'are left out'}",
-            at=here(),
             found=f"two shapes of {rank} sizes each are needed",
             fix=f"poplin.{what}(graph, HALF, (4, 64, 96)[-{rank}:], (4, 96, 32)[-{rank}:])",
         )
@@ -535,7 +530,6 @@ def _planned(
     if (*left[:-2], left[-1]) != right[:-1]:
         raise TensorCreationError(
             f"poplin.{what}: shapes {arguments[0]} and {arguments[1]} do not fit",
-            at=here(),
             found="columns of the left are rows of the right; groups are as many",
             fix="the shapes of the operands of matMul",
         )
@@ -561,7 +555,6 @@ def _plan_options(
             if value not in _TYPES:
                 raise InvalidOption(
                     f"poplin.{what}: partialsType is {clipped(value)}",
-                    at=here(),
                     found=of_type(value),
                     fix="'half' or 'float'",
                 )

@@ -83,7 +83,6 @@ def _check_seed(what: str, seed: Tensor) -> None:
     if not isinstance(seed, Tensor) or seed.element_type is not UNSIGNED_INT or seed.shape != (2,):
         raise ElementTypeError(
             f"poprand.{what}: a seed is two words of UNSIGNED_INT",
-            at=here(),
             found=type_and_shape(seed) if isinstance(seed, Tensor) else of_type(seed),
             fix="graph.add_variable(pl.UNSIGNED_INT, (2,), 'seed', mapping=0)",
         )
@@ -218,7 +217,6 @@ def _whole_range(element: ElementClass, min_val: float, max_val: float) -> tuple
         raise InvalidOption(
             f"poprand.uniform: from min_val {min_val!r} to max_val {max_val!r} there are "
             f"{max(0, last - low + 1):,} whole numbers",
-            at=here(),
             found="both limits may be drawn",
             fix="at least 1, and at most 2^32, such as min_val=1, max_val=6",
         )
@@ -237,7 +235,6 @@ def _whole(element: ElementClass, name: str, value: float, toward: Callable[[flo
     if not limits.min <= number <= limits.max:
         raise SizeOverflowError(
             f"{what}: {name} is {clipped(value)}",
-            at=here(),
             found=f"it is drawn as {element!r}",
             fix=f"from {limits.min} to {limits.max}",
         )
@@ -358,7 +355,6 @@ def dropout(
     if input.shape != shape:
         raise TensorCreationError(
             f"{what}: input '{input.name}' is {type_and_shape(input)}",
-            at=here(),
             found=f"reference '{reference.name}' is {type_and_shape(reference)}",
             fix=f"an input of shape {shape}",
         )

@@ -38,7 +38,6 @@ from poplite.machine.target import Target
 from poplite.poplar.absent import absent_library_names as _absent_library_names
 from poplite.program import Copy, Sequence as Steps
 from poplite.program.recording import target as _target
-from poplite.source import here
 from poplite.text import clipped
 from poplite.types import ElementTypeLike
 
@@ -135,7 +134,6 @@ def mapTensorLinearlyWithOffset(
     if len(numbers) > 3 or any(isinstance(each, bool) for each in numbers):
         raise InvalidOption(
             f"poputil.mapTensorLinearlyWithOffset: {clipped(arguments)} behind the tensor",
-            at=here(),
             fix="offset, ascending, or min_elements_per_tile, grain_size, offset, ascending",
         )
     least = grain = None
@@ -226,7 +224,6 @@ def createBroadcastOperand(
         raise TensorIndexError(
             f"poputil.createBroadcastOperand: dimension {dim} of '{full_tensor.name}', "
             f"which has {full_tensor.rank}",
-            at=here(),
             fix=f"a dimension from 0 to {full_tensor.rank - 1}",
         )
     made = graph.add_variable(element_type, (full_tensor.shape[dim],), name)
@@ -306,7 +303,6 @@ def _common(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
 def _unfit(one: tuple[int, ...], other: tuple[int, ...]) -> TensorCreationError:
     return TensorCreationError(
         f"poputil.broadcastToMatch: shapes {one} and {other}",
-        at=here(),
         found="shapes are aligned at the last dimension, and sizes are equal, or 1",
     )
 

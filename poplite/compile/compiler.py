@@ -90,7 +90,6 @@ def compile_graph(
     if not isinstance(graph, Graph):
         raise ControlProgramError(
             f"compile_graph: {clipped(graph, 60)} is not a graph",
-            at=here(),
             found=of_type(graph),
             fix="compile_graph(graph, program)",
         )
@@ -319,7 +318,6 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
         hint = "Execute(compute_set)" if isinstance(programs, ComputeSet) else "Sequence(...)"
         raise ControlProgramError(
             f"{function}: {clipped(programs, 60)} is no program",
-            at=here(),
             found=of_type(programs),
             fix=_instead_of_operand(programs, call) or call.format(hint),
         )
@@ -330,14 +328,12 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
         if not isinstance(name, str):
             raise ControlProgramError(
                 f"program name {clipped(name, 60)} is no text",
-                at=here(),
                 found=of_type(name),
                 fix="name programs by strings",
             )
         if not isinstance(program, Program):
             raise ControlProgramError(
                 f"program {name!r} is {clipped(program, 60)}, which is no program",
-                at=here(),
                 found=of_type(program),
                 fix=_instead_of_operand(program, call) or call.format("{'main': Sequence(...)}"),
             )
@@ -358,7 +354,6 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
     if not programs:
         raise UnknownName(
             f"{function} needs at least one program",
-            at=here(),
             found=f"an empty {kind}",
             fix=f"{call.format('Sequence()')} takes one that does nothing",
         )

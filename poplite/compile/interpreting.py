@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Sequence
 
 from poplite.errors import UnknownName, did_you_mean
 from poplite.executable.step import ComputeStep, CopyStep
-from poplite.source import here
 from poplite.vertex.vertex import Vertex
 
 Interpret = bool | tuple[str | type[Vertex], ...]
@@ -86,7 +85,6 @@ def _unknown(
     what = f"no class and no step that runs is called '{called}'"
     return UnknownName(
         f"interpret: {what}{did_you_mean(called, [*classes, *names])}",
-        at=here(),
         found=f"classes: {', '.join(classes) or 'none'}; steps: {', '.join(names) or 'none'}",
         fix="interpret=True runs all vertices as plain Python",
     )

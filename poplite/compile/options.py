@@ -155,7 +155,6 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
     if not isinstance(checks, str | None) or checks not in ("strict", "fast", "none", None):
         raise ControlProgramError(
             f"checks={clipped(checks, 60)}, but it is 'strict', 'fast' or 'none'",
-            at=here(),
             fix="leave checks out for the default",
         )
     faster = arguments.get("faster")
@@ -163,7 +162,6 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
     if not isinstance(faster, bool | None) and not is_tolerant:
         raise InvalidOption(
             f"faster={clipped(faster)}, but it is {_KINDS['faster']}",
-            at=here(),
             found=of_type(faster),
             fix="leave faster out for the forms whose results have equal bits",
         )
@@ -173,7 +171,6 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
     if options is not None and not isinstance(options, Mapping):
         raise InvalidOption(
             f"options={clipped(options)} is no dictionary",
-            at=here(),
             found=of_type(options),
             fix='options={"debug.floatPointOpException": True}',
         )
@@ -184,7 +181,6 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
         if option.is_argument:
             raise InvalidOption(
                 f"option '{name}' is an argument of Engine",
-                at=here(),
                 fix=f"Engine(graph, program, {name}={value!r})",
             )
         found[option.field] = _value(name, option, value, "")
@@ -201,7 +197,6 @@ def _interpret(value: object) -> Interpret:
     if listed is None or wrong:
         raise InvalidOption(
             f"interpret={clipped(value)}, but it is {_KINDS['interpret']}",
-            at=here(),
             found=of_type(wrong[0] if wrong else value),
             fix='interpret=["Align"], or interpret=True for all',
         )
@@ -219,11 +214,13 @@ def _of_environment() -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InvalidOption(
             f"{ENVIRONMENT}={clipped(text)} is no JSON: {error}",
+            at=None,
             fix=f"""{ENVIRONMENT}='{{"checks": "strict"}}'""",
         ) from None
     if not isinstance(values, dict):
         raise InvalidOption(
             f"{ENVIRONMENT}={clipped(text)} is no JSON object",
+            at=None,
             fix=f"""{ENVIRONMENT}='{{"checks": "strict"}}'""",
         )
     found = {}

@@ -9,7 +9,6 @@ from poplite.expr.build import apply, as_expr, cast, contraction, reduction
 from poplite.expr.formula import formula
 from poplite.expr.operations import CAST
 from poplite.expr.tree import Applied, Argument, Contraction, Expr, Reduction, Weak
-from poplite.source import here
 from poplite.text import clipped, of_type
 
 
@@ -18,7 +17,6 @@ def argument(index: int) -> Expr:
     if isinstance(index, bool) or not isinstance(index, int) or index < 0:
         raise TensorIndexError(
             f"ops.arg({clipped(index)}): arguments are counted from 0",
-            at=here(),
             found=of_type(index),
             fix="ops.arg(0), ops.arg(1), ...",
         )
@@ -36,7 +34,6 @@ def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
             if node.number >= len(values):
                 raise TensorIndexError(
                     f"{what}: ops.arg({node.number}), but {len(values)} are given",
-                    at=here(),
                     found=formula(expr),
                     fix=f"a list of at least {node.number + 1} tensors behind the expression",
                 )

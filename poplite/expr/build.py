@@ -37,7 +37,6 @@ from poplite.expr.tree import (
     Shape,
     Weak,
 )
-from poplite.source import here
 from poplite.text import clipped, clipped_text, of_type
 from poplite.types import BOOL, FLOAT, HALF, INT, as_double, element_type
 
@@ -67,7 +66,7 @@ def as_expr(value: object, what: str, beside: Iterable[object] = ()) -> Expr:
     if isinstance(value, np.ndarray | list | tuple):
         fix = "graph.add_constant(element_type, shape, values) makes a tensor of an array"
     raise ElementTypeError(
-        f"{what}: {clipped(value, _SHOWN)} is no operand", at=here(), found=of_type(value), fix=fix
+        f"{what}: {clipped(value, _SHOWN)} is no operand", found=of_type(value), fix=fix
     )
 
 
@@ -80,7 +79,6 @@ def apply(name: str, *values: object) -> Expr:
     if all(isinstance(each, Weak) for each in operands):
         raise ElementTypeError(
             f"{_called(operation)} takes at least one tensor or expression",
-            at=here(),
             found=", ".join(clipped(value) for value in values),
             fix="compute numbers in Python",
         )
@@ -114,14 +112,12 @@ def _common_type(operation: ElementOperation, operands: tuple[Expr, ...]) -> Ele
         if predicate.element_type is not BOOL:
             raise ElementTypeError(
                 f"select: the predicate {_shown(predicate)} is {_type_text(predicate)}, not BOOL",
-                at=here(),
                 found=f"select(a, b, predicate) with the predicate {_shown(predicate)}",
                 fix="a comparison, such as x > 0",
             )
         if all(isinstance(each, Weak) for each in counted):
             raise ElementTypeError(
                 "select: a choice between two numbers has no element type",
-                at=here(),
                 found=", ".join(map(_shown, counted)),
                 fix="ops.cast(predicate, FLOAT) * (a - b) + b, or a constant tensor",
             )
@@ -132,7 +128,6 @@ def _common_type(operation: ElementOperation, operands: tuple[Expr, ...]) -> Ele
             raise ElementTypeError(
                 f"{_called(operation)}: {_shown(strong[0])} is {element!r}, "
                 f"{_shown(other)} is {other.element_type!r}",
-                at=here(),
                 found="tensors of different types are not mixed",
                 fix=f"ops.cast({_written(other)}, {element!r})",
             )
@@ -140,7 +135,6 @@ def _common_type(operation: ElementOperation, operands: tuple[Expr, ...]) -> Ele
         accepted = {"float": "FLOAT and HALF", "int": "integers", "bool": "BOOL"}
         raise ElementTypeError(
             f"{_called(operation)}: {_shown(strong[0])} is {element!r}",
-            at=here(),
             found=f"it takes {' and '.join(accepted[k] for k in operation.text if k in accepted)}",
             fix=_QUARTER
             if kind_of(element) is None
@@ -197,14 +191,12 @@ def number(value: bool | int | float, element: ElementClass, what: str) -> Numbe
     ):
         raise ElementTypeError(
             f"{what}: {value!r} beside {element!r}",
-            at=here(),
             found=of_type(value),
             fix="True or False beside BOOL only; comparisons give BOOL",
         )
     if kind == "int" and isinstance(value, float):
         raise ElementTypeError(
             f"{what}: {value!r} beside {element!r}",
-            at=here(),
             found=f"{element!r} holds whole numbers",
             fix=f"{round(value)}, or ops.cast(x, FLOAT)" if math.isfinite(value) else "ops.cast",
         )
@@ -212,7 +204,6 @@ def number(value: bool | int | float, element: ElementClass, what: str) -> Numbe
     if made is None:
         raise SizeOverflowError(
             f"{what}: {clipped(value)} does not fit {element!r}",
-            at=here(),
             found=_range_text(element),
             fix="a number of that range, or ops.cast to a larger type first",
         )
@@ -253,7 +244,6 @@ def _power(base: Expr, exponent: bool | int | float) -> Expr | None:
     if not is_float and isinstance(exponent, int) and exponent < 0:
         raise ElementTypeError(
             f"'**': {_shown(base)} is {base.element_type!r}, and {exponent} is negative",
-            at=here(),
             found="whole numbers have no reciprocals",
             fix="ops.cast(x, FLOAT) first",
         )
@@ -313,7 +303,6 @@ def _misshapen(
     return TensorCreationError(
         f"{_called(operation)}: {_shown(one)} has size {sizes[0]:,} in dimension {dims[0]}, "
         f"{_shown(other)} size {sizes[1]:,} in dimension {dims[1]}",
-        at=here(),
         found=f"shapes {one.shape} and {other.shape}",
         fix=fix,
     )
@@ -334,7 +323,6 @@ def cast(value: object, to: object) -> Expr:
         if each is not None and kind_of(each) is None:
             raise ElementTypeError(
                 f"ops.cast: {each!r} needs metadata, which an expression has not",
-                at=here(),
                 found=repr(operand),
                 fix=_QUARTER,
             )
@@ -350,18 +338,17 @@ def iota(shape: int | Iterable[int], to: object = INT, start: int = 0) -> Expr:
     except TypeError:
         raise TensorCreationError(
             f"ops.iota({clipped(shape)}, start={clipped(start)}): these are whole numbers",
-            at=here(),
             found=f"{of_type(shape)} and {of_type(start)}",
             fix="ops.iota((2, 3), start=1); ops.cast(..., FLOAT) * 0.5 makes steps of 0.5",
         ) from None
     if any(size < 0 for size in sizes):
         raise TensorCreationError(
-            f"ops.iota({clipped(shape)}): a size is below 0", at=here(), fix="sizes from 0"
+            f"ops.iota({clipped(shape)}): a size is below 0", fix="sizes from 0"
         )
     element = element_type(to)  # type: ignore[arg-type]
     if kind_of(element) is None:
         raise ElementTypeError(
-            f"ops.iota: whole numbers of {element!r}", at=here(), fix="ops.iota((2, 3), INT)"
+            f"ops.iota: whole numbers of {element!r}", fix="ops.iota((2, 3), INT)"
         )
     last = start + max(math.prod(sizes) - 1, 0)
     for each in (start, last):
@@ -387,7 +374,6 @@ def reduction(
     if isinstance(operand, Weak):
         raise ElementTypeError(
             f"{called}: {clipped(value)} is one number",
-            at=here(),
             found=of_type(value),
             fix="a tensor or an expression",
         )
@@ -400,14 +386,12 @@ def reduction(
         if not 0 <= d < rank:
             raise TensorIndexError(
                 f"{called}: dimension {given} of {_shown(operand)}, which has {rank}",
-                at=here(),
                 found=repr(operand),
                 fix=f"a dimension from {-rank} to {rank - 1}" if rank else "no dimensions: ()",
             )
     if len({*chosen}) < len(chosen):
         raise TensorIndexError(
             f"{called}: a dimension is listed twice: {clipped(dims)}",
-            at=here(),
             found=repr(operand),
             fix="each dimension once",
         )
@@ -417,7 +401,6 @@ def reduction(
         if kept:
             raise TensorCreationError(
                 f"{called} of no elements of {_shown(operand)}",
-                at=here(),
                 found=repr(operand),
                 fix=f"dimensions of at least one element; {called} of nothing has no value",
             )
@@ -441,7 +424,6 @@ def contraction(
         if isinstance(node, Weak):
             raise ElementTypeError(
                 f"{what}: {clipped(value)} is no matrix",
-                at=here(),
                 found=of_type(value),
                 fix=f"a * {clipped(value)} multiplies each element",
             )
@@ -452,7 +434,6 @@ def contraction(
         is_same = element is other.element_type
         raise ElementTypeError(
             f"{what}: {_shown(one)} is {element!r}, {_shown(other)} is {other.element_type!r}",
-            at=here(),
             found=f"shapes {one.shape} and {other.shape}; the AMP unit multiplies HALF, or FLOAT",
             fix=f"ops.cast({_written(other)}, {element!r})"
             if not is_same and element in (FLOAT, HALF)
@@ -466,7 +447,6 @@ def contraction(
         raise TensorCreationError(
             f"{what}: shapes {one.shape} of {_shown(one)} and {other.shape} of {_shown(other)} "
             "do not fit",
-            at=here(),
             found=misfit(one.shape, other.shape),
             fix=fitting(names, one.shape, other.shape, call),
         )
@@ -483,7 +463,6 @@ def _dims(dims: object, called: str) -> tuple[int, ...] | None:
     except TypeError:
         raise TensorIndexError(
             f"{called}: {clipped(dims)} are no dimensions",
-            at=here(),
             found=of_type(dims),
             fix="a number, or a list such as [0, 1]; left out, all dimensions",
         ) from None
@@ -496,7 +475,6 @@ def _check_reducible(how: str, operand: Expr, called: str) -> None:
     if kind is None or is_logical != (kind == "bool"):
         raise ElementTypeError(
             f"{called}: {_shown(operand)} is {operand.element_type!r}",
-            at=here(),
             found=repr(operand),
             fix=_QUARTER if kind is None else fix,
         )
@@ -558,7 +536,6 @@ def in_place(operand: Operand, symbol: str, other: object) -> ElementTypeError:
         fix = f"e = e {symbol} {two} is another expression; ops.assign(t, e) stores one in a tensor"
     return ElementTypeError(
         f"{what}: nothing is changed while a graph is built",
-        at=here(),
         found=f"{one} {symbol}= {two}",
         fix=fix,
     )

@@ -146,7 +146,6 @@ def check_no_truth(what: str, values: Iterable[object], module: str = "ops") -> 
         if isinstance(value, bool | np.bool_):
             raise ElementTypeError(
                 f"{what}: {value!r} is one truth value of Python's, not one for each element",
-                at=here(),
                 found=f"{of_type(value)}, decided while the graph is built",
                 fix=f"{equal_instead(module)}; where it is meant, Python's own `if` decides by it",
             )
@@ -166,7 +165,6 @@ def not_compared(symbol: str, kind: str, one: str, other: object, module: str) -
     right = clipped(other)
     return ElementTypeError(
         f"'{symbol}' of {kind}: it holds no values while a graph is built",
-        at=here(),
         found=clipped_text(f"{one} {symbol} {right}", 160),
         fix=f"{module}.{_NAMES[symbol]}(a, b) compares elements",
     )

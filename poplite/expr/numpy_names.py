@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from poplite.errors import AbsentMember, ElementTypeError, TensorIndexError
 from poplite.public import checked_call
-from poplite.source import here
 from poplite.text import clipped
 from poplite.types import NUMPY_TYPES
 
@@ -73,7 +72,6 @@ def repeated_argument(function: str, dims: str, given: object, axis: object) -> 
     """Return the error for dimensions that are given by both names."""
     return TensorIndexError(
         f"{function}: dimensions are given twice",
-        at=here(),
         found=f"{dims}={clipped(given, 40)} and axis={clipped(axis, 40)} are the same argument",
         fix=f"{function}(..., {dims}={clipped(axis, 40)})",
     )
@@ -88,7 +86,6 @@ def refused_of_numpy(operand: Operand, function: str, name: str = "") -> Element
     fix = _OF_METHODS.get(ours) or ((place := _place_of(ours)) and f"{place}(x, ...)")
     return ElementTypeError(
         f"np.{function}: NumPy computes values, and an operand holds none while a graph is built",
-        at=here(),
         found=repr(operand),
         fix=fix or "engine.read(t) returns the values after a run",
     )
@@ -236,7 +233,7 @@ def absent_function(package: str, name: str) -> AttributeError:
         whole = import_module(f"poplite.{package}" if package != "pl" else "poplite")
         text = f"module '{whole.__name__}' has no attribute '{name}'"
         return AttributeError(text, name=name, obj=whole)
-    return AbsentMember(f"poplite has no {package}.{name}", at=here(), fix=instead)
+    return AbsentMember(f"poplite has no {package}.{name}", fix=instead)
 
 
 def absent_method(operand: Operand, name: str, otherwise: str = "") -> AttributeError:
@@ -249,9 +246,7 @@ def absent_method(operand: Operand, name: str, otherwise: str = "") -> Attribute
     if instead is None:
         text = f"'{type(operand).__name__}' object has no attribute '{name}'"
         return AttributeError(text, name=name, obj=operand)
-    return AbsentMember(
-        f"{operand._kind} has no {name!r}", at=here(), found=repr(operand), fix=instead
-    )
+    return AbsentMember(f"{operand._kind} has no {name!r}", found=repr(operand), fix=instead)
 
 
 class AbsentName:

@@ -191,7 +191,7 @@ def stored_first(value: object, otherwise: str) -> str:
 
 
 def _refused(expr: Expr, what: str, fix: str) -> ElementTypeError:
-    return ElementTypeError(what, at=here(), found=repr(expr), fix=fix)
+    return ElementTypeError(what, found=repr(expr), fix=fix)
 
 
 def _refusing(what: str, fix: str) -> Callable[..., NoReturn]:

@@ -493,7 +493,6 @@ class Graph(Displayed, GraphSpelling):
                 return variable
         raise GraphConnectionError(
             f"{clipped(storage, 80)} is not of {self!r}",
-            at=here(),
             fix="use the graph that made the tensor: tensor.graph",
         )
 

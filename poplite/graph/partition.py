@@ -83,7 +83,6 @@ def cut(i: int, n: int, parts: int) -> int:
     if checked_integer(parts, "cut: parts") < 1:
         raise TensorCreationError(
             f"cut of {amount(n, 'element')} into {parts} parts, but at least 1 is needed",
-            at=here(),
             found=f"cut({i}, {n}, {parts})",
             fix=f"cut({i}, {n}, 1)",
         )
@@ -118,7 +117,6 @@ def spread(
     if num_elements >= MAX_ADDRESS:
         raise SizeOverflowError(
             f"spread: num_elements is {clipped(num_elements)}",
-            at=here(),
             fix=f"fewer than {MAX_ADDRESS:,}, the addresses of a graph",
         )
     for name, count in (("tiles", tiles), ("grain", grain), ("min_elements", min_elements)):
@@ -194,7 +192,6 @@ def map_blocks(
     if tensor.rank < 2:
         raise TensorCreationError(
             f"'{tensor.name}': rank {tensor.rank}, but blocks need rank 2 or more",
-            at=here(),
             found=f"shape {tensor.shape}",
             fix=f"map_linearly(graph, {tensor.name})",
         )
@@ -232,7 +229,6 @@ def grid_blocks(shape: tuple[int, int], grid: tuple[int, int]) -> list[Block]:
         raise TensorCreationError(
             f"a grid of {grid[0]} x {grid[1]} blocks over {shape[0]} x {shape[1]} elements "
             "leaves blocks empty",
-            at=here(),
             found=f"at most {max(shape[0], 1)} blocks down and {max(shape[1], 1)} across",
             fix=f"near_square_grid({shape[0]}, {shape[1]}, tiles)",
         )
@@ -318,7 +314,6 @@ def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
     if tiles < 1:
         raise TensorCreationError(
             f"a grid over {tiles} tiles, but at least 1 is needed",
-            at=here(),
             found=f"near_square_grid({rows}, {cols}, {tiles})",
             fix="near_square_grid(rows, cols, graph.target.tiles)",
         )
@@ -326,7 +321,6 @@ def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
     if max(rows, cols) >= 2**63:
         raise SizeOverflowError(
             f"near_square_grid: a plane of {clipped(rows)} x {clipped(cols)}",
-            at=here(),
             fix="rows and columns below 2**63",
         )
 
@@ -345,7 +339,6 @@ def _check_most_tiles(call: str, tiles: int) -> None:
     if tiles > MOST_TILES:
         raise SizeOverflowError(
             f"{call}: tiles is {clipped(tiles)}",
-            at=here(),
             found=f"a target has at most {MOST_TILES:,}",
             fix="graph.target.tiles",
         )
@@ -383,7 +376,6 @@ def detect_innermost_grouping(graph: Graph, tensor: Tensor) -> int:
     if tensor.rank == 0:
         raise TensorCreationError(
             "detect_innermost_grouping: a tensor of rank 0 has no innermost dimension",
-            at=here(),
             found=described(tensor),
             fix="t.reshape((1,)) has one",
         )
@@ -402,7 +394,6 @@ def check_pair(what: str, graph: object, tensor: object) -> None:
     if not isinstance(graph, Graph):
         raise ElementTypeError(
             f"{what}: {clipped(graph)} is not a graph",
-            at=here(),
             found=f"its type is {type(graph).__name__}",
             fix=f"{what}(graph, tensor)",
         )
@@ -416,7 +407,6 @@ def check_counts(tensor: Tensor, **counts: object) -> None:
             f"'{tensor.name}': {said}; "
             + ("both are" if len(counts) > 1 else "it is")
             + " at least 1",
-            at=here(),
             found=f"'{tensor.name}' has {amount(tensor.num_elements, 'element')}",
             fix=", ".join(f"{name}=1" for name in counts),
         )
@@ -439,7 +429,6 @@ def _check_two(what: str, pair: object) -> None:
     if len(numbers) != 2:
         raise TensorCreationError(
             f"{what} {clipped(pair)} is not two whole numbers",
-            at=here(),
             found=f"its type is {type(pair).__name__}",
             fix="rows and columns: (2, 3)",
         )
@@ -452,7 +441,6 @@ def _inside(what: str, plane: tuple[int, ...], halo: int) -> tuple[int, int]:
     if width and min(rows, cols) <= width:
         raise TensorCreationError(
             f"{what}: a halo of {amount(halo, 'cell')} leaves nothing of {rows} x {cols} cells",
-            at=here(),
             found=f"halo={halo} takes {width} rows and {width} columns",
             fix=f"at least {width + 1} x {width + 1} cells, or a smaller halo",
         )

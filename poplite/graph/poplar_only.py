@@ -30,7 +30,6 @@ from poplite.graph.host.streams import DataStream, ReplicatedStreamMode
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.machine.option_flags import checked_options
-from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import HALF, element_type as _element_type
 from poplite.vertex.vertex import Vertex
@@ -72,7 +71,6 @@ def addConstantHalf(
     if _element_type(element_type) is not HALF:
         raise ElementTypeError(
             f"addConstantHalf: a constant of {clipped(element_type)}, but the bits are of HALF",
-            at=here(),
             fix="graph.addConstantHalf(HALF, shape, bits)",
         )
     return graph.add_constant(element_type, shape, _halves(bits, "addConstantHalf"), name)
@@ -106,7 +104,6 @@ def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.Array
     if kind is not HALF:
         raise ElementTypeError(
             f"setInitialValueHalf: {clipped(given, 60)} is {kind.__name__}, the bits are of HALF",
-            at=here(),
             fix="graph.setInitialValue(x, values)",
         )
     graph.set_initial_value(target, _halves(bits, "setInitialValueHalf"))
@@ -125,7 +122,6 @@ class NoTensor:
     def __getattr__(self, name: str) -> NoReturn:
         raise AbsentMember(
             f"there is no tensor, so it has no {clipped(name)}",
-            at=here(),
             found="findUnbroadcastTensor found nothing that is broadcast",
             fix="if found.valid(): ...",
         )
@@ -198,7 +194,6 @@ def addVertex(
         if name in given:
             raise GraphConnectionError(
                 f"addVertex: field {name!r} of a vertex of {clipped(vertex_class, 60)} twice",
-                at=here(),
                 found=f"to {clipped(given[name], 60)} and to {clipped(value, 60)}",
                 fix="connect every field once",
             )
@@ -299,7 +294,6 @@ def addHostToDeviceFIFO(
             raise InvalidOption(
                 f"stream {clipped(handle)}: options {clipped(replicated_mode)} and "
                 f"{clipped(options)}",
-                at=here(),
                 fix="addHostToDeviceFIFO(handle, type, n, ReplicatedStreamMode.REPLICATE, options)",
             )
         replicated_mode, options = None, replicated_mode
@@ -342,7 +336,6 @@ def _variable_of(graph: Graph, variable: object, call: str) -> Variable:
     if not isinstance(variable, Variable):
         raise ElementTypeError(
             f"{call}: {clipped(variable, 60)} is no variable",
-            at=here(),
             found=of_type(variable),
             fix=f"graph.{call}(tensor.getVarRegions()[0].var)",
         )
@@ -357,21 +350,18 @@ def _pairs(connections: Any) -> Iterable[tuple[str, Any]]:
     except (TypeError, ValueError):
         raise ElementTypeError(
             f"addVertex: connections {clipped(connections, 60)} are no dictionary or pairs",
-            at=here(),
             fix='graph.addVertex(compute_set, Vertex, {"x": x, "y": y})',
         ) from None
     for name, _ in found:
         if not isinstance(name, str):
             raise ElementTypeError(
                 f"addVertex: {clipped(name, 60)} is no name of a field",
-                at=here(),
                 found=f"connections are {clipped(connections, 80)}",
                 fix='graph.addVertex(compute_set, Vertex, {"x": x, "y": y})',
             )
         if name == "tile":
             raise UnknownField(
                 f"addVertex: connections have {clipped('tile')}, which no vertex has as a field",
-                at=here(),
                 fix="graph.addVertex(compute_set, Vertex, {...}, tile=3)",
             )
     return found
@@ -388,7 +378,6 @@ def _halves(bits: npt.ArrayLike, call: str) -> npt.NDArray[np.float16]:
     if array.dtype.kind not in "iu" or np.any((array < 0) | (array > 0xFFFF)):
         raise TensorCreationError(
             f"{call}: {clipped(bits, 60)} are not the bits of {HALF}",
-            at=here(),
             found=found,
             fix="numbers from 0 to 65535; values go to the call without Half",
         )
@@ -409,14 +398,12 @@ def _buffering_depth(options: Mapping[str, object] | None, handle: str) -> int:
             raise InvalidOption(
                 f"stream {clipped(handle)} has no option {clipped(name)}"
                 f"{did_you_mean(name, _STREAM_OPTIONS)}",
-                at=here(),
                 found=f"options are {' and '.join(_STREAM_OPTIONS)}",
                 fix='{"bufferingDepth": 2}',
             )
         if number is None or number < 0:
             raise InvalidOption(
                 f"stream {clipped(handle)}: {name} is {clipped(value)}, not a whole number from 0",
-                at=here(),
                 fix=f'{{"{name}": 2}}',
             )
         depth = number if name == "bufferingDepth" else depth

@@ -157,7 +157,6 @@ def deserialize(
     except (ValueError, KeyError, TypeError) as error:
         raise FileLoadError(
             "Graph.deserialize: the stream holds no graph",
-            at=here(),
             found=f"{type(error).__name__}: {error}",
             fix="graph.serialize(stream, programs) writes one",
         ) from None

@@ -26,7 +26,6 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.partition import check_counts, check_pair, is_count, spread
 from poplite.graph.tensor.tensor import Tensor
-from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, items_or_none, of_type
 
 
@@ -60,7 +59,6 @@ def map_round_robin(graph: Graph, tensor: Tensor, *, grain: int = 1, first: int 
     if number is None or not 0 <= number < graph.target.tiles:
         raise InvalidTileMapping(
             f"map_round_robin: tile {clipped(first)} of {amount(graph.target.tiles, 'tile')}",
-            at=here(),
             fix=f"first from 0 to {graph.target.tiles - 1}",
         )
     size, step = tensor.num_elements, whole_number(grain)
@@ -97,7 +95,6 @@ def map_by_weights(graph: Graph, tensor: Tensor, weights: npt.ArrayLike, *, dim:
     if number is None or not -tensor.rank <= number < tensor.rank:
         raise TensorCreationError(
             f"map_by_weights: dimension {clipped(dim)} of '{tensor.name}', which has {tensor.rank}",
-            at=here(),
             found=f"shape {tensor.shape}",
         )
     size, weight = tensor.shape[number], _weights(weights)
@@ -105,7 +102,6 @@ def map_by_weights(graph: Graph, tensor: Tensor, weights: npt.ArrayLike, *, dim:
         raise TensorCreationError(
             f"map_by_weights: weights of shape {weight.shape} for the {size} indices of dimension "
             f"{dim} of '{tensor.name}'",
-            at=here(),
             found=f"the least weight is {weight.min(initial=np.inf)}",
             fix=f"{size} finite numbers of at least 0",
         )
@@ -130,7 +126,6 @@ def _weights(weights: npt.ArrayLike) -> npt.NDArray[np.float64]:
     except (TypeError, ValueError, OverflowError) as error:
         raise TensorCreationError(
             f"map_by_weights: weights are {clipped(weights)}",
-            at=here(),
             found=str(error),
             fix="numbers of at least 0, one for each index",
         ) from error
@@ -167,7 +162,6 @@ def map_like(graph: Graph, tensor: Tensor, other: Tensor) -> None:
     if not fits:
         raise TensorCreationError(
             f"map_like: '{other.name}' has shape {other.shape}, '{tensor.name}' {tensor.shape}",
-            at=here(),
             fix=f"a tensor of shape {tensor.shape}, or one that is broadcast to it",
         )
     wide = other.reshape(sizes)
@@ -201,7 +195,6 @@ def split_regions(
     if not all(map(is_count, counts.values())):
         raise TensorCreationError(
             "split_regions: " + ", ".join(f"{name}={clipped(n)}" for name, n in counts.items()),
-            at=here(),
             fix="all of them are at least 1",
         )
     held = checked_regions("split_regions", regions)
@@ -221,7 +214,7 @@ def checked_regions(what: str, regions: object) -> list[tuple[int, int]]:
     pairs = [[integer_or_none(number) for number in each or ()] for each in listed]
     if any(len(pair) != 2 or None in pair for pair in pairs):
         raise ElementTypeError(
-            f"{what}: regions is {clipped(regions)}", at=here(), found=of_type(regions), fix=fix
+            f"{what}: regions is {clipped(regions)}", found=of_type(regions), fix=fix
         )
     return [(begin, end) for begin, end in pairs if end > begin]  # type: ignore[operator, misc]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from poplite.errors import ElementTypeError
 from poplite.ipu.codelets.file_text import codelet_file
-from poplite.source import here
 from poplite.text import clipped, items_or_none
 from poplite.vertex.vertex import Vertex
 
@@ -58,7 +57,6 @@ def codelet_text(classes: type[Vertex] | Iterable[type[Vertex]]) -> str:
         if not (isinstance(each, type) and issubclass(each, Vertex)):
             raise ElementTypeError(
                 f"codelet_text: {clipped(each)} is no vertex class",
-                at=here(),
                 fix="codelet_text(Axpy), or codelet_text([Axpy, Scale[pl.FLOAT]])",
             )
     return codelet_file(listed).text

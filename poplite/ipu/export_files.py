@@ -17,7 +17,6 @@ from poplite.graph.graph import Graph
 from poplite.ipu.building.host_text import host_text
 from poplite.ipu.graph_check import check_graph
 from poplite.ipu.tables import Place, Tables, tables_of
-from poplite.source import here
 from poplite.text import clipped
 
 Checks = Literal["fast", "none"]
@@ -63,7 +62,6 @@ def export(
     if not isinstance(checks, str) or checks not in get_args(Checks):
         raise ControlProgramError(
             f"export: checks={clipped(checks)}, but it is 'fast' or 'none'",
-            at=here(),
             found="a tile checks indices at most, and knows not what was written",
             fix="leave checks out, and run the program with strict checks on the simulator",
         )
@@ -93,7 +91,6 @@ def _make(folder: Path) -> None:
     except (OSError, ValueError) as error:  # ValueError: of a name that no folder can have
         raise FileLoadError(
             f"cannot make the folder {str(folder)!r}: {getattr(error, 'strerror', None) or error}",
-            at=here(),
             fix="export to a folder that does not exist yet, where you may make one",
         ) from error
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from poplite.errors import ControlProgramError
 from poplite.graph.graph import Graph
-from poplite.source import here
 from poplite.text import clipped, of_type
 
 
@@ -13,7 +12,6 @@ def check_graph(graph: object, call: str) -> None:
     if not isinstance(graph, Graph):
         raise ControlProgramError(
             f"{call.partition('(')[0]}: {clipped(graph)} is not a graph",
-            at=here(),
             found=of_type(graph),
             fix=f"pl.ipu.{call}",
         )

@@ -128,7 +128,7 @@ def _look_at(folder: Path) -> None:
     _looked_at.add(folder)
     if found := danger(folder):
         reason, fix = found
-        _tell(CacheWarning(f"the cache folder '{folder}' is not safe: {reason}", fix=fix))
+        _tell(CacheWarning(f"the cache folder '{folder}' is not safe: {reason}", at=None, fix=fix))
 
 
 def _tell(warning: CacheWarning) -> None:
@@ -280,7 +280,7 @@ def _warn(error: Exception) -> None:
     if folder not in _warned:
         _warned.add(folder)
         found = "programs run all the same, but each process compiles its vertices again"
-        _tell(CacheWarning(_reason(error), found=found, fix=_remedy(error)))
+        _tell(CacheWarning(_reason(error), at=None, found=found, fix=_remedy(error)))
 
 
 def _reason(error: Exception) -> str:
@@ -322,6 +322,7 @@ def load(content: bytes) -> int:
     if missing:
         raise FileLoadError(
             f"compiled vertex needs {', '.join(missing)}, which this process does not have",
+            at=None,
             fix=f"delete '{cache_folder()}' and run again",
         )
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))

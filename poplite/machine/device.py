@@ -30,7 +30,6 @@ from poplite.machine.option_flags import checked_options
 from poplite.machine.poplar_queries import TargetType, check_system
 from poplite.machine.target import Target
 from poplite.poplar.spelling import cpp_spelling
-from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type
 
 DEVICE_IPUS = (1, 2, 4, 8, 16, 32, 64)
@@ -56,7 +55,6 @@ class Device:
         if not isinstance(target, Target):
             raise InvalidMachineModel(
                 f"Device: {clipped(target)} is no target",
-                at=here(),
                 found=of_type(target),
                 fix="pl.Device(pl.Target(tiles=64))",
             )
@@ -64,7 +62,6 @@ class Device:
         if number is None or number < 0:
             raise InvalidMachineModel(
                 f"Device: {clipped(id)} is no number of a device",
-                at=here(),
                 found=of_type(id),
                 fix="pl.Device(target, 0)",
             )
@@ -124,7 +121,6 @@ class Device:
             raise InvalidMachineModel(
                 f"createVirtualDevice: {clipped(tiles_per_ipu)} tiles on each IPU, but the machine "
                 f"has {self._target.tiles_per_ipu:,}",
-                at=here(),
                 fix=f"device.createVirtualDevice({self._target.tiles_per_ipu})",
             )
         return Device(self._target.createVirtualTarget(self._target.ipus, tiles), self._id)
@@ -249,7 +245,6 @@ class DeviceManager:
         if number is None or not 0 <= number < len(self._devices):
             raise UnknownName(
                 f"no device {clipped(id)}",
-                at=here(),
                 found=f"devices are 0 to {len(self._devices) - 1}, of "
                 f"{', '.join(str(each.getTarget().ipus) for each in self._devices)} IPUs",
                 fix="DeviceManager.createDeviceManager().getDevices(TargetType.IPU, 2)",
@@ -274,7 +269,6 @@ class DeviceManager:
         if number is None or number < 1:
             raise InvalidMachineModel(
                 f"getChildDeviceIds: {clipped(num_child_ipus)} is no number of IPUs",
-                at=here(),
                 found=of_type(num_child_ipus),
                 fix=f"getChildDeviceIds({parent_id}, 1)",
             )
@@ -350,7 +344,6 @@ class IPUModel:
         if not isinstance(version, str):
             raise InvalidMachineModel(
                 f"IPUModel: version {clipped(version)} is no text",
-                at=here(),
                 found=of_type(version),
                 fix='IPUModel("ipu2")',
             )
@@ -373,7 +366,6 @@ class IPUModel:
         if name not in known:
             raise InvalidMachineModel(
                 f"IPUModel: no number {clipped(name)}",
-                at=here(),
                 found=f"there are {', '.join(sorted(known - {'_version'}))}",
                 fix="other constants are Target(costs={'sync_cycles': 90})",
             )
@@ -385,7 +377,6 @@ class IPUModel:
         if wanted:
             raise InvalidMachineModel(
                 f"IPUModel: {name} is {clipped(value)}, not {wanted}",
-                at=here(),
                 found=of_type(value),
                 fix=f"IPUModel().{name} is {clipped(getattr(self, name, None))} before",
             )
@@ -419,7 +410,6 @@ class IPUModel:
             raise InvalidMachineModel(
                 f"IPUModel: version {clipped(self.IPUVersion)}, but it was made as "
                 f"{clipped(self._version)}",
-                at=here(),
                 fix=f"IPUModel({self.IPUVersion!r})",
             )
         return _own_device(self._target(), device_manager_id)
@@ -477,7 +467,6 @@ def attached(device: Device, call: str) -> Device:
     if not device.isAttached():
         raise InvalidMachineModel(
             f"{call}: {device!r} is not attached",
-            at=here(),
             found=amount(device.getTarget().ipus, "IPU"),
             fix="device.attach()",
         )

@@ -17,7 +17,6 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 
 from poplite.errors import ControlProgramError
-from poplite.source import here
 from poplite.text import clipped
 
 INVALID, DIVIDE_BY_ZERO, OVERFLOW, STOCHASTIC, OVERFLOW_NAN, OVERFLOW_MAX = (
@@ -64,7 +63,6 @@ class FloatingPointBehaviour:
             if not isinstance(value, bool):
                 raise ControlProgramError(
                     f"FloatingPointBehaviour: {field.name}={clipped(value, 60)} is no truth value",
-                    at=here(),
                     fix=f"FloatingPointBehaviour({field.name}=True)",
                 )
 

@@ -19,7 +19,6 @@ import numpy as np
 
 from poplite.arrays.masked import unmasked
 from poplite.errors import ElementTypeError, TensorCreationError, TensorMetadataError, checked_truth
-from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import SCALES, QuarterFormat, QuarterMetadata, decode, encode
 
@@ -168,7 +167,6 @@ def convert_from_quarter(
     if numbers.dtype.kind not in "iu" or np.any((numbers < 0) | (numbers > 0xFF)):
         raise ElementTypeError(
             f"{call}: {clipped(codes, 60)} are no codes of QUARTER",
-            at=here(),
             found=f"an array of {numbers.dtype}",
             fix="whole numbers from 0 to 255, as convert_to_quarter returns",
         )
@@ -180,7 +178,6 @@ def _check_metadata(metadata: object, call: str) -> None:
     if not isinstance(metadata, QuarterMetadata):
         raise TensorMetadataError(
             f"{call}: {clipped(metadata, 60)} is no QuarterMetadata",
-            at=here(),
             found=of_type(metadata),
             fix='pl.QuarterMetadata("F143", scale=0)',
         )
@@ -196,7 +193,6 @@ def _real(values: npt.ArrayLike, call: str) -> Array:
     if array.dtype.kind not in "biuf":
         raise ElementTypeError(
             f"{call}: {clipped(values, 60)} are no real numbers",
-            at=here(),
             found=found,
             fix=f"{call}([1.0, -2.0], ...)",
         )
@@ -221,7 +217,7 @@ def _written(array: Array, types: tuple[np.dtype[Any], ...], call: str) -> Array
     flat = _flat(array, types, call, "destination")
     if not flat.flags.writeable:
         raise TensorCreationError(
-            f"{call}: the destination is read-only", at=here(), fix="pass an array of your own"
+            f"{call}: the destination is read-only", fix="pass an array of your own"
         )
     return flat
 
@@ -233,7 +229,6 @@ def _flat(array: Any, types: tuple[np.dtype[Any], ...], call: str, role: str) ->
     if not isinstance(array, np.ndarray):
         raise ElementTypeError(
             f"{call}: {role} {clipped(array, 60)} is no array",
-            at=here(),
             found=of_type(array),
             fix=f"an array of {names}",
         )
@@ -241,14 +236,12 @@ def _flat(array: Any, types: tuple[np.dtype[Any], ...], call: str, role: str) ->
         halves = "HALF is float16, or uint16 for its bits" if types is _HALVES else ""
         raise TensorCreationError(
             f"{call}: {role} is of {array.dtype}, not {names}",
-            at=here(),
             found=halves,
             fix=f"array.astype(np.{types[0]})",
         )
     if not array.flags.c_contiguous:
         raise TensorCreationError(
             f"{call}: {role} is not C-contiguous",
-            at=here(),
             found=f"shape {array.shape}, strides {array.strides}",
             fix="np.ascontiguousarray(array)",
         )
@@ -261,14 +254,12 @@ def _count(source: Array, destination: Array, n: int | None, call: str) -> int:
     if count is None or count < 0:
         raise ElementTypeError(
             f"{call}: n is {clipped(n)}, not a whole number from 0",
-            at=here(),
             fix=f"{call}(target, source, destination, {min(source.size, destination.size)})",
         )
     if count > source.size or count > destination.size:
         raise TensorCreationError(
             f"{call}: {count:,} elements, but the source has {source.size:,} and the destination "
             f"{destination.size:,}",
-            at=here(),
             fix=f"{call}(target, source, destination, {min(source.size, destination.size)})",
         )
     return count

@@ -17,7 +17,6 @@ from typing import Any, Self
 
 from poplite.errors import InvalidOption, ParseError, did_you_mean
 from poplite.poplar.spelling import cpp_spelling
-from poplite.source import here
 from poplite.text import clipped, of_type
 
 
@@ -54,7 +53,6 @@ class OptionFlags(dict[str, object]):
             if not isinstance(each, str):
                 raise InvalidOption(
                     f"{type(self).__name__}.set: {clipped(each)} is no name of an option",
-                    at=here(),
                     found=of_type(each),
                     fix='flags.set("debug.instrument", "false")',
                 )
@@ -75,7 +73,6 @@ class OptionFlags(dict[str, object]):
         if not isinstance(name, str) or name not in self:
             raise InvalidOption(
                 f"option {clipped(name)} is not set{did_you_mean(name, self)}",
-                at=here(),
                 found=f"set are {', '.join(map(repr, self)) or 'none'}",
                 fix="flags.get(name) is None where it is not set",
             )
@@ -115,7 +112,6 @@ def _dictionary(options: Any, what: str) -> dict[str, object]:
     except (TypeError, ValueError):
         raise InvalidOption(
             f"{what}: {clipped(options)} is no dictionary",
-            at=here(),
             found=of_type(options),
             fix=f'{what}({{"name": "value"}})',
         ) from None
@@ -158,7 +154,6 @@ class RuntimeOptions(OptionFlags):
         if not isinstance(name, str) or name not in RUNTIME_OPTIONS:
             raise InvalidOption(
                 f"no option {clipped(name)} of a run{did_you_mean(name, RUNTIME_OPTIONS)}",
-                at=here(),
                 found=f"there are {', '.join(RUNTIME_OPTIONS)}",
                 fix="options of compiling are Engine(..., options=...)",
             )
@@ -192,11 +187,7 @@ def check_value(what: str, value: object, allowed: str | tuple[str, ...]) -> Non
         is_right = plain.isascii() and plain.isdecimal() or (text == "auto" and "auto" in allowed)
     if not is_right:
         wanted = allowed if isinstance(allowed, str) else "one of " + ", ".join(allowed)
-        raise InvalidOption(
-            f"{what} is {clipped(value)}, not {wanted}",
-            at=here(),
-            found=of_type(value),
-        )
+        raise InvalidOption(f"{what} is {clipped(value)}, not {wanted}", found=of_type(value))
 
 
 def checked_options(options: object, call: str, known: Collection[str] | None = None) -> None:
@@ -204,7 +195,6 @@ def checked_options(options: object, call: str, known: Collection[str] | None = 
     if options is not None and not isinstance(options, Mapping):
         raise InvalidOption(
             f"{call}: options {clipped(options)} are no dictionary",
-            at=here(),
             found=of_type(options),
             fix="OptionFlags()",
         )
@@ -212,7 +202,6 @@ def checked_options(options: object, call: str, known: Collection[str] | None = 
         if known is not None and name not in known:
             raise InvalidOption(
                 f"{call}: no option {clipped(name)}{did_you_mean(name, known)}",
-                at=here(),
                 found=f"there are {', '.join(known)}",
             )
 
@@ -222,7 +211,6 @@ def checked_runtime_options(options: object, debug_name: object = "") -> None:
     if not isinstance(debug_name, str):
         raise InvalidOption(
             f"engine.run: debug_name is {clipped(debug_name)}, no text",
-            at=here(),
             found=of_type(debug_name),
             fix="engine.run(program, name, RuntimeOptions())",
         )
@@ -233,7 +221,6 @@ def checked_runtime_options(options: object, debug_name: object = "") -> None:
     else:
         raise InvalidOption(
             f"runtime options are {clipped(options)}, no dictionary",
-            at=here(),
             found=of_type(options),
             fix="engine.run(program, name, RuntimeOptions())",
         )
@@ -276,7 +263,6 @@ def read_json_from_env(variable: str, flags: OptionFlags) -> None:
     if not isinstance(variable, str):
         raise InvalidOption(
             f"read_json_from_env: {clipped(variable)} is no name of a variable",
-            at=here(),
             found=of_type(variable),
             fix='read_json_from_env("POPLITE_ENGINE_OPTIONS", flags)',
         )
@@ -289,7 +275,6 @@ def _read(text: str, flags: OptionFlags, what: str) -> None:
     if not isinstance(flags, OptionFlags):
         raise InvalidOption(
             f"{what}: {clipped(flags)} are no OptionFlags",
-            at=here(),
             found=of_type(flags),
             fix="OptionFlags()",
         )
@@ -298,14 +283,12 @@ def _read(text: str, flags: OptionFlags, what: str) -> None:
     except (TypeError, ValueError) as error:
         raise ParseError(
             f"{what}: {clipped(text, 60)} is no JSON",
-            at=here(),
             found=str(error),
             fix="'{\"debug.instrument\": false}'",
         ) from None
     if not isinstance(found, dict):
         raise ParseError(
             f"{what}: {clipped(text, 60)} is no JSON object",
-            at=here(),
             found=of_type(found),
             fix="'{\"debug.instrument\": false}'",
         )

@@ -17,7 +17,6 @@ import numpy as np
 from poplite.errors import ElementTypeError, Enumeration, InvalidMachineModel, checked_truth
 from poplite.machine.facts import ARCHITECTURES, POPLAR_ARCHITECTURES
 from poplite.machine.option_flags import checked_options
-from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import FLOAT, HALF, QUARTER, ElementType, ElementTypeLike, element_type
 
@@ -136,10 +135,7 @@ def check_system(system: object, what: str, fix: str) -> None:
     known = (*POPLAR_ARCHITECTURES, *ARCHITECTURES)
     if not isinstance(system, str) or system not in known:
         raise InvalidMachineModel(
-            f"{what} {clipped(system)} is not known",
-            at=here(),
-            found=f"known: {', '.join(known)}",
-            fix=fix,
+            f"{what} {clipped(system)} is not known", found=f"known: {', '.join(known)}", fix=fix
         )
 
 
@@ -164,7 +160,6 @@ def createVirtualTarget(target: Target, num_ipus: int, tiles_per_ipu: int) -> Ta
         raise InvalidMachineModel(
             f"createVirtualTarget: {clipped(num_ipus)} IPUs of {clipped(tiles_per_ipu)} tiles, "
             f"but the machine has {target.ipus} of {target.tiles_per_ipu:,}",
-            at=here(),
             fix=f"target.createVirtualTarget({target.ipus}, {target.tiles_per_ipu})",
         )
     return replace(target, tiles=num_ipus * tiles_per_ipu, ipus=num_ipus)
@@ -344,7 +339,6 @@ def _limits(type_: ElementTypeLike, call: str) -> tuple[int | float, int | float
     if element_type(type_) is QUARTER:
         raise ElementTypeError(
             f"{call}: the values of QUARTER depend on format and scale",
-            at=here(),
             fix='QuarterMetadata("F143", scale).largest',
         )
     dtype: np.dtype[Any] = element_type(type_).dtype
@@ -361,7 +355,6 @@ def _whole(number: object, what: str) -> int:
     if found is None or found < 1:
         raise InvalidMachineModel(
             f"{what}: {clipped(number)} is no whole number from 1",
-            at=here(),
             found=of_type(number),
             fix='Target.createIPUTarget(2, "ipu2")',
         )
@@ -391,7 +384,6 @@ def _conv_type(like: ElementTypeLike | bool, call: str) -> type[ElementType[obje
     if type_ not in (FLOAT, HALF, QUARTER):
         raise ElementTypeError(
             f"{call}: the matrix unit has no {type_}",
-            at=here(),
             found="its types are FLOAT, HALF and QUARTER",
             fix=f"target.{call}({', '.join(['HALF', 'FLOAT'][: 1 + (call == 'getNumConvUnits')])})",
         )

@@ -47,7 +47,6 @@ from poplite.machine.facts import (
 from poplite.poplar.callable_values import CalledInt, called
 from poplite.poplar.spelling import cpp_spelling
 from poplite.public import checked_methods
-from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, number_text
 from poplite.types import ElementTypeLike, element_type
 
@@ -125,7 +124,6 @@ class Target(TargetSpelling):
             most = f"tiles={MOST_TILES}" if tiles is not None else f"ipus={MOST_TILES // 2**11}"
             raise InvalidMachineModel(
                 f"Target: {amount(self.tiles, 'tile')}, but the most is {MOST_TILES:,}",
-                at=here(),
                 found=f"on {amount(self.ipus, 'IPU')}; tiles counts those of all IPUs",
                 fix=f"Target({most})",
             )
@@ -133,7 +131,6 @@ class Target(TargetSpelling):
             whole = max(1, round(self.tiles / self.ipus)) * self.ipus
             raise InvalidMachineModel(
                 f"Target: {amount(self.tiles, 'tile')} cannot be divided among {self.ipus:,} IPUs",
-                at=here(),
                 found=f"every IPU has as many tiles; {self.tiles % self.ipus:,} are left over",
                 fix=f"Target(tiles={whole}, ipus={self.ipus}); tiles counts those of all IPUs",
             )
@@ -193,7 +190,6 @@ class Target(TargetSpelling):
         if number is None or not 0 <= number < self.tiles:
             raise InvalidTileMapping(
                 f"ipu_of: no tile {clipped(tile)} on {self!r}",
-                at=here(),
                 found=f"tiles are 0 to {self.tiles - 1}",
                 fix="target.ipu_of(0)",
             )
@@ -254,7 +250,6 @@ def _known(name: str, architecture: Architecture) -> Fact:
     if not isinstance(name, str) or name not in facts:
         raise UnknownName(
             f"Target: no constant {clipped(name)}{did_you_mean(name, facts)}",
-            at=here(),
             found=f"{len(facts)} constants of '{architecture}' are in poplite.machine.facts",
             fix="target.fact('clock_hz')",
         )
@@ -269,7 +264,6 @@ def _costs(
     except (TypeError, ValueError):
         raise InvalidMachineModel(
             f"Target: costs={clipped(given)} is no mapping of names to numbers",
-            at=here(),
             fix="costs={'sync_cycles': 90}",
         ) from None
     costs = {}
@@ -278,7 +272,6 @@ def _costs(
         if name in _FROM_FACTS:
             raise InvalidMachineModel(
                 f"Target: costs has {name!r}, which is an argument of its own",
-                at=here(),
                 found=f"given as {clipped(value)}",
                 fix=f"Target({name}={clipped(value)})",
             )
@@ -286,7 +279,6 @@ def _costs(
         if not 0 <= number < math.inf:
             raise InvalidMachineModel(
                 f"Target: costs[{name!r}]={clipped(value)} is not a finite number from 0",
-                at=here(),
                 found=f"{FACTS[architecture][name]} of '{architecture}'",
                 fix=f"costs={{{name!r}: {default:g}}}",
             )
@@ -321,4 +313,4 @@ def _number(value: object) -> float:
 
 def _refused(name: str, what: str, instead: float | str) -> InvalidMachineModel:
     fix = f"Target({name}={instead!r})"
-    return InvalidMachineModel(f"Target: {name}={what}", at=here(), fix=fix)
+    return InvalidMachineModel(f"Target: {name}={what}", fix=fix)

@@ -22,7 +22,6 @@ from poplite.mpi.ranks import Ranks
 from poplite.mpi.starting import started
 from poplite.simulator.device import Setup
 from poplite.simulator.engine_arguments import Source
-from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 
 if TYPE_CHECKING:
@@ -114,7 +113,6 @@ def _checked_seconds(timeout: object) -> float:
             return seconds
     raise InvalidOption(
         f"Device: timeout={clipped(timeout)} is no number of seconds",
-        at=here(),
         found=of_type(timeout),
         fix="leave timeout out for 60, or timeout=0 to wait for ever",
     )
@@ -126,14 +124,12 @@ def _checked_cut(cut: Sequence[int], count: int) -> tuple[int, ...]:
     if len(firsts) < len(tiles):
         raise InvalidOption(
             f"Device: cut={clipped(cut)} is no list of tiles",
-            at=here(),
             found=of_type(cut),
             fix="cut=[400, 900], the first tile of each rank but rank 0; or leave cut out",
         )
     if len(firsts) != count - 1 or list(firsts) != sorted(firsts) or min(firsts, default=0) < 0:
         raise InvalidOption(
             f"Device: cut={clipped(cut)} does not cut tiles for {count:,} ranks",
-            at=here(),
             found=f"it has {len(firsts):,} tiles; the first of each rank but rank 0, rising",
             fix=f"{count - 1:,} tiles, or leave cut out for equal work",
         )

@@ -36,7 +36,6 @@ from poplite.simulator.host.tensors import ByMoves, ByView, HostAccess
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.simulated import Simulated
 from poplite.simulator.states.engine_state import EngineState
-from poplite.source import here
 from poplite.text import clipped
 from poplite.view import runs
 
@@ -222,7 +221,6 @@ class OnRank:
         if not ranks.are_those_of(self._ranks):
             raise ControlProgramError(
                 f"{call} is an engine on other ranks",
-                at=here(),
                 found=f"it has {self._ranks.count:,}, and here are {ranks.count:,}",
                 fix="engine.save_state(path) there, and engine.load_state(path) here",
             )
@@ -231,7 +229,6 @@ class OnRank:
         """Refuse to hand over memory, of which each rank has a part."""
         raise ControlProgramError(
             f"{call} is an engine on several ranks, each of which has a part of it",
-            at=here(),
             found=f"this is rank {self._ranks.number} of {self._ranks.count}",
             fix="engine.save_state(path) there, and engine.load_state(path) here",
         )
@@ -277,7 +274,6 @@ def _cut(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks) -> l
         if cut and cut[-1] >= tiles:
             raise InvalidOption(
                 f"pl.mpi.Device: cut={clipped(list(cut))} is behind the last tile of the graph",
-                at=here(),
                 found=f"there is no tile {cut[-1]:,}; the machine of the graph has {tiles:,}",
                 fix="leave cut out for equal work, or name tiles of this machine",
             )

@@ -32,7 +32,6 @@ from poplite.mpi.ranks import Ranks, Word, stopped_by, text_of
 from poplite.mpi.stops import Stops
 from poplite.mpi.transport import KeptExchange, message_tag, requests
 from poplite.simulator.stopping import Running, Stopped
-from poplite.source import here
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Prequest
@@ -280,7 +279,6 @@ class OtherRanks:
         if self.broken:
             raise ControlProgramError(
                 f"{call}: memory is undefined since a run ended on one rank",
-                at=here(),
                 found=self.broken,
                 fix="engine.load() on all ranks begins anew",
             )

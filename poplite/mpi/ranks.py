@@ -23,7 +23,6 @@ from poplite.errors import ControlProgramError, DeviceRuntimeError
 from poplite.mpi.channel import channel_of
 from poplite.mpi.endings import end_job
 from poplite.mpi.starting import CALL
-from poplite.source import here
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm, Request
@@ -174,7 +173,6 @@ class Ranks:
         if word.call != call:
             raise ControlProgramError(
                 f"rank {self.number} called {call}, but rank {rank} called {word.call}",
-                at=here(),
                 found="all ranks make the same calls of an engine, in the same order",
                 fix="call it on all ranks; engine.read(x, root=0) gives values to one of them",
             )
@@ -255,7 +253,6 @@ class Ranks:
         if within := self._channel.called_in:
             raise ControlProgramError(
                 f"{call}: all ranks make this call, and callbacks run on rank 0 alone",
-                at=here(),
                 found=f"rank 0 is in a callback of {within}",
                 fix="use the arrays that the callback is given, or make the call after the run",
             )
@@ -313,7 +310,6 @@ def stopped_by(rank: int, why: str, call: str) -> DeviceRuntimeError:
     """Return the error for a rank that stopped a call of all."""
     return StoppedElsewhere(
         f"{call}: rank {rank} stopped",
-        at=here(),
         found=why,
         fix="its own error says more; engine.load() begins anew",
     )

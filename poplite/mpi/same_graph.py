@@ -6,7 +6,6 @@ from poplite.errors import DeviceRuntimeError
 from poplite.executable.executable import Executable
 from poplite.executable.identity import digest, parts_of
 from poplite.mpi.ranks import Ranks, Word
-from poplite.source import here
 
 
 def check_same(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks) -> None:
@@ -24,7 +23,6 @@ def check_same(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks
             if other != named[0]:
                 raise DeviceRuntimeError(
                     f"rank {rank} has another graph than rank 0",
-                    at=here(),
                     found=f"first difference: {named[0][0]} on rank 0, {other[0]} on rank {rank}",
                     fix="build the same graph on all ranks, without sets and hash(), whose order "
                     "differs; or save an executable on one of them, and load it on all",

@@ -24,7 +24,6 @@ from types import ModuleType
 
 from poplite.errors import DeviceRuntimeError
 from poplite.mpi.endings import SAID_S
-from poplite.source import here
 
 CALL = "pl.mpi.Device()"
 
@@ -55,7 +54,6 @@ def started(timeout_s: float) -> ModuleType:
     except (ImportError, RuntimeError) as error:
         raise DeviceRuntimeError(
             f"MPI cannot be used: {error}",
-            at=here(),
             found="pl.mpi needs mpi4py, and an MPI library",
             fix="pip install 'poplite[mpi]', which brings both",
         ) from error

@@ -43,7 +43,6 @@ from poplite.named.ops.shaping import (
 )
 from poplite.named.ops.slicing import Slice, sliced
 from poplite.named.ops.tensors import TensorOp
-from poplite.source import here
 
 Adjoints = list[tuple[Op, Op]]
 """Operands, and what an operation adds to their adjoints, on any axes that have theirs."""
@@ -80,7 +79,6 @@ def deriv(y: Any, x: Any, error: Any = None) -> Any:
         y_name, by = spelled(result, "y"), spelled(x) if isinstance(x, Op) else "x"
         raise AxisError(
             f"deriv: y has axes {result.axes}, and no error says how its elements count",
-            at=here(),
             found=result.text,
             fix=f"ng.sum({y_name}, ...) first, or ng.deriv({y_name}, {by}, error) with an error of "
             f"axes {result.axes}",
@@ -88,7 +86,6 @@ def deriv(y: Any, x: Any, error: Any = None) -> Any:
     if given is not None and not given.axes.is_sub_set(result.axes):
         raise AxisError(
             f"deriv: the error has axes {given.axes}, y {result.axes}",
-            at=here(),
             found=f"{result.text}\n{given.text}",
             fix=f"an error of axes {result.axes}, or of some of them",
         )
@@ -184,7 +181,6 @@ def _shares(op: Op, d: Op) -> Adjoints:
         case VertexMap():
             raise AxisError(
                 f"deriv: nothing is known of the derivative of vertex {op.vertex.__name__}",
-                at=here(),
                 found=op.text,
                 fix="ng.stop_gradient(ng.nmap(...)), or a function of operations in its place",
             )

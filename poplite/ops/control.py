@@ -22,7 +22,6 @@ from poplite.ops.loop import LoopIndex, loop_with
 from poplite.ops.record import map
 from poplite.program import If, Program, RepeatWhileTrue, Sequence, Switch
 from poplite.program.recording import RecordedSteps, Together, innermost
-from poplite.source import here
 from poplite.text import clipped, of_type
 
 Predicate = Operand | Callable[[], Operand]
@@ -125,7 +124,6 @@ class Branch:
     def _misplaced(self) -> ControlProgramError:
         return ControlProgramError(
             "else_: it does not stand right behind its ops.if_",
-            at=here(),
             fix="with ops.if_(p) as branch: ...; with branch.else_(): ...",
         )
 
@@ -187,7 +185,6 @@ class Cases:
             has = "has a case already" if value in self.programs else "is no whole number"
             raise ControlProgramError(
                 f"ops.switch: {clipped(value)} {has}",
-                at=here(),
                 found=of_type(value),
                 fix="with cases.case(0): ...; with cases.case(1): ...",
             )
@@ -206,7 +203,7 @@ class Cases:
         """
         self._check_place("cases.default()")
         if self.otherwise is not None:
-            raise ControlProgramError("ops.switch: it has a default already", at=here())
+            raise ControlProgramError("ops.switch: it has a default already")
         body = self._body("default")
         with body:
             yield
@@ -220,7 +217,6 @@ class Cases:
         if innermost(usage) not in self._places:
             raise ControlProgramError(
                 f"ops.switch: {usage} does not stand directly in the block of its switch",
-                at=here(),
                 found="its steps would be part of no program, or of another block",
                 fix="with ops.switch(x) as cases: with cases.case(0): ...",
             )
@@ -262,7 +258,6 @@ def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
     if outside.programs:
         raise ControlProgramError(
             "ops.switch: steps are recorded outside of its cases",
-            at=here(),
             found=f"{outside.programs[0]}",
             fix="with cases.case(0): ..., or in front of the switch",
         )
@@ -311,7 +306,6 @@ def _decided(outer: RecordedSteps, value: Predicate, usage: str) -> tuple[Record
             check_no_truth(usage, [found])
             raise ElementTypeError(
                 f"{usage}: {clipped(found)} decides nothing while the program runs",
-                at=here(),
                 found=of_type(found),
                 fix="a tensor or an expression of one element, or a function that returns one",
             )

@@ -27,7 +27,6 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Call, Copy, Function, Sequence
 from poplite.program.recording import RecordedSteps, graph_for, target
-from poplite.source import here
 from poplite.text import clipped, of_type
 
 P = ParamSpec("P")
@@ -50,7 +49,6 @@ class GraphFunction(Generic[P, R]):
         if not callable(body):
             raise ControlProgramError(
                 f"graph_function: {clipped(body)} is not a function",
-                at=here(),
                 found=of_type(body),
                 fix="@pl.graph_function above a def",
             )
@@ -65,7 +63,6 @@ class GraphFunction(Generic[P, R]):
         if unknown:
             raise ControlProgramError(
                 f"graph_function '{self.__name__}': inout names no parameter {clipped(unknown[0])}",
-                at=here(),
                 found=f"it is {self.__name__}{self._signature}",
                 fix="inout=('weights',), names of parameters",
             )
@@ -87,7 +84,6 @@ class GraphFunction(Generic[P, R]):
         except TypeError as error:
             raise ElementTypeError(
                 f"graph_function '{self.__name__}': {error}",
-                at=here(),
                 found=f"it is {self.__name__}{self._signature}",
                 fix="the arguments of the function",
             ) from None
@@ -98,7 +94,6 @@ class GraphFunction(Generic[P, R]):
             if isinstance(value, Expr):
                 raise ElementTypeError(
                     f"graph_function '{self.__name__}': argument {name} is not a tensor",
-                    at=here(),
                     found=repr(value),
                     fix=stored_first(value, ""),
                 )
@@ -106,7 +101,6 @@ class GraphFunction(Generic[P, R]):
         if not tensors:
             raise ControlProgramError(
                 f"graph_function '{self.__name__}': no argument is a tensor",
-                at=here(),
                 found=", ".join(f"{n}={clipped(v)}" for n, v in arguments.items()),
                 fix="pass the tensors that it works on",
             )
@@ -132,7 +126,6 @@ class GraphFunction(Generic[P, R]):
                     raise ControlProgramError(
                         f"graph_function '{self.__name__}': '{other}' and '{name}' share elements, "
                         "and both are copied back",
-                        at=here(),
                         found=f"{other}={second!r}, {name}={tensor!r}",
                         fix="tensors that share no element: what one copies, the other overwrites",
                     )
@@ -162,7 +155,6 @@ class GraphFunction(Generic[P, R]):
                 raise ControlProgramError(
                     f"graph_function '{self.__name__}': argument {name}={clipped(value)} is "
                     "neither a tensor nor a value that can be compared with those of other calls",
-                    at=here(),
                     found=of_type(value),
                     fix="pass each tensor as an argument of its own, and a tuple instead of a list",
                 ) from None
@@ -175,7 +167,6 @@ class GraphFunction(Generic[P, R]):
         if id(graph._parts) in self._recording:
             raise GraphRecursionError(
                 f"graph_function '{self.__name__}' calls itself",
-                at=here(),
                 found="its body is being recorded",
                 fix="loop with ops.repeat or ops.while_",
             )
@@ -199,7 +190,6 @@ class GraphFunction(Generic[P, R]):
                 raise ElementTypeError(
                     f"graph_function '{self.__name__}' returns {clipped(each, 60)}, "
                     "which is no tensor",
-                    at=here(),
                     found=of_type(each),
                     fix=stored_first(each, "return tensors, a tuple or list of them, or nothing"),
                 )

@@ -34,7 +34,6 @@ from poplite.program import Execute, Program, Repeat, RepeatWhileTrue, Sequence
 from poplite.program.loops import with_times
 from poplite.program.recording import RecordedSteps
 from poplite.program.sequence import check_graph
-from poplite.source import here
 from poplite.text import clipped, of_type, why_not_called
 from poplite.types import BOOL, UNSIGNED_INT
 from poplite.vertices.counting import CountFrom, CountOn
@@ -97,7 +96,6 @@ def counted_loop(
     if callable(body) and (why := why_not_called(body, 1)):
         raise ControlProgramError(
             f"counted_loop: body is {clipped(body, 60)}, which does not take the index: {why}",
-            at=here(),
             found=of_type(body),
             fix="lambda index: Sequence(...), or a program that needs no index",
         )
@@ -108,7 +106,6 @@ def counted_loop(
             made = "body(index) is" if callable(body) else "body is"
             raise ControlProgramError(
                 f"counted_loop: {made} {clipped(inner, 60)}, which is no program",
-                at=here(),
                 found=of_type(inner),
                 fix="lambda index: Sequence(...), or a program that needs no index",
             )
@@ -208,7 +205,6 @@ class LoopIndex(ReadAsTensor):
     def _outside(self) -> ControlProgramError:
         return ControlProgramError(
             "the index of ops.repeat is read outside of its loop",
-            at=here(),
             found=f"a loop of {self._count:,} times, whose block has ended",
             fix="keep it in the loop: ops.assign(last, i), where last is of UNSIGNED_INT",
         )
@@ -229,7 +225,7 @@ def loop_with(index: LoopIndex) -> Program:
 
 def _no_number(what: str, fix: str) -> ElementTypeError:
     found = "it is counted when the program runs"
-    return ElementTypeError(what, at=here(), found=found, fix=fix)
+    return ElementTypeError(what, found=found, fix=fix)
 
 
 def _bound(graph: Graph, bound: object, role: str) -> int | Tensor:
@@ -240,14 +236,12 @@ def _bound(graph: Graph, bound: object, role: str) -> int | Tensor:
         except TypeError:
             raise ElementTypeError(
                 f"counted_loop: {role} {clipped(bound)} is neither a number nor a tensor",
-                at=here(),
                 found=of_type(bound),
                 fix=f"{role}=10, or a tensor of UNSIGNED_INT with one element",
             ) from None
         if not 0 <= number < LIMIT:
             raise SizeOverflowError(
                 f"counted_loop: {role} {number:,}, but an index is from 0 to {LIMIT - 1:,}",
-                at=here(),
                 found="the index is of UNSIGNED_INT",
                 fix="count from 0, and let a vertex add what is missing",
             )
@@ -256,21 +250,18 @@ def _bound(graph: Graph, bound: object, role: str) -> int | Tensor:
     if bound.element_type is not UNSIGNED_INT:
         raise ElementTypeError(
             f"counted_loop: {role} '{bound.name}' is of {bound.element_type!r}, not UNSIGNED_INT",
-            at=here(),
             found=found,
             fix="make the variable UNSIGNED_INT, or reinterpret one of INT",
         )
     if bound.num_elements != 1:
         raise ControlProgramError(
             f"counted_loop: {role} '{bound.name}' has {bound.num_elements:,} elements, not 1",
-            at=here(),
             found=found,
             fix="slice one element: t[0]",
         )
     if bound.graph is not graph.top_level_graph:
         raise GraphConnectionError(
             f"counted_loop: {role} '{bound.name}' belongs to another graph",
-            at=here(),
             found=f"{bound.graph!r} and {graph!r}",
             fix="make the bounds and the loop with one graph",
         )
@@ -286,7 +277,6 @@ def _step(step: object) -> int:
         raise ControlProgramError(
             f"counted_loop: step {clipped(step)}, but a whole number from 1 to {LIMIT - 1:,} is "
             "needed",
-            at=here(),
             found=of_type(step),
             fix="step=1; to count down, let a vertex subtract the index from the last one",
         )

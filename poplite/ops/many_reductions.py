@@ -24,7 +24,6 @@ from poplite.ops.reduce_by_name import reduce
 from poplite.ops.reductions import Dims
 from poplite.program import Sequence as Steps
 from poplite.program.recording import RecordedSteps as Block, Together, graph_for, innermost, target
-from poplite.source import here
 from poplite.text import amount, clipped, of_type
 
 _USAGE = "ops.reduce_many(reductions)"
@@ -75,7 +74,6 @@ def reduce_many(
         if not isinstance(given, Sequence):
             raise ElementTypeError(
                 f"{_USAGE}: {role} is {clipped(given)}, not a list",
-                at=here(),
                 found=of_type(given),
                 fix='ops.reduce_many([("min", x, 0), ("max", x, 0)])',
             )
@@ -83,13 +81,11 @@ def reduce_many(
     if len(outputs) not in (0, len(exprs)):
         raise TensorCreationError(
             f"{_USAGE}: {amount(len(outputs), 'output')} for {amount(len(exprs), 'reduction')}",
-            at=here(),
             fix="an output for each, or none",
         )
     if mapping is not None and outputs:
         raise TensorCreationError(
             f"{_USAGE}: a mapping beside outputs, which have their own",
-            at=here(),
             found=f"mapping={clipped(mapping)}",
             fix="graph.set_tile_mapping(output, mapping), or no outputs",
         )
@@ -125,7 +121,6 @@ def _expr(entry: tuple[str, Operand, Dims] | Expr, number: int) -> Expr:
         return entry
     raise ElementTypeError(
         f"{_USAGE}: entry {number} is no reduction",
-        at=here(),
         found=repr(entry) if isinstance(entry, Expr) else of_type(entry),
         fix=_FORMS,
     )

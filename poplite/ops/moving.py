@@ -26,7 +26,6 @@ from poplite.ops.operands import beside, check_closed, dimension, graph_of, oper
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
 from poplite.program.recording import graph_for, over
-from poplite.source import here
 from poplite.text import clipped, integer_or_none, items_or_none, of_type
 from poplite.types import BOOL
 
@@ -60,7 +59,7 @@ def roll(x: Tensor, shift: int | List[int], dim: int | List[int] | None = None) 
         shifts *= len(dims)
     if len(shifts) != len(dims):
         raise InvalidOption(
-            f"ops.roll: {len(shifts)} shifts for {len(dims)} dimensions", at=here(), fix="as many"
+            f"ops.roll: {len(shifts)} shifts for {len(dims)} dimensions", fix="as many"
         )
     for each, by in zip(dims, shifts, strict=True):
         x = _rolled(x, by, dimension("ops.roll", x, each))
@@ -103,9 +102,7 @@ def pad(
     """
     _check_tensor("ops.pad", x)
     if not isinstance(mode, str) or mode not in MODES:
-        raise InvalidOption(
-            f"ops.pad: mode {clipped(mode)}", at=here(), fix="one of " + ", ".join(MODES)
-        )
+        raise InvalidOption(f"ops.pad: mode {clipped(mode)}", fix="one of " + ", ".join(MODES))
     of = "pad" if x.name.startswith("concat(") else x.name  # not of what is joined below
     for dim, (before, after) in enumerate(_widths(x, widths)):
         cut = max(0, -before), max(0, -after)
@@ -141,7 +138,7 @@ def tile(x: Tensor, repeats: int | List[int]) -> Tensor:
     for dim, count in enumerate(counts, x.rank - len(counts)):
         if count < 0:
             raise SizeOverflowError(
-                f"ops.tile: {count} repeats of dimension {dim}", at=here(), fix="0 or more"
+                f"ops.tile: {count} repeats of dimension {dim}", fix="0 or more"
             )
         x = x.broadcast(count, dim)
     return x
@@ -263,7 +260,6 @@ def _numbers(what: str, name: str, value: Any) -> list[int]:
     except TypeError:
         raise InvalidOption(
             f"{what}: {name}={clipped(value)}",
-            at=here(),
             found=of_type(value),
             fix=f"a whole number, such as {name}=1, or a list of them",
         ) from None
@@ -288,7 +284,6 @@ def _widths(x: Tensor, widths: Any) -> list[tuple[int, int]]:
     if len(pairs) != x.rank or any(len(pair) != 2 for pair in pairs):
         raise InvalidOption(
             f"ops.pad: widths={clipped(widths)} of '{x.name}', which has rank {x.rank}",
-            at=here(),
             fix=f"a number, (before, after), or a list of {x.rank} such pairs",
         )
     return [(before, after) for before, after in pairs]
@@ -321,7 +316,6 @@ def _added(x: Tensor, dim: int, count: int, mode: str, value: Any, side: int, of
 def _too_many(x: Tensor, dim: int, what: str, size: int) -> TensorCreationError:
     return TensorCreationError(
         f"ops.pad: {what} of dimension {dim} of '{x.name}', which has {size}",
-        at=here(),
         found=f"shape {x.shape}",
         fix="fewer of them",
     )
@@ -336,10 +330,7 @@ def _triangle(what: str, x: Operand, k: int) -> tuple[Expr, Expr, int]:
         raise beside(what, "k", k, "a whole number, such as k=1")
     if len(shape) < 2:
         raise TensorCreationError(
-            f"{what}: rank {len(shape)}",
-            at=here(),
-            found=f"shape {shape}",
-            fix="a tensor of rank 2 or more",
+            f"{what}: rank {len(shape)}", found=f"shape {shape}", fix="a tensor of rank 2 or more"
         )
     limit = max(shape[-2:])
     return iota((shape[-2], 1)), iota((shape[-1],)), max(-limit, min(by, limit))

@@ -115,7 +115,6 @@ def operand_beside(
     if made.shape != shape or made.element_type is not like.element_type:
         raise TensorCreationError(
             f"{what}: {role} {called(made)} is {described(made)}",
-            at=here(),
             found=f"{other_role} {called(like)} is {described(like)}",
             fix=f"{role} of {like.element_type!r} {list(shape)}",
         )
@@ -149,7 +148,6 @@ def graph_of(
         return graph_for(innermost(what).graph.top_level_graph, (), None)
     raise ElementTypeError(
         f"{what}: no tensor takes part",
-        at=here(),
         found=formula(x),
         fix="out=tensor, or ops.lower(graph, [expression], program)",
     )
@@ -197,14 +195,12 @@ def check_closed(what: str, expr: Expr) -> None:
     if isinstance(expr, Weak):
         raise ElementTypeError(
             f"{what}: {clipped(expr.value)} alone has no element type",
-            at=here(),
             found=of_type(expr.value),
             fix="out=tensor, or graph.add_constant(element_type, (), value)",
         )
     if expr.is_open:
         raise ElementTypeError(
             f"{what}: arguments of the expression are not given",
-            at=here(),
             found=formula(expr),
             fix="ops.map(expression, [tensors]), with out= for one that is there",
         )
@@ -222,7 +218,6 @@ def check_type(what: str, x: Given, types: Iterable[ElementClass], role: str = "
     if x.element_type not in types:
         raise ElementTypeError(
             f"{_argument(what, role)}: {called(x)} is {x.element_type!r}",
-            at=here(),
             found=described(x),
             fix="one of " + ", ".join(repr(each) for each in types) + "; ops.cast converts",
         )
@@ -235,7 +230,6 @@ def check_writeable(what: str, role: str, tensor: Tensor) -> None:
     reason, fact = why_not_writeable(tensor)
     raise GraphConnectionError(
         f"{what}: {role} '{tensor.name}' {reason}",
-        at=here(),
         found=fact,
         fix="a variable of graph.add_variable, each element once",
     )
@@ -255,14 +249,12 @@ def dimension(what: str, x: Given, dim: object) -> int:
     except TypeError:
         raise TensorIndexError(
             f"{what}: dim={clipped(dim)} is no dimension",
-            at=here(),
             found=of_type(dim),
             fix="a whole number, such as dim=0",
         ) from None
     if not -x.rank <= number < x.rank:
         raise TensorIndexError(
             f"{what}: dimension {clipped(number)} of {called(x)}, which has {x.rank}",
-            at=here(),
             found=described(x),
             fix=f"a dimension from {-x.rank} to {x.rank - 1}" if x.rank else "x.reshape((1,))",
         )
@@ -276,7 +268,7 @@ def count_of(what: str, name: str, value: object, least: int = 0, end: int | Non
         raise beside(what, name, value, f"a whole number, such as {name}=1")
     if number < least or (end is not None and number >= end):
         fix = f"at least {least}" if end is None else f"from {least} to {end - 1}"
-        raise SizeOverflowError(f"{what}: {name} is {clipped(number)}", at=here(), fix=fix)
+        raise SizeOverflowError(f"{what}: {name} is {clipped(number)}", fix=fix)
     return number
 
 
@@ -289,9 +281,7 @@ def counts_of(what: str, name: str, values: object) -> tuple[int, ...]:
 
 def beside(what: str, name: str, value: object, asked: str) -> InvalidOption:
     """Return the error for an argument that is not what is asked."""
-    return InvalidOption(
-        f"{what}: {name} is {clipped(value)}", at=here(), found=of_type(value), fix=asked
-    )
+    return InvalidOption(f"{what}: {name} is {clipped(value)}", found=of_type(value), fix=asked)
 
 
 def check_parts(

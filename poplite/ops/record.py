@@ -128,7 +128,6 @@ def store(
     if not isinstance(target, Tensor):
         raise ElementTypeError(
             f"{what}: {clipped(target)} is no tensor",
-            at=here(),
             found=of_type(target),
             fix="ops.map(expression) stores one in a new tensor",
         )
@@ -180,7 +179,6 @@ def _line(root: Root) -> SourceLocation:
     if root.at is not None and not isinstance(root.at, SourceLocation):
         raise ElementTypeError(
             f"ops.lower: {clipped(root.at)}, at= of a root, is not a line of a program",
-            at=here(),
             found=of_type(root.at),
             fix="leave it out, which means the line of the call",
         )
@@ -206,7 +204,6 @@ def explain(result: Tensor) -> str:
     if notes is None:
         raise TensorCreationError(
             f"ops.explain: '{result.name}' is no result of an operation",
-            at=here(),
             fix="a tensor that ops.map, ops.assign or ops.lower returned",
         )
     return "\n".join(str(note) for note in notes)
@@ -325,7 +322,6 @@ def _check_overlap(root: Root, out: Tensor, usage: str) -> None:
             raise TensorCreationError(
                 f"{usage}: out '{out.name}' shares elements with '{tensor.name}' of the "
                 "expression, in another order or place",
-                at=here(),
                 found=f"{views}; both hold {shared(out, tensor)}",
                 fix="the same view as out, or a new tensor: ops.copy(ops.map(expression), out)",
             )
@@ -339,7 +335,6 @@ def _bound(
         given = f"'{tensors.name}', a tensor" if isinstance(tensors, Tensor) else clipped(tensors)
         raise ElementTypeError(
             f"{what}: what stands for arguments is {given}, not a list of tensors",
-            at=here(),
             found=formula(node),
             fix=f"{what}(expression, [x])",
         )
@@ -347,7 +342,6 @@ def _bound(
     if len(tensors) > count:
         raise ElementTypeError(
             f"{what}: {amount(len(tensors), 'tensor')} for {amount(count, 'argument')}",
-            at=here(),
             found=formula(node),
             fix="one for ops.arg(0), one for ops.arg(1), ...",
         )

@@ -14,7 +14,6 @@ from poplite.expr.operand import Operand
 from poplite.expr.operations import kind_of
 from poplite.expr.tree import Expr, Weak
 from poplite.ops.reductions import Dims, float_operand, known_operand
-from poplite.source import here
 from poplite.text import clipped
 from poplite.types import FLOAT, HALF
 
@@ -128,7 +127,6 @@ def _checked_name(op: str) -> str:
         near = did_you_mean(op, OPERATIONS) if isinstance(op, str) else ""
         raise TensorCreationError(
             f"ops.reduce: {clipped(op)} is no operation{near}",
-            at=here(),
             found=f"operations are {', '.join(map(repr, OPERATIONS))}",
             fix='ops.reduce(x, 0, "add")',
         )
@@ -140,7 +138,6 @@ def _check_unscaled(op: str, scale: object, update: object) -> None:
         if value is not None:
             raise ElementTypeError(
                 f"ops.reduce: {op!r} takes no {name}",
-                at=here(),
                 found=f"{name}={clipped(value)}",
                 fix=f"{', '.join(map(repr, SCALED))} do",
             )
@@ -154,7 +151,6 @@ def _one(scale: Operand | float, result: Expr, called: str) -> Expr:
     if made.num_elements != 1:
         raise TensorCreationError(
             f"{called}: it has shape {made.shape}",
-            at=here(),
             found=repr(made),
             fix="a number, or a tensor of one element; ops.sum(x, 0) * y scales by element",
         )
@@ -170,7 +166,6 @@ def _fitting(update: Operand | float, result: Expr, called: str) -> Expr:
     if made.rank > result.rank or any(a not in (1, b) for a, b in sizes):
         raise TensorCreationError(
             f"{called}: it has shape {made.shape}, the result {result.shape}",
-            at=here(),
             found=repr(made),
             fix=f"one of shape {result.shape}",
         )
@@ -184,7 +179,6 @@ def _of_type(value: Expr, result: Expr) -> Expr:
     if value.is_open:
         raise ElementTypeError(
             "ops.reduce: a scale or an update has no arguments (ops.arg)",
-            at=here(),
             found=repr(value),
             fix="a tensor or an expression of tensors",
         )

@@ -30,7 +30,6 @@ from poplite.expr.tree import ElementClass, Expr, Reduction, Weak, labelled
 from poplite.ops.fuse.filling import EXACT
 from poplite.ops.fuse.once import first_of_repeated
 from poplite.ops.fuse.positions import MOST_STORED
-from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import FLOAT, UNSIGNED_INT
 
@@ -99,7 +98,7 @@ def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool =
     operand = float_operand(x, called)
     if isinstance(ddof, bool) or not isinstance(ddof, int | float):
         raise ElementTypeError(
-            f"{called}: ddof is {clipped(ddof)}", at=here(), found=of_type(ddof), fix="ddof=1"
+            f"{called}: ddof is {clipped(ddof)}", found=of_type(ddof), fix="ddof=1"
         )
     wide = cast(operand, FLOAT)
     distances = apply("subtract", wide, _mean(wide, dims, True, called))
@@ -134,10 +133,7 @@ def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = Fals
     operand = float_operand(x, called)
     if not isinstance(ord, int | float | np.number) or ord not in (1, 2, math.inf):
         raise TensorCreationError(
-            f"{called}: ord is {clipped(ord)}",
-            at=here(),
-            found=of_type(ord),
-            fix="1, 2 or math.inf",
+            f"{called}: ord is {clipped(ord)}", found=of_type(ord), fix="1, 2 or math.inf"
         )
     wide = cast(operand, FLOAT)
     if ord == 2:
@@ -250,7 +246,6 @@ def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, calle
     if dim is not None and integer_or_none(dim) is None:
         raise TensorIndexError(
             f"{called}: {clipped(dim)} is no dimension",
-            at=here(),
             found=of_type(dim),
             fix="one dimension, or None for the position among all elements",
         )
@@ -295,7 +290,6 @@ def float_operand(x: Operand, called: str) -> Expr:
     if kind_of(operand.element_type) != "float":
         raise ElementTypeError(
             f"{called}: its operand is {operand.element_type!r}",
-            at=here(),
             found=repr(operand),
             fix="ops.cast(x, FLOAT) first",
         )
@@ -308,14 +302,12 @@ def known_operand(x: Operand, called: str) -> Expr:
     if isinstance(operand, Weak):
         raise ElementTypeError(
             f"{called}: {operand.value!r} is one number",
-            at=here(),
             found=of_type(x),
             fix="a tensor or an expression",
         )
     if operand.is_open:
         raise ElementTypeError(
             f"{called} of an expression with arguments: its shape and type are not known",
-            at=here(),
             found=repr(operand),
             fix="ops.sum(...) of it, or tensors in the places of its arguments",
         )

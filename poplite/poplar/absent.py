@@ -19,7 +19,6 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from poplite.errors import AbsentMember, did_you_mean
-from poplite.source import here
 
 _MEMBERS: Mapping[str, str] = MappingProxyType(
     {
@@ -236,7 +235,7 @@ def absent(namespace: str, name: str) -> AbsentMember | None:
     if name not in absent_names(namespace):
         return None
     reason, instead = absent_names(namespace)[name]
-    return AbsentMember(f"poplite has no {namespace}.{name}", at=here(), found=reason, fix=instead)
+    return AbsentMember(f"poplite has no {namespace}.{name}", found=reason, fix=instead)
 
 
 def absent_library_names(namespace: str, known: Sequence[str]) -> Callable[[str], NoReturn]:

@@ -32,7 +32,6 @@ from poplite.errors import (
 )
 from poplite.poplar.declarations import Row
 from poplite.public import signature_text, why_unfit
-from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type
 
 
@@ -217,7 +216,6 @@ class Declaration:
     def _no_index(self, name: str, value: object) -> ElementTypeError:
         return ElementTypeError(
             f"{self.row.member}: {name} is {clipped(value, 60)}, not a whole number",
-            at=here(),
             found=of_type(value),
             fix=self.row.declaration,
         )
@@ -226,7 +224,6 @@ class Declaration:
         reason, _, instead = self.row.note.partition(" | ")
         return ElementTypeError(
             f"{self.row.member}: {clipped(value, 60)} where C++ has a pointer, {name}",
-            at=here(),
             found=reason,
             fix=instead or f"leave {name} out",
         )
@@ -310,10 +307,7 @@ class Binder:
             fix += f", in order; by name as {name}{signature_text(function, owners)}"
         found = [clipped(each, 60) for each in arguments] + list(keywords)
         return ElementTypeError(
-            f"{self._member}: {error}",
-            found=f"given {', '.join(found) or 'nothing'}",
-            fix=fix,
-            at=here(),
+            f"{self._member}: {error}", found=f"given {', '.join(found) or 'nothing'}", fix=fix
         )
 
     @cached_property
@@ -370,7 +364,6 @@ class Binder:
                 return best  # our method says what is wrong
         raise ElementTypeError(
             f"{self._member}: {amount(count - len(most.parameters), 'argument')} too many",
-            at=here(),
             found=f"given {', '.join(clipped(each, 60) for each in arguments)}",
             fix=most.row.declaration,
         )
@@ -396,7 +389,6 @@ class Binder:
     def _twice(self, name: str, value: object, other: object) -> TensorCreationError:
         return TensorCreationError(
             f"{self._member}: {name} in order, {clipped(value, 60)}, and by name",
-            at=here(),
             found=f"{name}={clipped(other, 60)}",
             fix="give it once",
         )

@@ -29,13 +29,11 @@ class _Called:
 
     def _takes_none(self, arguments: list[Any]) -> Exception:
         from poplite.errors import ElementTypeError  # whose texts are of this module
-        from poplite.source import here
         from poplite.text import clipped
 
         given = ", ".join(clipped(each, 40) for each in arguments)
         return ElementTypeError(
             f"{self._kind} that answers to a call takes no arguments, but ({given}) is given",
-            at=here(),
             found=f"it is {self!r}",
             fix=self._instead,
         )

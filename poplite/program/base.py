@@ -77,7 +77,6 @@ class Program(Displayed):
         """Refuse a `with` block: those of a Sequence and of operations take steps."""
         raise ControlProgramError(
             f"{self!r} cannot be the subject of a `with` statement",
-            at=here(),
             fix=f"with {self._block_instead}: operations are its steps",
         )
 
@@ -184,7 +183,6 @@ def check_name(name: object, program: str) -> None:
     if not isinstance(name, str):
         raise ControlProgramError(
             f"{program}: name {clipped(name, 60)} is no text",
-            at=here(),
             found=of_type(name),
             fix='pl.Block(program, "forward") has a name in messages, drawings and profiles',
         )
@@ -233,7 +231,7 @@ def checked(value: object, where: str) -> Program:
     if isinstance(value, Operand):
         fix = "with graph.steps() as program: ops.assign(...) or another operation on it"
     raise ControlProgramError(
-        f"{where}: {clipped(value, 80)} is no program", at=here(), found=of_type(value), fix=fix
+        f"{where}: {clipped(value, 80)} is no program", found=of_type(value), fix=fix
     )
 
 
@@ -269,14 +267,12 @@ def deciding(tensor: object, program: str, role: str) -> Tensor:
         fix = f"{role} = graph.add_variable({types[0]!r}, (), mapping=0); a vertex writes it"
         raise ElementTypeError(
             f"{program}: {role} {clipped(tensor, 60)} is not a tensor",
-            at=here(),
             found=of_type(tensor),
             fix=_ONE_OF_ALL if has_many(tensor) else stored_first(tensor, fix),
         )
     if tensor.element_type not in types:
         raise ElementTypeError(
             f"{program}: {role} '{tensor.name}' is of {tensor.element_type!r}, not {names}",
-            at=here(),
             found=type_and_shape(tensor),
             fix="let a vertex compare, and write the outcome to such a scalar",
         )
@@ -284,7 +280,6 @@ def deciding(tensor: object, program: str, role: str) -> Tensor:
         raise ControlProgramError(
             f"{program}: {role} '{tensor.name}' has {amount(tensor.num_elements, 'element')}, "
             "but one decides",
-            at=here(),
             found=type_and_shape(tensor),
             fix=f"one element, t[0], or {_ONE_OF_ALL}",
         )

@@ -26,7 +26,6 @@ from poplite.program.base import (
     set_once,
 )
 from poplite.program.sequence import Growing
-from poplite.source import here
 from poplite.text import amount, clipped, fitted, of_type
 from poplite.types import INT
 
@@ -206,7 +205,6 @@ class Switch(Growing):
         if self.used_at is None and number in self._cases:
             raise ControlProgramError(
                 f"Switch '{self.control.name}': two programs for the value {number:,}",
-                at=here(),
                 found=f"cases: {self.values_text()}",
                 fix="Sequence(first, second) runs both",
             )
@@ -220,7 +218,6 @@ class Switch(Growing):
         except TypeError:
             raise ControlProgramError(
                 f"Switch: a case for {clipped(value)}, which is no whole number",
-                at=here(),
                 found=of_type(value),
                 fix="Switch(control, {0: program})",
             ) from None
@@ -229,7 +226,6 @@ class Switch(Growing):
             raise SizeOverflowError(
                 f"Switch '{self.control.name}': a case for {number:,}, but "
                 f"{self.control.element_type!r} holds {low:,} to {high - 1:,}",
-                at=here(),
                 found=f"cases so far: {self.values_text()}",
                 fix="a value in that range",
             )
@@ -275,7 +271,6 @@ def _pairs(cases: object) -> list[tuple[int, Program]]:
             what = "cases" if found is None else "a value and its program"
             raise ControlProgramError(
                 f"Switch: {clipped(pair, 60)} in place of {what}",
-                at=here(),
                 found=of_type(pair),
                 fix="Switch(control, {0: program}), or Switch(control, default=program)",
             )

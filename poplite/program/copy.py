@@ -23,7 +23,6 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
 from poplite.program.base import Program, check_name, declared, set_once
 from poplite.program.function import FunctionBuffer
-from poplite.source import here
 from poplite.text import amount, clipped, fitted, of_type
 from poplite.types import QUARTER, ElementType
 
@@ -112,7 +111,6 @@ class Copy(Program):
         if offset is not None and not {type(source), type(destination)} & {RemoteBuffer}:
             raise ControlProgramError(
                 f"Copy: offset {clipped(offset, 60)}, but neither side is a remote buffer",
-                at=here(),
                 fix="slice the tensor to copy a part of it: Copy(x[2:5], y)",
             )
         return object.__new__(_form(source, destination))
@@ -173,7 +171,6 @@ class TensorCopy(Copy):
             if not isinstance(tensor, Tensor):
                 raise ElementTypeError(
                     f"Copy: {role} {clipped(tensor, 60)} is not a tensor",
-                    at=here(),
                     found=of_type(tensor),
                     fix=stored_first(
                         tensor, "Copy(source, destination); host values go in by engine.write"
@@ -190,14 +187,12 @@ def check_copied(title: str, source: Tensor, destination: Tensor) -> None:
     if source.graph is not destination.graph:
         raise ControlProgramError(
             f"{title}: the tensors belong to two graphs",
-            at=here(),
             found=f"{source.graph!r} and {destination.graph!r}",
             fix="make both variables with one graph",
         )
     if source.element_type is not destination.element_type:
         raise ElementTypeError(
             f"{title}: {source.element_type!r} to {destination.element_type!r}",
-            at=here(),
             found=shapes,
             fix="a copy does not convert; use a vertex with an Input and an Output",
         )
@@ -206,7 +201,6 @@ def check_copied(title: str, source: Tensor, destination: Tensor) -> None:
     if source.num_elements != destination.num_elements:
         raise ControlProgramError(
             f"{title}: {amount(source.num_elements, 'element')} to {destination.num_elements:,}",
-            at=here(),
             found=shapes,
             fix="slice or broadcast the source until both have equally many elements",
         )
@@ -214,7 +208,6 @@ def check_copied(title: str, source: Tensor, destination: Tensor) -> None:
         reason, fact = why_not_writeable(destination)
         raise GraphConnectionError(
             f"{title}: the destination {reason}",
-            at=here(),
             found=f"{fact}; {shapes}",
             fix="a constant is never written: copy to a variable of graph.add_variable"
             if destination.contains_constant()
@@ -223,7 +216,6 @@ def check_copied(title: str, source: Tensor, destination: Tensor) -> None:
     if source.intersects_with(destination):
         raise ControlProgramError(
             f"{title}: source and destination share elements",
-            at=here(),
             found=f"both hold {shared(source, destination)}",
             fix="copy through a third variable",
         )

@@ -9,7 +9,6 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.program.base import Program, declared, set_once
-from poplite.source import here
 from poplite.text import amount, clipped, fitted, of_type
 from poplite.types import BOOL
 
@@ -48,7 +47,6 @@ class Execute(Program):
         if not isinstance(compute_set, ComputeSet):
             raise ControlProgramError(
                 f"Execute: {clipped(compute_set, 80)} is no compute set",
-                at=here(),
                 found=of_type(compute_set),
                 fix="Execute(graph.add_compute_set(name))",
             )
@@ -77,16 +75,12 @@ def _check_result(title: str, compute_set: ComputeSet, result: object) -> None:
     fix = "all_done = graph.add_variable(BOOL, (), mapping=0); Execute(compute_set, all_done)"
     if not isinstance(result, Tensor):
         raise ElementTypeError(
-            f"{title}: result {clipped(result, 60)} is not a tensor",
-            at=here(),
-            found=of_type(result),
-            fix=fix,
+            f"{title}: result {clipped(result, 60)} is not a tensor", found=of_type(result), fix=fix
         )
     found = type_and_shape(result)
     if result.element_type is not BOOL:
         raise ElementTypeError(
             f"{title}: result '{result.name}' is of {result.element_type!r}, not BOOL",
-            at=here(),
             found=found,
             fix=fix,
         )
@@ -94,18 +88,16 @@ def _check_result(title: str, compute_set: ComputeSet, result: object) -> None:
         raise ControlProgramError(
             f"{title}: result '{result.name}' has {amount(result.num_elements, 'element')}, "
             "but 1 is needed",
-            at=here(),
             found=found,
             fix=fix,
         )
     if result.graph is not compute_set.graph:
         raise ControlProgramError(
             f"{title}: result '{result.name}' belongs to another graph",
-            at=here(),
             found=f"{result.graph!r} and {compute_set.graph!r}",
             fix="make the compute set and the result with one graph",
         )
     if result.contains_constant():
         raise GraphConnectionError(
-            f"{title}: result '{result.name}' is constant", at=here(), found=found, fix=fix
+            f"{title}: result '{result.name}' is constant", found=found, fix=fix
         )

@@ -22,7 +22,6 @@ from poplite.machine.floating_point import (
 )
 from poplite.program.base import Program, check_name, set_once
 from poplite.program.sequence import Sequence, check_appended
-from poplite.source import here
 from poplite.text import clipped, of_type
 
 
@@ -118,7 +117,6 @@ class SetStochasticRounding(SetMode):
         if not isinstance(on, bool):
             raise ControlProgramError(
                 f"SetStochasticRounding: {clipped(on, 60)} is no truth value",
-                at=here(),
                 found=of_type(on),
                 fix="SetStochasticRounding(True)",
             )
@@ -198,14 +196,12 @@ def _check(what: str, **values: object) -> None:
         if isinstance(value, Tensor):
             raise ControlProgramError(
                 f"{what}: {name} {clipped(value, 60)} is a tensor",
-                at=here(),
                 found="Poplar keeps a behaviour in one, to set it again later; here it is known",
                 fix=f"{name}=FloatingPointBehaviour(...), with what it was before",
             )
         if not isinstance(value, FloatingPointBehaviour):
             raise ControlProgramError(
                 f"{what}: {name} {clipped(value, 60)} is no behaviour",
-                at=here(),
                 found=of_type(value),
                 fix=f"{name}=FloatingPointBehaviour(inv=True, div0=True, oflo=True)",
             )

@@ -19,7 +19,7 @@ from poplite.graph.storage.copies import refuse_copies
 from poplite.poplar.callable_values import CalledText
 from poplite.program.base import Program, check_name, checked, child, declared, set_once
 from poplite.program.walk import children_first
-from poplite.source import SourceLocation, here
+from poplite.source import SourceLocation
 from poplite.text import amount, clipped, fitted, of_type
 
 if TYPE_CHECKING:
@@ -185,14 +185,12 @@ class FunctionCall(Call):
         if not isinstance(function, Function):
             raise ControlProgramError(
                 f"Call: {clipped(function, 80)} is no function",
-                at=here(),
                 found=of_type(function),
                 fix="Call(graph.add_function(program)); a program itself needs no Call",
             )
         if tensors:
             raise ControlProgramError(
                 f"Call '{function.name}': a function of the graph has no inputs and outputs",
-                at=here(),
                 found=f"{amount(len(tensors), 'argument')} behind {function!r}",
                 fix="Copy to the variables that it works on before the Call; functions of the "
                 "host, graph.add_host_function, have inputs and outputs",

@@ -142,7 +142,6 @@ class CodeCopy(Copy):
             raise ControlProgramError(
                 f"Copy({clipped(source, 60)}, {clipped(destination, 60)}): "
                 "the code of a function goes from its buffer to itself",
-                at=here(),
                 fix="Copy(graph.add_function_buffer(function), function)",
             )
         set_once(self, source=source, destination=destination, num_steps=1)

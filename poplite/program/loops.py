@@ -15,7 +15,6 @@ from typing import ClassVar
 from poplite.errors import ControlProgramError
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program, child, deciding, declared, parts, set_once
-from poplite.source import here
 from poplite.text import amount, clipped, fitted, of_type
 
 MOST_TIMES = 2**32 - 1
@@ -53,7 +52,6 @@ class Repeat(Program):
         if not 0 <= times <= MOST_TIMES:
             raise ControlProgramError(
                 f"Repeat: {clipped(count)} times, but a whole number from 0 to 2**32 - 1 is needed",
-                at=here(),
                 found=of_type(count),
                 fix="counted_loop(graph, 0, count, 1, body) reads how often from a tensor"
                 if isinstance(given, Tensor)

@@ -14,7 +14,6 @@ from poplite.expr.tree import stored_first
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.program.base import Program, declared, set_once
-from poplite.source import here
 from poplite.text import clipped, fitted, of_type
 
 
@@ -89,14 +88,12 @@ class WriteUndef(Mark):
         if not isinstance(tensor, Tensor):
             raise ElementTypeError(
                 f"WriteUndef: {clipped(tensor, 60)} is not a tensor",
-                at=here(),
                 found=of_type(tensor),
                 fix=stored_first(tensor, "WriteUndef(tensor)"),
             )
         if tensor.contains_constant():
             raise GraphConnectionError(
                 f"WriteUndef '{tensor.name}': a constant is always defined",
-                at=here(),
                 found=type_and_shape(tensor),
                 fix="leave the constant alone, or make it a variable: graph.add_variable(...)",
             )

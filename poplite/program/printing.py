@@ -19,7 +19,6 @@ from poplite.expr.tree import stored_first
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.program.base import Program, declared, set_once
-from poplite.source import here
 from poplite.text import clipped, fitted, of_type
 
 FloatForm = Literal["auto", "fixed", "scientific", "none"]
@@ -112,7 +111,6 @@ def _refused(name: str, value: object, needed: str) -> ControlProgramError:
     default = getattr(PLAIN, name)
     return ControlProgramError(
         f"PrintTensorFormat: {name}={clipped(value)}, but {needed} is needed",
-        at=here(),
         found=of_type(value),
         fix=f"{name}={default!r} is the default",
     )
@@ -161,7 +159,6 @@ class PrintTensor(Program):
                 "PrintTensor: the title comes first, then the tensor"
                 if swapped
                 else f"PrintTensor({clipped(title)}, {clipped(tensor)}) has no tensor to print",
-                at=here(),
                 found=f"title {clipped(title, 60)}, tensor {clipped(tensor, 60)}",
                 fix=f"PrintTensor({clipped(tensor)}, t)"
                 if swapped
@@ -173,7 +170,6 @@ class PrintTensor(Program):
         if format is not None and not isinstance(format, PrintTensorFormat):
             raise ElementTypeError(
                 f"PrintTensor '{text}': {clipped(format)} is no format",
-                at=here(),
                 found=of_type(format),
                 fix="PrintTensor(title, tensor, PrintTensorFormat(digits=4))",
             )

@@ -96,7 +96,6 @@ class RecordedSteps(Sequence):
         if known is None:
             raise ControlProgramError(
                 f"{self}: its graph is not known before an operation on a tensor is recorded in it",
-                at=here(),
                 fix="with graph.steps() as step: ..., in place of a Sequence's block",
             )
         return known
@@ -390,7 +389,6 @@ def _dependent(use: _Use, other: _Use) -> GraphCycleError:
     return GraphCycleError(
         f"ops.together(): '{use.name}' {verb} '{use.tensor.name}', "
         f"and '{other.name}' before it {others} the same elements",
-        at=here(),
         found=f"{use.tensor!r} and {other.tensor!r}; the operations of a block run at once",
         fix=f"record '{use.name}' behind the block of ops.together()",
     )
@@ -461,7 +459,6 @@ class ComputeSetList(Sequence):
         names = ", ".join(f"'{each.name}'" for each in self._compute_sets[:SHOWN_FAULTS])
         return ControlProgramError(
             f"an operation whose steps go to compute sets needs {step}",
-            at=here(),
             found=f"it has {amount(len(self._compute_sets), 'compute set')}: {names or 'none'}",
             fix="the form with a program, which takes all steps",
         )
@@ -515,7 +512,6 @@ def open_steps(graph: Graph, usage: str) -> RecordedSteps:
         found = f"it works on {graph!r}, the open block on {open_graph!r}"
     raise ControlProgramError(
         f"{usage}: no program takes its steps",
-        at=here(),
         found=found,
         fix="with graph.steps() as step: ...; or program=pl.Sequence()",
     )
@@ -566,7 +562,6 @@ def innermost(usage: str) -> RecordedSteps:
     if not OPEN.get():
         raise ControlProgramError(
             f"{usage}: no program takes its steps",
-            at=here(),
             found="no block of graph.steps() is open",
             fix="with graph.steps() as step: ...",
         )

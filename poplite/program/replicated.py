@@ -22,7 +22,6 @@ from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.program.base import Program, declared, set_once
 from poplite.program.copy import check_copied
 from poplite.program.marks import Mark
-from poplite.source import here
 from poplite.text import amount, clipped, fitted, integer_or_none
 
 SHOWN = 4
@@ -72,7 +71,6 @@ class CrossReplicaCopy(Program):
             if not isinstance(tensor, Tensor):
                 raise ElementTypeError(
                     f"CrossReplicaCopy: {role} {clipped(tensor, 60)} is not a tensor",
-                    at=here(),
                     fix="CrossReplicaCopy(source, destination, {0: 1, 1: 0})",
                 )
         title = f"CrossReplicaCopy '{source.name}' -> '{destination.name}'"
@@ -127,7 +125,6 @@ def _permutation(replica_map: object, count: int, title: str) -> tuple[int, ...]
         shown = {number: (number + 1) % count for number in range(min(count, SHOWN))}
         raise GraphReplicationError(
             f"{title}: {lines[0]}",
-            at=here(),
             found="\n".join([*lines[1:], f"the graph has {amount(count, 'replica')}"]),
             fix=f"let every replica send and receive once: {shown}"
             + (f" for the first {SHOWN}, and so on" if count > SHOWN else ""),
@@ -161,7 +158,6 @@ class AssumeEqualAcrossReplicas(Mark):
         if not isinstance(tensor, Tensor):
             raise ElementTypeError(
                 f"AssumeEqualAcrossReplicas: {clipped(tensor, 60)} is not a tensor",
-                at=here(),
                 fix="AssumeEqualAcrossReplicas(tensor)",
             )
         set_once(self, tensor=tensor, num_steps=1)

@@ -61,13 +61,11 @@ class Growing(Program):
             names = ", ".join(f"'{function.name}'" for function in path)
             return GraphRecursionError(
                 f"{self}: {what} would run the {type(self).__name__} itself",
-                at=here(),
                 found=f"by way of the functions {names}" if path else f"{what} is {added!r}",
                 fix="a program cannot contain itself: loop with Repeat or RepeatWhileTrue",
             )
         return ControlProgramError(
             f"{self}: {what} is added after it became part of a program or an engine",
-            at=here(),
             found=f"used at {self.used_at}",
             fix="add everything first",
         )
@@ -188,7 +186,6 @@ class Sequence(Growing):
         if is_open:
             raise ControlProgramError(
                 f"{self}: its block is open already",
-                at=here(),
                 fix="graph.steps() makes another one, which step.add(...) takes",
             )
         if self.used_at is not None:
@@ -256,7 +253,6 @@ class Block(Program):
         if not isinstance(name, str) or not name:
             raise ControlProgramError(
                 f"Block: {clipped(name)} is no name",
-                at=here(),
                 found=f"{of_type(name)}; the program is {part!r}",
                 fix="Block(program, 'forward')",
             )
@@ -285,7 +281,6 @@ def check_appended(usage: str, graph: object, sequence: object) -> None:
     if isinstance(sequence, ComputeSet):
         raise ControlProgramError(
             f"{usage.partition('(')[0]}: compute set '{sequence.name}' in place of a sequence",
-            at=here(),
             found="operations make compute sets of their own, one for each of their steps",
             fix="pass a Sequence; operations in a block of ops.together() share compute sets",
         )
@@ -304,7 +299,6 @@ def check_graph(usage: str, graph: object) -> None:
 def _is_no(kind: str, usage: str, value: object) -> ControlProgramError:
     return ControlProgramError(
         f"{usage.partition('(')[0]}: {clipped(value, 60)} is no {kind}",
-        at=here(),
         found=of_type(value),
         fix=usage,
     )

@@ -16,7 +16,6 @@ from poplite.errors import ControlProgramError, ElementTypeError, made_by
 from poplite.expr.operand import as_read
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program, deciding, declared, set_once
-from poplite.source import here
 from poplite.text import clipped, fitted, of_type
 
 
@@ -122,7 +121,6 @@ class ErrorProgram(Stop):
         if not isinstance(debug_tensor, Tensor):
             raise ElementTypeError(
                 f"ErrorProgram: debug_tensor {clipped(debug_tensor, 60)} is not a tensor",
-                at=here(),
                 found=of_type(debug_tensor),
                 fix="ErrorProgram(message, tensor), or Abort(message) without one",
             )
@@ -144,7 +142,6 @@ def _text(message: object, program: str) -> str:
     if not isinstance(message, str):
         raise ControlProgramError(
             f"{program}: message {clipped(message)} is no text",
-            at=here(),
             found=of_type(message),
             fix=f"{program}({'predicate, ' if program == 'AbortOnCondition' else ''}'diverged'"
             f"{', tensor' if program == 'ErrorProgram' else ''})",

@@ -85,7 +85,6 @@ def _program(report: Report, program: object, call: str) -> str:
     raise UnknownName(
         f"{call}: there is no program {clipped(program)}"
         + (did_you_mean(program, names) if isinstance(program, str) else ""),
-        at=here(),
         found="programs: " + ", ".join(map(repr, names)),
         fix=f"program={names[0]!r}" if names else "",
     )

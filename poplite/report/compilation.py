@@ -12,7 +12,6 @@ from poplite.report.execution import ExecutionStep
 from poplite.report.memory import LivenessStep, Memory, MemoryVariable, TileMemory
 from poplite.report.per_tile import LazySequence, PerTile
 from poplite.report.program_tree import Programs
-from poplite.source import here
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +191,6 @@ class Compilation:
         if self.modelled is None:
             raise ProfilingDisabled(
                 "report.compilation: memory is not modelled here",
-                at=here(),
                 found="the graph was compiled with debug.instrument=False",
                 fix="leave that option out: Engine(graph, program)",
             )

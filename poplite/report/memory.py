@@ -22,7 +22,6 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean
 from poplite.report.per_tile import LazySequence, PerTile
-from poplite.source import here
 
 Steps = tuple[tuple[int, int], ...]
 """First and last step of each stretch of steps."""
@@ -285,7 +284,6 @@ class MemoryCategories(Mapping[str, MemoryCategory]):
         if name not in self.found:
             raise UnknownName(
                 f"memory has no category {name!r}{did_you_mean(name, self.found)}",
-                at=here(),
                 found=f"categories of this report: {', '.join(self.found) or 'none'}",
                 fix=f"category.{next(iter(self.found), 'variable')}.total",
             )

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from poplite.errors import UnknownName, did_you_mean
-from poplite.source import here
 from poplite.text import clipped, fitted
 
 
@@ -273,7 +272,6 @@ class Programs(Mapping[str, Program]):
             raise UnknownName(
                 f"there is no program {clipped(name)}"
                 + (did_you_mean(name, trees) if isinstance(name, str) else ""),
-                at=here(),
                 found="programs: " + ", ".join(map(repr, trees)),
             )
         return trees[name]

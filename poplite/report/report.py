@@ -12,7 +12,6 @@ from poplite.files import checked_path, read_text, replacing
 from poplite.report.compilation import Compilation
 from poplite.report.execution import Execution
 from poplite.report.measured import BetweenRanks, Measured
-from poplite.source import here
 from poplite.text import amount
 
 if TYPE_CHECKING:
@@ -314,7 +313,6 @@ class Report(Displayed):
         except (OSError, ValueError) as error:
             raise FileLoadError(
                 f"cannot read {name!r}: {getattr(error, 'strerror', None) or error}",
-                at=here(),
                 fix="name a file that report.save(path) wrote",
             ) from error
         from poplite.report.json_form import from_json

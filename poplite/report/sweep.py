@@ -32,7 +32,6 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.files import checked_path, read_text, write_text
-from poplite.source import here
 from poplite.text import amount, clipped, of_type
 
 CYCLES = "cycles", "compute", "copy", "exchange", "waiting"
@@ -87,7 +86,6 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         if not isinstance(name, str) or name not in self._columns:
             raise UnknownName(
                 f"the sweep has no column {clipped(name)}{_meant(name, self._columns)}",
-                at=here(),
                 found=f"columns: {', '.join(self._columns)}",
                 fix=f"sweep[{next(iter(self._columns))!r}]",
             )
@@ -107,7 +105,6 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         if not isinstance(name, str) or name not in MEASURES:
             raise UnknownName(
                 f"a sweep does not measure {clipped(name)}{_meant(name, MEASURES)}",
-                at=here(),
                 found=f"it measures {', '.join(MEASURES)}",
                 fix="'cycles', or another of these",
             )
@@ -137,7 +134,6 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         if row is None:
             raise ControlProgramError(
                 f"sweep.best: no point has {by!r}",
-                at=here(),
                 found=f"{self.num_failed:,} of {amount(self.num_points, 'point')} failed",
                 fix="look at sweep['error']",
             )
@@ -159,7 +155,6 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         except ImportError as error:
             raise ControlProgramError(
                 "sweep.to_pandas: pandas is not installed",
-                at=here(),
                 fix="pip install 'poplite[sweep]'; dict(sweep) holds the same arrays",
             ) from error
         return pandas.DataFrame(dict(self))
@@ -220,10 +215,7 @@ def _checked_rows(rows: object, parameters: tuple[str, ...]) -> list[Mapping[str
             value = row.get(name)
             if not isinstance(value, kind):
                 raise ElementTypeError(
-                    f"{what}: {name!r} is {clipped(value)}",
-                    at=here(),
-                    found=of_type(value),
-                    fix=fix,
+                    f"{what}: {name!r} is {clipped(value)}", found=of_type(value), fix=fix
                 )
     return listed
 

@@ -40,7 +40,6 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import append, concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.source import here
 from poplite.text import clipped
 from poplite.types import INT, QuarterMetadata
 from poplite.vertex.vertex import Vertex
@@ -93,7 +92,6 @@ class AddressedTensor:
             meant = did_you_mean(method, _METHODS)
             raise UnknownName(
                 f"AddressedTensor.call: no method {clipped(method)}{meant}",
-                at=here(),
                 found=f"the methods are {', '.join(_METHODS)}",
                 fix=".call('reverse', 0), or another of these",
             )
@@ -105,7 +103,6 @@ class AddressedTensor:
             except TypeError as error:
                 raise ElementTypeError(
                     f"AddressedTensor.call: {text} is not done to addresses",
-                    at=here(),
                     found=str(error),
                     fix="whole numbers, or lists of them, as the method's names say",
                 ) from error
@@ -233,7 +230,6 @@ def variables(
         if name not in tensors:
             raise UnknownName(
                 f"testing.variables: mappings name {clipped(name)}{did_you_mean(name, tensors)}",
-                at=here(),
                 found=f"shapes name {', '.join(tensors) or 'nothing'}",
                 fix="intervals of each tile for one of these",
             )

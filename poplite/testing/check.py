@@ -17,7 +17,6 @@ from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping
 from poplite.graph.tensor.memory_regions import SortedRegions
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.variable_regions import VariableInterval
-from poplite.source import here
 from poplite.testing.addressed import checked
 from poplite.text import clipped
 
@@ -263,7 +262,6 @@ def _tiles_at(flat: Int64, tiles: Int64, call: str) -> Int64:
     if tiles.ndim != 1 or (len(flat) and not 0 <= flat.min() <= flat.max() < len(tiles)):
         raise TensorCreationError(
             f"testing.{call}: tiles of shape {tiles.shape} have none for each address",
-            at=here(),
             fix="tiles_of(graph)",
         )
     return tiles[flat]

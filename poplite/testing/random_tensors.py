@@ -19,7 +19,6 @@ from random import Random
 
 from poplite.errors import TensorCreationError
 from poplite.machine.target import Target
-from poplite.source import here
 from poplite.testing.addressed import AddressedTensor, appended, checked, concatenated, variables
 from poplite.text import clipped
 
@@ -155,7 +154,7 @@ def random_mapping(random: Random, size: int, num_tiles: int) -> list[list[tuple
 def _check_size(what: str, size: int) -> None:
     if not 0 <= size <= LARGEST:
         raise TensorCreationError(
-            f"{what} is {clipped(size)}", at=here(), fix=f"a number from 0 to {LARGEST:,}"
+            f"{what} is {clipped(size)}", fix=f"a number from 0 to {LARGEST:,}"
         )
 
 

@@ -144,7 +144,6 @@ def _case(
     if not isinstance(after, Mapping):
         raise ElementTypeError(
             f"assert_vertex: expected is {type(after).__name__}, not values by field",
-            at=here(),
             found=f"{vertex.__name__} writes {', '.join(written) or 'nothing'}",
             fix=f"expected={{{', '.join(f'{name!r}: ...' for name in written)}}}",
         )
@@ -193,7 +192,6 @@ def _called(
         raise UnknownField(
             f"assert_vertex({vertex.__name__}): {name} "
             + (f"does not take '{unknown[0]}'" if unknown else f"needs '{needed[0]}'"),
-            at=here(),
             found=f"inputs has {', '.join(inputs) or 'nothing'}",
             fix=fix,
         )
@@ -223,7 +221,6 @@ def _with_memory(
             kinds = ("a number", "an array", "a list of arrays")[field.depth]
             raise ElementTypeError(
                 f"assert_vertex({vertex.__name__}): inputs has {name!r}: {clipped(value)}",
-                at=here(),
                 found=f"declared {field}",
                 fix=f"{kinds}, which it holds before the vertex runs"
                 + (f"; or the number of its elements, {name!r}: 3" if has_size else ""),
@@ -248,7 +245,6 @@ def _check_names(
         text = f"{what} leaves out " + ", ".join(f"'{name}'" for name in missing)
     raise UnknownField(
         f"assert_vertex({vertex.__name__}): {text}",
-        at=here(),
         found="fields: " + ", ".join(map(str, vertex.fields.values())),
         fix=f"{what}={{{', '.join(f'{name!r}: ...' for name in needed)}}}",
     )
@@ -281,7 +277,6 @@ def _type_of(vertex: type[Vertex], field: str, value: Any) -> type[ElementType[A
     except ElementTypeError:
         raise ElementTypeError(
             f"assert_vertex({vertex.__name__}): '{field}' does not say its element type",
-            at=here(),
             found=f"{clipped(value, 60)} is {dtype}, which no element type stores",
             fix=f"{vertex.__name__}[pl.FLOAT], or np.float32({clipped(value, 40)})",
         ) from None
@@ -298,7 +293,6 @@ def _rows(
     if wrong is not None and not (field.depth == 0 and wrong.size == 1):
         raise ElementTypeError(
             f"{what}: values of shape {wrong.shape} for {field}",
-            at=here(),
             fix=("a number", "a 1-D array", "a 2-D array, or a list of 1-D arrays")[field.depth],
         )
     return [row.reshape(-1) for row in rows]

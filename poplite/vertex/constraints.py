@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from poplite.errors import MemoryElemConstraintsError, did_you_mean
-from poplite.source import here
 from poplite.text import clipped
 from poplite.vertex.fields import Field
 
@@ -75,7 +74,6 @@ def _parsed(name: str, text: object, fields: Mapping[str, Field]) -> Constraint:
 def _refused(name: str, what: str, declared: str = "") -> MemoryElemConstraintsError:
     return MemoryElemConstraintsError(
         f"vertex class '{name}': {what}",
-        at=here(),
         found=f"declared {declared}" if declared else "",
         fix='constraints = ("elem(*x) != elem(*y)", "region(*x) != region(*y)")',
     )

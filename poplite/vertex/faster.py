@@ -17,7 +17,6 @@ from types import FunctionType
 from typing import Any, Literal, TypeVar
 
 from poplite.errors import VertexDefinitionError
-from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.vertex.fields import definition_error
 
@@ -81,7 +80,6 @@ def faster(
         if not is_method or method.__qualname__.endswith("<locals>." + method.__name__):
             raise VertexDefinitionError(
                 f"faster: {clipped(method)} is no method of a vertex class",
-                at=here(),
                 fix=f"class V(pl.Vertex): ... @pl.faster({promise}) def blocked(self) -> None: ...",
             )
         setattr(method, _MARK, promise)
@@ -94,22 +92,21 @@ def _promise(bits: object, rtol: object, wide: object) -> Promise:
     fix = 'pl.faster(bits="equal"), or pl.faster(rtol=1e-6)'
     if (bits is None) == (rtol is None):
         given = "neither bits nor rtol" if bits is None else "bits and rtol"
-        raise VertexDefinitionError(f"faster: {given} given", at=here(), fix=fix)
+        raise VertexDefinitionError(f"faster: {given} given", fix=fix)
     if bits is not None and not (isinstance(bits, str) and bits == "equal"):
         what = f'faster: bits={clipped(bits)}, but it is "equal"'
-        raise VertexDefinitionError(what, at=here(), fix=fix)
+        raise VertexDefinitionError(what, fix=fix)
     is_number = isinstance(rtol, int | float) and not isinstance(rtol, bool)
     if rtol is not None and not (is_number and 0 < rtol <= sys.float_info.max):  # type: ignore[operator]
         what = f"faster: rtol={clipped(rtol)} is no number above 0"
-        raise VertexDefinitionError(what, at=here(), fix=fix)
+        raise VertexDefinitionError(what, fix=fix)
     if not isinstance(wide, Mapping):
         what = f"faster: wide={clipped(wide)} is no dict of numbers of the class"
-        raise VertexDefinitionError(what, at=here(), fix='wide={"LANES": 32}')
+        raise VertexDefinitionError(what, fix='wide={"LANES": 32}')
     for each in wide:
         if not isinstance(each, str):
             raise VertexDefinitionError(
                 f"faster: wide has the key {clipped(each)}",
-                at=here(),
                 found=f"{of_type(each)}; keys are names of numbers of the class",
                 fix='wide={"LANES": 32}',
             )

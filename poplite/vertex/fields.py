@@ -24,7 +24,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Never, TypeVar, overload
 
 from poplite.errors import VertexDefinitionError
-from poplite.source import here
 from poplite.types import QUARTER_METADATA, ElementType, FieldKind, metadata_edge
 from poplite.vertex.layouts import PLAIN, Layout
 
@@ -195,4 +194,4 @@ def with_metadata(cls: type, fields: Iterable[Field]) -> Mapping[str, Field]:
 def definition_error(cls: type, what: str, fix: str, *, found: str = "") -> VertexDefinitionError:
     """Return the error of an invalid vertex class, at the user's line."""
     what = f"vertex class '{cls.__name__}': {what}"
-    return VertexDefinitionError(what, at=here(), found=found, fix=fix)
+    return VertexDefinitionError(what, found=found, fix=fix)

@@ -19,7 +19,7 @@ from threading import RLock
 from types import CodeType
 
 from poplite.errors import ElementTypeError, PopliteError, VertexDefinitionError, did_you_mean
-from poplite.source import SourceLocation, here
+from poplite.source import SourceLocation
 from poplite.text import clipped, of_type
 from poplite.vertex.vertex import Vertex
 
@@ -63,7 +63,6 @@ def vertex_from_source(text: str, name: str) -> type[Vertex]:
         if not isinstance(value, str):
             raise ElementTypeError(
                 f"vertex_from_source: {clipped(value, 60)} is no text",
-                at=here(),
                 found=of_type(value),
                 fix="vertex_from_source('import poplite as pl ...', 'Double')",
             )
@@ -130,7 +129,6 @@ def _class_of(text: str, name: str, file: str) -> type[Vertex]:
         line = [number for frame, number in frames if frame.f_code.co_filename == file][-1]
         raise VertexDefinitionError(
             f"vertex_from_source '{name}': running the text fails: {clipped(error, 200)}",
-            at=here(),
             found=f"{_shown(text, file, line)}",
             fix="the text is a module: it imports what it uses",
         ) from error
@@ -140,14 +138,12 @@ def _class_of(text: str, name: str, file: str) -> type[Vertex]:
             return found
         raise VertexDefinitionError(
             f"vertex_from_source '{name}': class {name} of the text is no vertex class",
-            at=here(),
             found=f"its bases are {', '.join(base.__name__ for base in found.__bases__)}",
             fix=f"class {name}(pl.Vertex)",
         )
     classes = [n for n, v in names.items() if isinstance(v, type) and v.__module__ == file]
     raise VertexDefinitionError(
         f"vertex_from_source: the text defines no class '{name}'{did_you_mean(name, classes)}",
-        at=here(),
         found=f"its classes: {', '.join(classes) or 'none'}",
         fix=f"class {name}(pl.Vertex): ...",
     )
@@ -161,7 +157,6 @@ def _compiled(text: str, name: str, file: str) -> CodeType:
         raise VertexDefinitionError(
             f"vertex_from_source '{name}': the text is not Python: "
             f"{getattr(error, 'msg', None) or error}",
-            at=here(),
             found=_shown(text, file, line),
         ) from None
 

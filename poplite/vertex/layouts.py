@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin
 
 from poplite.errors import Enumeration, VertexDefinitionError, checked_member
-from poplite.source import here
 from poplite.text import clipped
 
 LARGEST_COUNT = 2**32 - 1
@@ -127,7 +126,6 @@ class Layout:
         if type(align) is not int or align < 1 or align & (align - 1):
             raise VertexDefinitionError(
                 f"Layout: min_align={clipped(align)} is no power of two",
-                at=here(),
                 found="it is bytes, such as 8 for loads of 64 bits",
                 fix="Layout(min_align=8)",
             )

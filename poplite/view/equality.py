@@ -23,7 +23,6 @@ import numpy as np
 from poplite.arrays.digits import Digit, coalesce, locate, place_values, regroup
 from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
-from poplite.source import here
 from poplite.view.contiguous.chunks import chunks
 from poplite.view.contiguous.regions import address_at
 from poplite.view.parts import cut, flat, levels, opened
@@ -98,7 +97,6 @@ def same_elements(a: View, b: View) -> bool:
     if found is None:
         raise SizeOverflowError(
             f"two views of {one.shape[0]:,} elements are too long to compare",
-            at=here(),
             found=f"they are made differently; {MOST_STEPS:,} parts of them were compared",
             fix="compare slices of them",
         )

@@ -21,7 +21,6 @@ from poplite.arrays.progressions import grid
 from poplite.errors import SizeOverflowError
 from poplite.jit.kernels.memory_order import GROUPS, MEMBERS, form_groups
 from poplite.jit.native import address, native
-from poplite.source import here
 from poplite.view.address_sets import (
     AddressRuns,
     Part,
@@ -164,7 +163,6 @@ def alias_order(
         raise SizeOverflowError(
             f"cut wherever memory is shared, a tensor has {members:,} intervals; at most "
             f"{MOST_SHARED:,} are compared",
-            at=here(),
             found=f"they come from {len(low):,} runs of consecutive elements",
             fix="remove_aliased=True needs no cuts; or ask for some intervals at a time",
         )

@@ -24,7 +24,6 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
 from poplite.jit.kernels.aliasing import MARK, TEST, visit
 from poplite.jit.native import address, native
-from poplite.source import here
 from poplite.view.strided_sets import LARGEST_SPAN, meet
 
 Mask = npt.NDArray[np.bool_]
@@ -147,7 +146,6 @@ def any_meet(a: Sets, b: Sets | None = None) -> bool:
         raise SizeOverflowError(
             f"too hard to compare: {number:,} strided pieces over {high - low + 1:,} addresses "
             f"(at most {MOST_PAIRS:,} pairs that overlap, or {LARGEST_SPAN:,} addresses)",
-            at=here(),
             found=f"{overlaps.number:,} pairs; the first piece has digits (extent, stride) "
             f"{sets.digits(0)}",
             fix="compare smaller slices, or copy the view to a variable of its own",
@@ -242,7 +240,6 @@ def marks_meet(groups: Sequence[Iterable[Sets]], low: int, high: int) -> bool:
         raise SizeOverflowError(
             f"too hard to compare: irregular pieces over {high - low + 1:,} addresses "
             f"(at most {LARGEST_SPAN:,} are compared one by one)",
-            at=here(),
             found=f"{sum(len(sets.low) for group in groups for sets in group):,} pieces",
             fix="compare smaller slices, or copy the view to a variable of its own",
         )

@@ -23,7 +23,6 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
 from poplite.jit.kernels.aliasing import FOUND, GAVE_UP, add_multiples, reaches
 from poplite.jit.native import address, native
-from poplite.source import here
 
 FIRST_STEPS = 100
 """Nodes searched before compiled code takes over."""
@@ -199,7 +198,6 @@ def _sums(digits: Sequence[Digit]) -> Int64:
         raise SizeOverflowError(
             f"too hard to compare: strides that do not nest, over {width:,} addresses "
             f"(at most {LARGEST_SPAN:,} are compared one by one)",
-            at=here(),
             found=f"digits (extent, stride): {list(digits)}",
             fix="work on smaller slices, or copy the view to a variable of its own",
         )

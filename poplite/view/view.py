@@ -46,7 +46,6 @@ from poplite.arrays.digits import (
     sub_sample_digits,
 )
 from poplite.errors import ElementTypeError
-from poplite.source import here
 from poplite.view.compose import compose
 
 if TYPE_CHECKING:
@@ -105,7 +104,6 @@ class View:
             """Refuse: NumPy's `a.view(dtype)` is `t.reinterpret(element_type)`."""
             raise ElementTypeError(
                 "t.view is the view of a tensor, not a function",
-                at=here(),
                 found="NumPy's a.view(dtype) reads the bits of an array as another type",
                 fix="t.reinterpret(element_type)",
             )

@@ -43,7 +43,7 @@ from poplite.simulator.accounts.accounts import Accounts, steps_before, type_nam
 from poplite.simulator.accounts.joined_copies import joined_copies
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.run_control import EnginePrograms
-from poplite.source import SourceLocation, here
+from poplite.source import SourceLocation
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.vertex.vertex import Vertex
 
@@ -105,14 +105,12 @@ def traced(
     if not accounts.are_kept:
         raise ProfilingDisabled(
             "engine.tracing: cycles are not modelled",
-            at=here(),
             found="the option debug.instrument is False",
             fix="leave that option out",
         )
     if (integer_or_none(limit) or 0) < 1 or limit > MOST_TRACED:
         raise ControlProgramError(
             f"engine.tracing: limit={clipped(limit)} steps cannot be recorded",
-            at=here(),
             found=f"{of_type(limit)}; from 1 to {MOST_TRACED:,} steps can be recorded",
             fix="engine.tracing(), for the first 10,000 steps",
         )

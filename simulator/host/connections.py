@@ -33,7 +33,6 @@ from poplite.simulator.host.filling import (
     sink,
 )
 from poplite.simulator.run.arena import Bytes
-from poplite.source import here
 from poplite.text import amount, clipped, why_not_called
 from poplite.types import QuarterMetadata
 
@@ -108,7 +107,6 @@ class Feed:
             return bool(result.value if isinstance(result, StreamCallback.Result) else result)
         raise ElementTypeError(
             f"stream '{self._stream.handle}': prefetch returned {clipped(result)}",
-            at=here(),
             found=f"it is {type(self._callback).__name__}.prefetch",
             fix="return True when the array was filled, False when it was not",
         )
@@ -128,7 +126,6 @@ def ring_of(array: object, stream: Stream, call: str) -> Ring:
         found = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else clipped(array)
         raise ElementTypeError(
             f"{call}: {found}, but the stream moves {dtype} ({stream.element_type!r})",
-            at=here(),
             found=f"the stream was made at {stream.location}",
             fix=f"np.asarray(values, np.{dtype.name}); it is used in place, so keep that array"
             if not callable(array)
@@ -138,7 +135,6 @@ def ring_of(array: object, stream: Stream, call: str) -> Ring:
         raise StreamConnectionError(
             f"{call}: {amount(array.size, 'element')}, which is no multiple of a block of "
             f"{count:,}",
-            at=here(),
             found=f"the stream was made at {stream.location}",
             fix="an array of one block, or of several",
         )
@@ -150,7 +146,6 @@ def ring_of(array: object, stream: Stream, call: str) -> Ring:
     if reason:
         raise StreamConnectionError(
             f"{call}: the array {reason}, so that it cannot be used in place",
-            at=here(),
             found=f"shape {array.shape}, strides {array.strides}",
             fix="connect a copy: array.copy()",
         )
@@ -170,7 +165,6 @@ def taker_of(
     if is_class or not callable(callback):
         raise ElementTypeError(
             f"{call}: {clipped(callback)} is no function",
-            at=here(),
             found="it is a class, not an object of it"
             if is_class
             else f"its type is {type(callback).__name__}",
@@ -190,7 +184,6 @@ def check_takes(callback: Any, count: int, call: str, arguments: str) -> None:
     if why := why_not_called(callback, count):
         raise ElementTypeError(
             f"{call}: {clipped(callback)} does not take {arguments}",
-            at=here(),
             found=why,
             fix=f"a function that takes {arguments}",
         )

@@ -21,7 +21,6 @@ import numpy.typing as npt
 
 from poplite.errors import ElementTypeError, UnwrittenOutputWarning, listed, warn
 from poplite.executable.transfers import Stream
-from poplite.source import here
 from poplite.text import clipped
 
 Array = npt.NDArray[Any]
@@ -152,7 +151,6 @@ def returned(result: object, what: str, assignment: str = "array[:] = values") -
         kind = type(result).__name__.replace("_", " ")
         return ElementTypeError(
             f"{what} returned {'an' if kind.startswith('async') else 'a'} {kind}",
-            at=here(),
             found="that is code that has not run, and nothing runs it",
             fix="a function of `def` without `yield`, in the place of `async def`",
         )
@@ -161,7 +159,6 @@ def returned(result: object, what: str, assignment: str = "array[:] = values") -
         shown = f"an array of {result.dtype}, shape {result.shape}"
     return ElementTypeError(
         f"{what} returned {shown}",
-        at=here(),
         found="what a callback returns goes nowhere",
         fix=f"fill what it is passed, {assignment}, and return nothing"
         if assignment

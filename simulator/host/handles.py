@@ -158,7 +158,6 @@ class HostLinks:
         if not callable(callback):
             raise ElementTypeError(
                 f"{call}: {clipped(callback)} is no function",
-                at=here(),
                 found=f"its type is {type(callback).__name__}",
                 fix="a function that takes (inputs, outputs)",
             )
@@ -230,7 +229,6 @@ class HostLinks:
                 f"{call}: a stream of {stream.element_type!r} "
                 + ("needs" if needs else "has no")
                 + f" metadata, and metadata={clipped(metadata)}",
-                at=here(),
                 found="the array holds codes, uint8, which mean nothing by themselves"
                 if needs
                 else f"the stream was made at {stream.location}",
@@ -297,7 +295,7 @@ class HostLinks:
         if first.kind == "host function":
             fix = f"engine.connect_host_function({first.handle!r}, function)"
         raise StreamConnectionError(
-            f"program '{program}': {what}", at=here(), found=listed(lines, "more"), fix=fix
+            f"program '{program}': {what}", found=listed(lines, "more"), fix=fix
         )
 
     @property
@@ -328,7 +326,6 @@ class HostLinks:
                 if position is not None and position >= max(length, 1):
                     raise StreamConnectionError(
                         f"{call}: stream '{handle}' was at block {position:,} of an array",
-                        at=here(),
                         found=f"the array that is connected has {amount(length, 'block')}"
                         if length
                         else "no array is connected to it",
@@ -359,7 +356,6 @@ def _unknown(kind: str, handle: object, known: Sequence[str], call: str) -> Stre
     names = ", ".join(map(repr, known)) or "none"
     return StreamConnectionError(
         f"{call}: no program of the engine uses a {kind} {clipped(handle)}{hint}",
-        at=here(),
         found=f"{kind}s that they use: {names}",
         fix=f"one of these handles, or a program that uses {clipped(handle)}",
     )

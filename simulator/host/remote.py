@@ -79,7 +79,6 @@ class RemoteRows:
         if stored.size != self.spec.num_elements:
             raise TensorCreationError(
                 f"{call}: {amount(stored.size, 'element')} for a row of {self.spec.num_elements:,}",
-                at=here(),
                 found=f"the array is of shape {stored.shape}",
                 fix="one row at a time",
             )
@@ -99,7 +98,6 @@ class RemoteRows:
         if number is None or not 0 <= number < repeats:
             raise TensorIndexError(
                 f"{call}: row {clipped(row)} of {amount(repeats, 'row')}",
-                at=here(),
                 found=f"the buffer was made at {self.spec.location}",
                 fix=f"a row from 0 to {repeats - 1:,}",
             )

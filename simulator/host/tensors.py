@@ -195,9 +195,7 @@ class HostTensors:
             if place.tensor.contains_constant():
                 kind = repr(place.element_type)
                 fix = f"make it a variable: graph.add_variable({kind}, {place.shape}, mapping=...)"
-            raise GraphConnectionError(
-                f"{call}: the tensor {reason}", at=here(), found=fact, fix=fix
-            )
+            raise GraphConnectionError(f"{call}: the tensor {reason}", found=fact, fix=fix)
         return HostAccess(place, self._replicas(replica, call), call)
 
     def read(self, access: HostAccess) -> npt.NDArray[Any]:
@@ -227,7 +225,6 @@ class HostTensors:
         if shape not in ((), place.shape) and not is_each:
             raise TensorCreationError(
                 f"{access.call}: an array of shape {shape} for a tensor of shape {place.shape}",
-                at=here(),
                 found=f"or of shape {(len(replicas), *place.shape)}, one for each replica"
                 if len(replicas) > 1
                 else "",
@@ -268,7 +265,6 @@ class HostTensors:
             return ByView(self._own(self._graph.tensor(found.name), call))
         raise UnknownName(
             f"{call}: there is no host {verb} {tensor!r}{did_you_mean(tensor, known)}",
-            at=here(),
             found=f"handles: {', '.join(map(repr, known)) or 'none'}; "
             "an executable knows no variables",
             fix=f"graph.create_host_{verb}({tensor!r}, tensor) before compiling",
@@ -279,13 +275,11 @@ class HostTensors:
         if not isinstance(tensor, Tensor):
             raise ElementTypeError(
                 f"{call}: {clipped(tensor, 60)} is not a tensor",
-                at=here(),
                 fix=stored_first(tensor, f"{call}(t) of a tensor"),
             )
         if self._graph is None:
             raise GraphConnectionError(
                 f"{call}: this engine was made of an executable, which knows no tensors",
-                at=here(),
                 found=f"asked for '{tensor.name}'",
                 fix=f"{call}('x'), after graph.{call.replace('engine.', 'create_host_')}"
                 "('x', tensor) before compiling",
@@ -293,7 +287,6 @@ class HostTensors:
         if tensor.graph is not self._graph:
             raise GraphConnectionError(
                 f"{call}: tensor '{tensor.name}' belongs to another graph than this engine's",
-                at=here(),
                 fix="use tensors of the graph the engine was made from",
             )
         late = [s for s in storages(tensor.view) if not self._executable.layout.holds(s)]
@@ -301,7 +294,6 @@ class HostTensors:
             variable = self._graph.variable_of(late[0])
             raise GraphConnectionError(
                 f"{call}: '{variable.name}' was added to the graph after this engine was made",
-                at=here(),
                 found=f"added at {variable.location}",
                 fix="make the engine after all variables are added",
             )

@@ -157,6 +157,7 @@ def _pipe_of(instruction: Instruction) -> tuple[Pipe, str]:
     if found is None:
         raise VertexCompileError(
             f"no price for {callee or opcode}",
+            at=None,
             found=instruction.text,
             fix="give the class a cycles method, or the vertex a perf estimate",
         )

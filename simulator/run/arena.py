@@ -22,7 +22,6 @@ from poplite.errors import SizeOverflowError
 from poplite.executable.layout import ALIGNMENT, ArenaLayout
 from poplite.simulator.run.access_log import AccessLog
 from poplite.simulator.run.float_modes import Floats
-from poplite.source import here
 from poplite.types import ElementType
 from poplite.view import Storage, View, addresses
 
@@ -65,7 +64,6 @@ class Arena:
         ) as error:  # ValueError: beyond what NumPy can index
             raise SizeOverflowError(
                 f"the engine's memory of {replicas * size:,} B cannot be allocated",
-                at=here(),
                 found="it holds all variables of the graph"
                 + (f", for each of {replicas:,} replicas" if replicas > 1 else ""),
                 fix="make the variables smaller, or run on a computer with more memory",

@@ -268,7 +268,9 @@ def _step(executable: Executable, code: Code, row: int) -> str:
 # -- exceptions of the user's ----------------------------------------------------------------
 
 
-def raised_error(raised: Exception, what: str, **parts: Any) -> ApplicationRuntimeError:
+def raised_error(
+    raised: Exception, what: str, at: SourceLocation | None = None, **parts: Any
+) -> ApplicationRuntimeError:
     """Return the error that stands for an exception of the user's.
 
     >>> error = raised_error(KeyError("key"), "Look 0 on tile 0: KeyError: 'key'")
@@ -277,9 +279,9 @@ def raised_error(raised: Exception, what: str, **parts: Any) -> ApplicationRunti
     """
     kind: Any = type(raised)
     try:
-        error = _class_of(kind)(what, **parts)
+        error = _class_of(kind)(what, at=at, **parts)
     except Exception:  # the class cannot be derived from, or needs arguments
-        error = ApplicationRuntimeError(what, **parts)
+        error = ApplicationRuntimeError(what, at=at, **parts)
     vars(error).update({k: v for k, v in vars(raised).items() if k not in vars(error)})
     return error
 

@@ -20,7 +20,6 @@ from poplite.executable.moves import Moves
 from poplite.executable.step import ComputeStep
 from poplite.simulator.run.arena import Bytes
 from poplite.simulator.run.interpreted_vertices import described
-from poplite.source import here
 from poplite.text import element_range, indexed
 
 Integers = npt.NDArray[np.int64]
@@ -102,7 +101,6 @@ def gathered_from(gather: Moves, positions: Integers) -> Integers:
     if (found < 0).any():  # of a file that was changed: what is compiled gathers all of them
         raise ApplicationRuntimeError(
             "a vertex has elements that nothing was copied to",
-            at=here(),
             found="the program is not as it was compiled",
             fix="compile it again, and save it: executable.save(path)",
         )

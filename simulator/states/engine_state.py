@@ -32,7 +32,6 @@ from poplite.simulator.run.arena import Arena
 from poplite.simulator.run_control import EnginePrograms
 from poplite.simulator.states.state_file import Bytes, Members, SavedState, StateFile, chunks_of
 from poplite.simulator.strict.checks import StrictChecks
-from poplite.source import here
 from poplite.types import BOOL
 
 FEW, MOST_CYCLES = 1 << 31, 1 << 52
@@ -205,7 +204,6 @@ class EngineState:
     def _other(self, name: str, difference: str) -> FileLoadError:
         return FileLoadError(
             f"{name!r} is the state of an engine of other programs",
-            at=here(),
             found=f"first difference: {difference}",
             fix="an engine of the same graph, programs and checks; "
             "engine.write(x, values) takes single tensors over",

@@ -275,7 +275,7 @@ class Replay:
             self._set_returned(self._all_true)
             self._launch(self._vertices if phase is None else phase)
             if self._returns and self._runner.returned(self._number) != self._returned:
-                return PopliteError("compute returns another value")
+                return PopliteError("compute returns another value", at=None)
         except PopliteError as error:
             return error
         table.take_other[number]()

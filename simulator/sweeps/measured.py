@@ -91,6 +91,7 @@ def _measures(build: Callable[..., object], point: Point) -> Row:
     else:
         raise ElementTypeError(
             f"sweep: build returned {clipped(made)}",
+            at=None,
             found=of_type(made),
             fix="return graph, program; or an engine",
         )

@@ -85,6 +85,7 @@ class Received:
         except ImportError as error:
             raise DeviceRuntimeError(
                 "sweep: a worker cannot import what build needs",
+                at=None,
                 found=str(error),
                 fix="install it where the workers are; a dask client has upload_file('parts.py')",
             ) from error

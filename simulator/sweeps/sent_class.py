@@ -40,6 +40,7 @@ def reduced(cls: type[Vertex]) -> tuple[object, ...]:
 def _refusal(name: str, found: str, fix: str) -> ControlProgramError:
     return ControlProgramError(
         f"sweep: vertex class '{name}' of the script cannot be sent to workers",
+        at=None,
         found=found,
         fix=f"{fix}; workers=1 runs all here",
     )

@@ -28,7 +28,6 @@ from poplite.simulator.sweeps.measured import (
 )
 from poplite.simulator.sweeps.sent import Sent
 from poplite.simulator.sweeps.warned import WarningThere, gathered, tell
-from poplite.source import here
 from poplite.text import clipped, of_type
 
 Grid = Mapping[str, Sequence[Scalar]] | Sequence[Mapping[str, Scalar]]
@@ -96,7 +95,6 @@ def sweep(
     if not callable(build):
         raise ElementTypeError(
             f"sweep: build {clipped(build)} is no function",
-            at=here(),
             found=of_type(build),
             fix="def build(split): ...; return graph, program",
         )
@@ -134,7 +132,6 @@ def _check_alone() -> None:
     if ranks > 1:
         raise ControlProgramError(
             f"sweep: this is one of {ranks:,} ranks of an MPI job, and each would do all of it",
-            at=here(),
             fix="run the script without mpiexec; a sweep starts processes of its own",
         )
 
@@ -146,7 +143,6 @@ def _points(grid: Any) -> list[Point]:
             if isinstance(values, str | bytes | bytearray) or not np.iterable(values):
                 raise ElementTypeError(
                     f"sweep: parameter {clipped(name)} has {clipped(values)}, which is no list",
-                    at=here(),
                     found=of_type(values),
                     fix=f"{{{name!r}: [{clipped(values)}]}}",
                 )
@@ -157,20 +153,18 @@ def _points(grid: Any) -> list[Point]:
     else:
         raise ElementTypeError(
             f"sweep: grid {clipped(grid)} is no grid",
-            at=here(),
             found=of_type(grid),
             fix="{'split': range(1, 41)}, or a list of points [{'split': 1}, ...]",
         )
     if not points or not points[0]:
         raise ControlProgramError(
-            "sweep: the grid has no points", at=here(), fix="sweep(build, {'split': range(1, 41)})"
+            "sweep: the grid has no points", fix="sweep(build, {'split': range(1, 41)})"
         )
     first = list(points[0])
     for name in first:
         if not isinstance(name, str):
             raise ElementTypeError(
                 f"sweep: parameter {clipped(name)} is no name",
-                at=here(),
                 found=of_type(name),
                 fix="the names of the parameters of build: {'split': range(1, 41)}",
             )
@@ -178,7 +172,6 @@ def _points(grid: Any) -> list[Point]:
         if list(point) != first:
             raise ControlProgramError(
                 f"sweep: point {clipped(point)} has other parameters than the first one",
-                at=here(),
                 found=f"those of the first: {', '.join(map(str, first))}",
                 fix="the same parameters in the same order for all points",
             )
@@ -191,7 +184,6 @@ def _scalar(name: str, value: Any) -> Scalar:
         return plain
     raise ElementTypeError(
         f"sweep: parameter '{name}' has {clipped(value)}, which is neither number nor text",
-        at=here(),
         found=of_type(value),
         fix="name each, and let build look the name up in a dictionary",
     )
@@ -202,7 +194,6 @@ def _check_parameters(build: Callable[..., object], point: Point) -> None:
         if name in (*MEASURES, ERROR):
             raise ControlProgramError(
                 f"sweep: parameter '{name}' is called like what is measured",
-                at=here(),
                 found=f"measured are {', '.join((*MEASURES, ERROR))}",
                 fix=f"{name}_ or another name",
             )
@@ -211,7 +202,6 @@ def _check_parameters(build: Callable[..., object], point: Point) -> None:
     except TypeError as error:
         raise ControlProgramError(
             f"sweep: build does not take the parameters of the grid: {error}",
-            at=here(),
             found=f"parameters: {', '.join(point)}",
             fix=f"def build({', '.join(point)}): ...",
         ) from error
@@ -238,7 +228,6 @@ def _measuring(sent: Sent, workers: Any) -> Callable[[Sequence[Point]], Iterator
     if type(workers) is not int or workers < 1:
         raise ElementTypeError(
             f"sweep: workers={clipped(workers)} is no number of processes",
-            at=here(),
             found=of_type(workers),
             fix="workers=2, or a dask client",
         )
@@ -249,7 +238,6 @@ def _measuring(sent: Sent, workers: Any) -> Callable[[Sequence[Point]], Iterator
     except ImportError as error:
         raise DeviceRuntimeError(
             f"sweep: {workers:,} workers take joblib, which is not installed",
-            at=here(),
             fix="pip install 'poplite[sweep]'; workers=1 runs all points in this process",
         ) from error
     sent.contents()  # what cannot be sent is refused before anything runs
@@ -275,7 +263,6 @@ def _collected(rows: Iterator[Row | RowThere]) -> Iterator[Row | RowThere]:
     except PicklingError as error:
         raise DeviceRuntimeError(
             "sweep: build cannot be sent to workers",
-            at=here(),
             found=str(error.__cause__ or error).strip('" \n').rpartition("\n")[2],
             fix="a build that opens by itself what it needs of files, locks and processes",
         ) from error
@@ -285,7 +272,6 @@ def _collected(rows: Iterator[Row | RowThere]) -> Iterator[Row | RowThere]:
             raise
         raise DeviceRuntimeError(
             "sweep: a worker ended without a result",
-            at=here(),
             found=str(error).partition("\n")[0],
             fix="fewer workers, where memory was short; what a worker printed tells more",
         ) from error

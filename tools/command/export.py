@@ -43,6 +43,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if not programs:
         raise ControlProgramError(
             f"{arguments.target!r} returned a Graph alone, and nothing to run",
+            at=None,
             fix="return graph, program",
         )
     folder = export(graph, programs, arguments.folder, checks=arguments.checks)

@@ -113,6 +113,7 @@ def _start(arguments: argparse.Namespace) -> int:
     if program is None:
         raise DeviceRuntimeError(
             "there is no mpiexec",
+            at=None,
             found=f"neither beside {sys.executable}, nor beside mpi4py, nor on PATH",
             fix="pip install 'poplite[mpi]', which brings it",
         )

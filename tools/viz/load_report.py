@@ -133,6 +133,7 @@ def programs_of(report: Report, arguments: argparse.Namespace) -> list[str]:
     if wanted not in names:
         raise UnknownName(
             f"there is no program {wanted!r}{did_you_mean(wanted, names)}",
+            at=None,
             found=f"there are {', '.join(map(repr, names))}",
             fix=f"--program {names[0]}",
         )
@@ -178,6 +179,7 @@ def load(
     elif ":" not in target:
         raise FileLoadError(
             f"cannot read {target!r}: No such file or directory",
+            at=None,
             fix=f"give {SAVED}",
         )
     graph, programs = load_programs(target, given, vertices, name)
@@ -200,7 +202,7 @@ def _of_file(
 
     if path.endswith(".py"):
         raise FileLoadError(
-            f"{path!r} names no callable", fix=f"{path}:build, if that returns the graph"
+            f"{path!r} names no callable", at=None, fix=f"{path}:build, if that returns the graph"
         )
     _refuse_flags(path, [("--run", run is True), ("--arg", given)])
     if not zipfile.is_zipfile(path):
@@ -215,6 +217,7 @@ def _of_file(
             raise
         raise FileLoadError(
             error.what,
+            at=None,
             found=error.found,
             fix="--vertices FILE.py, the file that defines these classes: what vertices cost "
             "follows from them",
@@ -228,6 +231,7 @@ def _refuse_flags(path: str, flags: Iterable[tuple[str, object]]) -> None:
         if is_given:
             raise FileLoadError(
                 f"{flag} is for a TARGET, and {path!r} is a saved file, of which nothing is run",
+                at=None,
                 fix=f"leave {flag} out, or give file.py:callable",
             )
 
@@ -239,6 +243,7 @@ def _check_program(path: str, name: str | None, report: Report) -> None:
         raise FileLoadError(
             f"--program {name} is for a TARGET or a file of graph.save, and {path!r} is a saved "
             "report or executable: its numbers are of all its programs together",
+            at=None,
             found=f"its programs are {', '.join(map(repr, names))}",
             fix="leave --program out; summary, program and graph take one program of such a file",
         )

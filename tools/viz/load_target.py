@@ -73,10 +73,13 @@ def program_named(programs: Mapping[str, Program], name: str, target: str) -> Pr
         return programs[name]
     if not programs:
         raise UnknownName(
-            f"there is no program {name!r}, as {target!r} returned a Graph alone", fix=_RETURN
+            f"there is no program {name!r}, as {target!r} returned a Graph alone",
+            at=None,
+            fix=_RETURN,
         )
     raise UnknownName(
         f"there is no program {name!r}{did_you_mean(name, programs)}",
+        at=None,
         found=f"there are {', '.join(map(repr, programs))}",
         fix=f"--program {next(iter(programs))}",
     )
@@ -132,6 +135,7 @@ def _read(
     if list(given):
         raise FileLoadError(
             f"--arg is for a callable, and {path!r} is a saved graph",
+            at=None,
             fix="leave --arg out, or give file.py:callable",
         )
     return Graph.load(path, [load_module(place) for place in vertices])
@@ -160,6 +164,7 @@ def _load_file(place: str) -> ModuleType:
         found = f"Python files in {str(folder)!r}: {', '.join(scripts[:5])}" if scripts else ""
         raise FileLoadError(
             f"there is no file {place!r}{did_you_mean(path.name, scripts)}",
+            at=None,
             found=found,
             fix="give the path of a Python file, from the folder you are in",
         )
@@ -189,6 +194,7 @@ def _load_module(place: str) -> ModuleType:
     if not known:
         raise FileLoadError(
             f"there is no module {place!r}",
+            at=None,
             found=f"looked in {folder!r} and where Python finds its packages",
             fix=f"{place}.py:NAME if it is a file, or install the package it is in",
         )
@@ -205,6 +211,7 @@ def _find(module: ModuleType, place: str, name: str) -> Callable[..., object]:
             known = _defined(found, module)
             raise UnknownName(
                 f"{place!r} has no {part!r}{did_you_mean(part, known)}",
+                at=None,
                 found=f"it defines:\n{listed(known, 'names')}" if known else "it defines nothing",
                 fix=f"{place}:{known[0]}" if known else _RETURN,
             )
@@ -212,6 +219,7 @@ def _find(module: ModuleType, place: str, name: str) -> Callable[..., object]:
     if not callable(found):
         raise UnknownName(
             f"'{place}:{name}' is {_described(found)}, not a callable",
+            at=None,
             fix=_RETURN,
         )
     return found  # type: ignore[no-any-return]  # a user's object: anything callable
@@ -238,6 +246,7 @@ def _call(build: Callable[..., object], target: str, given: dict[str, object]) -
     if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
         raise UnknownName(
             f"{target!r} takes no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}",
+            at=None,
             found=f"it takes {', '.join(map(repr, known))}" if known else "it takes none",
             fix=f"--arg {known[0]}=..." if known else "leave --arg out",
         )
@@ -248,6 +257,7 @@ def _call(build: Callable[..., object], target: str, given: dict[str, object]) -
         raise FileLoadError(
             f"{target!r} is called {'with' if given else 'without'} {less} but needs "
             f"{', '.join(map(repr, needed))}",
+            at=None,
             fix=f"--arg {needed[0]}=VALUE, or give it a default",
         )
     return _guarded(partial(build, **_read_as(given, parameters)), target, "raised")
@@ -332,6 +342,7 @@ def _checked(result: object, target: str) -> tuple[Graph, dict[str, Program]]:
                 return graph, dict(several)
     raise FileLoadError(
         f"{target!r} returned {_described(result)}, not a Graph or (Graph, Program)",
+        at=None,
         found=found,
         fix=_RETURN,
     )

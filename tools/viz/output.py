@@ -76,6 +76,7 @@ class Destination:
         if chosen is None:
             raise FileLoadError(
                 f"cannot tell the format of {arguments.output!r} from its suffix {path.suffix!r}",
+                at=None,
                 found=f"known here are {', '.join(known)}",
                 fix=f"-o {path.with_suffix('.svg')}, or add --format svg",
             )
@@ -123,6 +124,7 @@ class Destination:
         instead = "" if self.path is None else str(picture.write(self.path.with_suffix(".svg")))
         raise FileLoadError(
             "cannot draw a PNG: Pillow is not installed",
+            at=None,
             found=f"wrote {instead!r} instead" if instead else "",
             fix=f"{INSTALL}, or --format svg",
         )
@@ -155,6 +157,7 @@ def _check_inputs(path: Path, arguments: argparse.Namespace) -> None:
             if path.exists() and os.path.isfile(read) and path.samefile(read):
                 raise FileLoadError(
                     f"-o {arguments.output} would write over {read!r}, which is read",
+                    at=None,
                     fix="give the picture another name",
                 )
 
@@ -181,13 +184,14 @@ def write_stdout(picture: str | bytes) -> None:
         if not isinstance(error, BrokenPipeError):
             raise FileLoadError(
                 f"cannot write to standard output: {error.strerror or error}",
+                at=None,
                 fix="-o FILE, in a folder with room for it",
             ) from error
 
 
 def _encoding() -> str:
     if sys.stdout is None:  # a shell closes it by  >&-
-        raise FileLoadError("cannot write to standard output: it is closed", fix="-o FILE")
+        raise FileLoadError("cannot write to standard output: it is closed", at=None, fix="-o FILE")
     return sys.stdout.encoding or "ascii"
 
 

@@ -30,7 +30,6 @@ from poplite.machine.library_loops import (
     Loops,
 )
 from poplite.machine.target import Target
-from poplite.source import here
 from poplite.types import FLOAT, HALF, ElementType
 
 Element = type[ElementType[Any]]
@@ -305,7 +304,6 @@ def _loop(loops: Loops, operation: str, element: Element) -> LibraryLoop:
         meant = "" if types else did_you_mean(operation, names)
         raise ElementTypeError(
             f"no estimate of '{operation}' of {element!r}{meant}",
-            at=here(),
             found=f"there are some of {', '.join(types or names)}",
             fix="a cycles method that returns slots of its own, or none",
         )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from poplite.errors import ElementTypeError
 from poplite.machine.target import Target
-from poplite.source import here
 from poplite.types import CHAR, FLOAT, HALF, INT, LONGLONG, SHORT, UNSIGNED_LONGLONG
 from poplite.vertices.estimators.poplibs import Element, of_tile, share
 
@@ -196,7 +195,6 @@ def triangular_solve(rows: int, target: Target, *, lower: bool) -> int:
 def _refused(what: str, element: Element, known: str) -> ElementTypeError:
     return ElementTypeError(
         f"no estimate of '{what}' of {element!r}",
-        at=here(),
         found=f"there is one of {known}",
         fix="a cycles method that returns cycles of its own, or none",
     )

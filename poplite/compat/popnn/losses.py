@@ -17,7 +17,6 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops import nn
 from poplite.program import Sequence as Steps
-from poplite.source import here
 from poplite.text import clipped
 from poplite.types import FLOAT, HALF, INT, UNSIGNED_INT
 
@@ -86,7 +85,6 @@ def calcLoss(
     if len(tensors) > 3 or not 1 <= len(rest) <= 2:
         raise ElementTypeError(
             f"popnn.{what}: {len(arguments)} arguments behind deltas",
-            at=here(),
             found=", ".join(clipped(each) for each in arguments) or "none",
             fix="[deltas_scale, model_output_scaling,] [num_correct,] loss_type, debug_context",
         )
@@ -100,7 +98,6 @@ def calcLoss(
         if each.shape != shape:
             raise TensorCreationError(
                 f"popnn.{what}: {role} '{each.name}' has shape {each.shape}",
-                at=here(),
                 found=f"modelOutputs {type_and_shape(model_outputs)}",
                 fix=f"{role} of shape {shape}",
             )
@@ -160,7 +157,6 @@ def calcAccuracy(
     if num_correct.num_elements != 1:
         raise TensorCreationError(
             f"popnn.{what}: numCorrect '{num_correct.name}' has shape {num_correct.shape}",
-            at=here(),
             fix="one element",
         )
     best = ops.argmax(model_outputs, 1)
@@ -238,13 +234,11 @@ def _labels(what: str, outputs: Tensor, expected: Tensor) -> tuple[Expr, Expr]:
     if expected.element_type not in (INT, UNSIGNED_INT):
         raise ElementTypeError(
             f"popnn.{what}: expected '{expected.name}' is {expected.element_type!r}",
-            at=here(),
             fix="labels of INT or UNSIGNED_INT",
         )
     if outputs.rank != 2 or expected.shape != outputs.shape[:1]:
         raise TensorCreationError(
             f"popnn.{what}: expected of shape {expected.shape} for outputs of {outputs.shape}",
-            at=here(),
             found=f"'{expected.name}' and '{outputs.name}'",
             fix="outputs [batch, classes], expected [batch]",
         )
@@ -264,8 +258,6 @@ def _masked(expected: Tensor) -> int:
 def _float(what: str, x: Tensor) -> Any:
     if x.element_type not in _LEAST:
         raise ElementTypeError(
-            f"popnn.{what}: modelOutputs '{x.name}' is {x.element_type!r}",
-            at=here(),
-            fix="FLOAT or HALF",
+            f"popnn.{what}: modelOutputs '{x.name}' is {x.element_type!r}", fix="FLOAT or HALF"
         )
     return x.element_type

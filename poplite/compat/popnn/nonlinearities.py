@@ -24,7 +24,6 @@ from poplite.ops import nn
 from poplite.ops.nn.by_result import by_result
 from poplite.ops.reductions import float_operand
 from poplite.program import Sequence as Steps
-from poplite.source import here
 from poplite.types import FLOAT
 
 F = TypeVar("F")
@@ -219,7 +218,6 @@ def _in_one_step(
     if isinstance(place, ComputeSet) and member in _SOFTMAX:
         raise ControlProgramError(
             f"{what}: {member.name} in compute set '{place.name}'",
-            at=here(),
             found="the sums of its rows are steps before the last one",
             fix=f"the form with a program: {what}(graph, type, ..., prog)",
         )

@@ -30,7 +30,6 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.program import Sequence as Steps
-from poplite.source import here
 from poplite.text import clipped, integer_or_none
 from poplite.types import FLOAT
 
@@ -243,7 +242,6 @@ class Norm:
         if not self.is_batch and (number is None or number < 1 or channels % number):
             raise InvalidOption(
                 f"popnn.{what}: {clipped(groups)} groups of {channels:,} channels",
-                at=here(),
                 found=f"acts '{acts.name}' has shape {acts.shape}",
                 fix=f"a divisor of {channels:,}",
             )
@@ -269,7 +267,6 @@ class Norm:
         if statistic.shape != (needed,) or (groups is not None and channels % groups):
             raise TensorCreationError(
                 f"popnn.{what}: statistics of shape {statistic.shape} for acts of {acts.shape}",
-                at=here(),
                 found=f"'{statistic.name}' and '{acts.name}'",
                 fix=f"what {self.name}Statistics returned for these acts",
             )
@@ -305,7 +302,6 @@ class _Parted:
             raise TensorCreationError(
                 f"popnn.{what}: gradsIn is {type_and_shape(each)}, acts "
                 f"{type_and_shape(self.acts)}",
-                at=here(),
                 found=f"'{each.name}' and '{self.acts.name}'",
                 fix="the gradient of the result, which has the shape and the type of acts",
             )
@@ -323,7 +319,6 @@ def check_norm_options(what: str, options: Options) -> None:
         if str(value).lower() != "false":
             raise InvalidOption(
                 f"popnn.{what}: {_STRIDED} is {clipped(value)}",
-                at=here(),
                 found="the channels of a group follow each other",
                 fix='"false", PopLibs\' default; a view of acts brings others together',
             )
@@ -337,7 +332,6 @@ def _cut(
     if number not in counts:
         raise ElementTypeError(
             f"popnn.{what}: {max(number, 0)} tensors and {'no' if number < 0 else 'a'} program",
-            at=here(),
             fix=f"{counts[0]} or {counts[1]} tensors behind the others, and then the program",
         )
     for place, each in enumerate(arguments[:number], 1):

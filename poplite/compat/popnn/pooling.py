@@ -25,7 +25,6 @@ from poplite.ops.convolution.arguments import check_fields, spacings
 from poplite.ops.convolution.call import check_number
 from poplite.ops.convolution.dimension import forward
 from poplite.program import Sequence as Steps
-from poplite.source import here
 from poplite.text import clipped
 from poplite.types import ElementTypeLike, element_type
 
@@ -105,7 +104,6 @@ class PoolParams:
             raise InvalidOption(
                 f"PoolParams: inputTruncationOrPaddingLower is {clipped(lower)}, "
                 f"inputTruncationOrPaddingUpper {clipped(upper)}",
-                at=here(),
                 fix="a number for each dimension of the field in both",
             )
         return list(zip(lower, upper, strict=True))
@@ -122,7 +120,6 @@ class PoolParams:
         if x.shape != shape or x.element_type is not kind:
             raise TensorCreationError(
                 f"{what}: '{x.name}' is {type_and_shape(x)}, the parameters say {kind!r} {shape}",
-                at=here(),
                 found="batchSize, numChannels, inputFieldShape, dType",
                 fix="the parameters of the input",
             )
@@ -223,7 +220,6 @@ def poolInputGradient(
     if use_scaled_gradient:
         raise InvalidOption(
             f"{what}: use_scaled_gradient is true",
-            at=here(),
             found="each of several greatest elements of a window gets all of its gradient",
             fix="use_scaled_gradient=False",
         )

@@ -25,7 +25,6 @@ from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops import nn
 from poplite.ops.convolution.arguments import float_type
 from poplite.ops.operands import count_of, the_tensor
-from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import ElementTypeLike, element_type
 
@@ -75,7 +74,6 @@ def sizes_of(what: str, params: Any, kind: type) -> tuple[ElementClass, tuple[in
     if not isinstance(layers, Sequence) or len(layers) != 2:
         raise InvalidOption(
             f"popnn.{what}: layerSizes is {clipped(layers)}",
-            at=here(),
             found=f"{len(layers)} sizes" if isinstance(layers, Sequence) else of_type(layers),
             fix="[inputs, units]: one layer",
         )
@@ -92,7 +90,6 @@ def sizes_of(what: str, params: Any, kind: type) -> tuple[ElementClass, tuple[in
         if given is not needed:
             raise InvalidOption(
                 f"popnn.{what}: {role} is {clipped(given)}",
-                at=here(),
                 found="other activations are not there",
                 fix=str(needed),
             )
@@ -126,7 +123,6 @@ def check_recurrent_options(what: str, options: Options) -> None:
         if values and value not in values:
             raise InvalidOption(
                 f"popnn.{what}: {name} is {clipped(value)}",
-                at=here(),
                 found=of_type(value),
                 fix=" or ".join(map(repr, values)),
             )
@@ -141,7 +137,6 @@ def check_like_params(
         raise TensorCreationError(
             f"popnn.{what}: {role} '{made.name}' is {type_and_shape(made)}, the parameters say "
             f"{element!r} {list(shape)}",
-            at=here(),
             fix="the parameters of the tensors",
         )
 
@@ -154,7 +149,6 @@ def permutation(what: str, order: Sequence[Enum | str], units: type[Enum]) -> li
     if len(gates) != len(units) or any(each not in gates for each in units):
         raise InvalidOption(
             f"popnn.{what}: cellOrder is {clipped(order)}",
-            at=here(),
             fix=f"each of {', '.join(str(each) for each in units)} once",
         )
     return [gates.index(each) for each in units]
@@ -175,7 +169,6 @@ def intermediates_of(what: str, intermediates: object) -> Intermediates:
     if not isinstance(intermediates, Intermediates):
         raise TensorCreationError(
             f"popnn.{what}: intermediates is {clipped(intermediates)}",
-            at=here(),
             found=of_type(intermediates),
             fix="one Intermediates() for the forward pass, which fills it, and the backward pass",
         )
@@ -187,7 +180,6 @@ def _tensors(what: str, role: str, given: object, kind: Any) -> list[Tensor]:
     if not isinstance(given, tuple) or len(given) != len(fields):
         raise TensorCreationError(
             f"popnn.{what}: {role} is {clipped(given)}",
-            at=here(),
             found=of_type(given),
             fix=f"{len(fields)} tensors: {', '.join(fields)}",
         )

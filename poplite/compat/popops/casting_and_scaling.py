@@ -18,7 +18,6 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Sequence as Steps
-from poplite.source import here
 from poplite.types import FLOAT, HALF, ElementTypeLike
 
 _SCALED_ADD = ("optimizeForSpeed", "scaleFloatToHalfTolerance")
@@ -83,7 +82,6 @@ def _cast_in(graph: Graph, src: Tensor, dst: Tensor, cs: ComputeSet) -> None:
         raise ControlProgramError(
             f"popops.cast: '{dst.name}' shares elements with '{src.name}', which compute set "
             f"'{cs.name}' would read and write at once",
-            at=here(),
             found=f"{dst!r} and {src!r}",
             fix="prog.add(popops.cast(graph, src, dst)), which has a step for each",
         )

@@ -30,7 +30,6 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
 from poplite.program import Sequence as Steps
-from poplite.source import here
 from poplite.text import clipped, of_type
 
 OpType = UnaryOpType | BinaryOpType | TernaryOpType
@@ -163,7 +162,6 @@ def _node(what: str, expr: object, tensors: Sequence[Tensor], options: Options, 
     if not isinstance(expr, Expr):
         raise ElementTypeError(
             f"popops.{what}: {clipped(expr)} is no expression of popops.expr",
-            at=here(),
             found=of_type(expr),
             fix=f"popops.{what}(graph, expr._1 + expr._2, [a, b], prog)",
         )

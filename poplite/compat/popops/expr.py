@@ -23,7 +23,6 @@ from poplite.compat.popops.operation_types import BinaryOpType, TernaryOpType, U
 from poplite.errors import ElementTypeError, Enumeration, checked_integer, checked_member
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Weak
-from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import HALF, ElementTypeLike
 
@@ -224,7 +223,6 @@ class Any:
     def __bool__(self) -> bool:
         raise ElementTypeError(
             "popops.expr: an expression has no truth value",
-            at=here(),
             fix="And(a, b), Or(a, b) and Not(a) join truth values of elements",
         )
 
@@ -240,14 +238,12 @@ class PlaceHolder(Any):
         if not isinstance(tensors, Sequence):
             raise ElementTypeError(
                 f"popops.expr: tensors is {clipped(tensors)}",
-                at=here(),
                 found=of_type(tensors),
                 fix="a list of tensors, such as [a, b]",
             )
         if self.index > len(tensors):
             raise ElementTypeError(
                 f"popops.map: _{self.index} of {len(tensors)} tensors",
-                at=here(),
                 fix=f"a list of {self.index} tensors",
             )
         return operand_of("popops.expr", f"_{self.index}", tensors[self.index - 1])
@@ -260,7 +256,7 @@ class Const(Any):
         number = value.item() if isinstance(value, np.generic) else value
         if not isinstance(number, bool | int | float):
             raise ElementTypeError(
-                f"popops.expr.Const: {clipped(value)} is no number", at=here(), found=of_type(value)
+                f"popops.expr.Const: {clipped(value)} is no number", found=of_type(value)
             )
         self.value: bool | int | float = number
 
@@ -330,7 +326,6 @@ def _checked(value: object) -> Any:
         return Const(value)
     raise ElementTypeError(
         f"popops.expr: {clipped(value)} is not an expression",
-        at=here(),
         found=of_type(value),
         fix="expr._1, expr._2, ... stand for the tensors of popops.map",
     )
@@ -346,9 +341,7 @@ def _binary(operation: str) -> Callable[[Any | Number, Any | Number], Any]:
 
 def _absent(what: str, fix: str) -> Callable[..., typing.NoReturn]:
     def refuse(*_: object) -> typing.NoReturn:
-        raise ElementTypeError(
-            f"popops.expr: {what} is not defined for expressions", at=here(), fix=fix
-        )
+        raise ElementTypeError(f"popops.expr: {what} is not defined for expressions", fix=fix)
 
     return refuse
 

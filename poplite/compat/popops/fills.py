@@ -136,7 +136,7 @@ def _fill_in(
     node = as_expr(value, what)
     if not isinstance(node, Weak):
         raise ElementTypeError(
-            f"{what}: value is {clipped(value)}", at=here(), found=of_type(value), fix="a number"
+            f"{what}: value is {clipped(value)}", found=of_type(value), fix="a number"
         )
     own = number(node.value, t.element_type, what)
     begin, end, tile = _held(what, graph, t, where)
@@ -164,7 +164,6 @@ def _unfit(what: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Ele
     value = ", value" if what.endswith("fill") else ""
     return ElementTypeError(
         f"{what}: a compute set, among arguments that fit no form",
-        at=here(),
         found=", ".join([*map(clipped, arguments), *(f"{name}=" for name in named)]),
         fix=f"{what}(graph, t, tile_regions, tile, cs{value}), {what}(graph, t, tile, cs{value}) "
         f"or {what}(graph, t, mapping, cs{value})",

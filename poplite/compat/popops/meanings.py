@@ -11,7 +11,6 @@ from typing import Any
 from poplite import ops
 from poplite.errors import ElementTypeError
 from poplite.expr.operand import Operand
-from poplite.source import here
 from poplite.text import clipped
 
 Meaning = Callable[..., Any]
@@ -23,7 +22,6 @@ def _is_float(*operands: Any) -> bool:
             return bool(each.element_type.is_floating_point)
     raise ElementTypeError(
         f"popops: an operation of {', '.join(map(clipped, operands))} alone has no element type",
-        at=here(),
         found="constants take the type of a tensor beside them",
         fix="expr.Const of the result, or expr.Cast(expr.Const(7), pl.INT)",
     )

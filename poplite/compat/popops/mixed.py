@@ -20,7 +20,6 @@ from poplite.compat.popops.options import Options
 from poplite.errors import InvalidOption
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
-from poplite.source import here
 from poplite.text import clipped
 from poplite.types import FLOAT, HALF
 
@@ -60,7 +59,6 @@ def _tolerance(what: str, options: Options) -> float:
     except (TypeError, ValueError):
         raise InvalidOption(
             f"popops.{what}: option {TOLERANCE!r} is {clipped(given)}",
-            at=here(),
             found="no number from 0",
             fix=f'{{{TOLERANCE!r}: "1e-6"}}',
         ) from None

@@ -12,7 +12,6 @@ from typing import Any
 from poplite.compat.arguments import check_name
 from poplite.compat.options import Options as Options, check_known
 from poplite.errors import ElementTypeError
-from poplite.source import here
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -36,7 +35,6 @@ def completed(
         missing = [name for name in names if name not in given]
         raise ElementTypeError(
             f"popops.{form.partition('(')[0]}: {len(arguments) + 1} arguments",
-            at=here(),
             found="; ".join(
                 f"{what}: {', '.join(found)}"
                 for what, found in (("missing", missing), ("not to be named", unfit))

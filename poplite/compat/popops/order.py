@@ -14,7 +14,6 @@ from poplite.errors import Enumeration, InvalidOption, checked_member
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Sequence as Steps
-from poplite.source import here
 from poplite.text import clipped, of_type
 
 
@@ -58,7 +57,6 @@ def topKWithPermutation(
     if not isinstance(params, TopKParams):
         raise InvalidOption(
             f"popops.topK: params is {clipped(params)}",
-            at=here(),
             found=of_type(params),
             fix="popops.TopKParams(3, True, popops.SortOrder.DESCENDING)",
         )
@@ -143,7 +141,6 @@ def pad(
         raise InvalidOption(
             f"popops.pad: {len(padding_lower)} lower and {len(padding_upper)} upper widths of "
             f"'{t.name}', which has rank {t.rank}",
-            at=here(),
             fix=f"{t.rank} of each",
         )
     return ops.pad(t, list(zip(padding_lower, padding_upper, strict=True)), value=val)

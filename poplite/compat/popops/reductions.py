@@ -28,7 +28,6 @@ from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Sequence as Steps
-from poplite.source import here
 from poplite.text import clipped, items_or_none, of_type
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 
@@ -77,7 +76,6 @@ class ReduceParams:
         if (self.update or self.scale is not None) and self.op not in _SCALED:
             raise ElementTypeError(
                 f"popops.ReduceParams: {self.op.name} takes neither scale nor update",
-                at=here(),
                 fix="ADD, SQUARE_ADD and LOG_ADD do",
             )
 
@@ -140,7 +138,6 @@ def reduce(
     if params.update:
         raise ElementTypeError(
             "popops.reduce: update=True without an output",
-            at=here(),
             fix="popops.reduceWithOutput(graph, in_, out, dims, params, prog)",
         )
     reduced = _reduced(SingleReduceOp(in_, dims, params, output_type))
@@ -203,7 +200,6 @@ def reduceMany(
     if len(outputs) not in (0, len(reductions)) or (wants_output and not outputs):
         raise TensorCreationError(
             f"popops.reduceMany: {len(outputs)} outputs for {len(reductions)} reductions",
-            at=here(),
             fix="an output for each, or an empty list where none updates",
         )
     outs: Sequence[Tensor | None] = outputs or (None,) * len(reductions)
@@ -217,7 +213,6 @@ def _params(params: ReduceParams | Operation | str) -> ReduceParams:
     if not isinstance(params, ReduceParams | Operation | str):
         raise InvalidOption(
             f"popops.reduce: params is {clipped(params)}",
-            at=here(),
             found=of_type(params),
             fix="popops.ReduceParams(popops.Operation.ADD), or popops.Operation.ADD",
         )

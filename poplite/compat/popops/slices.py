@@ -26,7 +26,6 @@ from poplite.ops.slices.checks import sliced
 from poplite.ops.slices.dynamic import NO_ROW, sliceable_of
 from poplite.ops.slices.grid import blocks_to_try
 from poplite.program import Sequence as Steps
-from poplite.source import here
 from poplite.text import clipped
 from poplite.types import (
     FLOAT,
@@ -108,7 +107,6 @@ def createSliceableTensor(
         if asked != (table.element, (table.entries, table.width), [0], [1]):
             raise InvalidOption(
                 f"popops.{what}: a plan of another table",
-                at=here(),
                 found=f"the plan is of rows of {table.element!r}[{table.entries}, {table.width}]",
                 fix="popops.embedding.plan of this table, or plan.create_table(name)",
             )
@@ -155,7 +153,6 @@ def _options_and_name(form: str, arguments: tuple[Any, ...], name: str) -> tuple
     if len(arguments) > 2 or (name and len(arguments) > 1):
         raise InvalidOption(
             "popops.createSliceableTensor: too many arguments behind the sizes",
-            at=here(),
             found=clipped(arguments),
             fix=f"popops.{form}",
         )
@@ -373,7 +370,6 @@ def _rows(
     if len(dims) != 1 or len(sizes) != 1:
         raise InvalidOption(
             f"popops.{what}: dims {list(dims)}, sizes {list(sizes)}",
-            at=here(),
             fix="one dimension and one size",
         )
     dim = dimension(f"popops.{what}", t, dims[0])
@@ -390,7 +386,6 @@ def _refuse_remapping(what: str, options: Options) -> None:
         if (options or {}).get(name, "false") != "false":
             raise InvalidOption(
                 f"popops.{what}: option {name!r} is not supported",
-                at=here(),
                 fix="ops.minimum(offset, size - 1) beforehand",
             )
 
@@ -408,9 +403,7 @@ def encodeOneHot(
     """Record rows that are `on` at an index, `popops::encodeOneHot`."""
     if not encoded.rank:
         raise TensorCreationError(
-            f"popops.encodeOneHot: encoded '{encoded.name}' has rank 0",
-            at=here(),
-            fix="[indices, depth]",
+            f"popops.encodeOneHot: encoded '{encoded.name}' has rank 0", fix="[indices, depth]"
         )
     made = ops.one_hot(
         indices,

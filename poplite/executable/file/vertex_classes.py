@@ -29,7 +29,6 @@ from poplite.errors import (
 )
 from poplite.ops.fuse.classes import class_of, recipe_of
 from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
-from poplite.source import here
 from poplite.text import LINE, amount, clipped, items_or_none, shortened
 from poplite.types import ElementType
 from poplite.vertex.compute import ClassCode, code_of
@@ -141,7 +140,6 @@ def found_classes(
         raise FileLoadError(
             f"{path!r}: {amount(len(missing), 'vertex class', 'vertex classes')} "
             "of it cannot be found",
-            at=here(),
             found=listed([told for _, told in missing], "vertex classes"),
             fix=f"Executable.load({path!r}, vertices=[{missing[0][0]}, ...]), "
             "which takes classes and modules",
@@ -149,7 +147,6 @@ def found_classes(
     if differing:
         raise FileLoadError(
             f"{path!r}: vertex classes have other code than when it was saved",
-            at=here(),
             found=listed(differing, "differences"),
             fix="compile and save it again, or give the classes it was saved with",
         )
@@ -210,7 +207,6 @@ def classes_of_user(
         else:
             raise ElementTypeError(
                 f"vertices: {clipped(source)} is neither a vertex class nor a module",
-                at=here(),
                 fix=f"{call}(path, vertices=[Axpy, my_module])",
             )
 

@@ -31,7 +31,6 @@ from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Program
 from poplite.program.function import Function, FunctionBuffer
-from poplite.source import here
 from poplite.types import QUARTER, ElementType
 from poplite.view import View, storages
 
@@ -96,7 +95,6 @@ class ReferenceCoder(Coder):
         if owner.top_level_graph is not to.graph:
             raise ControlProgramError(
                 f"{self.name} '{value.name}' belongs to another graph than the one that is saved",
-                at=here(),
                 found=f"{owner!r} and {to.graph!r}",
                 fix="save a graph with its own programs",
             )

@@ -65,7 +65,6 @@ from poplite.graph.graph import Graph
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.machine.target import Target
 from poplite.program import Program
-from poplite.source import here
 from poplite.text import clipped, items_or_none, of_type
 
 GRAPHS = Format("poplite graph", (2,), "no graph", "graph.save(path, programs)")
@@ -105,7 +104,6 @@ def _named(programs: object) -> dict[str, Program]:
         if not isinstance(name, str) or not isinstance(program, Program):
             raise ControlProgramError(
                 f"graph.save: {clipped(program, 60)} is no program",
-                at=here(),
                 found=f"{of_type(program)}, by the name {clipped(name, 60)}",
                 fix="graph.save(path, program), a list of programs, or {'name': program}",
             )

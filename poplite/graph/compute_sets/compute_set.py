@@ -330,21 +330,18 @@ class FieldRef:
             raise TensorIndexError(
                 f"{self.vertex}: row {clipped(index)} of field '{self.field.name}' is not a "
                 "whole number",
-                at=here(),
                 found=f"declared {self.field}",
                 fix=f"vertex['{self.field.name}'][0]",
             ) from None
         if self.field.depth != 2 or self.index is not None:
             raise TensorIndexError(
                 f"{self.vertex}: field '{self.field.name}' is not a list of edges",
-                at=here(),
                 found=f"declared {self.field}",
                 fix=f"connect vertex['{self.field.name}'] as a whole",
             )
         if row < 0:
             raise TensorIndexError(
                 f"{self.vertex}: field '{self.field.name}' has no row {number_text(row)}",
-                at=here(),
                 found="rows count from 0; the list grows with the rows connected",
                 fix=f"vertex['{self.field.name}'][0]",
             )
@@ -353,7 +350,6 @@ class FieldRef:
             raise TensorIndexError(
                 f"{self.vertex}: field '{self.field.name}' has {amount(size, 'row')}, and no row "
                 f"{number_text(row, ',')}",
-                at=here(),
                 found=f"declared {self.field}",
                 fix=f"a row from 0 to {size - 1:,}, or a larger size in graph.set_field_size"
                 if size
@@ -393,7 +389,6 @@ def vertex_number(key: int, count: int) -> int:
     if not -count <= number < count:
         raise TensorIndexError(
             f"vertex {number:,} of {count:,}",
-            at=here(),
             fix=f"use a number from {-count} to {count - 1}" if count else "add vertices first",
         )
     return number % count

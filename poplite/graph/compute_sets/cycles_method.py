@@ -35,7 +35,7 @@ from poplite.graph.compute_sets.perf_estimates import (
 )
 from poplite.graph.compute_sets.shape_fields import ShapeField, fields_of
 from poplite.graph.compute_sets.vertex_shapes import words_of_vertex
-from poplite.source import SourceLocation, here
+from poplite.source import SourceLocation
 from poplite.text import amount, clipped, why_not_called
 from poplite.types import spelled
 from poplite.vertex.fields import Field, definition_error
@@ -269,7 +269,6 @@ class _Rows:
             raise TensorIndexError(
                 f"'{self._cls.__name__}': cycles asks for row {row:,} of '{self._name}', which "
                 f"has {amount(self._rows, 'row')}",
-                at=here(),
                 fix=f"a row from 0 to len(self.{self._name}) - 1",
             )
         length = self._length + (row < self._longer)

@@ -35,7 +35,7 @@ from poplite.graph.compute_sets.field_sizes import size_of
 from poplite.graph.tensor.tensor import Tensor
 from poplite.poplar.callable_values import CalledInt, CalledText
 from poplite.poplar.spelling import cpp_spelling
-from poplite.source import SourceLocation, here
+from poplite.source import SourceLocation
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import ElementType
 from poplite.vertex.fields import Role
@@ -139,7 +139,6 @@ class FieldData:
         if self.rank != 2 or number is None or not 0 <= number < self.size:
             raise TensorIndexError(
                 f"field '{self.name}' has no vector {clipped(index)}",
-                at=here(),
                 found=f"a list of {amount(self.size, 'vector')}"
                 if self.rank == 2
                 else "it is no list of vectors",
@@ -170,7 +169,6 @@ class FieldData:
         if type(dim) is not int or not 0 <= dim < max(self.rank, 1):
             raise TensorIndexError(
                 f"field '{self.name}' has no dimension {clipped(dim)}",
-                at=here(),
                 found=f"its rank is {self.rank}",
                 fix=f"data.getProfilerVectorLayout({max(self.rank - 1, 0)})",
             )

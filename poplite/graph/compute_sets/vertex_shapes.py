@@ -25,7 +25,6 @@ from poplite.graph.compute_sets.shape_fields import fields_of, kind_of
 from poplite.graph.compute_sets.vertex_block import Vectors
 from poplite.jit.kernels.equal_rows import distinct as distinct_kernel
 from poplite.jit.native import address, native
-from poplite.source import here
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import VertexInstance
@@ -84,7 +83,6 @@ def words_of_vertex(vertex: VertexInstance) -> list[int]:
             if data.initial_value is None:
                 raise GraphConnectionError(
                     f"{vertex}: field '{field.name}' has no value",
-                    at=here(),
                     found=f"declared {vertex.vertex_class.fields[field.name]}",
                     fix=f"graph.set_initial_value(vertex['{field.name}'], value)",
                 )

@@ -30,7 +30,7 @@ from poplite.errors import ConstantRemappedWarning, InvalidTileMapping
 from poplite.graph.mapping.tile_table import NO_TILE as NO_TILE, Cut
 from poplite.jit.kernels.tile_table import by_tile
 from poplite.jit.native import address, native
-from poplite.source import SourceLocation, here
+from poplite.source import SourceLocation
 from poplite.text import amount, clipped, integer_or_none, of_type
 
 MOST_TILES = 1 << 31
@@ -299,7 +299,6 @@ def _unfit_pieces(num_tiles: object, tile: object, length: object) -> InvalidTil
     return InvalidTileMapping(
         f"TileMapping: num_tiles={clipped(num_tiles)}, tile={clipped(tile)}, "
         f"length={clipped(length)}",
-        at=here(),
         found=", ".join(of_type(each) for each in (num_tiles, tile, length)),
         fix="TileMapping(4, np.array([0, 3]), np.array([8, 8])): a tile below the number of "
         "tiles, and a length, of each piece",

@@ -131,6 +131,7 @@ class Cut(NamedTuple):
         if room > MOST_PIECES:
             raise SizeOverflowError(
                 f"the view changes tiles {room:,} times, more than {MOST_PIECES:,}",
+                at=None,
                 found=f"it has {self.num_elements:,} elements",
                 fix="elements_per_tile and is_complete need no list; or ask for slices of the view",
             )

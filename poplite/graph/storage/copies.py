@@ -23,6 +23,7 @@ def refuse_copies(fix: str) -> Callable[[type[Owner]], type[Owner]]:
         name = type(self).__name__
         raise CopyError(
             f"{'an' if name[0] in 'AEIOU' else 'a'} {name} cannot be copied or pickled",
+            at=None,
             found="all that belongs to a graph refers to it, as tensors and programs do; an engine "
             "holds memory of this process",
             fix=fix,

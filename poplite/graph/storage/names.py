@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from poplite.errors import TensorCreationError
-from poplite.source import SourceLocation, here
+from poplite.source import SourceLocation
 from poplite.text import clipped
 
 
@@ -97,7 +97,6 @@ def checked_scope(name: object) -> str:
         return name
     raise TensorCreationError(
         f"{clipped(name)} is no name for a scope",
-        at=here(),
         found="an empty name" if isinstance(name, str) else f"its type is {type(name).__name__}",
         fix="graph.scope('layer1')",
     )

@@ -28,7 +28,6 @@ from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.source import here
 from poplite.text import items_or_none, shape_text
 from poplite.types import QUARTER
 
@@ -81,7 +80,7 @@ def concat(tensors: Any, other: Any = None, /, dim: Any = None, *, axis: Any = N
         d = _one_of("concat", other, dim, axis)
     if not items:
         raise TensorCreationError(
-            "concat of 0 tensors", at=here(), fix="concat at least one; its type is the result's"
+            "concat of 0 tensors", fix="concat at least one; its type is the result's"
         )
     if isinstance(items, Slices):
         joined = _concat_slices(items, indexing.dimension(d, items.tensor))
@@ -120,9 +119,7 @@ def stack(tensors: Any, dim: int | None = None, *, axis: int | None = None) -> T
     """
     d = _one_of("stack", dim, axis)
     if isinstance(tensors, Tensor):
-        raise TensorCreationError(
-            "stack of one tensor, not of a list", at=here(), fix="pl.stack([x, y])"
-        )
+        raise TensorCreationError("stack of one tensor, not of a list", fix="pl.stack([x, y])")
     listed = items_or_none(tensors)
     items = None if listed is None else [as_read(item) for item in listed]
     for item in [tensors] if items is None else items:
@@ -130,7 +127,7 @@ def stack(tensors: Any, dim: int | None = None, *, axis: int | None = None) -> T
             raise no_tensor("stack", item)
     if not items:
         raise TensorCreationError(
-            "stack of 0 tensors", at=here(), fix="stack at least one; its type is the result's"
+            "stack of 0 tensors", fix="stack at least one; its type is the result's"
         )
     at = indexing.dimension(d, items[0][None])
     for item in items:
@@ -138,7 +135,6 @@ def stack(tensors: Any, dim: int | None = None, *, axis: int | None = None) -> T
             raise TensorCreationError(
                 f"stack of tensors of shapes {shape_text(items[0].shape)} and "
                 f"{shape_text(item.shape)}",
-                at=here(),
                 found=described(item),
                 fix="tensors of one shape, or pl.concat along a dimension that they have",
             )
@@ -198,7 +194,6 @@ def append(tensor: Tensor, other: Tensor, dim: int = 0) -> Tensor:
     if other.rank != tensor.rank - 1:
         raise TensorCreationError(
             f"append of a tensor of rank {other.rank} to one of rank {tensor.rank}",
-            at=here(),
             found=indexing.described(tensor) + "\n" + indexing.described(other),
             fix=f"append rank {tensor.rank - 1}, or use concat for equal ranks",
         )
@@ -209,14 +204,12 @@ def _check_joinable(first: Tensor, item: Tensor, i: int, dim: int) -> None:
     if item.graph is not first.graph:
         raise TensorCreationError(
             f"concat: tensor {i} belongs to another graph than tensor 0",
-            at=here(),
             found=f"{first!r}\n{item!r}",
             fix="copy through the host, or build both in one graph",
         )
     if item.element_type is not first.element_type:
         raise ElementTypeError(
             f"concat: tensor {i} is {item.element_type!r}, tensor 0 is {first.element_type!r}",
-            at=here(),
             found=f"{first!r}\n{item!r}",
             fix="concat tensors of one type; t.reinterpret(...) reads equal sizes as another",
         )
@@ -226,7 +219,6 @@ def _check_joinable(first: Tensor, item: Tensor, i: int, dim: int) -> None:
     if len(a) != len(b) or a[:dim] != b[:dim] or a[dim + 1 :] != b[dim + 1 :]:
         raise TensorCreationError(
             f"concat along dimension {dim}: tensor {i} has shape {b}, tensor 0 has {a}",
-            at=here(),
             found=f"{first!r}\n{item!r}",
             fix=f"equal ranks, and equal sizes but for dimension {dim}",
         )

@@ -24,7 +24,6 @@ import numpy as np
 from poplite.arrays.intervals import Interval
 from poplite.errors import PopliteError, SizeOverflowError, TensorIndexError
 from poplite.expr.operand import Operand
-from poplite.source import here
 from poplite.text import amount, clipped, number_text
 from poplite.types import BOOL, INT, UNSIGNED_INT
 
@@ -77,14 +76,12 @@ def number(value: object, what: str, tensor: NamedView) -> int:
     except TypeError:
         raise TensorIndexError(
             f"{what} is {clipped(value)}, not a whole number",
-            at=here(),
             found=described(tensor),
             fix=_by_number(value) or f"pass an int as {what}",
         ) from None
     if result < 0:
         raise TensorIndexError(
             f"{what} is {number_text(result)}, but the least is 0",
-            at=here(),
             found=described(tensor),
             fix="count from 0; only t[...] takes negative indices",
         )
@@ -111,9 +108,7 @@ def positive(value: object, what: str, tensor: NamedView, zero: str, fix: str) -
         return value
     result = number(value, what, tensor)
     if result == 0:
-        raise TensorIndexError(
-            f"{zero}, but the least is 1", at=here(), found=described(tensor), fix=fix
-        )
+        raise TensorIndexError(f"{zero}, but the least is 1", found=described(tensor), fix=fix)
     return result
 
 
@@ -122,7 +117,6 @@ def check_size(size: int, tensor: NamedView, fix: str = "repeat fewer times") ->
     if size > MOST_ELEMENTS:
         raise SizeOverflowError(
             f"a tensor of {number_text(size, ',')} elements, but the most is {MOST_ELEMENTS:,}",
-            at=here(),
             found=described(tensor),
             fix=fix,
         )
@@ -135,7 +129,6 @@ def numbers(values: Sequence[int], what: str, tensor: NamedView) -> list[int]:
     if not is_sequence(values):
         raise TensorIndexError(
             f"{what} is {clipped(values)}, not a list of whole numbers",
-            at=here(),
             found=described(tensor),
             fix=f"pass a list, as in {what}=[{clipped(values)}]",
         )
@@ -171,7 +164,6 @@ def one_of(name: str, value: Any, axis: Any) -> Any:
     if value is not None and axis is not None:
         raise TensorIndexError(
             "dimensions are given twice",
-            at=here(),
             found=f"{name}={clipped(value, 40)} and axis={clipped(axis, 40)} are the same argument",
             fix=f"{name}={clipped(value, 40)}",
         )
@@ -191,7 +183,7 @@ def index(value: object, size: int, tensor: NamedView, dim: int) -> int:
 def outside(what: str, tensor: NamedView, size: int, kind: str) -> PopliteError:
     """Return the error for a number that is not below a size."""
     fix = f"use {kind} 0 to {size - 1}" if size else f"there is no valid {kind}: it has none"
-    return TensorIndexError(what, at=here(), found=described(tensor), fix=fix)
+    return TensorIndexError(what, found=described(tensor), fix=fix)
 
 
 def span(begin: object, end: object, dim: int, tensor: NamedView) -> tuple[int, int]:
@@ -202,7 +194,6 @@ def span(begin: object, end: object, dim: int, tensor: NamedView) -> tuple[int, 
         return first, last
     raise TensorIndexError(
         f"slice [{number_text(first)}, {number_text(last)}) in dimension {dim} of size {size}",
-        at=here(),
         found=described(tensor),
         fix=f"0 <= begin <= end <= {size}; t[begin:end] clamps instead",
     )
@@ -232,7 +223,6 @@ def no_interval(value: object, tensor: NamedView) -> PopliteError:
     """Return the error for a value where an interval is needed."""
     return TensorIndexError(
         f"{clipped(value)} is not an interval",
-        at=here(),
         found=described(tensor),
         fix="an interval is a tuple (begin, end), or pl.Interval(begin, end)",
     )
@@ -261,7 +251,6 @@ def _leading_ranges(
         raise TensorIndexError(
             f"slice with {amount(len(first), 'begin')} and {amount(len(last), 'end')}"
             + (f" and dim={clipped(dim)}" if dim is not None else ""),
-            at=here(),
             found=described(tensor),
             fix=f"as many begins as ends, one for each leading dimension, at most {rank}",
         )
@@ -308,14 +297,12 @@ def select(key: object, tensor: NamedView) -> View:
     if named > len(shape):
         raise TensorIndexError(
             f"{amount(named, 'index', 'indices')} for a tensor of rank {len(shape)}",
-            at=here(),
             found=described(tensor),
             fix=f"at most {amount(len(shape), 'index', 'indices')}; None adds a dimension",
         )
     if ellipses > 1:
         raise TensorIndexError(
             f"'...' stands {ellipses} times in one index, but once is the most",
-            at=here(),
             found=described(tensor),
             fix="keep one '...', and write ':' for single dimensions",
         )
@@ -346,7 +333,6 @@ def _basic_index(item: object, dim: int, tensor: NamedView) -> int:
         kind = "" if isinstance(item, Operand) else f"{type(item).__name__} "
         raise TensorIndexError(
             f"a tensor cannot be indexed with {kind}{clipped(item)}",
-            at=here(),
             found=described(tensor),
             fix=_by_number(item)
             or "pl.concat(t.slices([...])) is a view of rows that are known now; "
@@ -357,7 +343,6 @@ def _basic_index(item: object, dim: int, tensor: NamedView) -> int:
         return i + size if i < 0 else i
     raise TensorIndexError(
         f"index {number_text(i)} in dimension {dim} of size {size}",
-        at=here(),
         found=described(tensor),
         fix=f"use an index from {-size} to {size - 1}" if size else "there is nothing to index",
     )
@@ -371,7 +356,6 @@ def _range(view: View, item: slice, dim: int, tensor: NamedView) -> View:
     except (TypeError, ValueError):
         raise TensorIndexError(
             f"slice with begin {item.start!r}, end {item.stop!r}, step {item.step!r}",
-            at=here(),
             found=described(tensor),
             fix=_by_number(item.start, item.stop)
             or "begin, end and step are whole numbers, and step is not 0",

@@ -27,7 +27,7 @@ from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.graph.tensor.indexing import is_sequence, no_interval
 from poplite.graph.tensor.placement import complete_mapping
 from poplite.graph.tensor.slices import slices_of
-from poplite.source import SourceLocation, here
+from poplite.source import SourceLocation
 from poplite.text import amount, clipped, of_type
 from poplite.view import Cat, Intervals, View, contains_aliases, storages
 from poplite.view.address_sets import AddressRuns, Part, ranges_of
@@ -183,7 +183,6 @@ def reports_aliases(given: object) -> bool:
         return isinstance(given, list) or bool(given)
     raise ElementTypeError(
         f"sorted_contiguous_regions: report_aliases is {clipped(given)}, neither a bool nor a list",
-        at=here(),
         found=of_type(given),
         fix="pass an empty list, which is filled, or True",
     )

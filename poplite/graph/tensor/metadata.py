@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poplite.errors import TensorMetadataError
-from poplite.source import here
 from poplite.types import QuarterMetadata
 from poplite.view import View, address_at, same_elements, storages
 
@@ -90,7 +89,6 @@ def _constant(space: Space, metadata: View) -> int | None:
 def _bare(what: str, variable: Variable) -> TensorMetadataError:
     return TensorMetadataError(
         f"{what}: '{variable.name}' has no metadata",
-        at=here(),
         found=f"{variable!r} was not made of QUARTER  ({variable.location})",
         fix=f"make it of QUARTER, with {EXAMPLE}; reinterpret reads its codes",
     )
@@ -102,7 +100,6 @@ def _unlike(what: str, space: Space, first: Variable, other: Variable) -> Tensor
     return TensorMetadataError(
         f"{what}: '{first.name}' has {_shown(space, first.metadata)}, "
         f"but '{other.name}' has {_shown(space, other.metadata)}",
-        at=here(),
         found="their codes may mean other values: the metadata is neither one tensor nor "
         "equal constants",
         fix="give both variables one metadata tensor; reinterpret(pl.UNSIGNED_CHAR) takes the "

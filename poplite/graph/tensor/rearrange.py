@@ -29,7 +29,7 @@ from poplite.errors import ElementTypeError, TensorCreationError, checked_truth,
 from poplite.graph.tensor.indexing import described, is_sequence
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
-from poplite.source import SourceLocation, here
+from poplite.source import SourceLocation
 from poplite.text import amount, clipped
 from poplite.view import Intervals, Storage, View, all_of, runs, same_elements
 from poplite.view.simplify import simplification, walk
@@ -204,7 +204,6 @@ def _bounds(what: object, name: str) -> Int64:
         begin, end = bounds[wrong[0]].tolist()
         raise TensorCreationError(
             f"{name}: [{begin}, {end}) is no interval",
-            at=here(),
             found=f"item {wrong[0]} of {amount(len(bounds), 'interval')}",
             fix="0 <= begin <= end",
         )
@@ -214,7 +213,6 @@ def _bounds(what: object, name: str) -> Int64:
 def _wrong_size(what: str, found: int, needed: int) -> TensorCreationError:
     return TensorCreationError(
         f"{what} with {amount(found, 'element')}, but {needed:,} are rearranged",
-        at=here(),
         found="all tensors that are rearranged alike have equally many elements",
         fix="t.broadcast(n, dim) and t.slice(begin, end) change how many they are",
     )

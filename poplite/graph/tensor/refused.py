@@ -15,7 +15,6 @@ from poplite.errors import ElementTypeError, PopliteError
 from poplite.expr.operand import Operand
 from poplite.expr.tree import stored_first
 from poplite.graph.tensor.indexing import NamedView, described
-from poplite.source import here
 from poplite.text import clipped
 
 T = TypeVar("T")
@@ -62,10 +61,7 @@ def no_values(
 ) -> PopliteError:
     """Return the error for an operation that needs the values of a tensor."""
     return ElementTypeError(
-        f"{what}: it holds no values while a graph is built",
-        at=here(),
-        found=described(tensor),
-        fix=fix,
+        f"{what}: it holds no values while a graph is built", found=described(tensor), fix=fix
     )
 
 
@@ -73,7 +69,6 @@ def no_length(tensor: NamedView) -> PopliteError:
     """Return the error for the length of a tensor of rank 0."""
     return ElementTypeError(
         "a tensor of rank 0 has no length",
-        at=here(),
         found=described(tensor),
         fix="t.num_elements is 1; t.reshape((1,)) has length 1",
     )
@@ -87,7 +82,6 @@ def no_tensor(what: str, value: object, fix: str = "") -> PopliteError:
         fix = "pl.stack([i, j]) makes one tensor of several, and pl.concat([a, b]) joins them"
     return ElementTypeError(
         f"{what}: {kind} is not a tensor",
-        at=here(),
         found=f"given {clipped(value, 80)}",
         fix=stored_first(value, fix),
     )

@@ -33,7 +33,6 @@ from poplite.graph.tensor.indexing import (
     numbers,
     outside,
 )
-from poplite.source import here
 from poplite.text import amount, integer_or_none, shape_text
 from poplite.types import ElementType
 from poplite.view import MOST_LEVELS, View, one_level
@@ -62,7 +61,6 @@ def permutation(values: Sequence[int], tensor: NamedView) -> list[int]:
     if sorted(order) != list(range(rank)):
         raise TensorCreationError(
             f"dim_shuffle by {order} of a tensor of rank {rank}",
-            at=here(),
             found=described(tensor),
             fix=f"list each of the dimensions {list(range(rank))} once",
         )
@@ -76,7 +74,6 @@ def moved(source: Sequence[int], destination: Sequence[int], tensor: NamedView) 
     if len({*dims}) != len(to) or len({*to}) != len(dims):
         raise TensorCreationError(
             f"dim_shuffle_partial of dimensions {dims} to {to}",
-            at=here(),
             found=described(tensor),
             fix="as many destinations as sources, each dimension at most once",
         )
@@ -90,7 +87,6 @@ def not_a_matrix(tensor: NamedView) -> PopliteError:
     """Return the error for the transpose of a tensor of another rank than 2."""
     return TensorCreationError(
         f"transpose of a tensor of rank {len(tensor.view.shape)}, but rank 2 is needed",
-        at=here(),
         found=described(tensor),
         fix="t.T reverses any number of dimensions, t.dim_shuffle([...]) permutes them",
     )
@@ -105,7 +101,6 @@ def new_shape(shape: int | Sequence[int], tensor: NamedView) -> tuple[int, ...]:
         raise TensorCreationError(
             f"reshape to {shape_text(new)}: {amount(math.prod(new), 'element')}, "
             f"but the tensor has {count:,}",
-            at=here(),
             found=described(tensor),
             fix=f"a shape of {amount(count, 'element')}, such as ({count},)",
         )
@@ -125,7 +120,6 @@ def partly_new_shape(
             f"reshape_partial of dimensions [{first}, {last}) to {new}: "
             f"{amount(math.prod(new), 'element')}, but {count:,} "
             f"{'is' if count == 1 else 'are'} replaced",
-            at=here(),
             found=described(tensor),
             fix=f"sizes whose product is {count:,}",
         )
@@ -148,7 +142,6 @@ def _dims_between(begin: object, end: object, tensor: NamedView) -> tuple[int, i
         return first, last
     raise TensorIndexError(
         f"dimensions [{first}, {last}) of a tensor of rank {rank}",
-        at=here(),
         found=described(tensor),
         fix=f"0 <= begin <= end <= {rank}",
     )
@@ -190,7 +183,6 @@ def removed(indices: int | Sequence[int] | None, tensor: NamedView) -> list[int]
         if size != 1:
             raise TensorIndexError(
                 f"squeeze of dimension {d} of size {size}, but size 1 is needed",
-                at=here(),
                 found=described(tensor),
                 fix=f"t[{':, ' * d}i] selects one index of dimension {d} and removes it",
             )
@@ -207,7 +199,6 @@ def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> l
     if len(gaps) > 1:
         raise TensorCreationError(
             f"{what} {shape_text(tuple(values))}: {len(gaps)} sizes are -1, but one may be",
-            at=here(),
             found=described(tensor),
             fix=f"sizes whose product is {count:,}; -1 stands for what the others leave",
         )
@@ -218,7 +209,6 @@ def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> l
     if not product or count % product:
         raise TensorCreationError(
             f"{what} {shape_text(tuple(values))}: no size fits in the place of -1",
-            at=here(),
             found=f"{described(tensor)}; {amount(count, 'element')} are in the new shape, and the "
             f"product of the other sizes is {product:,}",
             fix=f"sizes whose product is {count:,}",
@@ -232,7 +222,6 @@ def of_other_size(
     """Return the error for reading the bits as elements of another size."""
     return ElementTypeError(
         f"reinterpret {old!r} of {old.size_bytes} bytes as {new!r} of {new.size_bytes}",
-        at=here(),
         found=described(tensor),
         fix=f"a type of equal size; ops.cast(t, {new!r}) is an expression of the same values",
     )
@@ -244,7 +233,6 @@ def of_one_level(view: View) -> View:
     if found is None:
         raise SizeOverflowError(
             f"more than {MOST_LEVELS} concatenations and reshapes within each other",
-            at=here(),
             found=f"its {view.num_elements:,} elements are in too many pieces to be joined at once",
             fix="copy an intermediate tensor to a variable (pl.Copy), and go on from that",
         )

@@ -16,7 +16,6 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64, StridedIntervals, strided, strided_text
 from poplite.errors import NONE, TensorIndexError, made_by
-from poplite.source import here
 from poplite.text import amount, clipped, fitted, integer_or_none
 from poplite.view import Interval, View, chunks, runs, storages
 
@@ -61,7 +60,6 @@ class VariableInterval(_Elements):
         if integer_or_none(first) is None or integer_or_none(last) is None:
             raise TensorIndexError(
                 f"VariableInterval: [{clipped(first)}, {clipped(last)}) has no whole numbers",
-                at=here(),
                 found=f"of {clipped(variable, 60)}",
                 fix="VariableInterval(variable, Interval(0, 4))",
             )

@@ -19,7 +19,6 @@ from pathlib import Path
 
 from poplite.errors import DeviceRuntimeError, VertexCompileError
 from poplite.jit.object_cache import cache_folder
-from poplite.source import here
 from poplite.text import clipped
 
 LAST_LINES = 30
@@ -83,14 +82,11 @@ def compile_with(command: Sequence[str | Path], what: str) -> None:
             check=False,
         )
     except OSError as error:
-        raise DeviceRuntimeError(
-            f"{words[0]} cannot be started: {error.strerror}", at=here()
-        ) from error
+        raise DeviceRuntimeError(f"{words[0]} cannot be started: {error.strerror}") from error
     if done.returncode:
         lines = done.stdout.strip().splitlines()
         raise VertexCompileError(
             f"{what}: {Path(words[0]).name} ended with status {done.returncode}",
-            at=here(),
             found="\n".join(lines[:LAST_LINES]),
             fix=f"the command was {clipped(shlex.join(words), 400)}",
         )

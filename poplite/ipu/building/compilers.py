@@ -12,7 +12,6 @@ import sys
 from importlib.util import find_spec
 
 from poplite.errors import FileLoadError
-from poplite.source import here
 
 NAMES = ("c++", "g++", "clang++")
 
@@ -28,7 +27,6 @@ def cpp_compiler() -> tuple[str, ...]:
             return tuple(words)
         raise FileLoadError(
             f"there is no C++ compiler {chosen!r}, which CXX names",
-            at=here(),
             fix="CXX=g++, or leave CXX out for what is on PATH",
         )
     for name in NAMES:
@@ -38,7 +36,6 @@ def cpp_compiler() -> tuple[str, ...]:
         return (sys.executable, "-m", "ziglang", "c++")
     raise FileLoadError(
         "there is no C++ compiler",
-        at=here(),
         found=f"neither CXX is set nor {', '.join(NAMES)} on PATH, nor ziglang installed",
         fix='install one, or pip install "poplite[cpp]"',
     )

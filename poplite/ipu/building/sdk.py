@@ -21,7 +21,6 @@ from poplite.errors import DeviceRuntimeError
 from poplite.ipu.building.built import built, compile_with, kept
 from poplite.ipu.building.compilers import cpp_compiler
 from poplite.ipu.building.host_text import host_files
-from poplite.source import here
 
 if TYPE_CHECKING:
     from poplite.ipu.tables import Tables
@@ -75,7 +74,6 @@ class Sdk:
         except OSError as error:
             raise DeviceRuntimeError(
                 f"{self.popc} cannot be started: {error.strerror}",
-                at=here(),
                 fix=f"set {VARIABLE} to the folder that holds bin/popc",
             ) from error
         return done.stdout.strip() or done.stderr.strip()
@@ -139,7 +137,6 @@ def find_sdk() -> Sdk:
 def _missing(where: str, found: str) -> DeviceRuntimeError:
     return DeviceRuntimeError(
         f"there is no Poplar SDK {where}",
-        at=here(),
         found=found,
         fix=f"source the SDK's enable.sh, which sets {VARIABLE}; or, for another machine, "
         "poplite export FILE.py:build FOLDER",

@@ -25,7 +25,6 @@ from typing import IO
 
 from poplite.errors import DeviceRuntimeError
 from poplite.ipu.device.child_errors import error_of
-from poplite.source import here
 
 COMMANDS, REPLIES = 3, 4
 """Numbers of the pipes in the process."""
@@ -41,7 +40,7 @@ Serve = Callable[[str, str], bool]
 
 
 def _no_stream(verb: str, name: str) -> bool:
-    raise DeviceRuntimeError(f"the device asks to {verb} '{name}', and no program runs", at=here())
+    raise DeviceRuntimeError(f"the device asks to {verb} '{name}', and no program runs")
 
 
 class Child:
@@ -68,9 +67,7 @@ class Child:
             os.close(self._commands)
             self._replies.close()
             log.close()
-            raise DeviceRuntimeError(
-                f"{command[0]} cannot be started: {error.strerror}", at=here()
-            ) from error
+            raise DeviceRuntimeError(f"{command[0]} cannot be started: {error.strerror}") from error
         finally:
             for end in (reads, writes, said):
                 os.close(end)
@@ -155,7 +152,6 @@ class Child:
             how = f"was killed by signal {signal.Signals(os.WTERMSIG(status)).name}"
         return DeviceRuntimeError(
             f"the process that drives the device {how}",
-            at=here(),
             where=f"command '{line}'" if line else "",
             found=said,
             fix="engine.load() starts it anew, with memory as in the beginning",
@@ -164,7 +160,6 @@ class Child:
     def _broken(self, what: str) -> DeviceRuntimeError:
         return DeviceRuntimeError(
             f"the process that drives the device {what}",
-            at=here(),
             found=self.kill(),
             fix="it does not keep to the protocol: is it of another version of poplite?",
         )

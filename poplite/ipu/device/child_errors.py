@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from poplite import errors
 from poplite.errors import DeviceRuntimeError
-from poplite.source import here
 
 HALTED = "Stopped"
 """What the process calls the end of a run that Python asked for."""
@@ -30,7 +29,6 @@ def error_of(name: str, text: str, command: str) -> Exception:
     what, _, more = text.strip().partition("\n")
     return BY_NAME.get(name, DeviceRuntimeError)(
         what or f"the device failed with {name}",
-        at=here(),
         where=f"the device, command '{command}'",
         found="\n".join([*([more.strip()] if more.strip() else []), f"Poplar calls it {name}"]),
     )

@@ -15,7 +15,6 @@ from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target
 from poplite.simulator.device import Setup
 from poplite.simulator.engine_arguments import Source
-from poplite.source import here
 from poplite.text import clipped
 
 Kind = Literal["hardware", "model"]
@@ -59,7 +58,6 @@ class Device(PoplarDevice):
         if not isinstance(kind, str) or kind not in get_args(Kind):
             raise InvalidOption(
                 f"Device: kind={clipped(kind)}, but it is 'hardware' or 'model'",
-                at=here(),
                 fix="leave kind out for hardware",
             )
         self.kind, self.arch = kind, arch or ARCHITECTURES[kind]
@@ -81,7 +79,6 @@ class Device(PoplarDevice):
             if is_asked:
                 raise InvalidOption(
                     f"Engine: an IPU has no {what}",
-                    at=here(),
                     found="it runs C++ that was compiled for it, and knows not what was written",
                     fix="leave that out, or run the program on the simulator first",
                 )

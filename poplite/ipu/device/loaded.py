@@ -40,7 +40,6 @@ from poplite.simulator.progress import shown
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run_control import program_name
 from poplite.simulator.stopping import Running, Stopped, busy
-from poplite.source import here
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -137,7 +136,6 @@ class OnDevice:
         if not self._in_use.acquire(blocking=False):
             raise ControlProgramError(
                 f"engine.run({program!r}): the engine is running already",
-                at=here(),
                 fix="wait for the first run, or make a second engine",
             )
         try:
@@ -251,7 +249,6 @@ class OnDevice:
             return self._child
         raise ControlProgramError(
             "the process that drives the device has ended, and memory with it",
-            at=here(),
             fix="engine.load() starts it anew, with memory as in the beginning",
         )
 
@@ -265,7 +262,6 @@ class OnDevice:
         """Refuse to record steps."""
         raise ControlProgramError(
             "engine.tracing: a device does not tell which step it is at",
-            at=here(),
             fix="trace the same program on the simulator, or use the profiler of the SDK",
         )
 
@@ -284,7 +280,6 @@ def _graph_of(source: Source) -> Graph:
     if source.graph is None:
         raise ControlProgramError(
             "Engine: a device needs the graph and its programs, and an executable has neither",
-            at=here(),
             fix="Engine(graph, program, device=device)",
         )
     return source.graph
@@ -300,7 +295,6 @@ def _shared_file(path: Path, size: int) -> npt.NDArray[np.uint8]:
 def _no_state_file(call: str) -> ControlProgramError:
     return ControlProgramError(
         f"{call}: a device does not tell its random bits, nor how often each step ran",
-        at=here(),
         fix="engine.read(x) and engine.write(x, values) save and restore tensors; the simulator "
         "and ranks save all",
     )

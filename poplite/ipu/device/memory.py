@@ -24,7 +24,6 @@ from poplite.ipu.tables import Place as Shared, Tables
 from poplite.simulator.carrying import carry_memory
 from poplite.simulator.host.tensors import ByMoves, ByView, HostTensors, TensorPlace
 from poplite.simulator.run.arena import Arena, Bytes
-from poplite.source import here
 from poplite.view import View, storages
 
 
@@ -148,7 +147,6 @@ class DeviceMemory:
         if variable is not None and handle not in places:
             raise GraphConnectionError(
                 f"'{variable.name}' is a temporary of an operation, which a device keeps to itself",
-                at=here(),
                 found=f"made at {variable.location}",
                 fix="copy it to a variable of your own, and read that",
             )

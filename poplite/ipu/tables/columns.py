@@ -71,14 +71,18 @@ def read(data: bytes) -> dict[str, npt.NDArray[Any]]:
     Raises `FileLoadError` for what is no such file.
     """
     if len(data) < _HEAD.size or not data.startswith(MAGIC):
-        raise FileLoadError("no file of tables", fix="make it with poplite export")
+        raise FileLoadError("no file of tables", at=None, fix="make it with poplite export")
     _, version, count, checksum = _HEAD.unpack_from(data)
     if version != VERSION:
         raise FileLoadError(
-            f"tables of version {version}, but {VERSION} is read here", fix="export once more"
+            f"tables of version {version}, but {VERSION} is read here",
+            at=None,
+            fix="export once more",
         )
     if checksum != _checksum(data):
-        raise FileLoadError("tables are damaged: their checksum differs", fix="export once more")
+        raise FileLoadError(
+            "tables are damaged: their checksum differs", at=None, fix="export once more"
+        )
     columns = {}
     for number in range(count):
         name, kind, at, size = _ROW.unpack_from(data, _HEAD.size + number * _ROW.size)

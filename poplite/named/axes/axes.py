@@ -24,7 +24,6 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.named.axes.axis import Axis, AxisRoot, check_kind, make_axis
-from poplite.source import here
 from poplite.text import amount, clipped, items_or_none, of_type
 
 if TYPE_CHECKING:
@@ -107,7 +106,6 @@ class Axes:
         except IndexError:
             raise TensorIndexError(
                 f"there is no axis {key} among {self}",
-                at=here(),
                 found=amount(len(self), "axis", "axes"),
                 fix=f"from {-len(self)} to {len(self) - 1}" if self.items else "axes that has some",
             ) from None
@@ -211,7 +209,6 @@ class Axes:
                 return axis
         raise MissingAxisError(
             f"no axis of {self} is named {clipped(name)}{did_you_mean(name, self.names)}",
-            at=here(),
             found=f"the names are {', '.join(self.names)}" if self.items else "there is no axis",
             fix=f"axes.find('{self.names[0]}')" if self.items else "",
         )
@@ -232,7 +229,6 @@ class Axes:
         if found is None:
             raise AxisError(
                 f"set_shape: lengths is {clipped(lengths)}",
-                at=here(),
                 found=f"{of_type(lengths)}; the axes are {self}",
                 fix="a list of lengths, one for each axis",
             )
@@ -240,7 +236,6 @@ class Axes:
         if len(listed) != len(self.items):
             raise AxisLengthError(
                 f"{amount(len(listed), 'length')} for {amount(len(self.items), 'axis', 'axes')}",
-                at=here(),
                 found=f"{self} and {clipped(listed)}",
                 fix="a length for each axis",
             )
@@ -310,7 +305,6 @@ def chosen(like: AxesLike, all_axes: Axes, what: str) -> Axes:
         if sum(each is ... for each in listed) > 1:
             raise DuplicateAxisError(
                 f"{what}: '...' stands twice in the list",
-                at=here(),
                 found=f"the axes are {all_axes}",
                 fix="once",
             )
@@ -377,7 +371,6 @@ def check_lengths(
     raise AxisLengthError(
         f"{what}: axis '{root.shown}' has length {one.length} in the left operand and "
         f"{other.length} in the right",
-        at=here(),
         found="\n".join(lines),
         fix=f"x[{long.name}, 0:{short.length}] of the longer one, "
         f"or {long.name}.fresh() if they are different axes",
@@ -397,20 +390,16 @@ def missing(what: str, axis: object, axes: Axes, of: str = "") -> AxisError:
         fix = known
         if isinstance(axis, str) and axis in axes.names:
             fix = f"the axis itself: axes.find({axis!r}) of {axes}"
-        return AxisError(
-            f"{what}: {clipped(axis)} is no axis", at=here(), found=of_type(axis), fix=fix
-        )
+        return AxisError(f"{what}: {clipped(axis)} is no axis", found=of_type(axis), fix=fix)
     twin = next((each for each in axes if each.name == axis.name), None)
     if twin is not None:
         return MissingAxisError(
             f"{what}: '{axis.name}' is another axis than the '{twin.name}' of {axes}",
-            at=here(),
             found=f"it was made at {axis.line}, the other at {twin.line}",
             fix="the same object for both, or ng.cast_axes",
         )
     return MissingAxisError(
         f"{what}: no axis '{axis.name}' among {axes}{did_you_mean(axis.name, axes.names)}",
-        at=here(),
         found="\n".join(filter(None, [of, f"'{axis.name}' was made at {axis.line}"])),
         fix=known,
     )
@@ -424,7 +413,6 @@ def _twice(items: tuple[Axis, ...]) -> DuplicateAxisError:
         if other is not axis or sum(each is axis for each in items) > 1:
             return DuplicateAxisError(
                 f"axis '{axis.name}' occurs twice",
-                at=here(),
                 found=f"({', '.join(map(repr, items))})",
                 fix=f"{axis.name}.fresh() pairs with nothing else",
             )
@@ -433,7 +421,6 @@ def _twice(items: tuple[Axis, ...]) -> DuplicateAxisError:
             if twin is not axis:
                 return DuplicateAxisError(
                     f"two different axes are named '{axis.name}'",
-                    at=here(),
                     found=f"one was made at {twin.line}, the other at {axis.line}",
                     fix="one axis object for both, or another name",
                 )
@@ -449,14 +436,11 @@ def _listed(items: object) -> list[Any]:
     if isinstance(items, str):
         raise AxisError(
             f"axes of a text, {clipped(items)}",
-            at=here(),
             found="an axis is an object, not a name",
             fix="H, W = ng.make_axis(3, 'H'), ng.make_axis(4, 'W'); ng.make_axes([H, W])",
         )
     if isinstance(items, set | frozenset):
-        raise AxisError(
-            "axes of a set, which has no order", at=here(), found=clipped(items), fix="a list"
-        )
+        raise AxisError("axes of a set, which has no order", found=clipped(items), fix="a list")
     listed = items_or_none(items)
     if listed is None:
         raise _no_axis(items)
@@ -487,4 +471,4 @@ def _no_axis(item: object) -> AxisError:
         fix = "the axes first, then values: ng.variable(axes, array); for a constant values first"
     if isinstance(item, EllipsisType):
         fix = "list the axes; '...' stands for others only where a tensor has them"
-    return AxisError(f"{clipped(item)} is no axis", at=here(), found=of_type(item), fix=fix)
+    return AxisError(f"{clipped(item)} is no axis", found=of_type(item), fix=fix)

@@ -112,7 +112,6 @@ class Axis:
         if self._source is not None:
             raise AxisLengthError(
                 f"the length of '{self.text}' follows that of '{self._source[0].text}'",
-                at=here(),
                 found=f"it was made at {self.line}",
                 fix=f"{self._source[0].name}.length = ...",
             )
@@ -121,7 +120,6 @@ class Axis:
             raise AxisLengthError(
                 f"axis '{self.name}' has length {self._length}, and {self._user} relies on it;"
                 f" it cannot become {found}",
-                at=here(),
                 found=f"'{self.name}' was made at {self.line}",
                 fix=f"{self.name}.resized({found}), or another axis",
             )
@@ -138,7 +136,6 @@ class Axis:
         if length is None:
             raise UnsetLengthError(
                 f"{what}: the length of axis '{self.name}' has not been set",
-                at=here(),
                 found=f"'{self.name}' was made at {self.line}",
                 fix=f"{self.origin.name}.length = 16",
             )
@@ -183,14 +180,11 @@ class Axis:
         if not is_slice(part):
             raise AxisError(
                 f"axis '{self.name}': {clipped(part)} is no slice of it",
-                at=here(),
                 found=of_type(part),
                 fix=f"{self.name}.slice(slice(1, 3))",
             )
         if part.step == 0:
-            raise AxisError(
-                f"axis '{self.name}': a slice with steps of 0", at=here(), fix="slice(0, 4, 2)"
-            )
+            raise AxisError(f"axis '{self.name}': a slice with steps of 0", fix="slice(0, 4, 2)")
         return self.part(part)
 
     def part(self, part: Slice) -> Axis:
@@ -284,7 +278,7 @@ class Axis:
         raise self._no_sequence("an axis is not indexed", f"{self.name}.slice(slice(1, 3))")
 
     def _no_sequence(self, what: str, fix: str) -> AxisError:
-        return AxisError(f"'{self.name}': {what}", at=here(), found=repr(self), fix=fix)
+        return AxisError(f"'{self.name}': {what}", found=repr(self), fix=fix)
 
 
 def _alone(axis: Axis) -> Axes:
@@ -313,7 +307,6 @@ def length_of(value: object, name: str) -> int:
     if number is None or number < 0 or isinstance(value, bool):
         raise AxisLengthError(
             f"axis '{name}': a length of {clipped(value)}",
-            at=here(),
             found=of_type(value),
             fix="a whole number from 0",
         )
@@ -323,7 +316,7 @@ def length_of(value: object, name: str) -> int:
 def check_kind(value: object, kind: type | tuple[type, ...], what: str, fix: str) -> None:
     """Raise AxisError for an argument of another kind."""
     if not isinstance(value, kind):
-        raise AxisError(f"{what} is {clipped(value)}", at=here(), found=of_type(value), fix=fix)
+        raise AxisError(f"{what} is {clipped(value)}", found=of_type(value), fix=fix)
 
 
 def check_name(name: object) -> None:
@@ -331,7 +324,6 @@ def check_name(name: object) -> None:
     if name is not None and not (isinstance(name, str) and name):
         raise AxisError(
             f"an axis is named {clipped(name)}",
-            at=here(),
             found=of_type(name),
             fix='make_axis(3, "H"): first the length, then the name',
         )

@@ -22,7 +22,7 @@ from poplite.named.axes.axes import (
 )
 from poplite.named.axes.axis import PLAIN, Axis, AxisRoot
 from poplite.named.axes.flattened import FlattenedAxis, leaves
-from poplite.source import SourceLocation, here
+from poplite.source import SourceLocation
 from poplite.text import amount, clipped, integer_or_none, of_type
 
 Part = slice | int
@@ -75,7 +75,6 @@ def ordered(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
     if left.items:
         raise MissingAxisError(
             f"{what}: axis '{left[0].name}' is not listed",
-            at=here(),
             found=of.text,
             fix=f"[{', '.join((*listed.names, *left.names))}], or '...' for those not listed",
         )
@@ -88,7 +87,6 @@ def relabelled(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
     if len(listed) != len(axes):
         raise AxisError(
             f"{what}: {amount(len(listed), 'axis', 'axes')} {listed} for {len(axes)}",
-            at=here(),
             found=of.text,
             fix=f"an axis in place of each of {', '.join(axes.names) or 'none'}, in their order",
         )
@@ -97,7 +95,6 @@ def relabelled(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
         if one != other and one is not None and other is not None:
             raise AxisLengthError(
                 f"{what}: axis '{own.name}' has length {one}, '{new.name}' {other}",
-                at=here(),
                 found=of.text,
                 fix=f"'{own.name}' becomes an axis of length {one}; ng.axes_with_order("
                 f"{spelled(of)}, [{', '.join(reversed(axes.names))}]) changes the order",
@@ -123,7 +120,6 @@ def joined(
     if axes.roots[first:behind] != listed.roots:
         raise AxisError(
             f"flatten: {listed} do not stand side by side in this order",
-            at=here(),
             found=of.text,
             fix=f"ng.axes_with_order({spelled(of)}, [..., {', '.join(listed.names)}]) first",
         )
@@ -135,7 +131,6 @@ def one_of(axes: Axes, what: str) -> Axis:
     if len(axes) != 1:
         raise AxisError(
             f"{what}: {amount(len(axes), 'axis', 'axes')} where one is asked for",
-            at=here(),
             found=f"{axes}",
             fix="one axis, such as ng.make_axis(3, 'H')",
         )
@@ -163,10 +158,7 @@ def parted(axes: Axes, axis: Axis | None, of: Named) -> Axes:
     flat = some([each for each in listed if isinstance(each, FlattenedAxis)])
     if not flat.items:
         raise AxisError(
-            "unflatten: no axis is a flattened one",
-            at=here(),
-            found=of.text,
-            fix=_before_slices(listed, of),
+            "unflatten: no axis is a flattened one", found=of.text, fix=_before_slices(listed, of)
         )
     items: list[Axis] = []
     for each in axes:
@@ -190,7 +182,6 @@ def regrouped(axes: Axes, others: Axes, of: Named) -> Axes:
     if [each.root for each in leaves(axes)] != [each.root for each in leaves(others)]:
         raise AxisError(
             f"{others} are not the axes {axes}, joined or parted",
-            at=here(),
             found=of.text,
             fix="the same parts in the same order",
         )
@@ -229,7 +220,6 @@ def part_of(axis: Axis, part: Any, of: Named) -> Part:
         name = spelled(of)
         raise TensorIndexError(
             f"axis '{axis.name}': {clipped(part)} is no index",
-            at=here(),
             found=f"{of_type(part)}; {of.text}",
             fix=f"ng.expand_dims({name}, axis)" if part is None else _TAKEN.format(name, axis.name),
         )
@@ -237,7 +227,6 @@ def part_of(axis: Axis, part: Any, of: Named) -> Part:
     if length is not None and not -length <= index < length:
         raise TensorIndexError(
             f"axis '{axis.name}' has length {length}: there is no index {index}",
-            at=here(),
             found=of.text,
             fix=f"from {-length} to {length - 1}" if length else "no index at all",
         )

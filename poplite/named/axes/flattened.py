@@ -58,7 +58,6 @@ class FlattenedAxis(Axis):
     def length(self, length: int) -> None:
         raise AxisLengthError(
             f"the length of '{self.name}' is that of its parts",
-            at=here(),
             found=f"{self.axes}",
             fix=f"{self.axes[0].name}.length = ..." if self.axes.items else "",
         )
@@ -76,9 +75,7 @@ class FlattenedAxis(Axis):
     def add_role(self, role: object) -> NoReturn:
         """Refused: parts have roles."""
         raise AxisError(
-            f"'{self.name}' takes no roles, but its parts do",
-            at=here(),
-            fix=f"add_role of one of {self.axes}",
+            f"'{self.name}' takes no roles, but its parts do", fix=f"add_role of one of {self.axes}"
         )
 
 

@@ -55,7 +55,6 @@ def checked_roles(roles: Iterable[AxisRole]) -> list[AxisRole]:
         if not isinstance(role, AxisRole):
             raise AxisError(
                 f"{clipped(role)} is no role of an axis",
-                at=here(),
                 found=of_type(role),
                 fix="roles=[ng.make_axis_role('Height')]",
             )
@@ -99,7 +98,6 @@ def by_roles(axes: Axes, roles: Iterable[AxisRole]) -> Axes:
         if len(having) > 1:
             raise DuplicateAxisError(
                 f"{having[0].name!r} and {having[1].name!r} both have the role {role!r}",
-                at=here(),
                 found=f"the axes are {axes}",
                 fix=f"one axis for each role; '{having[1].name}' without it",
             )
@@ -108,7 +106,6 @@ def by_roles(axes: Axes, roles: Iterable[AxisRole]) -> Axes:
     if left.items:
         raise MissingAxisError(
             f"axis '{left[0].name}' has none of the roles that are listed",
-            at=here(),
             found=f"'{left[0].name}' has {list(left[0].roles)}, listed are {wanted}",
             fix=f"list a role of '{left[0].name}', or give it one: {left[0].name}.add_role(role)",
         )
@@ -135,7 +132,6 @@ class AxesMap:
         if not isinstance(mapping, Mapping):
             raise AxisError(
                 f"a map of axes of {clipped(mapping)}",
-                at=here(),
                 found=of_type(mapping),
                 fix="ng.AxesMap({H: G}) of axes, or of their names",
             )
@@ -143,7 +139,6 @@ class AxesMap:
             if not isinstance(each, Axis | str):
                 raise AxisError(
                     f"a map of axes with {clipped(each)}",
-                    at=here(),
                     found=of_type(each),
                     fix="ng.AxesMap({H: G}) of axes, or of their names",
                 )
@@ -155,7 +150,6 @@ class AxesMap:
             if other is not source:
                 raise DuplicateAxisError(
                     f"{_text(other)} and {_text(source)} would both become {_text(target)}",
-                    at=here(),
                     fix="another axis for each",
                 )
 

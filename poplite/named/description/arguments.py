@@ -9,7 +9,6 @@ from poplite.errors import AxisLengthError, TensorIndexError
 from poplite.named.axes.axes import Axes
 from poplite.named.axes.axis import Axis, check_kind
 from poplite.named.axes.changes import Named
-from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none
 
 
@@ -28,7 +27,7 @@ def pair_of(pair: Sequence[int], own: Axis) -> Sequence[int]:
     check_kind(pair, (list, tuple), f"pad: the widths of '{own.name}'", fix)
     if len(pair) != 2:
         found = amount(len(pair), "width")
-        raise AxisLengthError(f"pad: {found} for axis '{own.name}'", at=here(), fix=fix)
+        raise AxisLengthError(f"pad: {found} for axis '{own.name}'", fix=fix)
     return pair
 
 
@@ -44,7 +43,6 @@ def index_of(index: Sequence[int], axes: Axes, of: Named) -> tuple[int, ...]:
     if not is_inside:
         raise TensorIndexError(
             f"at: there is no index {clipped(tuple(index))}",
-            at=here(),
             found=of.text,
             fix=f"one for each axis, below {tuple(lengths)}; -1 is the last",
         )

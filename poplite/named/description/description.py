@@ -246,7 +246,7 @@ class TensorDescription:
             base = base.sources[which]
         if base._layout is None:
             raise AxisError(
-                "at: the layout is free", at=here(), found=base.text, fix=_LAYOUTS.format(base.axes)
+                "at: the layout is free", found=base.text, fix=_LAYOUTS.format(base.axes)
             )
         strides = base._layout.strides
         return Element(base, sum(i * s for i, s in zip(own, strides, strict=True)))
@@ -330,10 +330,7 @@ class TensorDescription:
         """
         if copy is not None and not (isinstance(copy, str) and copy in ("never", "view")):
             raise InvalidOption(
-                f"flatten: copy={clipped(copy)}",
-                at=here(),
-                found=self.text,
-                fix='copy="never" or copy="view"',
+                f"flatten: copy={clipped(copy)}", found=self.text, fix='copy="never" or copy="view"'
             )
         line = here(2)
         joined, first = changes.joined(self.axes, axes, None, self, line)
@@ -378,7 +375,6 @@ class TensorDescription:
             if each.dtype is not self.dtype:
                 raise AxisError(
                     f"concat: {each.dtype!r} behind {self.dtype!r}",
-                    at=here(),
                     found=f"{self.text}\n{each.text}",
                     fix="descriptions of one element type",
                 )
@@ -427,14 +423,12 @@ class TensorDescription:
         if len(self.bases) > 1:
             raise AxisError(
                 f"with_layout: a view of {amount(len(self.bases), 'storage')}",
-                at=here(),
                 found=self.text,
                 fix="with_layout of each, before they are joined",
             )
         if self.fixed and self.layout != layout:
             raise AxisError(
                 f"with_layout: the layout is fixed, {self.layout!r}",
-                at=here(),
                 found=self.text,
                 fix="a description without layout=",
             )
@@ -487,7 +481,6 @@ class TensorDescription:
         if len(storage) != len(self.bases):
             raise AxisError(
                 f"view: {amount(len(storage), 'tensor')} for {amount(len(self.bases), 'storage')}",
-                at=here(),
                 found=self.text,
                 fix="one for each of description.bases",
             )
@@ -505,7 +498,6 @@ class TensorDescription:
         if tensor.shape != layout.stored_shape:
             raise AxisError(
                 f"view: storage of shape {tensor.shape} for {layout!r}",
-                at=here(),
                 found=self.text,
                 fix=f"shape {layout.stored_shape}",
             )

@@ -9,7 +9,6 @@ from poplite.errors import NeedsCopyError
 from poplite.named.axes.axes import Axes
 from poplite.named.axes.axis import Axis
 from poplite.named.description.digits import Digits
-from poplite.source import here
 from poplite.text import amount
 
 if TYPE_CHECKING:
@@ -61,13 +60,9 @@ def needs_copy(
             return NeedsCopyError(
                 f"flatten: axis '{axis.name}' has no stride: '{outer.name}' has stride {have}, "
                 f"and {length * stride} = {length} x {stride} is needed over '{inner.name}'",
-                at=here(),
                 found=text,
                 fix=fix,
             )
     return NeedsCopyError(
-        f"flatten: axis '{axis.name}' has no stride: a part of it has several",
-        at=here(),
-        found=text,
-        fix=fix,
+        f"flatten: axis '{axis.name}' has no stride: a part of it has several", found=text, fix=fix
     )

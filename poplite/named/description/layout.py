@@ -14,7 +14,6 @@ from typing import Any
 from poplite.errors import AxisError, AxisLengthError
 from poplite.named.axes.axes import Axes, AxesLike, axes_of, missing, some
 from poplite.named.axes.axis import AxisRoot
-from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, items_or_none, of_type
 
 SizesLike = Any
@@ -78,7 +77,6 @@ class Layout:
             if size is not None and length is not None and size < length:
                 raise AxisLengthError(
                     f"layout: a size of {size} for axis '{axis.name}' of length {length}",
-                    at=here(),
                     found=f"the axes are {self.order}",
                     fix=f"at least {length}, or no size",
                 )
@@ -188,13 +186,10 @@ def _sizes(order: Axes, sizes: SizesLike) -> dict[AxisRoot, int]:
     if not isinstance(sizes, Mapping):
         listed = items_or_none(sizes)
         if listed is None:
-            raise AxisError(
-                f"layout: sizes {clipped(sizes)}", at=here(), found=of_type(sizes), fix=_FIX
-            )
+            raise AxisError(f"layout: sizes {clipped(sizes)}", found=of_type(sizes), fix=_FIX)
         if len(listed) != len(order):
             raise AxisLengthError(
                 f"layout: {amount(len(listed), 'size')} for {amount(len(order), 'axis', 'axes')}",
-                at=here(),
                 found=f"{order} and {clipped(listed)}",
                 fix="a size for each axis, or a dictionary: {W: 8}",
             )
@@ -207,7 +202,6 @@ def _sizes(order: Axes, sizes: SizesLike) -> dict[AxisRoot, int]:
         if number is None or number < 0 or isinstance(size, bool):
             raise AxisLengthError(
                 f"layout: a size of {clipped(size)} for axis '{axis.name}'",
-                at=here(),
                 found=of_type(size),
                 fix=_FIX,
             )
@@ -225,7 +219,6 @@ def layout_of(value: object, axes: Axes, what: str) -> Layout | None:
     if not isinstance(value, Layout):
         raise AxisError(
             f"{what}: a layout of {clipped(value)}",
-            at=here(),
             found=of_type(value),
             fix=f"ng.row_major([{', '.join(axes.names)}]), ng.column_major or ng.Layout of them",
         )

@@ -44,7 +44,6 @@ class Effect:
     def _operand(self, other: object = None) -> NoReturn:
         raise AxisError(
             f"{self!r} changes tensors, and has no value",
-            at=here(),
             found=f"it was made at {self.line}",
             fix="give it to a computation, or put it in ng.sequential",
         )
@@ -167,7 +166,6 @@ def assign(target: Op, value: Any) -> Assign:
     if not isinstance(target, Op):
         raise ElementTypeError(
             f"assign: {clipped(target)} where a tensor is written to",
-            at=here(),
             found=of_type(target),
             fix="first the tensor, of ng.variable or ng.persistent_tensor, then its new value",
         )
@@ -176,7 +174,6 @@ def assign(target: Op, value: Any) -> Assign:
         what = "is a constant" if base is not None else "is computed, and has no storage"
         raise ReadOnlyError(
             f"assign: '{target.name or target.called}' {what}",
-            at=here(),
             found=target.text,
             fix=f"ng.variable([{', '.join(target.axes.names)}]), or ng.persistent_tensor of these "
             "axes, keeps values",
@@ -185,7 +182,6 @@ def assign(target: Op, value: Any) -> Assign:
         if None not in target.axes.lengths and value.shape != target.axes.lengths:
             raise AxisLengthError(
                 f"assign: an array of shape {value.shape} for axes {target.axes}",
-                at=here(),
                 found=target.text,
                 fix=f"an array of shape {target.axes.lengths}, or a number",
             )
@@ -201,7 +197,6 @@ def assign(target: Op, value: Any) -> Assign:
     elif found.dtype is not None and found.dtype is not target.dtype:
         raise ElementTypeError(
             f"assign: {found.dtype!r} to {target.dtype!r}",
-            at=here(),
             found=f"{target.text}\n{found.text}",
             fix=f"ng.cast({spelled(found)}, pl.{target.dtype!r})",
         )
@@ -247,7 +242,6 @@ def parallel(items: Sequence[Any]) -> Parallel:
         else:
             raise AxisError(
                 f"parallel: {clipped(each)} is no assignment",
-                at=here(),
                 found=of_type(each),
                 fix="ng.parallel([ng.assign(w, x), ...]); ng.sequential takes all items",
             )
@@ -264,10 +258,7 @@ def repeat(n: int, item: Any) -> RepeatEffect:
     count = integer_or_none(n)
     if count is None or count < 0 or isinstance(n, bool):
         raise AxisError(
-            f"repeat: {clipped(n)} times",
-            at=here(),
-            found=of_type(n),
-            fix="first a whole number from 0",
+            f"repeat: {clipped(n)} times", found=of_type(n), fix="first a whole number from 0"
         )
     many = isinstance(item, list | tuple)
     done = sequential(item) if many else item_of(item, "repeat")
@@ -283,8 +274,5 @@ def _list(items: Any, what: str) -> Sequence[Any]:
     if isinstance(items, list | tuple):
         return items
     raise AxisError(
-        f"{what}: {clipped(items)} is no list",
-        at=here(),
-        found=of_type(items),
-        fix=f"ng.{what}([a, b])",
+        f"{what}: {clipped(items)} is no list", found=of_type(items), fix=f"ng.{what}([a, b])"
     )

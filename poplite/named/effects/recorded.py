@@ -16,7 +16,6 @@ from poplite.named.axes.changes import spelled
 from poplite.named.effects.items import OPEN, Assign, Effect, Sequential, assign, base_of, recorded
 from poplite.named.ops.op import Op, makes
 from poplite.named.ops.slicing import Slice, by_key
-from poplite.source import here
 
 
 @contextmanager
@@ -49,7 +48,6 @@ def steps() -> Iterator[Sequential]:
     if not items:
         raise AxisError(
             "steps: nothing was recorded in the block",
-            at=here(),
             found=f"the block began at {made.line}; computing x + 1 there changes nothing",
             fix="x[...] = value, x -= value, or ng.assign(x, value) in the block",
         )
@@ -64,7 +62,6 @@ def assigned(target: Op, key: Any, value: Any) -> None:
         name = spelled(target)
         raise AxisError(
             f"'{name}[...] = ' outside of steps: nothing is changed while a graph is built",
-            at=here(),
             found=target.text,
             fix=f"with ng.steps() as update: {name}[...] = value, or ng.assign({name}, value)",
         )

@@ -45,7 +45,6 @@ from poplite.ops.fuse.storing import with_operands
 from poplite.ops.fuse.straight import in_order
 from poplite.program import Execute
 from poplite.program.recording import innermost
-from poplite.source import here
 from poplite.view.view_index import ViewIndex
 
 
@@ -383,7 +382,6 @@ def _overlapping(one: Assign, other: Assign) -> AxisError:
     assert base is not None
     return AxisError(
         f"parallel: two assignments write the same elements of '{base.name}'",
-        at=here(),
         found=f"{base.text}\none was made at {one.line}, the other at {other.line}",
         fix="ng.sequential([...]) does one after the other",
     )

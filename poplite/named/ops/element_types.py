@@ -21,7 +21,6 @@ from poplite.graph.storage.host_values import held_number
 from poplite.named.axes.axes import Axes
 from poplite.named.axes.changes import spelled
 from poplite.named.ops.op import Op, as_op, makes, texts_of
-from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import BOOL, FLOAT, INT, ElementTypeLike, element_type
 
@@ -55,7 +54,6 @@ def stored_type(like: ElementTypeLike, what: str) -> ElementClass:
     if kind_of(found) is None:
         raise ElementTypeError(
             f"{what}: named tensors are not of {found!r}",
-            at=here(),
             found="an expression has no metadata, which gives its bits a meaning",
             fix="pl.HALF, or a vertex with QUARTER fields on a graph of its own",
         )
@@ -68,7 +66,6 @@ def type_for(array: np.ndarray[Any, Any], what: str) -> ElementClass:
     if kind not in "biuf":
         raise ElementTypeError(
             f"{what}: values of dtype {array.dtype}",
-            at=here(),
             found="tensors hold real numbers and truths",
             fix="the real parts and the imaginary parts as two tensors"
             if kind == "c"
@@ -91,7 +88,6 @@ def type_of(operation: str, args: Sequence[Op], what: str) -> ElementClass | Non
         if predicate.dtype is not BOOL:
             raise ElementTypeError(
                 f"{what}: the predicate is {_kind_text(predicate)}, not BOOL",
-                at=here(),
                 found=predicate.text,
                 fix=f"a comparison, such as {spelled(predicate)} > 0",
             )
@@ -102,7 +98,7 @@ def type_of(operation: str, args: Sequence[Op], what: str) -> ElementClass | Non
     if not typed:
         if known.text_for(FLOAT) is None:
             raise ElementTypeError(
-                f"{what}: numbers alone", at=here(), found="no tensor", fix="Python's and, or, not"
+                f"{what}: numbers alone", found="no tensor", fix="Python's and, or, not"
             )
         if known.gives == "bool":
             return BOOL
@@ -112,7 +108,6 @@ def type_of(operation: str, args: Sequence[Op], what: str) -> ElementClass | Non
     if known.text_for(found) is None:
         raise ElementTypeError(
             f"{what}: not of {found!r}",
-            at=here(),
             found=texts_of(typed),
             fix=_other_than(operation, found, *map(spelled, typed)),
         )
@@ -123,7 +118,6 @@ def type_of(operation: str, args: Sequence[Op], what: str) -> ElementClass | Non
     if isinstance(power, NumberOp) and power.value < 0 and not found.is_floating_point:
         raise ElementTypeError(
             f"{what}: {power.value} as the power of {found!r}",
-            at=here(),
             found=f"whole numbers have no reciprocals\n{args[0].text}",
             fix=f"ng.cast({spelled(args[0])}, pl.FLOAT)",
         )
@@ -136,7 +130,6 @@ def of_floats(x: Any, what: str) -> Op:
     if operand.dtype is not None and not operand.dtype.is_floating_point:
         raise ElementTypeError(
             f"{what}: not of {operand.dtype!r}",
-            at=here(),
             found=operand.text,
             fix=f"ng.cast({spelled(operand)}, pl.FLOAT)",
         )
@@ -179,7 +172,6 @@ def check_number(what: str, number: NumberOp, beside: Op, element: ElementClass)
             fix = f"{int(value)}; or a comparison, which gives BOOL"
         raise ElementTypeError(
             f"{what}: {value!r} beside {element!r}",
-            at=here(),
             found=f"{of_type(value)}; {beside.text}",
             fix=fix,
         )
@@ -187,7 +179,6 @@ def check_number(what: str, number: NumberOp, beside: Op, element: ElementClass)
         limits: Any = (np.finfo if kind == "float" else np.iinfo)(element.dtype)
         raise SizeOverflowError(
             f"{what}: {clipped(value)} does not fit {element!r}",
-            at=here(),
             found=f"{element!r} holds {limits.min:,} to {limits.max:,}; {beside.text}",
             fix=f"a number of that range, or ng.cast({spelled(beside)}, ...) to a wider type",
         )
@@ -200,7 +191,6 @@ def mixed(what: str, one: Op, other: Op) -> ElementTypeError:
     narrow, wide = sorted((one, other), key=_width)
     return ElementTypeError(
         f"{what}: {one.dtype!r} and {other.dtype!r} are not mixed",
-        at=here(),
         found=f"left  {one.text}\nright {other.text}",
         fix=f"ng.cast({spelled(narrow)}, pl.{wide.element_type!r})",
     )

@@ -141,7 +141,6 @@ def check_no_outer(operation: str, one: Op, axes: Axes, other: Op) -> None:
     wide = ", ".join(order_of(axes, other.axes).names)
     raise ImplicitOuterProductError(
         f"{operation}: only '{name}' has axis '{mine.name}', and only '{its_name}' '{its.name}'",
-        at=here(),
         found=f"left  {one.text}\nright {other.text}",
         fix=f"ng.broadcast({name}, [{wide}]) if all pairs are meant",
     )

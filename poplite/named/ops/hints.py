@@ -11,7 +11,6 @@ from poplite.named.axes.axes import Axes, missing
 from poplite.named.axes.axis import Axis
 from poplite.named.axes.changes import one_name
 from poplite.named.ops.op import Op
-from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 
 
@@ -31,14 +30,13 @@ def check_hint(what: str, axes: Axes, hint: Any) -> None:
     if tile is None or isinstance(hint, bool):
         raise AxisError(
             f"{what} {axes}: {clipped(hint)}",
-            at=here(),
             found=of_type(hint),
             fix="a tile, a pl.TileMapping, a named tensor, or what is done with its axes: "
             f'{{{one_name(axes)}: "tiles"}}, {{{one_name(axes)}: 4}}',
         )
     if tile < 0:
         raise InvalidTileMapping(
-            f"{what}: tile {tile}", at=here(), found=f"the axes are {axes}", fix="a tile from 0"
+            f"{what}: tile {tile}", found=f"the axes are {axes}", fix="a tile from 0"
         )
 
 
@@ -66,7 +64,6 @@ def blocks_of(what: str, axis: Axis, count: Any, tiles: int) -> int | None:
     if count is not None and (number is None or number < 1 or isinstance(count, bool)):
         raise AxisError(
             f"{what}: axis '{axis.name}' in {clipped(count)} blocks",
-            at=here(),
             found=of_type(count),
             fix=f'{{{axis.name}: "tiles"}}, {{{axis.name}: 4}}, or None for one block',
         )

@@ -13,7 +13,6 @@ from poplite.named.ops.element_types import NumberOp, check_number, mixed
 from poplite.named.ops.elementwise import AxisPositions, apply, cast
 from poplite.named.ops.op import Op, as_op, texts_of
 from poplite.named.ops.shaping import axes_with_order, broadcast, check_axis_is_new
-from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type
 from poplite.types import BOOL, FLOAT, INT
 
@@ -90,12 +89,11 @@ def _operands(xs: Sequence[Any], what: str) -> tuple[Op, ...]:
     if not isinstance(xs, Sequence):
         raise AxisError(
             f"{what}: {clipped(xs)} is no list of tensors",
-            at=here(),
             found=of_type(xs),
             fix=f"ng.{what}([x, y], axis)",
         )
     if not xs:
-        raise AxisError(f"{what}: no tensor", at=here(), fix=f"ng.{what}([x, y], axis)")
+        raise AxisError(f"{what}: no tensor", fix=f"ng.{what}([x, y], axis)")
     args = tuple(as_op(each, what) for each in xs)
     for each in args:
         if each.dtype is not args[0].dtype and None not in (each.dtype, args[0].dtype):
@@ -123,7 +121,6 @@ def stack(xs: Sequence[Any], axis: Axis, pos: int = 0) -> Op:
     if place is None or not -len(axes) - 1 <= place <= len(axes):
         raise AxisError(
             f"stack: position {clipped(pos)} of {len(axes) + 1}",
-            at=here(),
             found=f"the axes are {axes}",
             fix=f"from {-len(axes) - 1} to {len(axes)}",
         )
@@ -132,7 +129,6 @@ def stack(xs: Sequence[Any], axis: Axis, pos: int = 0) -> Op:
     if axis.length != len(args):
         raise AxisLengthError(
             f"stack: {amount(len(args), 'tensor')} along axis '{axis.name}' of {axis.length}",
-            at=here(),
             found=texts_of(args[:5]),
             fix=f"an axis of length {len(args)}",
         )
@@ -176,13 +172,12 @@ def pad(x: Any, widths: Mapping[Axis, Any], value: float = 0) -> Op:
     number = as_op(value, "pad: a border")
     if not isinstance(number, NumberOp):
         raise ElementTypeError(
-            f"pad: a border of {clipped(value)}", at=here(), found=number.text, fix="a number"
+            f"pad: a border of {clipped(value)}", found=number.text, fix="a number"
         )
     check_number("pad", number, made, made.element_type)
     if not isinstance(widths, Mapping):
         raise AxisError(
             f"pad: {clipped(widths)} says no axis",
-            at=here(),
             found=of_type(widths),
             fix=f"ng.pad({spelled(made)}, {{{one_name(made.axes)}: (1, 2)}})",
         )
@@ -209,7 +204,6 @@ def _width(axis: Axis, width: Any) -> tuple[int, int]:
     if len(numbers) != 2 or any(each is None or each < 0 for each in numbers):
         raise AxisError(
             f"pad: {clipped(width)} for axis '{axis.name}'",
-            at=here(),
             found=of_type(width),
             fix=f"{{{axis.name}: (1, 2)}}, whole numbers from 0",
         )
@@ -236,7 +230,6 @@ def one_hot(x: Any, axis: Axis) -> Op:
     if operand.dtype is not None and operand.dtype.dtype.kind not in "iu":
         raise ElementTypeError(
             f"one_hot: numbers of {operand.dtype!r} are no positions",
-            at=here(),
             found=operand.text,
             fix=f"ng.cast({spelled(operand)}, pl.INT)",
         )

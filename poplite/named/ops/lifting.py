@@ -29,7 +29,6 @@ from poplite.named.ops.shaping import (
     cast_axes,
 )
 from poplite.named.ops.slicing import Slice
-from poplite.source import here
 from poplite.text import amount, clipped, of_type, why_not_called
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
@@ -112,7 +111,6 @@ def nmap(function: Any, *xs: Any, axes: AxesLike, out_axes: AxesLike = None) -> 
     if not callable(function):
         raise AxisError(
             f"nmap: {clipped(function)} is no function",
-            at=here(),
             found=of_type(function),
             fix=_call_of(args, seen),
         )
@@ -133,7 +131,6 @@ def _of_function(
     if why := why_not_called(function, len(stand_ins)):
         raise AxisError(
             f"nmap: {clipped(function)} does not take {amount(len(stand_ins), 'tensor')}: {why}",
-            at=here(),
             found=of_type(function),
             fix=_call_of(args, seen),
         )
@@ -141,7 +138,6 @@ def _of_function(
     if not isinstance(found, Op):
         raise AxisError(
             f"nmap: the function returned {clipped(found)}",
-            at=here(),
             found=f"{of_type(found)}; it was given tensors of the axes {seen}",
             fix="an expression of what it is given",
         )
@@ -149,7 +145,6 @@ def _of_function(
     if twice.items:
         raise AxisError(
             f"nmap: the function's result has axis '{twice[0].name}', which it does not see",
-            at=here(),
             found=found.text,
             fix=f"list '{twice[0].name}' in axes, or give its tensor to nmap",
         )
@@ -209,7 +204,6 @@ def _again(op: Op, args: tuple[Op, ...]) -> Op:
         case AddRows():
             raise AxisError(
                 "nmap: a derivative by a table whose rows are taken by the numbers of an argument",
-                at=here(),
                 found=op.text,
                 fix="ng.deriv outside of the function",
             )
@@ -236,7 +230,6 @@ def _of_vertices(
         raise AxisError(
             f"nmap: {vertex.__name__} has {amount(len(inputs), 'input')} and "
             f"{amount(len(outputs), 'output')} for {amount(len(args), 'tensor')}",
-            at=here(),
             found=", ".join(each.name for each in fields) + "\n" + texts_of(args),
             fix="an Input field for each tensor, and one Output field",
         )
@@ -257,7 +250,6 @@ def _check_field(vertex: type[Vertex], field: Field, x: Op, seen: Axes) -> None:
         raise AxisError(
             f"nmap: field '{field.name}' of {vertex.__name__} does not take {x.element_type!r} "
             f"along {seen}",
-            at=here(),
             found=f"the field is {field!r}; {x.text}",
             fix="a Vector of that type for listed axes, a number where there are none",
         )

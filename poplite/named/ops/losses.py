@@ -12,7 +12,6 @@ from poplite.named.ops.elementwise import Elementwise, apply, exp, log, safelog,
 from poplite.named.ops.op import Op, written_as
 from poplite.named.ops.reducing import check_not_empty, max as max_of, sum as sum_of
 from poplite.named.ops.shaping import axes_with_order
-from poplite.source import here
 
 
 class Softmax(Op):
@@ -109,7 +108,6 @@ def _matched(p: Any, t: Any, what: str) -> tuple[Op, Op]:
     if not (one.axes.is_sub_set(other.axes) or other.axes.is_sub_set(one.axes)):
         raise AxisError(
             f"{what}: neither operand has all axes of the other",
-            at=here(),
             found=f"left  {one.text}\nright {other.text}",
             fix=f"ng.broadcast({spelled(one, 'p')}, "
             f"[{', '.join((one.axes | other.axes).names)}]), if all pairs are meant",

@@ -14,7 +14,6 @@ from poplite.named.axes.changes import one_of, spelled
 from poplite.named.ops.element_types import NumberOp
 from poplite.named.ops.op import Op, as_op, texts_of
 from poplite.named.ops.slicing import sliced
-from poplite.source import here
 from poplite.types import INT, UNSIGNED_INT
 
 
@@ -89,7 +88,6 @@ def take(table: Any, indices: Any, axis: Axis) -> Op:
     if numbers.dtype not in (INT, UNSIGNED_INT):
         raise ElementTypeError(
             f"take: indices of {numbers.dtype!r}",
-            at=here(),
             found=numbers.text,
             fix=f"ng.cast({spelled(numbers, 'indices')}, pl.INT)",
         )
@@ -97,7 +95,6 @@ def take(table: Any, indices: Any, axis: Axis) -> Op:
     if both.items:
         raise AxisError(
             f"take: both have axis '{both[0].name}'",
-            at=here(),
             found=texts_of((rows, numbers)),
             fix=f"ng.sum(ng.one_hot({spelled(numbers, 'indices')}, {own.name}) * "
             f"{spelled(rows, 'table')}, [{own.name}]) pairs it",

@@ -271,7 +271,7 @@ class Op:
                 fix = f"ng.{name}({x}, ...)"
             what = f"a named tensor has no '{name}'"
             if fix:
-                raise AbsentMember(what, at=here(), found=self.text, fix=fix)
+                raise AbsentMember(what, found=self.text, fix=fix)
             near = did_you_mean(name, [each for each in dir(Op) if each[0] != "_"])
             raise AttributeError(f"{what}{near}\n  {self.text}")
 
@@ -356,7 +356,7 @@ class Op:
         raise self._refused(f"np.{name}: NumPy computes values", fix)
 
     def _refused(self, what: str, fix: str) -> AxisError:
-        return AxisError(what, at=here(), found=self.text, fix=fix)
+        return AxisError(what, found=self.text, fix=fix)
 
     @property
     def _values(self) -> str:
@@ -423,7 +423,6 @@ def as_op(value: Any, what: str) -> Op:
     if isinstance(value, np.ndarray | list | tuple) and (shape := _shape_of(value)) is not None:
         raise AxisError(
             f"{what}: an array of shape {shape} has no axes",
-            at=here(),
             found=of_type(value),
             fix=f"ng.constant(array, [{axes_for(shape)}])",
         )
@@ -432,12 +431,10 @@ def as_op(value: Any, what: str) -> Op:
     if getattr(value, "is_effect", False):
         raise AxisError(
             f"{what}: {value!r} changes tensors, and has no value",
-            at=here(),
             fix="give it to a computation, or put it in ng.sequential",
         )
     raise ElementTypeError(
         f"{what}: {clipped(value)} is no named tensor",
-        at=here(),
         found=of_type(value),
         fix="a tensor of ng.placeholder, ng.variable or ng.constant, or a number",
     )

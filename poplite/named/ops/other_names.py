@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from poplite.errors import AbsentMember
-from poplite.source import here
 
 VALUES = "ng.make_transformer().computation({x})() returns its values"
 """Where the values of a tensor come from."""
@@ -94,7 +93,7 @@ def absent_function(package: str, name: str) -> AttributeError:
     instead = _OF_FUNCTIONS.get(name, "")
     if instead:
         fix = _filled(instead, "x", ["H", "W"])
-        return AbsentMember(f"poplite has no named.{name}", at=here(), fix=fix)
+        return AbsentMember(f"poplite has no named.{name}", fix=fix)
     text = f"module '{package}' has no attribute '{name}'"
     return AttributeError(text, name=name, obj=sys.modules[package])
 

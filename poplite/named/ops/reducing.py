@@ -23,7 +23,6 @@ from poplite.named.ops.elementwise import (
 )
 from poplite.named.ops.op import Op, as_op, written_as
 from poplite.named.ops.shaping import axes_with_order, in_order
-from poplite.source import here
 from poplite.types import BOOL, FLOAT, INT
 
 DEFAULT: Any = type("Default", (), {"__repr__": lambda self: "all shared axes"})()
@@ -77,7 +76,6 @@ def reduced_axes(x: Op, reduction_axes: Any, out_axes: Any, what: str) -> tuple[
     if reduction_axes is None and out_axes is None:
         raise AxisError(
             f"{what}: neither reduction_axes nor out_axes",
-            at=here(),
             found=x.text,
             fix=f"ng.{what}({spelled(x)}, reduction_axes=...) for all axes, or a list of some of "
             f"[{', '.join(x.axes.names)}]",
@@ -90,7 +88,6 @@ def reduced_axes(x: Op, reduction_axes: Any, out_axes: Any, what: str) -> tuple[
     if out is not None and (reduced & out or len(reduced) + len(out) != x.rank):
         raise AxisError(
             f"{what}: reduction_axes {reduced} and out_axes {out} are not all axes, each once",
-            at=here(),
             found=x.text,
             fix="one of the two lists alone",
         )
@@ -104,7 +101,6 @@ def _reduce(how: str, value: Any, reduction_axes: Any, out_axes: Any, what: str)
     if x.dtype is not None and (kind_of(x.dtype) == "bool") != is_logical:
         raise ElementTypeError(
             f"{what}: not of {x.dtype!r}",
-            at=here(),
             found=x.text,
             fix=f"a comparison, such as {spelled(x)} > 0"
             if is_logical
@@ -122,7 +118,6 @@ def check_not_empty(what: str, x: Op, reduced: Axes) -> None:
         if axis.length == 0:
             raise TensorCreationError(
                 f"{what}: axis '{axis.name}' has length 0",
-                at=here(),
                 found=x.text,
                 fix=f"an axis '{axis.name}' of length 1 or more; of no elements, ng.sum is 0",
             )
@@ -255,7 +250,6 @@ def _extreme(how: str, value: Any, reduction_axes: Any, out_axes: Any) -> Op:
     if len(reduced) != 1:
         raise AxisError(
             f"{how}: along {len(reduced)} axes, {reduced}",
-            at=here(),
             found=x.text,
             fix=f"one of [{', '.join(x.axes.names)}]; ng.flatten({spelled(x)}, axes) makes one of "
             "several",
@@ -263,7 +257,7 @@ def _extreme(how: str, value: Any, reduction_axes: Any, out_axes: Any) -> Op:
     check_not_empty(how, x, reduced)
     if x.dtype is BOOL:
         fix = f"ng.cast({spelled(x)}, pl.INT)"
-        raise ElementTypeError(f"{how}: not of {x.dtype!r}", at=here(), found=x.text, fix=fix)
+        raise ElementTypeError(f"{how}: not of {x.dtype!r}", found=x.text, fix=fix)
     made = Extreme(how, x, reduced)
     return made if out is None else axes_with_order(made, out)
 

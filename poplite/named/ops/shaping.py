@@ -87,7 +87,6 @@ def expand_dims(x: Any, axis: Axis, pos: int = 0) -> Op:
     if place is None or not -operand.rank - 1 <= place <= operand.rank:
         raise AxisError(
             f"expand_dims: position {clipped(pos)} of {operand.rank + 1}",
-            at=here(),
             found=operand.text,
             fix=f"from {-operand.rank - 1} to {operand.rank}",
         )
@@ -127,7 +126,6 @@ def map_roles(x: Any, axes_map: AxesMap) -> Op:
     if not isinstance(axes_map, AxesMap):
         raise AxisError(
             f"map_roles: {clipped(axes_map)} is no map of axes",
-            at=here(),
             found=operand.text,
             fix=f"ng.map_roles({spelled(operand)}, "
             f"ng.AxesMap({{{one_name(operand.axes)}: other}}))",
@@ -214,14 +212,12 @@ def check_axis_is_new(what: str, axis: object, x: Op) -> Axis:
     if not isinstance(axis, Axis):
         raise AxisError(
             f"{what}: {clipped(axis)} is no axis",
-            at=here(),
             found=of_type(axis),
             fix="an axis of ng.make_axis(length, name) that the tensor does not have",
         )
     if axis in x.axes:
         raise DuplicateAxisError(
             f"{what}: axis '{axis.name}' is there already",
-            at=here(),
             found=x.text,
             fix=f"another axis, such as {axis.name}.fresh()",
         )

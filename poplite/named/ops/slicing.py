@@ -17,7 +17,6 @@ from poplite.named.axes.axes import AxesLike, chosen
 from poplite.named.axes.axis import Axis, AxisRoot
 from poplite.named.axes.changes import ALL, Part, one_name, one_of, part_of, spelled, without
 from poplite.named.ops.op import Op, as_op, makes
-from poplite.source import here
 from poplite.text import amount, clipped
 
 
@@ -58,7 +57,6 @@ def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
     if not isinstance(slices, list | tuple):
         raise AxisError(
             f"tensor_slice: {clipped(slices)} is no list of slices",
-            at=here(),
             found=operand.text,
             fix=f"one for each of [{', '.join(listed.names)}]; slice(None) takes all of an axis",
         )
@@ -66,7 +64,6 @@ def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
         raise AxisError(
             f"tensor_slice: {amount(len(slices), 'slice')} for "
             f"{amount(len(listed), 'axis', 'axes')}",
-            at=here(),
             found=operand.text,
             fix=f"one for each of [{', '.join(listed.names)}]; slice(None) takes all of an axis",
         )
@@ -87,7 +84,6 @@ def sliced(x: Op, parts: Mapping[Axis, Any]) -> Op:
         if isinstance(part, Op):
             raise TensorIndexError(
                 f"axis '{axis.name}': a tensor is no index",
-                at=here(),
                 found=part.text,
                 fix=f"ng.where({spelled(part, 'p')}, {spelled(x)}, 0) for a mask, "
                 f"ng.take({spelled(x)}, {spelled(part, 'i')}, {axis.name}) for rows",
@@ -114,7 +110,6 @@ def parts_of(x: Op, key: Any) -> dict[Axis, Any]:
             last = next(each for each in items[::-1] if isinstance(each, Axis))
             raise AxisError(
                 f"x[{clipped(key)}]: an axis without an index",
-                at=here(),
                 found=x.text,
                 fix=f"{spelled(x)}[{last.name}, 0]",
             )
@@ -123,7 +118,6 @@ def parts_of(x: Op, key: Any) -> dict[Axis, Any]:
         named = items[0] if items[0] in x.axes.names else one_name(x.axes)
         raise AxisError(
             f"x[{clipped(key)}]: a name where an axis is asked for",
-            at=here(),
             found=x.text,
             fix=f"{spelled(x)}[{named}, 0], by the axis itself, or by x.axes.find({named!r})",
         )
@@ -131,14 +125,12 @@ def parts_of(x: Op, key: Any) -> dict[Axis, Any]:
     if len(dots) > 1:
         raise TensorIndexError(
             "'...' stands twice in brackets",
-            at=here(),
             found=x.text,
             fix=f"{spelled(x)}[..., 0]: once, for all axes that no other index takes",
         )
     if len(items) - len(dots) > x.rank:
         raise TensorIndexError(
             f"{amount(len(items), 'index', 'indices')} for {amount(x.rank, 'axis', 'axes')}",
-            at=here(),
             found=x.text,
             fix=f"at most one for each of [{', '.join(x.axes.names)}]",
         )
@@ -156,7 +148,6 @@ def _by_axis(x: Op, key: Any, items: tuple[Any, ...]) -> dict[Axis, Any]:
         if own in made:
             raise DuplicateAxisError(
                 f"x[{clipped(key)}]: axis '{own.name}' stands twice",
-                at=here(),
                 found=x.text,
                 fix=f"each axis once; {spelled(x)}[{own.name}, 1:][{own.name}, 0] takes a part of "
                 "a part",

@@ -67,7 +67,6 @@ class TensorOp(Op):
         if name is not None and not isinstance(name, str):
             raise AxisError(
                 f"a {kind} is named {clipped(name)}",
-                at=here(),
                 found=f"{of_type(name)}; its axes are {axes}",
                 fix="name='x'",
             )
@@ -153,7 +152,6 @@ def constant(
     if array.ndim and array.ndim != len(listed):
         raise AxisError(
             f"constant: an array of shape {array.shape} with {len(listed)} axes",
-            at=here(),
             found=f"the axes are {listed}",
             fix=f"an axis for each dimension: ng.constant(array, [{axes_for(array.shape)}])",
         )
@@ -267,7 +265,6 @@ def _check_constant(state: TensorOp, value: Op) -> None:
     if not isinstance(value, TensorOp) or not value.constant:
         raise ReadOnlyError(
             f"{what}: '{value.name or value.called}' has no value before a computation",
-            at=here(),
             found=value.text,
             fix=f"a number, an array, or an ng.constant; ng.assign({state.name}, x) writes the "
             "value of a tensor",
@@ -295,14 +292,12 @@ def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray
         if array.ndim != len(shape) or where is None:
             raise AxisLengthError(
                 f"{tensor.name}: a value of shape {array.shape} for axes {tensor.axes}",
-                at=here(),
                 found=tensor.text,
                 fix=f"an array of shape {shape}, or a number",
             )
         raise AxisLengthError(
             f"{tensor.name}: axis '{tensor.axes[where].name}' has length {shape[where]}, the value"
             f" {array.shape[where]}",
-            at=here(),
             found=f"the value has shape {array.shape}; {tensor.text}",
             fix=f"an array of shape {shape}",
         )
@@ -312,7 +307,6 @@ def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray
     if kinds[array.dtype.kind] > kinds[element.dtype.kind]:
         raise ElementTypeError(
             f"{tensor.name}: a value of dtype {array.dtype} for {element!r}",
-            at=here(),
             found=f"{clipped(value)}; {tensor.text}",
             fix="array != 0" if element is BOOL else "whole numbers, or a tensor of pl.FLOAT",
         )
@@ -325,7 +319,6 @@ def _array_of(value: Any, what: str, axes: Axes) -> npt.NDArray[Any]:
     if isinstance(value, Op):
         raise AxisError(
             f"{what}: a named tensor where values are asked for",
-            at=here(),
             found=value.text,
             fix=f"an array of axes {axes}, or a number",
         )
@@ -334,7 +327,6 @@ def _array_of(value: Any, what: str, axes: Axes) -> npt.NDArray[Any]:
     except ValueError as error:
         raise ElementTypeError(
             f"{what}: {clipped(value)} is no array",
-            at=here(),
             found=f"lists of several lengths; the axes are {axes}",
             fix="lists of one length in each dimension",
         ) from error
@@ -346,7 +338,6 @@ def _array_of(value: Any, what: str, axes: Axes) -> npt.NDArray[Any]:
     if not is_each_once or {*names} != {*axes.names}:
         raise AxisError(
             f"{what}: an array with dimensions {clipped(tuple(names))} for axes {axes}",
-            at=here(),
             found=of_type(value),
             fix=f"dimensions of the names {axes.names}; np.asarray(array) is read by position",
         )

@@ -78,7 +78,6 @@ class Computation:
         if twice is not None:
             raise AxisError(
                 f"computation '{name}': parameter '{twice.name}' occurs twice",
-                at=here(),
                 found=twice.text,
                 fix="each parameter once",
             )
@@ -89,7 +88,6 @@ class Computation:
             raise AxisError(
                 f"computation '{name}': {amount(len(missing), 'placeholder')} not among its "
                 f"parameters: {', '.join(each.name for each in missing)}",
-                at=here(),
                 found="\n".join(each.text for each in missing[:5]),
                 fix=f"computation(results, {', '.join(each.name for each in reads if each.input)})",
             )
@@ -156,7 +154,6 @@ class Computation:
             else:
                 raise AxisError(
                     f"{node.called}: it is not stored by itself",
-                    at=here(),
                     found=node.text,
                     fix=f"make it a result, or ng.keep({spelled(node)})",
                 )
@@ -265,7 +262,6 @@ class Computation:
         if wrong:
             raise AxisError(
                 wrong,
-                at=here(),
                 found="\n".join(each.text for each in self.params) or "it has no parameters",
                 fix=fix,
             )
@@ -295,7 +291,6 @@ class Computation:
             if not axes.is_equal_set(param.axes) or array.ndim != len(axes):
                 raise AxisLengthError(
                     f"{param.name}: a value with axes {axes}",
-                    at=here(),
                     found=param.text,
                     fix="the same axes, in any order",
                 )

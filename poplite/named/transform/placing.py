@@ -16,7 +16,6 @@ from poplite.named.axes.axes import Axes, some
 from poplite.named.axes.axis import Axis
 from poplite.named.description.layout import Layout, row_major
 from poplite.named.ops.hints import blocks_of, check_by_axes
-from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type
 
 LEAST_BYTES = 128
@@ -84,7 +83,6 @@ def check_hints(hints: Mapping[Any, Any]) -> None:
         if not isinstance(axis, Axis):
             raise AxisError(
                 f"make_transformer: map has {clipped(axis)}, which is no axis",
-                at=here(),
                 found=of_type(axis),
                 fix='the axis itself: map={N: "tiles"}',
             )
@@ -148,7 +146,6 @@ def _cuts(tiles: int, what: str, axes: Axes, hint: Mapping[Axis, Any]) -> list[t
         text = " x ".join(str(number) for _, number in cuts)
         raise InvalidTileMapping(
             f"{what}: {text} = {grid:,} blocks on {tiles:,} tiles",
-            at=here(),
             found=f"the axes are {axes}",
             fix="fewer blocks, or more tiles",
         )

@@ -9,7 +9,6 @@ from poplite.errors import AxisError
 from poplite.named.effects.items import Assign, Effect, Item, item_of
 from poplite.named.ops.op import Op, below
 from poplite.named.ops.tensors import TensorOp
-from poplite.source import here
 from poplite.text import clipped, of_type
 
 
@@ -67,7 +66,6 @@ def no_parameter(value: Any) -> AxisError:
     text = value.text if isinstance(value, Op) else clipped(value)
     return AxisError(
         f"computation: {text} is no parameter",
-        at=here(),
         found=of_type(value),
         fix="each by itself: computation(results, x, y)"
         if isinstance(value, list | tuple | dict | set)

@@ -26,7 +26,6 @@ from poplite.named.transform.placing import StoredTensor, check_hints, placed
 from poplite.named.transform.reads import roots_of, written_by
 from poplite.named.transform.votes import Choice, Votes
 from poplite.simulator.engine import Engine
-from poplite.source import here
 from poplite.text import amount, clipped, of_type
 
 Checks = Literal["strict", "fast", "none"]
@@ -93,7 +92,6 @@ class Transformer:
                 continue
             raise InvalidOption(
                 f"a computation named {clipped(called)} is there already",
-                at=here(),
                 found=f"its results are {clipped(list(each.items))}",
                 fix="another name, or none",
             )
@@ -153,7 +151,6 @@ class Transformer:
         if computation not in self._computations:
             raise AxisError(
                 f"computation '{computation.name}': its transformer was closed or reset",
-                at=here(),
                 found=f"it was made at {computation.line}",
                 fix="device.computation(results, ...) makes another one",
             )
@@ -319,20 +316,17 @@ def make_transformer(
     if target is not None and tiles is not None:
         raise InvalidOption(
             "make_transformer: a target beside tiles",
-            at=here(),
             fix="pl.Target(tiles=...) alone, or tiles= alone",
         )
     if target is not None and not isinstance(target, Target):
         raise InvalidOption(
             f"make_transformer: {clipped(target)} is no target",
-            at=here(),
             found=of_type(target),
             fix="pl.Target(tiles=...), or tiles=...",
         )
     if map is not None and not isinstance(map, Mapping):
         raise InvalidOption(
             f"make_transformer: map={clipped(map)}",
-            at=here(),
             found=of_type(map),
             fix='a hint for each of some axes, such as map={N: "tiles"}',
         )
@@ -340,14 +334,12 @@ def make_transformer(
     if not isinstance(fuse, str) or fuse not in ("cost", "none"):
         raise InvalidOption(
             f"make_transformer: fuse={clipped(fuse)}",
-            at=here(),
             found=of_type(fuse),
             fix='fuse="cost" or fuse="none"',
         )
     if not isinstance(checks, str) or checks not in get_args(Checks):
         raise InvalidOption(
             f"make_transformer: checks={clipped(checks)}",
-            at=here(),
             found=of_type(checks),
             fix='checks="strict", "fast" or "none"',
         )

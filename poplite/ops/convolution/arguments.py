@@ -11,7 +11,6 @@ from poplite.expr.tree import ElementClass
 from poplite.ops.convolution.dimension import Spacing, dilated, forward
 from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.matmul.request import checked_share
-from poplite.source import here
 from poplite.text import clipped, integer_or_none
 from poplite.types import FLOAT, HALF
 
@@ -61,7 +60,6 @@ def _of_dimension(what: str, name: str, value: Any, rank: int, d: int) -> Any:
     if len(value) != rank:
         raise InvalidOption(
             f"{what}: {name}={clipped(value)} for {rank} dimensions",
-            at=here(),
             found=f"{len(value)} items",
             fix="one number for all dimensions, or one for each",
         )
@@ -73,7 +71,6 @@ def _natural(what: str, name: str, value: object, rank: int, d: int) -> int:
     if number is None or not 1 <= number <= LONGEST:
         raise InvalidOption(
             f"{what}: {name}={clipped(value)}",
-            at=here(),
             found=f"it is a distance from 1 to {LONGEST:,}",
             fix=f"{name}=1",
         )
@@ -87,7 +84,6 @@ def _pair(what: str, value: object, rank: int, d: int) -> tuple[int, int]:
     if len(numbers) != 2 or None in numbers:
         raise InvalidOption(
             f"{what}: padding={clipped(value)}",
-            at=here(),
             found="zeros before and after the input, whole numbers; negative ones leave out",
             fix="padding=1, or padding=[(1, 0), (1, 0)] for two dimensions",
         )
@@ -98,7 +94,7 @@ def _flag(what: str, value: object, rank: int, d: int) -> bool:
     flag = _of_dimension(what, "flip", value, rank, d)
     if not isinstance(flag, bool):
         raise InvalidOption(
-            f"{what}: flip={clipped(value)}", at=here(), fix="True, which turns the kernel around"
+            f"{what}: flip={clipped(value)}", fix="True, which turns the kernel around"
         )
     return flag
 
@@ -122,7 +118,6 @@ def check_fields(
             fault = "the kernel has no taps"
         raise TensorCreationError(
             f"{what}: along dimension {d} of the field, {fault}",
-            at=here(),
             found=f"{about}, input dilation {each.input_dilation}",
             fix=f"padding of at least {-(-(long - signal) // 2)} on both sides"
             if taps and cut <= signal
@@ -150,7 +145,6 @@ def request_of(
     if request.products > MOST_PRODUCTS:
         raise SizeOverflowError(
             f"{what} of {request}",
-            at=here(),
             found=f"that multiplies {request.products:,} times, but the most is {MOST_PRODUCTS:,}",
             fix="a smaller batch",
         )
@@ -168,7 +162,6 @@ def checked_expansion(what: str, expand: object, request: ConvolutionRequest) ->
         return number
     raise InvalidOption(
         f"{what}: expand={clipped(expand)} of {rank} dimensions",
-        at=here(),
         found=f"input_dilation is {between:,}: zeros between elements are left out phase by phase"
         if fits
         else "it says of how many of the last dimensions the taps count as channels",
@@ -182,7 +175,6 @@ def check_rank(what: str, shape: Sequence[int]) -> int:
     if not 1 <= rank <= MOST_DIMENSIONS:
         raise TensorCreationError(
             f"{what}: shape {tuple(shape)}",
-            at=here(),
             found="a batch and channels, then one to three dimensions",
             fix="x.reshape((batch, channels, height, width))",
         )
@@ -195,7 +187,6 @@ def check_channels(what: str, groups: object, inputs: int, outputs: int) -> int:
     if number is None or number < 1 or inputs % number or outputs % number:
         raise InvalidOption(
             f"{what}: groups={clipped(groups)} of {inputs:,} channels to {outputs:,}",
-            at=here(),
             found="groups have equally many channels",
             fix=f"a divisor of {math.gcd(inputs, outputs):,}",
         )
@@ -207,7 +198,6 @@ def float_type(what: str, element: ElementClass) -> ElementClass:
     if element not in (FLOAT, HALF):
         raise ElementTypeError(
             f"{what} of {element!r}",
-            at=here(),
             found="the AMP unit multiplies HALF or FLOAT",
             fix="ops.cast(x, FLOAT) of integers, exact up to 2**24",
         )

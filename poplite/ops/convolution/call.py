@@ -24,7 +24,6 @@ from poplite.ops.operands import (
 )
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
-from poplite.source import here
 
 
 class ConvolutionCall:
@@ -51,7 +50,6 @@ class ConvolutionCall:
         if found.element_type is not first.element_type:
             raise ElementTypeError(
                 f"{self.what}: {called(first)} and {called(found)} differ in type",
-                at=here(),
                 found=f"{described(first)} and {described(found)}",
                 fix="ops.cast",
             )
@@ -74,7 +72,6 @@ def check_same_rank(what: str, one: Given, other: Given) -> None:
     if one.rank != other.rank:
         raise TensorCreationError(
             f"{what}: {called(one)} has shape {one.shape}, {called(other)} {other.shape}",
-            at=here(),
             found=f"{one.rank} and {other.rank} dimensions",
             fix="as many: inputs [batch, channels, size ...], weights [channels, channels, ...]",
         )
@@ -85,7 +82,6 @@ def check_number(what: str, name: str, sizes: tuple[int, ...], rank: int) -> Non
     if len(sizes) != rank:
         raise TensorCreationError(
             f"{what}: {name} is {sizes}",
-            at=here(),
             found=f"{len(sizes)} sizes, {rank} dimensions",
             fix="as many sizes",
         )
@@ -97,7 +93,6 @@ def check_gradient(what: str, gradient: Given, request: ConvolutionRequest) -> N
     if gradient.shape != shape:
         raise TensorCreationError(
             f"{what}: {called(gradient)} has shape {gradient.shape}, the output {shape}",
-            at=here(),
             found=str(request),
             fix="the gradient of the output, with the parameters of the convolution",
         )
@@ -108,6 +103,5 @@ def check_equal_shape(what: str, one: Given, other: Given) -> None:
     if one.shape != other.shape:
         raise TensorCreationError(
             f"{what}: {called(one)} has shape {one.shape}, {called(other)} {other.shape}",
-            at=here(),
             fix="the same shape",
         )

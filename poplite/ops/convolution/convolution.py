@@ -57,7 +57,6 @@ from poplite.ops.operands import (
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
 from poplite.program.recording import recorder
-from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT
 
@@ -405,7 +404,6 @@ def _check_inputs(what: str, x: Given, weights: Given, groups: int) -> None:
         raise TensorCreationError(
             f"{what}: weights for {weights.shape[1]:,} channels in each of {groups:,} groups, an "
             f"input of {x.shape[1]:,}",
-            at=here(),
             found=f"{called(x)} has shape {x.shape}, {called(weights)} {weights.shape}",
             fix=f"weights of shape {(weights.shape[0], x.shape[1] // groups, *weights.shape[2:])}",
         )
@@ -415,7 +413,6 @@ def _check_plan(call: ConvolutionCall, plan: object, request: ConvolutionRequest
     if not isinstance(plan, ConvolutionPlan):
         raise TensorCreationError(
             f"{call.what}: {clipped(plan)} is no plan",
-            at=here(),
             found=of_type(plan),
             fix="ops.plan_convolution(graph, batch=8, field=(28, 28), ...)",
         )
@@ -423,14 +420,12 @@ def _check_plan(call: ConvolutionCall, plan: object, request: ConvolutionRequest
     if replace(request, memory=own.memory, expand=own.expand) != own:
         raise TensorCreationError(
             f"{call.what}: the plan is for another convolution",
-            at=here(),
             found=f"plan: {own}; here: {request}",
             fix="ops.plan_convolution with the parameters of the convolution",
         )
     if plan.graph.top_level_graph is not call.graph.top_level_graph:
         raise TensorCreationError(
             f"{call.what}: the plan was made for another graph",
-            at=here(),
             found=f"{plan.graph!r}, and the input is of {call.graph!r}",
             fix="ops.plan_convolution(graph, ...)",
         )

@@ -35,7 +35,6 @@ from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.convolution.search import cheapest_ways, way_with_blocks
 from poplite.ops.operands import check_parts, count_of, counts_of
 from poplite.program.sequence import check_graph
-from poplite.source import here
 from poplite.text import amount
 from poplite.types import FLOAT, ElementTypeLike, element_type
 
@@ -290,7 +289,6 @@ def plan_convolution(
     if len(taps) != rank:
         raise TensorCreationError(
             f"{what}: a kernel of {taps} for a field of {sizes}",
-            at=here(),
             found=f"{len(taps)} and {rank} dimensions",
             fix="as many sizes",
         )

@@ -24,7 +24,6 @@ from poplite.ops.convolution.expansion import expansions, side_by_side
 from poplite.ops.convolution.layout import ConvolutionLayout
 from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.matmul.search import parts_of
-from poplite.source import here
 from poplite.types import FLOAT
 from poplite.vertices.convolution import convolution_cycles
 from poplite.vertices.partials import partials_cycles
@@ -271,7 +270,6 @@ def _too_large(
     return GraphMemoryAllocationError(
         f"convolution of {request} does not fit: a tile needs at least {least.bytes:,} B of "
         f"{limit:,} B ({request.memory:g} of its {target.tile_memory_bytes:,} B)",
-        at=here(),
         found=" + ".join(f"{size:,} B for {name}" for name, size in terms)
         + f"; the largest term is {largest}, {most:,} B",
         fix=", or ".join(tries),

@@ -21,7 +21,6 @@ from poplite.ops.filling_and_copying import copy, zero
 from poplite.ops.linalg.work import LinalgSteps
 from poplite.program import Execute, Repeat, Sequence
 from poplite.program.recording import recorder
-from poplite.source import here
 from poplite.types import FLOAT, INT
 from poplite.vertices.reflectors import FOUND, JoinReflectors, ReflectColumn, UpdateColumns
 
@@ -56,7 +55,6 @@ def width_of(work: LinalgSteps, rows: int) -> int:
     if not room:
         raise GraphMemoryAllocationError(
             f"{work.call.what}: columns of {rows:,} elements are too long for the tiles",
-            at=here(),
             found=f"a column and its reflector take {pair:,} B, all tiles have {memory:,} B",
             fix="fewer rows, or more tiles",
         )

@@ -25,7 +25,6 @@ from poplite.ops.linalg.work import (
 from poplite.ops.operands import called, described
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
-from poplite.source import here
 
 
 def qr(
@@ -72,7 +71,6 @@ def qr(
     if given.rank != 2 or given.shape[0] < given.shape[1]:
         raise TensorCreationError(
             f"{what}: {called(given)} is of shape {given.shape}",
-            at=here(),
             found=described(given),
             fix="a matrix with as many rows as columns, or more",
         )

@@ -16,7 +16,6 @@ from poplite.ops.convolution.call import ConvolutionCall
 from poplite.ops.linalg.work import LinalgSteps, check_matrices, triangle
 from poplite.ops.operands import FLOATS, called, check_type, operand
 from poplite.program import Sequence as Steps
-from poplite.source import here
 from poplite.types import INT
 
 
@@ -80,7 +79,6 @@ def triangular_solve(
         raise TensorCreationError(
             f"{what}: {called(given)} of shape {given.shape} and {called(right)} of shape "
             f"{right.shape} do not fit",
-            at=here(),
             found=f"a has {n} rows, b {own}" if own != n else "other matrices in front",
             fix="b of shape (..., n, k), or left=False and (..., k, n)",
         )

@@ -27,7 +27,6 @@ from poplite.ops.operands import Given, called, count_of, described
 from poplite.ops.record import assign, map as stored
 from poplite.program import Sequence as Steps
 from poplite.program.recording import recorder
-from poplite.source import here
 from poplite.types import FLOAT, INT
 from poplite.vertices.linear import CholeskyBlock, SolveColumn
 
@@ -38,7 +37,6 @@ def check_matrices(what: str, x: Given, role: str, *, square: bool = True) -> No
         kind = "square matrices" if square else "matrices"
         raise TensorCreationError(
             f"{what}, {role}: {called(x)} of shape {x.shape} is no {kind}",
-            at=here(),
             found=described(x),
             fix="of shape (n, n), or (..., n, n)" if square else "of shape (m, n)",
         )
@@ -48,10 +46,7 @@ def check_one_matrix(what: str, x: Given) -> None:
     """Refuse several matrices, and what is none."""
     if x.rank != 2:
         raise TensorCreationError(
-            f"{what}: {called(x)} is of shape {x.shape}",
-            at=here(),
-            found=described(x),
-            fix="one matrix",
+            f"{what}: {called(x)} is of shape {x.shape}", found=described(x), fix="one matrix"
         )
 
 

@@ -18,7 +18,6 @@ from poplite.expr.tree import Expr, Leaf, Weak
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.matmul.plan import MatMulPlan
 from poplite.ops.matmul.request import Options, checked_options, request_of
-from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import ElementTypeLike
 
@@ -73,14 +72,12 @@ def matmul(
     if not isinstance(plan, MatMulPlan):
         raise TensorCreationError(
             f"{what}: {clipped(plan)} is no plan",
-            at=here(),
             found=of_type(plan),
             fix="ops.plan_matmul(graph, m=64, k=128, n=32, type=pl.HALF)",
         )
     if (partials, result, memory, constraints) != (None, None, 0.6, None):
         raise InvalidOption(
             f"{what}: options beside a plan, which was made with its own",
-            at=here(),
             found=f"partials={clipped(partials)}, result={clipped(result)}, "
             f"memory={clipped(memory)}, constraints={clipped(constraints)}",
             fix="ops.plan_matmul(graph, ..., partials=, result=, memory=, constraints=)",
@@ -120,13 +117,11 @@ def outer(a: Operand, b: Operand) -> Expr:
         if isinstance(each, Weak) or each.is_open or each.rank != 1:
             raise TensorCreationError(
                 f"ops.outer: {formula(each)} is no vector",
-                at=here(),
                 fix="two tensors of rank 1, such as t.flatten()",
             )
     if not isinstance(one, Leaf) or not isinstance(one.tensor, Tensor):
         raise TensorCreationError(
             "ops.outer: the left operand is an expression",
-            at=here(),
             found=repr(one),
             fix="a = ops.map(expression)",
         )

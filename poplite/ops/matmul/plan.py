@@ -26,7 +26,6 @@ from poplite.ops.matmul.search import cheapest_ways
 from poplite.ops.matmul.upper_bound import most_cycles
 from poplite.ops.operands import check_parts
 from poplite.program.sequence import check_graph
-from poplite.source import here
 from poplite.text import amount
 from poplite.types import FLOAT, ElementTypeLike, element_type
 
@@ -332,14 +331,12 @@ def _check_plan(graph: Graph, plan: MatMulPlan, sizes: Sizes, element: ElementTy
         raise TensorCreationError(
             f"ops.matmul: the plan is for {request.element_type!r} of "
             f"{(request.groups, *request.sizes)}, the matrices are {element!r} of {sizes}",
-            at=here(),
             found="sizes are groups, m, k and n",
             fix=f"ops.plan_matmul(graph, {asked}, type=pl.{element!r})",
         )
     if plan.graph.top_level_graph is not graph.top_level_graph:
         raise TensorCreationError(
             "ops.matmul: the plan was made for another graph",
-            at=here(),
             found=f"{plan.graph!r}, and the matrices are of {graph!r}",
             fix=f"ops.plan_matmul(graph, {asked}, type=pl.{element!r})",
         )

@@ -13,7 +13,6 @@ from poplite.errors import (
     TensorCreationError,
     did_you_mean,
 )
-from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import FLOAT, HALF, ElementType, ElementTypeLike, element_type
 
@@ -102,7 +101,6 @@ def checked_share(what: str, memory: object) -> float:
     if not is_share or not 0 < memory <= 1:  # type: ignore[operator]
         raise InvalidOption(
             f"{what}: memory={clipped(memory)}",
-            at=here(),
             found="it is the share of a tile's memory that blocks and partials may take",
             fix="memory=0.6",
         )
@@ -121,7 +119,6 @@ def checked_options(
     if constraints is not None and not isinstance(constraints, Mapping):
         raise InvalidOption(
             f"{what}: constraints={clipped(constraints)}",
-            at=here(),
             found=of_type(constraints),
             fix='constraints={"pk": 1}',
         )
@@ -131,7 +128,6 @@ def checked_options(
             near = did_you_mean(name, CONSTRAINTS) if isinstance(name, str) else ""
             raise InvalidOption(
                 f"{what}: {clipped(name)} is no constraint{near}",
-                at=here(),
                 found="; ".join(f"{each}: {about}" for each, about in CONSTRAINTS.items()),
                 fix='constraints={"pk": 1}',
             )
@@ -139,7 +135,6 @@ def checked_options(
         if number is None or number < 1:
             raise InvalidOption(
                 f"{what}: constraint {name} is {clipped(value)}",
-                at=here(),
                 found=f"{CONSTRAINTS[name]}: a whole number from 1",
                 fix=f'constraints={{"{name}": 1}}',
             )
@@ -165,14 +160,12 @@ def request_of(
     if element in (HALF, FLOAT) and result not in (element, FLOAT):
         raise ElementTypeError(
             f"{what} of {element!r} with a result of {result!r}",
-            at=here(),
             found="products are of the type of the matrices, or FLOAT",
             fix=f"ops.cast(product, {result!r})",
         )
     if element not in (HALF, FLOAT) or partials not in (element, FLOAT):
         raise ElementTypeError(
             f"{what} of {element!r} with partials of {partials!r}",
-            at=here(),
             found="the AMP unit multiplies HALF with partials of HALF or FLOAT, FLOAT with FLOAT",
             fix="ops.cast(x, FLOAT) of integers, exact up to 2**24",
         )
@@ -183,14 +176,12 @@ def request_of(
     if groups is None or m is None or k is None or n is None or min(groups, m, k, n) < 0:
         raise TensorCreationError(
             about,
-            at=here(),
             found="sizes are whole numbers from 0",
             fix="plan_matmul(graph, m=64, k=128, n=32, type=pl.HALF)",
         )
     if groups * m * k * n > MOST_PRODUCTS:
         raise SizeOverflowError(
             about,
-            at=here(),
             found=f"that multiplies {groups * m * k * n:,} times, but the most is "
             f"{MOST_PRODUCTS:,}",
             fix="smaller matrices",

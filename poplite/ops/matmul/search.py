@@ -22,7 +22,6 @@ from poplite.errors import GraphMemoryAllocationError
 from poplite.machine.target import Target
 from poplite.ops.matmul.layout import ProductLayout, Three
 from poplite.ops.matmul.request import ProductRequest
-from poplite.source import here
 from poplite.types import HALF
 from poplite.vertices.amp import amp_cycles
 from poplite.vertices.partials import partials_cycles
@@ -277,7 +276,6 @@ def _impossible(search: _Search) -> GraphMemoryAllocationError:
     others = "; ".join(f"{name} can be {_listed(of)}" for name, of in search.possible().items())
     return GraphMemoryAllocationError(
         f"matmul {search.request}: no plan keeps to its constraints",
-        at=here(),
         found=f"{fixed}; {search.tiles:,} tiles; a grid has parts of equal size",
         fix=others or "fewer constraints, which together take no more than all tiles",
     )
@@ -307,7 +305,6 @@ def _too_large(
     return GraphMemoryAllocationError(
         f"matmul {request} does not fit: a tile needs at least {least.bytes:,} B of "
         f"{limit:,} B ({request.memory:g} of its {target.tile_memory_bytes:,} B)",
-        at=here(),
         found=f"{parts}; the largest term is {largest}, {most:,} B",
         fix=", or ".join(tries),
     )

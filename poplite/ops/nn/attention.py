@@ -311,13 +311,11 @@ def _call(
         if each.rank != 3:
             raise TensorCreationError(
                 f"{what}: {role} {called(each)} is {described(each)}",
-                at=here(),
                 fix=f"{role} of shape [batch, length, elements]",
             )
     if not isinstance(weights, AttentionWeights):
         raise TensorCreationError(
             f"{what}: {clipped(weights)} are no weights",
-            at=here(),
             found=of_type(weights),
             fix="ops.nn.AttentionWeights(query, key, value, output)",
         )
@@ -328,9 +326,7 @@ def _call(
     for role, each in zip(weights._fields, tensors, strict=True):
         if each.rank != 2:
             raise TensorCreationError(
-                f"{what}: weights.{role} {called(each)} is {described(each)}",
-                at=here(),
-                fix="a matrix",
+                f"{what}: weights.{role} {called(each)} is {described(each)}", fix="a matrix"
             )
     count = count_of(what, "heads", heads, 1)
     graph = graph_of(what, tensors[0], program, *tensors, query, key, value)
@@ -343,7 +339,6 @@ def _call(
     if not keys:
         raise TensorCreationError(
             f"{what}: there is no key",
-            at=here(),
             found=f"key {called(k)} is {described(k)}",
             fix="keys of a length from 1",
         )
@@ -356,7 +351,6 @@ def _call(
         if role != "output" and each.shape[1] % count:
             raise InvalidOption(
                 f"{what}: {count:,} heads of {each.shape[1]:,} columns of weights.{role}",
-                at=here(),
                 found=f"{called(each)} is {described(each)}",
                 fix="as many columns for each head",
             )
@@ -372,7 +366,6 @@ def _mask(call: _Call, mask: Operand) -> Operand:
     if seen.element_type is not BOOL:
         raise ElementTypeError(
             f"{call.what}: the mask is {seen.element_type!r}",
-            at=here(),
             found=repr(seen),
             fix="BOOL, such as a comparison",
         )
@@ -382,7 +375,6 @@ def _mask(call: _Call, mask: Operand) -> Operand:
     if seen.rank > 4 or any(size not in (1, needed) for size, needed in pairs):
         raise TensorCreationError(
             f"{call.what}: the mask has shape {seen.shape}",
-            at=here(),
             found=repr(seen),
             fix=f"a shape that is broadcast to {shape}: [batch, heads, queries, keys]",
         )
@@ -394,7 +386,6 @@ def _saved(call: _Call, weights: AttentionWeights, forward: object) -> Attention
     if not isinstance(forward, Attention) or not isinstance(forward.saved, AttentionSaved):
         raise TensorCreationError(
             f"{call.what}: {clipped(forward)} is nothing that ops.nn.multi_head_attention made",
-            at=here(),
             found=of_type(forward),
             fix="forward = ops.nn.multi_head_attention(...)",
         )

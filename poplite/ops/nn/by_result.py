@@ -7,7 +7,6 @@ from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.ops.reductions import float_operand
-from poplite.source import here
 
 
 def by_result(what: str, gradient: Operand, like: Expr) -> Expr:
@@ -17,7 +16,6 @@ def by_result(what: str, gradient: Operand, like: Expr) -> Expr:
         pair = [f"{each.element_type!r} {list(each.shape)}" for each in (made, like)]
         raise TensorCreationError(
             f"{what}: a gradient of {pair[0]} beside {pair[1]}",
-            at=here(),
             found=f"{formula(made)} beside {formula(like)}",
             fix=f"a gradient of {pair[1]}",
         )

@@ -203,7 +203,6 @@ def running_statistics(
     if values < 2:
         raise TensorCreationError(
             f"{what}: a channel has {values} values, which have no variance of samples",
-            at=here(),
             found=f"x has shape {norm.given.shape}",
             fix="a batch of more samples",
         )
@@ -224,7 +223,6 @@ def _check_apart(what: str, x: Expr, mean: Tensor, variance: Tensor) -> None:
             if tensor.intersects_with(changed):
                 raise TensorCreationError(
                     f"{what}: {other} '{tensor.name}' and {role} '{changed.name}' share elements",
-                    at=here(),
                     found=f"both hold {shared(tensor, changed)}",
                     fix="a variable for each",
                 )
@@ -374,7 +372,6 @@ def _operand(what: str, x: Operand) -> Expr:
     if operand.rank < 2:
         raise TensorCreationError(
             f"{what}: x has shape {operand.shape}",
-            at=here(),
             found=formula(operand),
             fix="[batch, channels, ...]",
         )
@@ -395,7 +392,6 @@ def _of_groups(what: str, x: Operand, groups: int | None) -> _Norm:
     if number < (groups is not None) or (number and channels % number):
         raise InvalidOption(
             f"{what}: groups={clipped(groups)} of {channels:,} channels",
-            at=here(),
             found=f"x has shape {given.shape}",
             fix=f"a divisor of {channels:,}",
         )
@@ -409,7 +405,6 @@ def _check_channels(norm: _Norm, own: Expr) -> None:
     if own.shape != (norm.channels,):
         raise TensorCreationError(
             f"{norm.what}: {formula(own)} has shape {own.shape}, x {norm.given.shape}",
-            at=here(),
             found=f"{math.prod(own.shape):,} numbers, {norm.channels:,} channels",
             fix=f"a number for each channel, of shape ({norm.channels},)",
         )

@@ -18,7 +18,6 @@ from poplite.ops.comparisons import equal
 from poplite.ops.mathematics import sigmoid, softplus
 from poplite.ops.nn.softmax import log_softmax, softmax
 from poplite.ops.reductions import float_operand, max
-from poplite.source import here
 from poplite.types import FLOAT
 
 
@@ -164,13 +163,11 @@ def _labelled(logits: Operand, labels: Tensor, called: str) -> tuple[Expr, Tenso
     if kind_of(labels.element_type) not in ("int", "uint"):
         raise ElementTypeError(
             f"{called}: labels '{labels.name}' are {labels.element_type!r}",
-            at=here(),
             fix="pl.INT or pl.UNSIGNED_INT: the number of a class",
         )
     if operand.shape[:-1] != labels.shape or not operand.shape:
         raise TensorCreationError(
             f"{called}: labels of shape {labels.shape} for logits of shape {operand.shape}",
-            at=here(),
             found=type_and_shape(labels),
             fix=f"labels of shape {operand.shape[:-1]}: one for each row",
         )

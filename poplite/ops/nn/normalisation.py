@@ -15,7 +15,6 @@ from poplite.expr.tree import Expr, labelled
 from poplite.ops.mathematics import rsqrt
 from poplite.ops.nn.by_result import by_result
 from poplite.ops.reductions import float_operand, mean, sum, variance
-from poplite.source import here
 from poplite.types import FLOAT
 
 
@@ -115,7 +114,6 @@ def _wide(what: str, role: str, value: Operand | float, x: Expr) -> Expr | float
     if own.shape not in ((), x.shape[-1:]):
         raise TensorCreationError(
             f"{what}: a {role} of shape {own.shape} for x of {x.shape}",
-            at=here(),
             found=f"{formula(own)} beside {formula(x)}",
             fix=f"a number for each element of a row, of shape {x.shape[-1:]}",
         )

@@ -20,7 +20,6 @@ from poplite.ops.mathematics import sqrt
 from poplite.ops.operands import beside, check_name
 from poplite.ops.record import lower
 from poplite.program import Sequence
-from poplite.source import here
 from poplite.types import FLOAT
 
 
@@ -201,7 +200,6 @@ def _operands(parameter: Tensor, gradient: Operand, called: str) -> tuple[Operan
     if not parameter.element_type.is_floating_point:
         raise ElementTypeError(
             f"{called}: parameter '{parameter.name}' is {parameter.element_type!r}",
-            at=here(),
             fix="a parameter of pl.FLOAT or pl.HALF",
         )
     operand = as_expr(gradient, f"{called}, gradient")
@@ -209,7 +207,6 @@ def _operands(parameter: Tensor, gradient: Operand, called: str) -> tuple[Operan
         raise TensorCreationError(
             f"{called}: a gradient of shape {operand.shape} for '{parameter.name}' of shape "
             f"{parameter.shape}",
-            at=here(),
             found=repr(operand),
             fix="ops.sum along the dimensions that the parameter was broadcast over",
         )
@@ -222,7 +219,6 @@ def _check_state(parameter: Tensor, state: Tensor, role: str, called: str) -> No
     if state.element_type is not FLOAT or state.shape != parameter.shape:
         raise TensorCreationError(
             f"{called}: {role} '{state.name}' is {type_and_shape(state)}",
-            at=here(),
             fix=f"FLOAT of shape {parameter.shape}, mapped as '{parameter.name}'",
         )
 

@@ -16,7 +16,6 @@ from poplite.ops.order.words import check_positions, write
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
 from poplite.program.recording import RecordedSteps as Block
-from poplite.source import here
 from poplite.vertices.order import key_rule
 
 
@@ -158,7 +157,6 @@ def sort_key_value(
     if first.shape != second.shape:
         raise TensorCreationError(
             f"{what}: values of shape {second.shape} for keys of shape {first.shape}",
-            at=here(),
             fix="values of the shape of the keys",
         )
     descending = checked_truth(descending, f"{what}: descending")

@@ -19,7 +19,6 @@ from poplite.ops.operands import (
 from poplite.ops.order.rows import Rows, pieces, ranges
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
-from poplite.source import here
 from poplite.types import BOOL
 from poplite.vertices.taking import TakePart
 
@@ -82,13 +81,11 @@ def take_along_axis(
     if len(shape) != len(rows.shape) or rest != there:
         raise TensorCreationError(
             f"{what}: indices of shape {shape} for {called(rows.given)} of shape {rows.shape}",
-            at=here(),
             fix=f"the same sizes in all dimensions but {rows.dim}",
         )
     if which.num_elements and not rows.size:
         raise TensorCreationError(
             f"{what}: {which.num_elements:,} elements of rows that have none",
-            at=here(),
             found=f"{called(rows.given)} has shape {rows.shape}",
         )
     if isinstance(which, Expr):

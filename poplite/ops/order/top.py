@@ -31,7 +31,6 @@ from poplite.ops.order.rows import ORDERED, Rows, pieces, ranges
 from poplite.ops.order.sort_plan import WORD
 from poplite.ops.order.words import check_positions, write
 from poplite.program import Sequence
-from poplite.source import here
 from poplite.types import LONGLONG
 from poplite.vertices.order import (
     KeyRule,
@@ -131,7 +130,6 @@ def top_k(
     if count > rows.size:
         raise SizeOverflowError(
             f"{what}: {count} of {rows.size} elements",
-            at=here(),
             found=f"{called(rows.given)} has shape {rows.shape}",
             fix=f"k from 0 to {rows.size}",
         )

@@ -31,7 +31,6 @@ from poplite.ops.order.scans import cumulative_sum
 from poplite.ops.record import map as stored
 from poplite.program import Execute, Sequence
 from poplite.program.recording import RecordedSteps as Block
-from poplite.source import here
 from poplite.types import UNSIGNED_INT
 from poplite.vertices.scans import part_length, running_slots
 from poplite.vertices.taking import PackUnique, TakeRanks, pack_slots, rank_slots
@@ -89,7 +88,6 @@ def unique_sorted(
     if given.rank != 1:
         raise TensorCreationError(
             f"{what}: {called(given)} has rank {given.rank}",
-            at=here(),
             found=f"shape {given.shape}",
             fix="x.flatten(), sorted",
         )

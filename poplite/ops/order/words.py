@@ -8,7 +8,6 @@ from poplite.errors import SizeOverflowError
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.operands import called, ordered_bits
 from poplite.ops.order.rows import Rows, ranges
-from poplite.source import here
 from poplite.types import UNSIGNED_INT
 from poplite.vertices.order import POSITIONS, KeyRule, Positions, Values
 
@@ -22,7 +21,6 @@ def check_positions(rows: Rows) -> None:
         raise SizeOverflowError(
             f"{rows.what}: {rows.size:,} elements along dimension {rows.dim} of "
             f"{called(rows.given)}",
-            at=here(),
             fix=f"at most {POSITIONS:,}",
         )
 

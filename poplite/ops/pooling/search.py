@@ -20,7 +20,6 @@ from poplite.ops.convolution.layout import ConvolutionLayout
 from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.convolution.search import combined
 from poplite.ops.matmul.search import parts_of
-from poplite.source import here
 from poplite.vertices.pooling import How, pooling_cycles
 
 
@@ -45,7 +44,6 @@ def pooling_layout(target: Target, request: ConvolutionRequest, how: How) -> Con
         raise GraphMemoryAllocationError(
             f"pooling of {request} does not fit: a tile needs at least {layout.bytes:,} B of "
             f"{limit:,} B ({request.memory:g} of its {target.tile_memory_bytes:,} B)",
-            at=here(),
             found="what a block reads and its output",
             fix="more tiles, or a smaller window",
         )

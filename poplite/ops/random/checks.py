@@ -12,7 +12,6 @@ from poplite.expr.tree import ElementClass
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.operands import beside
-from poplite.source import here
 from poplite.types import ElementTypeLike, element_type as type_of
 
 TWO_32 = 1 << 32
@@ -32,7 +31,6 @@ def drawn_type(
     if (shape is None) == (out is None):
         raise InvalidOption(
             f"{what}: {'no shape, and no out' if out is None else 'a shape beside out'}",
-            at=here(),
             fix=f"{what}(key, shape), or {what}(key, out=tensor)",
         )
     if out is not None and not isinstance(out, Tensor):
@@ -41,7 +39,6 @@ def drawn_type(
     if found not in types:
         raise ElementTypeError(
             f"{what}: numbers of {found!r} are not drawn",
-            at=here(),
             fix="one of " + ", ".join(repr(each) for each in types),
         )
     return found

@@ -77,7 +77,6 @@ class RandomDraw:
         found = type_and_shape(key) if isinstance(key, Tensor) else f"given {clipped(key)}"
         return ElementTypeError(
             f"{what}: numbers are drawn from a key, 4 words of UNSIGNED_INT",
-            at=here(),
             found=found,
             fix="key = ops.random.key(graph, seed=1)",
         )
@@ -126,14 +125,12 @@ class RandomDraw:
         if mapping is not None:
             raise TensorCreationError(
                 f"{self._what}: a mapping beside out '{out.name}', which has its own",
-                at=here(),
                 fix="graph.set_tile_mapping(out, mapping), or no out",
             )
         check_writeable(self._what, "out", out)
         if out.intersects_with(self._key):
             raise GraphConnectionError(
                 f"{self._what}: out '{out.name}' shares elements with the key",
-                at=here(),
                 found=f"out is {out!r}, the key {self._key!r}",
                 fix="a tensor of its own",
             )

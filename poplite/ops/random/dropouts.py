@@ -14,7 +14,6 @@ from poplite.ops.random.checks import TWO_32, threshold
 from poplite.ops.random.drawing import RandomDraw
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
-from poplite.source import here
 from poplite.vertices.random import Dropout
 
 
@@ -124,7 +123,6 @@ def _drop(
         if (out.element_type, out.shape) != (x.element_type, x.shape):
             raise TensorCreationError(
                 f"{what}: out '{out.name}' is {type_and_shape(out)}, x {described(x)}",
-                at=here(),
                 fix="an out of that type and shape",
             )
     draw.check_out(out, None)

@@ -13,7 +13,6 @@ from poplite.ops.operands import FLOATS, INTEGERS, count_of
 from poplite.ops.random.checks import LARGEST, TWO_32, drawn_type, rounded, threshold
 from poplite.ops.random.drawing import RandomDraw
 from poplite.program import Sequence
-from poplite.source import here
 from poplite.types import BOOL, FLOAT, INT, ElementTypeLike
 from poplite.vertices.random import Bernoulli, Integers, Uniform
 
@@ -85,7 +84,6 @@ def uniform_fields(
     if not 0 < width <= LARGEST:
         raise InvalidOption(
             f"{what}: {names[0]} {low!r} and {names[1]} {high!r} are no range of {element_type!r}",
-            at=here(),
             found=f"rounded they are {least} and {most}, {width:g} apart",
             fix=f"{names[0]} below {names[1]}, such as {names[0]}=0.0, {names[1]}=1.0",
         )
@@ -151,7 +149,6 @@ def integer_fields(what: str, element_type: ElementClass, low: int, high: int) -
     if not 0 < most - least <= TWO_32:
         raise InvalidOption(
             f"{what}: from low {least} to before high {most} there are {most - least} numbers",
-            at=here(),
             fix=f"at least 1, and at most 2^32: high={least + 10}",
         )
     signed = (least + (1 << 63)) % (1 << 64) - (1 << 63)

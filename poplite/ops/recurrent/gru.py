@@ -41,7 +41,6 @@ from poplite.ops.recurrent.sequence import (
 from poplite.ops.reductions import sum
 from poplite.ops.slices.checks import as_tensor
 from poplite.program import Sequence
-from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT
 
@@ -362,7 +361,6 @@ def _saved(call: Layer, forward: object, width: int) -> GruSaved:
     if not isinstance(forward, Gru) or forward.saved is None:
         raise TensorCreationError(
             f"{call.what}: {clipped(forward)} is nothing that ops.nn.gru saved",
-            at=here(),
             found="inference=True" if isinstance(forward, Gru) else of_type(forward),
             fix="forward = ops.nn.gru(x, weights)",
         )

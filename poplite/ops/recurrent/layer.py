@@ -37,7 +37,6 @@ from poplite.ops.operands import (
 from poplite.ops.recurrent.sequence import sequence
 from poplite.program import Sequence
 from poplite.program.sequence import check_graph
-from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT, UNSIGNED_INT, ElementTypeLike, element_type
 
@@ -270,7 +269,6 @@ class Layer:
         if made.shape != self.x.shape[1:2] or made.element_type is not UNSIGNED_INT:
             raise TensorCreationError(
                 f"{self.what}: lengths {called(made)} is {described(made)}",
-                at=here(),
                 found=f"x {called(self.x)} is {described(self.x)}",
                 fix=f"lengths of UNSIGNED_INT [{self.x.shape[1]}]: the steps of each sequence",
             )
@@ -303,14 +301,11 @@ def layer_of(
     check_type(what, own, FLOATS)
     if own.rank != 3:
         raise TensorCreationError(
-            f"{what}: x {called(own)} is {described(own)}",
-            at=here(),
-            fix="x of shape [steps, batch, inputs]",
+            f"{what}: x {called(own)} is {described(own)}", fix="x of shape [steps, batch, inputs]"
         )
     if not isinstance(weights, RecurrentWeights):
         raise TensorCreationError(
             f"{what}: {clipped(weights)} are no weights",
-            at=here(),
             found=of_type(weights),
             fix="ops.nn.RecurrentWeights(input, output, bias)",
         )
@@ -318,7 +313,6 @@ def layer_of(
     if first.rank != 3:
         raise TensorCreationError(
             f"{what}: weights.input {called(first)} is {described(first)}",
-            at=here(),
             fix=f"[{gates}, {own.shape[2]}, units]",
         )
     units = first.shape[2]

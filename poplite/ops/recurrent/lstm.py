@@ -43,7 +43,6 @@ from poplite.ops.recurrent.sequence import (
 from poplite.ops.reductions import sum
 from poplite.ops.slices.checks import as_tensor
 from poplite.program import Sequence
-from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT
 
@@ -302,7 +301,6 @@ def _state(call: Layer, role: str, state: object) -> LstmState:
     if not isinstance(state, LstmState):
         raise TensorCreationError(
             f"{call.what}: {role} {clipped(state)} is no state",
-            at=here(),
             found=of_type(state),
             fix="ops.nn.LstmState(output, cell)",
         )
@@ -317,7 +315,6 @@ def _saved(call: Layer, forward: object) -> LstmSaved:
     if not isinstance(forward, Lstm) or forward.saved is None:
         raise TensorCreationError(
             f"{call.what}: {clipped(forward)} is nothing that ops.nn.lstm saved",
-            at=here(),
             found="inference=True" if isinstance(forward, Lstm) else of_type(forward),
             fix="forward = ops.nn.lstm(x, weights)",
         )

@@ -28,7 +28,6 @@ from poplite.ops.operands import (
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
 from poplite.program.recording import Recorder
-from poplite.source import here
 from poplite.text import clipped
 from poplite.vertices.slices import CheckIndices
 
@@ -49,7 +48,6 @@ def sliced(
     if len(found) != len(lengths) or len(set(found)) != len(found):
         raise InvalidOption(
             f"{what}: dims {listed[0]} and sizes {listed[1]}",
-            at=here(),
             found="a dimension twice" if len(set(found)) != len(found) else "",
             fix="each dimension once, and a size for each",
         )
@@ -57,7 +55,6 @@ def sliced(
         if size > x.shape[dim]:
             raise TensorIndexError(
                 f"{what}: a slice of {size} elements along dimension {dim} of '{x.name}'",
-                at=here(),
                 found=type_and_shape(x),
                 fix=f"from 0 to {x.shape[dim]}",
             )
@@ -68,7 +65,7 @@ def is_strict(what: str, out_of_range: object) -> bool:
     """Tell whether an index out of range stops the run."""
     if not isinstance(out_of_range, str) or out_of_range not in ("error", "popops"):
         raise InvalidOption(
-            f"{what}: out_of_range is {clipped(out_of_range)}", at=here(), fix='"error" or "popops"'
+            f"{what}: out_of_range is {clipped(out_of_range)}", fix='"error" or "popops"'
         )
     return out_of_range == "error"
 
@@ -78,7 +75,6 @@ def check_shape(what: str, name: str, x: Given, shape: tuple[int, ...], like: Te
     if x.shape != shape or x.element_type is not like.element_type:
         raise TensorCreationError(
             f"{what}: {name} {called(x)} is {described(x)}",
-            at=here(),
             found=f"x '{like.name}' is {type_and_shape(like)}",
             fix=f"{name} of {like.element_type!r} {list(shape)}",
         )
@@ -126,7 +122,6 @@ def check_rows(what: str, x: Tensor, rows: int, lookups: int) -> None:
     if lookups and not 0 < rows < MOST_ROWS:
         raise TensorIndexError(
             f"{what}: '{x.name}' has {rows:,} rows for {lookups:,} indices",
-            at=here(),
             found=type_and_shape(x),
             fix=f"from 1 to {MOST_ROWS - 1:,} rows",
         )

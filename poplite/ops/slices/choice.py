@@ -26,7 +26,6 @@ from poplite.ops.slices.grid import (
 )
 from poplite.ops.slices.in_place import ColumnBlocks, changings_in_place, readings_in_place
 from poplite.ops.slices.plan import EmbeddingPlan
-from poplite.source import here
 
 W = TypeVar("W", Reading, Changing)
 
@@ -162,7 +161,6 @@ def check_plan(what: str, plan: EmbeddingPlan | None, matrix: Tensor) -> None:
     if (table.entries, table.width) != matrix.shape or table.element is not matrix.element_type:
         raise InvalidOption(
             f"{what}: the plan is of {table.element!r} {[table.entries, table.width]}",
-            at=here(),
             found=f"x '{matrix.name}' is {type_and_shape(matrix)} as rows",
             fix="a plan of ops.plan_embedding with these sizes",
         )

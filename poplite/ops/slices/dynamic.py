@@ -45,7 +45,6 @@ from poplite.ops.slices.update import SET, update_matrix
 from poplite.program import Sequence
 from poplite.program.recording import over, recorder, target
 from poplite.program.sequence import check_graph
-from poplite.source import here
 from poplite.types import UNSIGNED_INT, ElementTypeLike
 
 NO_ROW = (1 << 32) - 1
@@ -214,7 +213,7 @@ def create_sliceable(
     dims, sizes = sliced(what, like, dims, sizes)
     if not like.num_elements:
         raise TensorCreationError(
-            f"{what}: no elements", at=here(), found=type_and_shape(like), fix="sizes from 1"
+            f"{what}: no elements", found=type_and_shape(like), fix="sizes from 1"
         )
     entries = math.prod(like.shape[dim] for dim in dims)
     plan = plan_embedding(
@@ -256,7 +255,6 @@ def _offsets(
     if begin.num_elements != len(dims):
         raise TensorCreationError(
             f"{what}: {begin.num_elements} offsets for {len(dims)} dimensions",
-            at=here(),
             found=f"offset {called(begin)}",
             fix="an offset for each of dims",
         )

@@ -189,4 +189,4 @@ def planned(graph: Graph, table: Table, lookups: int, columns: int, used_for: st
 
 
 def _option(found: str, fix: str) -> InvalidOption:
-    return InvalidOption(f"ops.plan_embedding: {found}", at=here(), fix=fix)
+    return InvalidOption(f"ops.plan_embedding: {found}", fix=fix)

@@ -239,7 +239,6 @@ def _check_table(what: str, x: Tensor) -> None:
     if x.element_type not in FLOATS or x.rank != 2:
         raise ElementTypeError(
             f"{what}: x '{x.name}' is {type_and_shape(x)}",
-            at=here(),
             fix="rows of FLOAT or HALF, [rows, columns]",
         )
 
@@ -259,7 +258,6 @@ def _of_rows(
     if given.shape != x.shape[:1]:
         raise TensorCreationError(
             f"{what}: indices {called(given)} of shape {given.shape} for {x.shape[0]} rows",
-            at=here(),
             found=f"x '{x.name}' is {type_and_shape(x)}",
             fix="an index for each row",
         )

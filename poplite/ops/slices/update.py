@@ -50,7 +50,6 @@ from poplite.ops.slices.grid import Changing, owned
 from poplite.ops.slices.plan import EmbeddingPlan
 from poplite.program import Copy, Sequence
 from poplite.program.recording import Recorder, recorder
-from poplite.source import here
 from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.slices import (
@@ -278,7 +277,6 @@ def _scale(
     if found.element_type is not x.element_type or found.num_elements != 1:
         raise ElementTypeError(
             f"{what}: scale {called(found)} is {described(found)}",
-            at=here(),
             found=f"x '{x.name}' is {type_and_shape(x)}",
             fix=f"a scalar of {x.element_type!r}",
         )

@@ -31,7 +31,6 @@ from poplite.ops.sparse.pattern import SparsePattern
 from poplite.ops.sparse.plan import check_pattern
 from poplite.program import Sequence as Steps
 from poplite.program.recording import Recorder, recorder
-from poplite.source import here
 from poplite.types import FLOAT, UNSIGNED_INT
 from poplite.vertices.sparse import SparseDots, SparseRows
 
@@ -154,7 +153,6 @@ def _check(what: str, x: Given, shape: tuple[int, ...], role: str) -> None:
     if x.shape != shape:
         raise TensorCreationError(
             f"{what}, {role}: {called(x)} is of shape {x.shape}",
-            at=here(),
             found=described(x),
             fix=f"of shape {shape}",
         )

@@ -17,7 +17,6 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.masked import unmasked
 from poplite.errors import TensorCreationError
 from poplite.ops.operands import count_of
-from poplite.source import here
 from poplite.text import clipped, of_type
 
 MOST = 2**63 - 1
@@ -51,7 +50,6 @@ class SparsePattern:
         if not isinstance(shape, tuple | list) or len(shape) != 2:
             raise TensorCreationError(
                 f"{what}: shape={clipped(shape)} is not that of a matrix",
-                at=here(),
                 found=of_type(shape),
                 fix="shape=(rows, columns)",
             )
@@ -79,7 +77,6 @@ class SparsePattern:
         if getattr(matrix, "format", None) != "csr":
             raise TensorCreationError(
                 f"ops.SparsePattern.of: {clipped(matrix)} is no matrix in compressed rows",
-                at=here(),
                 found=of_type(matrix),
                 fix="SparsePattern.of(matrix.tocsr())",
             )
@@ -127,7 +124,6 @@ class SparsePattern:
         if found:
             raise TensorCreationError(
                 f"{what}: the non-zeros are not those of a matrix of {rows:,} x {columns:,}",
-                at=here(),
                 found=found,
                 fix="row_starts from 0 to len(columns), never falling; columns below shape[1]",
             )
@@ -142,7 +138,6 @@ def _whole(what: str, name: str, values: npt.ArrayLike) -> Int64:
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise TensorCreationError(
             f"{what}: {name} is no list of whole numbers",
-            at=here(),
             found=f"{array.dtype} of shape {array.shape}",
             fix="as `indptr` and `indices` of a scipy.sparse.csr_array",
         )
@@ -150,7 +145,6 @@ def _whole(what: str, name: str, values: npt.ArrayLike) -> Int64:
         at = int(np.argmax(array > MOST))
         raise TensorCreationError(
             f"{what}: {name}[{at:,}] is {int(array[at]):,}",
-            at=here(),
             found=f"numbers of {array.dtype}",
             fix="numbers of no more than 63 bits",
         )

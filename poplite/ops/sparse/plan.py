@@ -12,7 +12,6 @@ from poplite.ops.operands import FLOATS, check_parts, count_of
 from poplite.ops.sparse.layout import SparseLayout, best_layout
 from poplite.ops.sparse.pattern import SparsePattern
 from poplite.program.sequence import check_graph
-from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT, ElementTypeLike, element_type
 
@@ -130,7 +129,6 @@ def plan_sparse_matmul(
     if element not in FLOATS:
         raise ElementTypeError(
             f"{what}: type={element!r}",
-            at=here(),
             found="sparse products are of FLOAT or HALF",
             fix="type=pl.FLOAT",
         )
@@ -143,7 +141,6 @@ def check_pattern(what: str, pattern: object) -> None:
     if not isinstance(pattern, SparsePattern):
         raise ElementTypeError(
             f"{what}: pattern is {clipped(pattern)}",
-            at=here(),
             found=of_type(pattern),
             fix="ops.SparsePattern(shape, row_starts, columns), or SparsePattern.of(csr)",
         )

@@ -15,7 +15,6 @@ from poplite.files import replacing
 from poplite.machine.target import Target
 from poplite.report.execution import Execution, ExecutionStep
 from poplite.report.memory import Memory
-from poplite.source import here
 from poplite.text import amount, clipped
 
 if TYPE_CHECKING:
@@ -100,7 +99,6 @@ class Trace:
         if wrong:
             raise InvalidTileMapping(
                 f"trace: no tile {clipped(wrong[0])} on {self.target!r}",
-                at=here(),
                 found=f"tiles are 0 to {self.target.tiles - 1:,}",
                 fix="leave tiles out for a few that tell most",
             )
@@ -138,7 +136,6 @@ def order_of(execution: Execution, trace: Trace) -> tuple[tuple[int, int], ...]:
         if place is None:
             raise UnknownName(
                 f"report: {step.name!r} of the trace is no step of it",
-                at=here(),
                 found=f"step {step.number:,} of program {step.program_name!r}",
                 fix="make the report after the trace: engine.report().save(path, trace)",
             )

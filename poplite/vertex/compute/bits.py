@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from poplite.errors import ElementTypeError
-from poplite.source import here
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.outside import no_number, number_of
 
@@ -92,9 +91,7 @@ def _each(name: str, function: Callable[[Any], Any], value: Any, *, of_ints: boo
     with np.errstate(all="ignore"):
         if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
             if value.dtype.kind not in ("biu" if of_ints else "biuf"):
-                raise ElementTypeError(
-                    f"pl.{name} of an array of {value.dtype}", at=here(), fix=asked
-                )
+                raise ElementTypeError(f"pl.{name} of an array of {value.dtype}", fix=asked)
             made = [function(number_of(each)) for each in value.reshape(-1)]
             dtype = np.float32 if of_ints else np.uint32 if name == "float_bits" else np.uint16
             return np.array(made, dtype).reshape(value.shape)

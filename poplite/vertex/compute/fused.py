@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import ElementTypeError, TensorCreationError
-from poplite.source import here
 from poplite.vertex.compute import arithmetic, lanes
 from poplite.vertex.compute.mathematics.fused import fused
 from poplite.vertex.compute.outside import no_number, number_of
@@ -81,7 +80,6 @@ def _kind_of(arrays: list[npt.NDArray[Any]]) -> Kind:
     if types not in ({np.dtype(np.float32)}, {np.dtype(np.float64)}):
         raise ElementTypeError(
             f"pl.fma of arrays of {' and '.join(sorted(map(str, types)))}",
-            at=here(),
             found="arrays are all float32 or all float64; float16 counts as float32",
             fix="x.astype(np.float32)",
         )
@@ -90,7 +88,6 @@ def _kind_of(arrays: list[npt.NDArray[Any]]) -> Kind:
     except ValueError:
         raise TensorCreationError(
             f"pl.fma of arrays of shapes {' and '.join(str(each.shape) for each in arrays)}",
-            at=here(),
             found="they do not broadcast",
             fix="arrays of one shape",
         ) from None

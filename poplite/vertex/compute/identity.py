@@ -106,6 +106,7 @@ def _now(vertex: type[Vertex]) -> _Now:
     if missing is not None:
         raise VertexCompileError(
             f"'{vertex.__name__}' is a class of which only the fields are known: {missing}",
+            at=None,
             found=f"the graph was loaded, and names a class of module '{vertex.__module__}'",
             fix=f"Graph.load(path, vertices=[{vertex.__qualname__.partition('[')[0]}]), or "
             "--vertices FILE.py",

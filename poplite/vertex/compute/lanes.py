@@ -29,7 +29,6 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import ElementTypeError
-from poplite.source import here
 from poplite.text import clipped
 from poplite.types import ElementType
 from poplite.vertex.compute import arithmetic
@@ -252,7 +251,6 @@ def _as_lanes(values: object) -> npt.NDArray[Any]:
     if dtype is None or array.ndim != 1 or len(array) > WIDTH:
         raise ElementTypeError(
             f"pl.lanes.Lanes: {array.dtype} of shape {array.shape}",
-            at=here(),
             found="lanes are at most 64 numbers in a row: float32, ints or truth values",
             fix="values[:64].astype(np.float32)",
         )
@@ -287,7 +285,6 @@ def together(what: str, *arguments: Lanes | Number) -> Kind:
         if not is_fit:
             raise ElementTypeError(
                 f"{what}: {lanes_text(kind)} meet {met}",
-                at=here(),
                 found=f"{clipped(argument)}",
                 fix="lanes of one kind, and numbers that fit it",
             )
@@ -296,7 +293,7 @@ def together(what: str, *arguments: Lanes | Number) -> Kind:
 
 def of_kind(what: str, kind: Kind, fix: str) -> ElementTypeError:
     """Return the error for lanes of a kind that a function does not take."""
-    return ElementTypeError(f"{what} of {lanes_text(kind)}", at=here(), fix=fix)
+    return ElementTypeError(f"{what} of {lanes_text(kind)}", fix=fix)
 
 
 def _operation(symbol: str, one: Lanes | Number, other: Lanes | Number) -> Lanes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from poplite.errors import ElementTypeError, PopliteError, SizeOverflowError
-from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import Number
@@ -37,12 +36,9 @@ def no_number(what: str, value: object, asked: str) -> PopliteError:
     if isinstance(value, int):
         return SizeOverflowError(
             f"{what} is {clipped(value)}",
-            at=here(),
             found="ints reach from -2**63 to 2**63 - 1",
             fix="a float, or a smaller int",
         )
     if hasattr(type(value), "element_type"):  # tensors and expressions, of which no layer here is
         asked = "x * y + z, which graphs compute; pl.fma and lanes are for a vertex's compute"
-    return ElementTypeError(
-        f"{what} is {clipped(value)}", at=here(), found=of_type(value), fix=asked
-    )
+    return ElementTypeError(f"{what} is {clipped(value)}", found=of_type(value), fix=asked)

@@ -15,7 +15,6 @@ from poplite.arrays.digits import Digit, coalesce, locate
 from poplite.arrays.intervals import Int64
 from poplite.arrays.progressions import split_run, strided_runs
 from poplite.errors import TensorIndexError
-from poplite.source import here
 from poplite.view.contiguous.concatenated import Leaves, leaves_of
 from poplite.view.contiguous.few_runs import few_runs
 from poplite.view.contiguous.nested import runs, runs_through
@@ -34,9 +33,7 @@ def chunks(view: View, max_runs: int = 2**20) -> Iterator[tuple[Int64, Int64]]:
     """
     if max_runs < 1:
         raise TensorIndexError(
-            f"chunks: max_runs is {max_runs}, but the least is 1",
-            at=here(),
-            fix="2**20, the default",
+            f"chunks: max_runs is {max_runs}, but the least is 1", fix="2**20, the default"
         )
     held: tuple[Int64, Int64] | None = None
     for begin, length in _listed(view, max_runs):

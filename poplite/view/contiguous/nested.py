@@ -26,7 +26,6 @@ from poplite.errors import SizeOverflowError
 from poplite.jit.kernels.concatenated import leaf_runs, through
 from poplite.jit.kernels.transposed import ABREAST, TALL, transposed
 from poplite.jit.native import address, native
-from poplite.source import here
 from poplite.view.contiguous.concatenated import Leaves, leaves_of
 from poplite.view.contiguous.few_runs import few_runs
 from poplite.view.view import Storage, View
@@ -286,7 +285,6 @@ def check_listable(count: int, what: str, fix: str = "t.region_chunks() streams 
         raise SizeOverflowError(
             f"{what} {count:,} runs of consecutive elements; at most {MOST_RUNS:,} are listed at "
             "once",
-            at=here(),
             found=f"their begins and lengths would fill {16 * count / 2**30:,.0f} GiB",
             fix=f"{fix}take slices of the tensor in turn",
         )

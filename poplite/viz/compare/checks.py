@@ -125,6 +125,7 @@ def outcomes(before: Report, after: Report, checks: Sequence[Check]) -> list[Che
         if check.name not in known:
             raise UnknownName(
                 f"there is no number {check.name!r} to check{did_you_mean(check.name, known)}",
+                at=None,
                 found=f"there are {', '.join(name for name in known if ':' not in name)}, "
                 "step:NAME and kind:NAME",
                 fix=f"--fail-if '{known[0]}>+5%'",

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from poplite.errors import ControlProgramError
 from poplite.program import Program, Sequence
 from poplite.program.base import checked
-from poplite.source import here
 from poplite.text import clipped, items_or_none, of_type
 from poplite.viz.dataflow.graph import Dataflow, dataflow_of
 from poplite.viz.dataflow.nodes import LOOKS_AS, Node
@@ -77,7 +76,6 @@ def programs_dot(graph: Graph, programs: Iterable[Program]) -> str:
     if given is None:
         raise ControlProgramError(
             f"programs {clipped(programs, 60)} are no list",
-            at=here(),
             found=of_type(programs),
             fix="graph.output_vertex_graph(file, [program])",
         )

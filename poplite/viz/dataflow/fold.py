@@ -126,6 +126,7 @@ def _named(items: Sequence[Item], name: str) -> Mask:
     known = [item.name for item, own in zip(items, has_name, strict=True) if own]
     raise UnknownName(
         f"the graph has no variable or compute set {name!r}{did_you_mean(name, known)}",
+        at=None,
         found=f"it has:\n{listed([name_text(n) for n in known], 'names')}"
         if known
         else "it is empty",
@@ -142,6 +143,7 @@ def _in_scope(items: Sequence[Item], scope: str) -> Mask:
     known = list(dict.fromkeys(known))
     raise UnknownName(
         f"the graph has no scope {scope!r}{did_you_mean(scope, known)}",
+        at=None,
         found=f"it has:\n{listed([name_text(n) for n in known], 'scopes')}"
         if known
         else "no name in it has a scope",

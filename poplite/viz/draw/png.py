@@ -69,11 +69,12 @@ def is_possible() -> bool:
 def png_of(scene: Scene) -> bytes:
     """Return a scene as a file in PNG; raises FileLoadError without Pillow, and for huge scenes."""
     if not is_possible():
-        raise FileLoadError("cannot draw a PNG: Pillow is not installed", fix=INSTALL)
+        raise FileLoadError("cannot draw a PNG: Pillow is not installed", at=None, fix=INSTALL)
     size = math.ceil(scene.width * SCALE), math.ceil(scene.height * SCALE)
     if size[0] * size[1] > MOST_PIXELS:
         raise FileLoadError(
             f"a PNG of {size[0]:,} x {size[1]:,} pixels is too large",
+            at=None,
             found=f"{size[0] * size[1]:,} pixels, and {MOST_PIXELS:,} at most",
             fix="write SVG, or draw less",
         )

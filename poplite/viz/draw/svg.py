@@ -70,6 +70,7 @@ class SvgText(str):
         if self.scene is None:
             raise InvalidOption(
                 "only what poplite drew can become a PNG",
+                at=None,
                 found="this text was made by something else",
                 fix="picture.png(), where tiles_svg(graph) or the like returned the picture",
             )

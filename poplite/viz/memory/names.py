@@ -71,6 +71,7 @@ def places_of(steps: Sequence[MemoryStep], choice: str) -> list[int]:
     most = max((step.number for step in steps), default=0)
     raise UnknownName(
         f"there is no step {choice!r}{did_you_mean(choice, set().union(*names))}",
+        at=None,
         found=f"steps are numbered 1 to {most:,}" if steps else "there are no steps",
         fix=f'--step {most}, or --step "{known[-1]}"' if steps else "",
     )
@@ -82,6 +83,7 @@ def modelled_memory(report: Report) -> Memory:
     if memory is None:
         raise InvalidOption(
             "there is no memory to draw: it is not modelled",
+            at=None,
             found="the graph was compiled with debug.instrument=False",
             fix="leave that option out: Engine(graph, program)",
         )
@@ -98,6 +100,7 @@ def tile_number(tile: object, tiles: int) -> int:
     if number is None or not 0 <= number < tiles:
         raise InvalidTileMapping(
             f"there is no tile {clipped(tile)}",
+            at=None,
             found=f"tiles are 0 to {tiles - 1:,}",
             fix=f"name one of them, such as {tiles - 1}",
         )

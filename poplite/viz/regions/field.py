@@ -132,6 +132,7 @@ def frames_of_field(graph: Graph, words: str) -> RegionFrames:
     if not edges:
         raise UnknownName(
             f"field {name_text(shown)!r} is connected to nothing",
+            at=None,
             found=f"it is declared {field}",
             fix=f"graph.connect(vertex[{name!r}], tensor)",
         )
@@ -154,6 +155,7 @@ def _field_named(graph: Graph, words: str) -> tuple[VertexInstance, str]:
         known = [name_text(each) for each in sets]
         raise UnknownName(
             f"the graph has no compute set {name_text(name)!r}{did_you_mean(name, sets)}",
+            at=None,
             found=f"it has:\n{listed(known, 'compute sets')}" if known else "it has none",
             fix="--field 'COMPUTE SET#VERTEX.FIELD'",
         )
@@ -161,6 +163,7 @@ def _field_named(graph: Graph, words: str) -> tuple[VertexInstance, str]:
     if int(number) >= len(vertices):
         raise UnknownName(
             f"compute set {name_text(name)!r} has no vertex {int(number):,}",
+            at=None,
             found=f"it has {amount(len(vertices), 'vertex', 'vertices')}, numbered from 0",
             fix=f"--field '{name_text(name)}#0.{name_text(field)}'",
         )
@@ -172,6 +175,7 @@ def _field_named(graph: Graph, words: str) -> tuple[VertexInstance, str]:
         raise UnknownName(
             f"{vertex.vertex_class.__name__} has no edge field {name_text(field)!r}"
             f"{did_you_mean(field, known)}",
+            at=None,
             found=f"it has {', '.join(known)}",
             fix=f"--field '{name_text(name)}#{number}.{known[0] if known else 'x'}'",
         )

@@ -226,6 +226,7 @@ def frame_of(name: str, tensor: Tensor, strip: Strip, base: Int64) -> Frame:
     if count > MOST_INTERVALS:
         raise SizeOverflowError(
             f"{name} has {count:,} intervals, but at most {MOST_INTERVALS:,} can be drawn",
+            at=None,
             found=f"its shape is {shape_text(tensor.shape)}",
             fix="take a part of it first, for instance --op '0:4'",
         )

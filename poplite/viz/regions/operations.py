@@ -102,6 +102,7 @@ def read_operation(text: str) -> TensorOperation:
     if kind is None:
         raise InvalidOption(
             f"there is no operation {found[1]!r}{did_you_mean(found[1], KINDS)}",
+            at=None,
             found=f"known are an index, {', '.join(KINDS)}",
             fix="--op '2:5, ::2', or --op 'dimShuffle 1,0'",
         )
@@ -114,6 +115,7 @@ def read_operation(text: str) -> TensorOperation:
     if not (form.least <= len(words) <= form.most and all(map(_NUMBER.fullmatch, words))):
         raise InvalidOption(
             f"{name_text(text)!r} is not written as {kind} is",
+            at=None,
             found=f"its arguments are {name_text(rest)!r}",
             fix=f"--op '{form.usage}'",
         )
@@ -125,7 +127,9 @@ def _concat(text: str, rest: str) -> TensorOperation:
     if name and _NUMBER.fullmatch(last):
         return TensorOperation("concat", (int(last),), name.strip().strip("'\""))
     if not rest:
-        raise InvalidOption(f"{name_text(text)!r} names no variable", fix="--op 'concat NAME DIM'")
+        raise InvalidOption(
+            f"{name_text(text)!r} names no variable", at=None, fix="--op 'concat NAME DIM'"
+        )
     return TensorOperation("concat", (0,), rest.strip("'\""))
 
 
@@ -140,6 +144,7 @@ def _type_named(text: str) -> type[ElementType[object]]:
     if text not in kinds:
         raise InvalidOption(
             f"there is no element type {name_text(text)!r}{did_you_mean(text, kinds)}",
+            at=None,
             found=f"known are {', '.join(kinds)}",
             fix="--op 'reinterpret UNSIGNED_INT'",
         )

@@ -129,6 +129,7 @@ def chosen_steps(steps: Sequence[ExecutionStep], choice: str) -> list[ExecutionS
     most = max((step.number for step in steps), default=0)
     raise UnknownName(
         f"there is no step {choice!r}{did_you_mean(choice, known)}",
+        at=None,
         found=f"steps are numbered 1 to {most:,}" if steps else "there are no steps",
         fix=f"--step {steps[0].number}, --step 1:{most}, or --step {steps[0].name!r}"
         if steps
@@ -159,6 +160,7 @@ def step_list(
         known = list(dict.fromkeys(each.name for each in shown))
         raise UnknownName(
             f"no step has {match!r} in its name{did_you_mean(match, known)}",
+            at=None,
             found=f"the names are {listed([repr(name) for name in known], 'names')}".replace(
                 "\n", ", "
             ),

@@ -97,12 +97,14 @@ def sweep_grid(sweep: Sweep, by: str = "cycles", over: Sequence[str] = ()) -> Sw
         if name not in sweep.parameters:
             raise UnknownName(
                 f"the sweep has no parameter {clipped(name)}{did_you_mean(name, sweep.parameters)}",
+                at=None,
                 found=f"parameters: {', '.join(sweep.parameters)}",
                 fix=f"--over {sweep.parameters[0]}",
             )
     if len(set(chosen)) < len(chosen) or len(chosen) > 2:
         raise ControlProgramError(
             f"a sweep is drawn over one parameter or two different ones, not {' '.join(chosen)}",
+            at=None,
             found=f"parameters: {', '.join(sweep.parameters)}",
             fix=f"--over {' '.join(sweep.parameters[:2])}",
         )

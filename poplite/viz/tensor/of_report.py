@@ -52,6 +52,7 @@ def graph_of_variables(report: Report, names: Iterable[str] = ()) -> Graph:
         if known[found].first is None and found.num_elements:
             raise UnknownName(
                 f"the file does not say on which tiles {name!r} lies",
+                at=None,
                 fix=f"{SAVE_AGAIN}, unless mappings have over {MOST_PIECES:,} pieces",
             )
     return graph
@@ -63,6 +64,7 @@ def check_known(report: Report) -> None:
     if compilation.graph.num_variables and not len(compilation.variables):
         raise UnknownName(
             "the file does not say which variables there are, and what reads and writes them",
+            at=None,
             fix=SAVE_AGAIN,
         )
 

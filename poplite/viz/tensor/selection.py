@@ -62,7 +62,7 @@ def parse_view(text: str) -> tuple[Index, ...]:
     except (SyntaxError, ValueError):
         parsed = None
     if not isinstance(parsed, ast.Subscript) or not isinstance(parsed.value, ast.Name):
-        raise TensorIndexError(f"view {text!r} is not an index", fix=_FIX)
+        raise TensorIndexError(f"view {text!r} is not an index", at=None, fix=_FIX)
     entries = parsed.slice.elts if isinstance(parsed.slice, ast.Tuple) else [parsed.slice]
     return tuple(_entry(entry, text) for entry in entries)
 
@@ -71,7 +71,9 @@ def _entry(node: ast.expr, text: str) -> Index:
     if isinstance(node, ast.Slice):
         parts = [_integer(p, text) for p in (node.lower, node.upper, node.step)]
         if parts[2] == 0:
-            raise TensorIndexError(f"view {text!r} has a step of 0", fix="a step of 1 or more")
+            raise TensorIndexError(
+                f"view {text!r} has a step of 0", at=None, fix="a step of 1 or more"
+            )
         return slice(*parts)
     if isinstance(node, ast.Constant) and node.value is ...:
         return ...
@@ -89,7 +91,7 @@ def _integer(node: ast.expr | None, text: str) -> int | None:
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return sign * node.value
     found = f"{ast.unparse(node)!r} is neither an integer nor a slice"
-    raise TensorIndexError(f"view {text!r} is not an index", found=found, fix=_FIX)
+    raise TensorIndexError(f"view {text!r} is not an index", at=None, found=found, fix=_FIX)
 
 
 def select(shape: tuple[int, ...], view: str | Index | tuple[Index, ...]) -> Selection:
@@ -114,6 +116,7 @@ def select(shape: tuple[int, ...], view: str | Index | tuple[Index, ...]) -> Sel
     if not math.prod(kept):
         raise TensorIndexError(
             f"view [{text}] selects no element",
+            at=None,
             found=f"the tensor's shape is {shape_text(shape)}",
             fix="widen the empty slice",
         )
@@ -135,11 +138,12 @@ def _spread(entries: tuple[Index, ...], shape: tuple[int, ...], text: str) -> li
     """Give every axis an entry: an ellipsis, and axes at the end not named, take all."""
     dots = [k for k, entry in enumerate(entries) if entry is ...]
     if len(dots) > 1:
-        raise TensorIndexError(f"view [{text}] has {len(dots)} ellipses", fix="use one")
+        raise TensorIndexError(f"view [{text}] has {len(dots)} ellipses", at=None, fix="use one")
     named = len(entries) - len(dots)
     if named > len(shape):
         raise TensorIndexError(
             f"view [{text}] names {named} axes but the tensor has {len(shape)}",
+            at=None,
             found=f"its shape is {shape_text(shape)}",
             fix=f"give at most {len(shape)} entries",
         )
@@ -158,6 +162,7 @@ def _positions(entry: int | slice, axis: int, shape: tuple[int, ...], text: str)
     if not -extent <= entry < extent:
         raise TensorIndexError(
             f"view [{text}]: index {entry} lies outside axis {axis} of {extent}",
+            at=None,
             found=f"the tensor's shape is {shape_text(shape)}",
             fix=f"use an index from 0 to {extent - 1}",
         )
@@ -182,6 +187,7 @@ def _runs(shape: tuple[int, ...], chosen: list[range], text: str) -> tuple[Int64
     if pieces > MOST_PIECES:
         raise TensorIndexError(
             f"view [{text}] is {pieces:,} pieces, but at most {MOST_PIECES:,} can be drawn",
+            at=None,
             found=f"the tensor's shape is {shape_text(shape)}",
             fix="fewer indices, or a step of 1 along the last axis",
         )

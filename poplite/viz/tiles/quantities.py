@@ -70,6 +70,7 @@ def quantity_map(
     if by in OF_MEMORY and step is not None:
         raise InvalidOption(
             f"--step is for what runs, and {by} is of each tile's own fullest step",
+            at=None,
             fix="leave it out, or poplite-viz tile N --step ..., or poplite-viz liveness",
         )
     chosen = "" if step is None else f" in step {step}"

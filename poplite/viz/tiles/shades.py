@@ -89,6 +89,7 @@ def _checked(tiles: range | None, count: int) -> range:
     if not 0 <= tiles.start < tiles.stop <= count:
         raise InvalidOption(
             f"there are no tiles {tiles.start:,} to {tiles.stop - 1:,}",
+            at=None,
             found=f"tiles are 0 to {count - 1:,}",
             fix=f"--tiles 0:{count - 1}",
         )

@@ -108,6 +108,7 @@ def _check_layout(layout: str, form: str) -> None:
     if layout == "builtin" and form == "pdf":
         raise FileLoadError(
             f"the built-in layout draws svg and png, not {form}",
+            at=None,
             fix=f"--format svg, or --layout dot for {form}",
         )
     if (layout == "dot" or form == "pdf") and not any(graphviz_links()):
@@ -117,6 +118,7 @@ def _check_layout(layout: str, form: str) -> None:
 def _no_graphviz(form: str, reason: str) -> FileLoadError:
     return FileLoadError(
         f"cannot draw {form} with dot: {reason}",
+        at=None,
         found="looked for the program dot and the package pygraphviz",
         fix=f"{INSTALL}, or install Graphviz, or draw svg with --layout builtin",
     )

@@ -46,6 +46,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if is_report_file(arguments.target):
         raise InvalidOption(
             "a saved report or executable does not hold the code and edges that lint looks at",
+            at=None,
             found=f"{arguments.target!r} is one",
             fix="give file.py:callable, which builds the graph, or a file of graph.save",
         )

@@ -53,6 +53,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if len(programs) > 1 and out.format != "txt":
         raise InvalidOption(
             f"{out.format} shows one program, and {arguments.target!r} has {len(programs)}",
+            at=None,
             found=f"they are {', '.join(map(repr, programs))}",
             fix=command(
                 "program",
@@ -88,6 +89,7 @@ def _programs(arguments: argparse.Namespace) -> tuple[dict[str, Program], dict[s
     if not programs:
         raise FileLoadError(
             f"{arguments.target!r} returned a Graph without a program",
+            at=None,
             found=f"it returned {graph!r}",
             fix="def build() -> tuple[Graph, Program]: ... return graph, program",
         )

@@ -69,18 +69,21 @@ def _check(arguments: argparse.Namespace) -> None:
         raise InvalidOption(
             f"regions draws {'either' if both else 'a variable, or'} a field of a vertex"
             f"{' or a variable' if both else ''}",
+            at=None,
             found="both are given" if both else "neither is given",
             fix=command("regions", arguments.target, "NAME", "--op", "dimShuffle 1,0"),
         )
     if arguments.field is not None and arguments.operations:
         raise InvalidOption(
             "operations are those of a variable",
+            at=None,
             found=f"--op {arguments.operations[0]!r} with --field {arguments.field!r}",
             fix="leave --op out, or give the name of a variable",
         )
     if arguments.field is not None and is_report_file(arguments.target):
         raise InvalidOption(
             "a saved report or executable does not say what a single vertex is connected to",
+            at=None,
             found=f"--field {arguments.field!r} with {arguments.target!r}",
             fix="give file.py:callable, which builds the graph, or a file of graph.save",
         )

@@ -135,7 +135,7 @@ def _refuse(arguments: argparse.Namespace, names: tuple[str, ...], fix: str) -> 
         if getattr(arguments, name) not in (None, []):
             flag = flags.get(name, f"--{name}")
             kind = "--by" if name == "variable" else "bytes on tiles"
-            raise InvalidOption(f"{flag} means nothing for {kind}", fix=fix)
+            raise InvalidOption(f"{flag} means nothing for {kind}", at=None, fix=fix)
 
 
 def _range(text: str) -> range:

@@ -105,13 +105,16 @@ def _check(arguments: argparse.Namespace, out: Destination) -> None:
     for flag, given in (("--open", arguments.open), ("--title", arguments.title)):
         if given and out.format != "html":
             raise InvalidOption(
-                f"{flag} is for a page, and the format is {out.format}", fix=f"{page} {flag}"
+                f"{flag} is for a page, and the format is {out.format}",
+                at=None,
+                fix=f"{page} {flag}",
             )
     if arguments.trace:
         _check_trace(arguments)
     if arguments.later is not None and out.format not in ("txt", "html"):
         raise InvalidOption(
             "two reports are compared as text, or as a page",
+            at=None,
             found=f"the format is {out.format}",
             fix=f"poplite-viz report {arguments.target} {arguments.later}",
         )
@@ -126,6 +129,7 @@ def _check_trace(arguments: argparse.Namespace) -> None:
         why = "--no-run is given" if arguments.execute is False else "saved files are not run"
         raise InvalidOption(
             "--trace keeps the order in which steps run, and nothing runs",
+            at=None,
             found=why,
             fix="poplite-viz report file.py:callable --run --trace, or report.save(path, trace)",
         )
@@ -196,6 +200,7 @@ def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> No
     if report.compilation.modelled is None:
         raise InvalidOption(
             f"{arguments.target!r} has no numbers to draw",
+            at=None,
             found="cycles and memory are not modelled in it: debug.instrument was False",
             fix="leave that option out, and save a report again",
         )

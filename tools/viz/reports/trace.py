@@ -89,7 +89,7 @@ def _trace(arguments: argparse.Namespace) -> Trace:
     elif loaded.graph is not None:
         found = "of a saved graph nothing is run"
         fix = f"poplite-viz trace file.py:callable, which runs it, or {saved}"
-    raise FileLoadError(what, found=found, fix=fix)
+    raise FileLoadError(what, at=None, found=found, fix=fix)
 
 
 def _tiles(text: str) -> list[int]:

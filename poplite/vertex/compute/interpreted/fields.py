@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import TensorIndexError
-from poplite.source import here
 from poplite.text import amount
 from poplite.types import (
     FLOAT,
@@ -475,7 +474,7 @@ def _refuse(label: str, index: int, length: int, noun: str = "elements") -> NoRe
 
 
 def _outside(label: str, what: str, fix: str) -> OutsideField:
-    error = OutsideField(f"'{label}': {what}", at=here(), fix=fix)
+    error = OutsideField(f"'{label}': {what}", fix=fix)
     error.label = label
     return error
 

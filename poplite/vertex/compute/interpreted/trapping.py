@@ -19,7 +19,6 @@ from typing import Any
 
 from poplite.errors import ErrorCode, FloatingPointTrap
 from poplite.machine.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW, TRAPS
-from poplite.source import here
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import Number, as_f32, kind_of
 from poplite.vertex.compute.mathematics.functions import KERNELS
@@ -88,7 +87,7 @@ def trap(bits: int, enabled: int, what: str) -> None:
     """
     for bit, code in _CODES.items():
         if bits & enabled & bit:
-            raise FloatingPointTrap(f"{code.name}: {what}", code=code, at=here(), fix=_FIXES[bit])
+            raise FloatingPointTrap(f"{code.name}: {what}", code=code, fix=_FIXES[bit])
 
 
 @cache
