@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ast
-import io
 import sys
-import tokenize
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,11 +20,6 @@ from poplite.tools.viz.output import write_stdout
 FOLDERS = ("poplite", "simulator", "tools", "vertices")
 """Where a checkout has the code; links in one of them to the others are not followed."""
 
-_WITHOUT_CODE = {
-    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),
-    tokenize.ENDMARKER,
-}
-
 
 def code_lines(text: str) -> set[int]:
     r"""Return the numbers of the lines of a module that hold code.
@@ -34,15 +27,21 @@ def code_lines(text: str) -> set[int]:
     >>> sorted(code_lines("'''A module.'''\n\nx = 1  # one\n# two\n"))
     [3]
     """
-    lines: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in _WITHOUT_CODE:
-            lines.update(range(token.start[0], token.end[0] + 1))
+    written = [line.strip() for line in text.split("\n")]
+    lines = {i for i, line in enumerate(written, 1) if line and not line.startswith("#")}
+    docs: set[int] = set()
     for node in ast.walk(ast.parse(text)):
         match node:
             case ast.Expr(ast.Constant(str())):  # a docstring, or one below an attribute
-                lines.difference_update(range(node.lineno, (node.end_lineno or 0) + 1))
-    return lines
+                docs.update(_lines_of(node))
+            case ast.Constant(str() | bytes()) | ast.JoinedStr():  # its blank lines are code
+                lines.update(_lines_of(node))
+    return lines - docs
+
+
+def _lines_of(node: ast.expr | ast.stmt) -> range:
+    """Return the numbers of the lines of a node."""
+    return range(node.lineno, (node.end_lineno or 0) + 1)
 
 
 def counts_by_package(checkout: Path) -> dict[str, tuple[int, int]]:
