@@ -13,8 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import Series
-from poplite.cost.memory.plan import MemoryPlan
+from poplite.cost.memory.plan import MemoryPlan, stretches
 from poplite.errors import ControlProgramError, ProfilingDisabled
 from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, positions
@@ -200,7 +199,7 @@ def memory_of_plan(plan: MemoryPlan, programs: Mapping[str, Code]) -> Memory:
                 each.name,
                 each.bytes.per_tile(plan.num_tiles),
                 each.category,
-                None if each.steps is None else _stretches(each.steps),
+                None if each.steps is None else stretches(each.steps),
                 _place(each.at),
                 each.shape,
                 each.element_type,
@@ -314,15 +313,6 @@ def steps_between(
 
 def _place(location: SourceLocation | None) -> str:
     return "" if location is None else location.portable
-
-
-def _stretches(steps: Series) -> tuple[tuple[int, int], ...]:
-    """Return the first and last number of each stretch of consecutive numbers."""
-    numbers = steps.array()
-    begins = np.flatnonzero(np.diff(numbers, prepend=-2) != 1)
-    ends = np.append(begins[1:], len(numbers)) - 1
-    pairs = zip(numbers[begins].tolist(), numbers[ends].tolist(), strict=True)
-    return tuple(pairs) if len(numbers) else ()
 
 
 def _counts(

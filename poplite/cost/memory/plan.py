@@ -13,14 +13,13 @@ Source of the terms: PopVision analysis library, "Memory".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import Series
+from poplite.arrays.series import Series, Steps
 from poplite.cost.memory.addresses import placed, placing_of
 from poplite.cost.spread import Spread
 from poplite.source import SourceLocation
@@ -149,42 +148,17 @@ class MemoryPlan:
     peak_step: Int64
     including_gaps: Spread
 
-    def always_live(self) -> Int64:
-        """Return int64[num_tiles], bytes that are always live on each tile."""
-        return self._summed(held for held in self.held if held.steps is None)
-
-    def not_always_live(self) -> Int64:
-        """Return int64[num_tiles], the peak of bytes that are live in one step, but not always."""
-        return self.peak.dense(self.num_tiles)
-
-    def not_always_live_in(self, step: int) -> Int64:
-        """Return int64[num_tiles], bytes that are live in a step, but not always."""
-        return self._summed(held for held in self.held if _is_in(held.steps, step))
-
     def excluding_gaps(self) -> Int64:
         """Return int64[num_tiles], bytes that are always live, and the peak of the others."""
-        return self.always_live() + self.not_always_live()
+        total = self.peak.dense(self.num_tiles)
+        for held in self.held:
+            if held.steps is None:
+                held.bytes.add_to(total)
+        return total
 
     def with_gaps(self) -> Int64:
         """Return int64[num_tiles], bytes that each tile needs, with gaps."""
         return self.including_gaps.dense(self.num_tiles)
-
-    def by_category(self, *, always_live: bool) -> Mapping[Category, Spread]:
-        """Return the bytes of each category that is not empty.
-
-        Only things that are always live are counted, or only all others, as if those shared no
-        memory.
-        """
-        found = {}
-        for category in CATEGORIES:
-            some = self._summed(
-                held
-                for held in self.held
-                if held.category == category and (held.steps is None) == always_live
-            )
-            if some.any():
-                found[category] = Spread.of(some)
-        return found
 
     def on_tile(self, tile: int) -> tuple[OnTile, ...]:
         """Return everything that lies on a tile, by ascending address."""
@@ -206,7 +180,11 @@ class MemoryPlan:
 
     def live_in(self, step: int, tile: int) -> tuple[tuple[PlannedItem, int], ...]:
         """Return the things that a tile holds in a step but not always, and their bytes there."""
-        found = [(held, held.bytes.at(tile)) for held in self.held if _is_in(held.steps, step)]
+        found = [
+            (held, held.bytes.at(tile))
+            for held in self.held
+            if any(first <= step <= last for first, last in stretches(held.steps))
+        ]
         return tuple((held, size) for held, size in found if size)
 
     @property
@@ -219,12 +197,19 @@ class MemoryPlan:
         """int64[n], the tiles that need more bytes than they have."""
         return np.flatnonzero(self.with_gaps() > self.tile_bytes)
 
-    def _summed(self, chosen: Iterable[PlannedItem]) -> Int64:
-        total = np.zeros(self.num_tiles, np.int64)
-        for held in chosen:
-            held.bytes.add_to(total)
-        return total
 
+def stretches(steps: Series | None) -> tuple[tuple[int, int], ...]:
+    """Return the first and the last of each stretch of consecutive steps; none for no steps.
 
-def _is_in(steps: Series | None, step: int) -> bool:
-    return steps is not None and bool((steps.array() == step).any())
+    >>> from poplite.arrays.series import compact
+    >>> stretches(compact(np.array([0, 1, 2, 5])))
+    ((0, 2), (5, 5))
+    """
+    if steps is None:
+        return ()
+    if isinstance(steps, Steps) and (steps.step == 1 or steps.count == 1):
+        return ((steps.first, steps.first + steps.count - 1),)
+    numbers = steps.array()
+    jumps = np.flatnonzero(np.diff(numbers) > 1)
+    ends = numbers[np.append(0, jumps + 1)], numbers[np.append(jumps, -1)]
+    return tuple(zip(*(side.tolist() for side in ends), strict=True))

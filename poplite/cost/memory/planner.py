@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import Series, Steps
 from poplite.cost.memory.addresses import placed
 from poplite.cost.memory.contents import BUFFERS, CostOf, EdgesOf, contents
 from poplite.cost.memory.liveness import lifetimes
-from poplite.cost.memory.plan import NO_STEP, LiveStep, MemoryPlan, PlannedItem
+from poplite.cost.memory.plan import NO_STEP, LiveStep, MemoryPlan, PlannedItem, stretches
 from poplite.cost.spread import Spread
 from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError
 from poplite.graph.mapping.tile_mapping import ranges
@@ -87,7 +86,7 @@ def _peaks(
     begins: dict[int, list[Spread]] = {}
     ends: dict[int, list[Spread]] = {}
     for each in held:
-        for first, last in _spans(each.steps):
+        for first, last in stretches(each.steps):
             begins.setdefault(first, []).append(each.bytes)
             ends.setdefault(last + 1, []).append(each.bytes)
     live, peak = np.zeros(num_tiles, np.int64), np.zeros(num_tiles, np.int64)
@@ -106,18 +105,6 @@ def _peaks(
         what = f"{step}, of program '{name}'" if several else str(step)
         live_steps.append(LiveStep(name, what, step.program.location, most, tile, step.number))
     return tuple(live_steps), peak, peak_step
-
-
-def _spans(steps: Series | None) -> Iterable[tuple[int, int]]:
-    """Return the first and the last step of each run of consecutive steps."""
-    if steps is None:
-        return ()
-    if isinstance(steps, Steps) and (steps.step == 1 or steps.count == 1):
-        return ((steps.first, steps.first + steps.count - 1),)
-    numbers = steps.array()
-    jumps = np.flatnonzero(np.diff(numbers) > 1)
-    ends = numbers[np.append(0, jumps + 1)], numbers[np.append(jumps, -1)]
-    return zip(*(side.tolist() for side in ends), strict=True)
 
 
 def _raise(

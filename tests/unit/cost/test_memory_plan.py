@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import poplite as pl
@@ -73,6 +74,15 @@ def on_tile(plan: MemoryPlan, tile: int) -> dict[tuple[str, Category], int]:
     return {(each.held.name, each.held.category): each.bytes for each in plan.on_tile(tile)}
 
 
+def live_in(plan: MemoryPlan, step: int) -> npt.NDArray[np.int64]:
+    """Return the bytes of each tile that are live in a step, but not always."""
+    total = np.zeros(plan.num_tiles, np.int64)
+    for each in plan.held:
+        if each.steps is not None and step in each.steps.array():
+            each.bytes.add_to(total)
+    return total
+
+
 def test_what_a_vertex_takes_by_category() -> None:
     graph = pl.Graph(pl.Target(tiles=3))
     x = graph.add_variable(pl.FLOAT, (2, 10), "x", mapping=1)
@@ -96,12 +106,8 @@ def test_what_a_vertex_takes_by_category() -> None:
         ("x", "variable"): 80,
         ("y", "variable"): 8,
     }
-    always = {
-        name: spread.dense(3)[1] for name, spread in plan.by_category(always_live=True).items()
-    }
-    assert always["variable"] == 88
-    assert sum(always.values()) == plan.always_live()[1] == plan.excluding_gaps()[1]
-    assert plan.by_category(always_live=False) == {}
+    assert sum(on_tile(plan, 1).values()) == plan.excluding_gaps()[1]
+    assert plan.peak.is_empty
 
 
 LAYOUTS = {
@@ -179,9 +185,9 @@ def test_peaks_are_the_first_steps_with_the_most_bytes() -> None:
         pl.Copy(tensors[7], tensors[2]),
     )
     plan = plan_of(graph, program)
-    live = np.stack([plan.not_always_live_in(step) for step in range(13)])
+    live = np.stack([live_in(plan, step) for step in range(13)])
     assert live.any(axis=1).sum() > 5
-    assert plan.not_always_live().tolist() == live.max(axis=0).tolist()
+    assert plan.peak.dense(12).tolist() == live.max(axis=0).tolist()
     first = np.where(live.any(axis=0), live.argmax(axis=0), NO_STEP)
     assert plan.peak_step.tolist() == first.tolist()
     assert [step.most for step in plan.steps] == live.max(axis=1).tolist()
@@ -200,10 +206,10 @@ def test_what_lives_at_other_times_shares_memory() -> None:
         pl.Copy(c[:10], d),
     )
     plan = plan_of(graph, program)
-    assert [plan.not_always_live_in(step).tolist() for step in range(4)] == [
+    assert [live_in(plan, step).tolist() for step in range(4)] == [
         [0, 80], [0, 80], [0, 120], [0, 120],
     ]  # fmt: skip
-    assert plan.not_always_live().tolist() == [0, 120]
+    assert plan.peak.dense(2).tolist() == [0, 120]
     assert plan.peak_step.tolist() == [NO_STEP, 2]
     assert [(step.most, step.tile) for step in plan.steps] == [(80, 1), (80, 1), (120, 1), (120, 1)]
     assert [(held.name, size) for held, size in plan.live_in(2, 1)] == [("c", 120)]
@@ -278,8 +284,8 @@ def test_buffers_live_for_their_step() -> None:
         (str(copies[0]), "message", [0, 500]),
         (str(copies[0]), "rearrangement", [64, 0]),
     ]  # fmt: skip
-    assert plan.not_always_live_in(0).tolist() == [64, 500]
-    assert plan.not_always_live_in(1).tolist() == [0, 0]
+    assert live_in(plan, 0).tolist() == [64, 500]
+    assert live_in(plan, 1).tolist() == [0, 0]
     # Tile 0 sends and tile 1 receives, under so many instructions; the first step waits twice.
     assert [
         on_tile(plan, tile)["internal exchange code", "internal_exchange_code"] for tile in (0, 1)
@@ -409,7 +415,7 @@ def test_a_plan_is_the_same_in_a_file(tmp_path: Path) -> None:
         if plan is None
         else [
             plan.num_tiles, plan.tile_bytes, plan.peak_step.tolist(), plan.with_gaps().tolist(),
-            plan.not_always_live().tolist(), [(e.name, e.program, e.most) for e in plan.steps],
+            plan.peak.dense(4).tolist(), [(e.name, e.program, e.most) for e in plan.steps],
             [on_tile(plan, tile) for tile in range(4)],
         ]
         for plan in plans
