@@ -244,7 +244,7 @@ def test_what_cannot_be_looked_up_is_refused(
         return
     with pytest.raises(pl.FileLoadError, match=message) as caught:
         Report.from_json(text)
-    assert caught.value.fix == "write it again: report.save(path)"
+    assert caught.value.fix == "save it again: report.save(path)"
 
 
 def test_every_rule_is_shown() -> None:
