@@ -197,7 +197,7 @@ REFUSED: list[tuple[str, Path, object, str | None]] = [
     ("branches", ("compilation", "target", "tile_memory_bytes"), (1 << 62) - 1, None),
     ("branches", ("compilation", "programs", "0", 3, 5), "{0}", None),
     ("branches", ("compilation", "accesses", 1, "accesses"), [], None),
-    ("host", ("compilation", "accesses", 2, "name"), "\ud800", None),
+    ("host", ("compilation", "accesses", 2, "name"), "\ud800", "text with a lone surrogate"),
     ("branches", (*IN_MEMORY, "held"), [], "addresses are not as many as things in memory"),
     ("branches", (*IN_MEMORY, "held", 0, "steps"), [[0, 3]], "Held.steps cannot be"),
     ("branches", (*IN_MEMORY, "held", 0, "steps"), [[1, 0]], "Held.steps cannot be"),
