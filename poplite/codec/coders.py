@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from itertools import chain
 from operator import index as whole_number
@@ -14,7 +14,7 @@ import numpy as np
 
 from poplite.arrays.series import Listed, Steps
 from poplite.codec.archive import DTYPE_NAMES, ArrayReader, ArrayWriter
-from poplite.codec.loading import Malformed, check_room, shown
+from poplite.codec.loading import Malformed, at, check_room, shown
 from poplite.errors import PopliteError
 from poplite.source import SourceLocation
 from poplite.vertex.vertex import Vertex
@@ -277,6 +277,44 @@ class FixedCoder(Coder):
         if len(_list(data)) != len(self.items):
             raise Malformed(f"{len(data):,} values, but {len(self.items)} are needed")
         return tuple([coder.decode(item, of) for coder, item in zip(self.items, data, strict=True)])
+
+
+class PartsCoder(Coder):
+    """Objects by a list of what they are made of, of which None is left out at the end.
+
+    Args:
+        cls: their class.
+        coders: those of its attributes, in the order in which they are written.
+        make: makes an object of a reader and these.
+    """
+
+    def __init__(
+        self, cls: type, coders: Mapping[str, Coder], make: Callable[..., Any] | None = None
+    ) -> None:
+        self.cls, self.coders, self.name = cls, coders, cls.__name__
+        self.make = make or (lambda _, *parts: cls(*parts))
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return isinstance(value, self.cls)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        data = [coder.encode(getattr(value, name), to) for name, coder in self.coders.items()]
+        while data and data[-1] is None:
+            data.pop()
+        return data
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        missing = len(self.coders) - len(_list(data))
+        if missing < 0:
+            raise Malformed(f"{shown(data)} are not the parts of {self.name}")
+        parts = []
+        for (name, coder), part in zip(self.coders.items(), data + [None] * missing, strict=True):
+            with at(f".{name}"):
+                parts.append(coder.decode(part, of))
+        return self.make(of, *parts)
 
 
 class TableCoder(Coder):

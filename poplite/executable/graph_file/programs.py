@@ -13,15 +13,15 @@ loop that counts says how often:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import get_type_hints
+from functools import cache, partial
+from typing import Any, get_type_hints
 
 from poplite.codec.codec import coder_of
-from poplite.codec.coders import Coder, Json
+from poplite.codec.coders import Coder, EitherCoder, Json, PartsCoder, ScalarCoder
 from poplite.codec.loading import Malformed, at, shown
-from poplite.executable.graph_file.references import GraphReader, GraphWriter
+from poplite.executable.graph_file.references import GraphReader, GraphWriter, ReferenceCoder
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
@@ -64,12 +64,14 @@ _COPY = "source", "destination"
 
 FIELDS: dict[type[Program], tuple[str, ...]] = {
     Program: (),
+    Sequence: ("name", "programs", "_made"),
     Block: ("program", "name"),
     Repeat: ("count", "body"),
     Loop: ("body",),
-    RepeatWhileTrue: ("condition", "predicate", "body"),
-    RepeatWhileFalse: ("condition", "predicate", "body"),
+    RepeatWhileTrue: ("condition", "predicate", "body", "times"),
+    RepeatWhileFalse: ("condition", "predicate", "body", "times"),
     If: ("predicate", "true_body", "false_body"),
+    Switch: ("control", "unmatched", "default", "cases"),
     Execute: ("compute_set", "result"),
     TensorCopy: _COPY,
     StreamCopy: _COPY,
@@ -81,6 +83,7 @@ FIELDS: dict[type[Program], tuple[str, ...]] = {
     CycleStamp: ("tensor", "sync_type", "since"),
     SetFloatingPointBehaviour: ("behaviour",),
     ModifyFloatingPointBehaviour: ("off", "on"),
+    SetStochasticRounding: ("set",),
     Sync: ("sync_type",),
     WriteUndef: ("tensor",),
     AssumeEqualAcrossReplicas: ("tensor",),
@@ -91,16 +94,34 @@ FIELDS: dict[type[Program], tuple[str, ...]] = {
 }
 """What each program is made of, in the order in which its class takes it."""
 
-_MADE_BY: dict[type[Program], Callable[..., Program]] = {
-    **dict.fromkeys((TensorCopy, StreamCopy, RemoteCopy, CodeCopy), Copy),
-    **dict.fromkeys((FunctionCall, HostCall), Call),
-}
+_KINDS = {cls.__name__: cls for cls in FIELDS}
 
-_KINDS = {cls.__name__: cls for cls in (*FIELDS, Sequence, Switch, SetStochasticRounding)}
-
-_PROGRAMS = coder_of(tuple[Program, ...])
-_CASES = coder_of(tuple[tuple[int, Program], ...])
 _LOCATION = coder_of(SourceLocation)
+
+
+def _variables(of: GraphReader, data: Json) -> range:
+    """Return the numbers of the variables that an operation made."""
+    count = len(of.graph.variables)
+    match data:
+        case None:
+            return range(0)
+        case [int(first), int(end)] if 0 <= first < end <= count:
+            return range(first, end)
+    raise Malformed(f"{shown(data)} are not the numbers of variables up to {count:,}")
+
+
+_TIMES = ScalarCoder(int, range(MOST_TIMES + 1), "is not how often a loop runs")
+
+_CODERS: dict[str, Coder] = {
+    "programs": coder_of(tuple[Program, ...]),
+    "_made": ReferenceCoder(
+        range, lambda _, made: [made.start, made.stop] if made else None, _variables
+    ),
+    "times": EitherCoder([_TIMES], optional=True),
+    "cases": coder_of(Mapping[int, Program]),
+    "set": coder_of(bool),
+}
+"""Coders of what no annotation tells."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,28 +164,10 @@ class ProgramWriter:
         self.functions.append(SavedFunction(function.name, program, function.location, made))
 
     def _add(self, node: Program) -> None:
-        kind, to = type(node), self._to
-        data: list[Json]
-        if isinstance(node, Sequence):
-            kind = Sequence
-            data = [node.name, _PROGRAMS.encode(node.programs, to)]
-            if node._made:
-                data.append([node._made.start, node._made.stop])
-        elif isinstance(node, Switch):
-            cases = tuple(node.cases.items())
-            data = [coder.encode(getattr(node, name), to) for name, coder in _switch().items()]
-            data.append(_CASES.encode(cases, to))
-        elif isinstance(node, SetStochasticRounding):
-            data = [bool(node.set)]
-        else:
-            data = [
-                coder.encode(getattr(node, name), to)
-                for name, coder in _coders(kind.__name__).items()
-            ]
-            if isinstance(node, RepeatWhile) and node.times is not None:
-                data.append(node.times)
+        kind = Sequence if isinstance(node, Sequence) else type(node)
+        data = _coder(kind.__name__).encode(node, self._to)
         self._keep(node, len(self.nodes))
-        self.nodes.append([kind.__name__, _LOCATION.encode(node.location, to), data])
+        self.nodes.append([kind.__name__, _LOCATION.encode(node.location, self._to), data])
 
     def _keep(self, part: Program | Function, number: int) -> None:
         self._kept.append(part)  # so that no other gets its id
@@ -172,19 +175,13 @@ class ProgramWriter:
 
 
 @cache
-def _coders(name: str) -> dict[str, Coder]:
-    """Return the coders of what a program is made of, by the name of its class."""
+def _coder(name: str) -> PartsCoder:
     kind = _KINDS[name]
     # Copies name functions, whose module imports theirs.
-    names = {"Function": Function, "FunctionBuffer": FunctionBuffer}
-    hints = get_type_hints(kind, localns=names)
-    return {name: coder_of(hints[name]) for name in FIELDS[kind]}
-
-
-@cache
-def _switch() -> dict[str, Coder]:
-    hints = get_type_hints(Switch)
-    return {name: coder_of(hints[name]) for name in ("control", "unmatched", "default")}
+    names = {"Function": Function, "FunctionBuffer": FunctionBuffer, "RecordedSteps": object}
+    hints, make = get_type_hints(kind, localns=names), _MADE_BY.get(kind, kind)
+    coders = {name: _CODERS.get(name) or coder_of(hints[name]) for name in FIELDS[kind]}
+    return PartsCoder(kind, coders, lambda _, *parts: make(*parts))
 
 
 class ProgramReader:
@@ -237,66 +234,54 @@ class ProgramReader:
 
     def _program(self, data: Json) -> Program:
         match data:
-            case [str() as name, location, list() as parts] if name in _KINDS:
-                made = self._made(_KINDS[name], parts)
+            case [str() as name, location, parts] if name in _KINDS:
+                made: Program = _coder(name).decode(parts, self._of)
                 object.__setattr__(made, "location", _LOCATION.decode(location, self._of))
                 return made
         raise Malformed(f"{shown(data)} is no program")
 
-    def _made(self, kind: type[Program], parts: list[Json]) -> Program:
-        of = self._of
-        if kind is SetStochasticRounding:
-            return SetStochasticRounding(*parts)
-        if kind is Sequence and len(parts) in (2, 3):
-            made = Sequence(list(_PROGRAMS.decode(parts[1], of)), name=parts[0])
-            object.__setattr__(made, "_made", self._variables(*parts[2:]))
-            return made
-        if kind is Switch and len(parts) == 4:
-            return self._switch(*parts)
-        if issubclass(kind, RepeatWhile) and len(parts) == 4:
-            return self._loop_of(kind, *parts)
-        coders = _coders(kind.__name__) if kind in FIELDS else {}
-        if len(coders) != len(parts):
-            raise Malformed(f"{shown(parts)} are not the parts of {kind.__name__}")
-        values = []
-        for (name, coder), part in zip(coders.items(), parts, strict=True):
-            with at(f".{name}"):
-                values.append(coder.decode(part, of))
-        if kind is CycleStamp:
-            _check_stamp(*values)
-        return _MADE_BY.get(kind, kind)(*values)
 
-    def _loop_of(self, kind: type[RepeatWhile], *parts: Json) -> Program:
-        *others, times = parts
-        if type(times) is not int or not 0 <= times <= MOST_TIMES:
-            raise Malformed(f"{shown(times)} is not how often a loop runs")
-        loop = self._made(kind, others)
-        assert isinstance(loop, RepeatWhile)
-        return with_times(loop, times)
-
-    def _variables(self, data: Json = (0, 0)) -> range:
-        """Return the numbers of the variables that an operation made."""
-        count = len(self._of.graph.variables)
-        match data:
-            case [int(first), int(end)] if 0 <= first <= end <= count:
-                return range(first, end)
-        raise Malformed(f"{shown(data)} are not the numbers of variables up to {count:,}")
-
-    def _switch(self, control: Json, unmatched: Json, default: Json, cases: Json) -> Switch:
-        decoded = zip(_switch().values(), (control, unmatched, default), strict=True)
-        scalar, otherwise, program = (coder.decode(part, self._of) for coder, part in decoded)
-        by_value = list(_CASES.decode(cases, self._of))
-        if otherwise == "default":
-            return Switch(scalar, by_value, program)
-        if otherwise == "error":
-            return Switch.with_bounds_checking(scalar, by_value)
-        return Switch.with_unreachable_default(scalar, by_value)
+# -- programs that are not made by their class alone ---------------------------------------------
 
 
-def _check_stamp(tensor: Tensor, _: object, since: Tensor | None) -> None:
+def _sequence(name: str, programs: tuple[Program, ...], made: range) -> Sequence:
+    sequence = Sequence(list(programs), name=name)
+    object.__setattr__(sequence, "_made", made)
+    return sequence
+
+
+def _loop(
+    kind: type[RepeatWhile], condition: Program, predicate: Tensor, body: Program, times: int | None
+) -> RepeatWhile:
+    loop = kind(condition, predicate, body)
+    return loop if times is None else with_times(loop, times)
+
+
+def _switch(
+    control: Tensor, unmatched: str, default: Program, cases: Mapping[int, Program]
+) -> Switch:
+    if unmatched == "default":
+        return Switch(control, cases, default)
+    if unmatched == "error":
+        return Switch.with_bounds_checking(control, cases)
+    return Switch.with_unreachable_default(control, cases)
+
+
+def _stamp(tensor: Tensor, sync_type: Any, since: Tensor | None) -> CycleStamp:
     """Refuse what `cycle_stamp` and `cycle_count` do not make."""
     for each in (tensor,) if since is None else (tensor, since):
         if each.element_type is not UNSIGNED_INT or each.shape != (2,):
             raise Malformed(f"'{each.name}' is no stamp of the cycle counter")
     if not tensor.is_parallel_writeable():
         raise Malformed(f"'{tensor.name}' cannot be written")
+    return CycleStamp(tensor, sync_type, since)
+
+
+_MADE_BY: dict[type[Program], Callable[..., Program]] = {
+    **dict.fromkeys((TensorCopy, StreamCopy, RemoteCopy, CodeCopy), Copy),
+    **dict.fromkeys((FunctionCall, HostCall), Call),
+    **{kind: partial(_loop, kind) for kind in (RepeatWhileTrue, RepeatWhileFalse)},
+    Sequence: _sequence,
+    Switch: _switch,
+    CycleStamp: _stamp,
+}

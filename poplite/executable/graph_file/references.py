@@ -7,6 +7,7 @@
     DataStream, ...          its handle
     View                     a list of numbers (`poplite.executable.graph_file.views`)
     Tensor                   its element type and its view
+    HostHandle               its tensor and its line
 
 Importing this module makes the codec know these annotations (`codec.EXECUTABLES`).
 """
@@ -18,12 +19,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from poplite.codec.codec import EXECUTABLES, coder_of
-from poplite.codec.coders import Coder, Json, Reader, Writer
+from poplite.codec.coders import Coder, Json, PartsCoder, Reader, Writer
 from poplite.codec.loading import Malformed, shown
 from poplite.errors import ControlProgramError
 from poplite.executable.graph_file.views import ViewReader, ViewWriter
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
+from poplite.graph.host.handles import HostHandle
 from poplite.graph.host.remote import HostFunction, RemoteBuffer
 from poplite.graph.host.streams import DataStream
 from poplite.graph.storage.variable import Variable
@@ -31,6 +33,7 @@ from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Program
 from poplite.program.function import Function, FunctionBuffer
+from poplite.source import SourceLocation
 from poplite.types import QUARTER, ElementType
 from poplite.view import View, storages
 
@@ -171,3 +174,6 @@ EXECUTABLES.coders[FunctionBuffer] = ReferenceCoder(
     lambda of, data: of.buffer(data),
 )
 EXECUTABLES.coders |= {kind: _of_handle(kind) for kind in (DataStream, RemoteBuffer, HostFunction)}
+EXECUTABLES.coders[HostHandle] = PartsCoder(
+    HostHandle, {"tensor": coder_of(Tensor), "location": coder_of(SourceLocation)}
+)

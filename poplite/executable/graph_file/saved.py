@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from poplite.codec.archive import MANIFEST, ArrayWriter, read_archive, write_archive
 from poplite.codec.codec import callers, coder_of, location_of, portable
-from poplite.codec.coders import Json, Reader
+from poplite.codec.coders import Coder, Json, Reader
 from poplite.codec.loading import Format, Malformed, add_room, at
 from poplite.errors import ControlProgramError, PopliteError
 from poplite.executable.file.vertex_classes import VertexSource
@@ -35,14 +35,7 @@ from poplite.executable.graph_file.class_names import (
     declared_class,
     known_classes,
 )
-from poplite.executable.graph_file.host import (
-    SavedHost,
-    SavedHostTensors,
-    add_host,
-    add_host_tensors,
-    saved_host,
-    saved_host_tensors,
-)
+from poplite.executable.graph_file.host import HANDLES, PARTS as HOST, add_host, add_host_tensors
 from poplite.executable.graph_file.programs import ProgramReader, ProgramWriter, SavedFunction
 from poplite.executable.graph_file.references import GraphReader, GraphWriter
 from poplite.executable.graph_file.variables import (
@@ -76,12 +69,16 @@ PARTS: dict[str, Any] = {
     "variables": tuple[SavedVariable, ...],
     "compute_sets": tuple[SavedComputeSet, ...],
     "operations": tuple[RecordedOperation, ...],
-    "host": SavedHost,
     "functions": tuple[SavedFunction, ...],
     "programs": Mapping[str, Program],
-    "host_tensors": SavedHostTensors,
+    "reads": HANDLES,
+    "writes": HANDLES,
 }
 """What the manifest says of a graph, beside its views and the nodes of programs."""
+
+
+def _coder(part: str) -> Coder:
+    return HOST[part] if part in HOST else coder_of(PARTS[part])
 
 
 def save(graph: Graph, programs: object, path: str | os.PathLike[str]) -> None:
@@ -118,6 +115,7 @@ def _written(graph: Graph, programs: Mapping[str, Program]) -> tuple[dict[str, J
     for buffer in graph.function_buffers.values():
         nodes.number(buffer.function)
     homes, made_with = saved_homes(graph)
+    handles = graph._parts.handles
     parts = {
         "target": graph.target,
         "replication_factor": graph.replication_factor,
@@ -128,12 +126,13 @@ def _written(graph: Graph, programs: Mapping[str, Program]) -> tuple[dict[str, J
         ),
         "compute_sets": tuple(map(saved_compute_set, graph.compute_sets)),
         "operations": graph.operations,
-        "host": saved_host(graph),
+        **{name: tuple(getattr(handles, name).values()) for name in HOST},
         "functions": tuple(nodes.functions),
         "programs": programs,
-        "host_tensors": saved_host_tensors(graph),
+        "reads": handles.reads,
+        "writes": handles.writes,
     }
-    encoded = {name: coder_of(PARTS[name]).encode(part, to) for name, part in parts.items()}
+    encoded = {name: _coder(name).encode(part, to) for name, part in parts.items()}
     classes = tuple(map(declared_class, to.classes))
     manifest = {
         "classes": coder_of(tuple[DeclaredClass, ...]).encode(classes, to),
@@ -187,12 +186,12 @@ def _loaded(name: str, sources: Iterable[VertexSource]) -> tuple[Graph, dict[str
 
 def _built(manifest: Mapping[str, Any], reader: Reader) -> tuple[Graph, dict[str, Program]]:
     data = manifest.get("graph")
-    if type(data) is not dict or data.keys() != PARTS.keys():
+    if type(data) is not dict or data.keys() != PARTS.keys() | HOST.keys():
         raise Malformed("its graph has other parts")
 
     def part(name: str) -> Any:
         with at(name):
-            return coder_of(PARTS[name]).decode(data[name], of)
+            return _coder(name).decode(data[name], of)
 
     of = reader
     graph = Graph(part("target"))
@@ -220,8 +219,8 @@ def _built(manifest: Mapping[str, Any], reader: Reader) -> tuple[Graph, dict[str
             add_vertices(graph, made, saved)
     if len(graph.variables) > len(variables):  # metadata that nobody needs
         graph.space.take_back(graph.variables[len(variables)])
-    of.handles = add_host(graph, part("host"))
+    of.handles = add_host(graph, part)
     ProgramReader(part("functions"), of).read(manifest.get("nodes"))
     graph._parts.operations.extend(part("operations"))
-    add_host_tensors(graph, part("host_tensors"))
+    add_host_tensors(graph, part("reads"), part("writes"))
     return graph, dict(part("programs"))
