@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.codec.loading import Malformed
+from poplite.codec.loading import Malformed, check_room
 from poplite.executable.descriptor import (
     COUNT,
     NUMBER,
@@ -161,6 +161,8 @@ def _numbers(column: Column, words: _Words, at: int, table: npt.NDArray[Any] | N
     rows, (least, most) = words.rows, (words.least[at], words.most[at])
     count, first = rows[:, COUNT], rows[:, at]
     step = begin = np.zeros(len(rows), np.int64)
+    if table is not None:
+        check_room(8 * table.size, "a table")
     if column.kind == "table":
         kind = np.uint32 if column.part == "pairs" else np.int64
         if table is None or table.dtype != kind or table.shape[1:] != (2,):

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from poplite.arrays.digits import coalesce, pack
 from poplite.arrays.series import Series, Steps, compact
-from poplite.codec.loading import Malformed
+from poplite.codec.loading import Malformed, check_room
 from poplite.executable.graph_file.references import tensor_of
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edges import Edges
@@ -42,6 +42,9 @@ from poplite.view import View, empty, storages
 
 MOST_EDGES = 1 << 26
 """Vertices of a block, and edges of a field: a few numbers of a file may name as many."""
+
+BYTES_A_VERTEX = 12
+"""Memory of a vertex, and of an edge, while they are connected, at regular distances."""
 
 Array = npt.NDArray[Any]
 
@@ -139,19 +142,21 @@ def add_block(graph: Graph, compute_set: ComputeSet, saved: SavedBlock) -> Verte
         raise Malformed("a block has too many vertices")
     if tiles.dtype.kind != "i":
         raise Malformed("the tiles of a block are no whole numbers")
-    tile = np.repeat(tiles, np.diff(stops, prepend=0))
+    count = int(stops[-1]) if len(stops) else 0
     fields, values, beside = saved.vertex_class.fields, dict[str, Any](), dict[str, Edges]()
     for name, edges in saved.edges.items():
         field = fields.get(name)
         if field is None or not field.is_edge:
             raise Malformed(f"{saved.vertex_class.__name__} has no edge '{name}'")
-        value = _connected(graph, field, edges, len(tile))
+        value = _connected(graph, field, edges, count)
         if field.is_implicit:
             beside[name] = _metadata(graph, value, field)
         else:
             values[name] = value
     for name, held in saved.state.items():
-        values[name] = _vectors(held, len(tile)) if isinstance(held, Vectors) else held
+        values[name] = _vectors(held, count) if isinstance(held, Vectors) else held
+    check_room(BYTES_A_VERTEX * count, f"{count:,} vertices")
+    tile = np.repeat(tiles, np.diff(stops, prepend=0))
     numbers = AllTiles(graph.target.tiles)
     at = saved.location
     block = block_of(numbers, compute_set, saved.vertex_class, tile, values, at)
@@ -162,7 +167,7 @@ def add_block(graph: Graph, compute_set: ComputeSet, saved: SavedBlock) -> Verte
     block.constants = tuple(of_variable(graph, variable) for variable in saved.constants)
     if saved.estimates is not None:
         name = saved.vertex_class.__name__
-        block.estimates = checked_estimates(name, *saved.estimates, len(tile), at)
+        block.estimates = checked_estimates(name, *saved.estimates, count, at)
     return block
 
 
@@ -202,6 +207,7 @@ def _connected(
         return tensor_of(graph, field.element, edges.view)
     _check_series(edges.rows, count, f"rows of '{field.name}'")
     num_edges = edges.rows.total()
+    check_room(BYTES_A_VERTEX * num_edges, f"{num_edges:,} edges of '{field.name}'")
     _check_series(edges.length, num_edges, f"lengths of '{field.name}'")
     if field.depth < 2 and edges.rows.only not in (1, None):
         raise Malformed(f"'{field.name}' is no list of edges")

@@ -21,7 +21,7 @@ import numpy as np
 from poplite.arrays.digits import Dim, coalesce, pack, row_major
 from poplite.codec.archive import ArrayReader, ArrayWriter
 from poplite.codec.coders import WHOLE, Json
-from poplite.codec.loading import Malformed, at, shown
+from poplite.codec.loading import Malformed, at, check_room, shown
 from poplite.graph.storage.variable import Variable
 from poplite.view import Cat, Storage, View, empty
 from poplite.view.slices import SlicedViews
@@ -29,6 +29,9 @@ from poplite.view.view import NOWHERE
 
 MOST = 1 << 62
 """Elements of a view, and steps of a dimension, stay below it."""
+
+BYTES_A_PIECE = 192
+"""Memory of a piece of a concatenation, where its pieces are looked at one by one."""
 
 MOST_LEVELS = 128
 """Concatenations within each other."""
@@ -81,6 +84,7 @@ class ViewReader:
     def __init__(self, variables: Sequence[Variable], arrays: ArrayReader) -> None:
         self._variables, self._arrays = variables, arrays
         self._spaces: list[Cat] = []
+        self._pieces: dict[int, int] = {}  # of each concatenation, by its id
 
     def read_spaces(self, data: Json) -> None:
         """Read the concatenations that `ViewWriter.spaces` lists."""
@@ -130,7 +134,18 @@ class ViewReader:
                 raise Malformed(f"{shown(data)} is no concatenation")
         if made.levels > MOST_LEVELS or made.num_elements >= MOST:
             raise Malformed("it is too large, or nested too deeply")
+        pieces = self._pieces_of(made.kids)
+        check_room(BYTES_A_PIECE * pieces, f"a concatenation of {pieces:,} pieces")
+        self._pieces[id(made)] = pieces
         return made
+
+    def _pieces_of(self, views: Sequence[View]) -> int:
+        """Return of how many views of variables views consist at most: none has fewer elements."""
+        if isinstance(views, SlicedViews):
+            outer, _, inner = views.template.shape
+            most = self._pieces.get(id(views.template.space), 1)
+            return int(np.minimum(views.extent * (outer * inner), most).sum())
+        return sum(min(self._pieces.get(id(v.space), 1), math.prod(v.shape)) for v in views)
 
     def _slices(self, template: Json, extent: Json, off: Json, outer: int) -> SlicedViews:
         view = self.decode(template)
