@@ -33,7 +33,6 @@ from typing import Any
 from poplite.errors import FileLoadError, PopliteError
 from poplite.files import WRONG_CONTENT
 from poplite.jit.garbage import no_collection
-from poplite.source import here
 from poplite.text import clipped
 
 LEAST_BYTES = 1 << 28
@@ -125,7 +124,6 @@ class Format:
         except Malformed as error:
             raise FileLoadError(
                 f"cannot write {path!r}: {error}",
-                at=here(),
                 fix="give it another name in the graph",
             ) from error
         return f"{one[:-1]},{other[1:]}"
@@ -156,7 +154,6 @@ class Format:
         except OSError as error:
             raise FileLoadError(
                 f"cannot read {name}: {error.strerror or error}",
-                at=here(),
                 fix=f"name a file that {self.saved_by} wrote",
             ) from error
         except WRONG_CONTENT as error:
@@ -164,7 +161,6 @@ class Format:
             what = str(error) if is_told else f"{type(error).__name__}, {error}"
             raise FileLoadError(
                 f"{name} is {self.title} that can be loaded: {what}",
-                at=here(),
                 fix=f"save it again: {self.saved_by}",
             ) from error
         finally:

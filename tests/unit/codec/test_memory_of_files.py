@@ -1,0 +1,185 @@
+"""Files that claim much in few bytes: each is refused before it takes the memory."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite.codec.archive import HEADER_BYTES, MANIFEST
+from poplite.codec.loading import BYTES_A_BYTE, LEAST_BYTES, SMALL_BYTES
+
+MOST_BYTES = 16 << 20
+"""What refusing a small file may take: much less than any file may."""
+
+
+class Scale(pl.Vertex):
+    """`x = a * x`."""
+
+    a: pl.State[pl.FLOAT]
+    x: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        """Scale."""
+        for i in range(len(self.x)):
+            self.x[i] *= self.a
+
+
+def built() -> tuple[pl.Graph, pl.Program]:
+    """A graph with vertices at regular distances, and at irregular ones."""
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.FLOAT, (8, 3), "x", mapping="linear", initial_value=1)
+    y = graph.add_variable(pl.FLOAT, (24,), "y", mapping="linear", initial_value=2)
+    graph.create_host_read("x", x)
+    scale = graph.add_compute_set("scale")
+    graph.add_vertices(scale, Scale, tile=np.arange(8) // 2, x=x, a=0.5)
+    ends = np.array([[5, 7], [0, 1], [9, 13], [2, 4]])
+    graph.add_vertices(scale, Scale, tile=np.arange(4), x=y.slices(ends, 0), a=2.0)
+    return graph, pl.Execute(scale)
+
+
+def changed(path: Path, change: Callable[[Any], object]) -> None:
+    """Change what a file says beside arrays."""
+    if not zipfile.is_zipfile(path):
+        data = json.loads(path.read_text())
+        change(data)
+        path.write_text(json.dumps(data))
+        return
+    with zipfile.ZipFile(path) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    manifest = json.loads(members[MANIFEST])
+    change(manifest)
+    members[MANIFEST] = json.dumps(manifest).encode()
+    if "many" in manifest:
+        first = block(manifest, 0)["stops"][1] + manifest.pop("many")
+        numbers = np.frombuffer(members["arrays/int64.npy"], np.int64).copy()
+        numbers[HEADER_BYTES // 8 + first] = 50_000_000
+        members |= {"arrays/int64.npy": numbers.tobytes(), MANIFEST: json.dumps(manifest).encode()}
+    with zipfile.ZipFile(path, "w") as new:
+        for name, data in members.items():
+            new.writestr(name, data)
+
+
+def saved_executable(path: Path) -> Callable[[], object]:
+    pl.compile_graph(*built(), interpret=True).save(path)
+    return lambda: pl.Executable.load(path, [Scale])
+
+
+def saved_graph(path: Path) -> Callable[[], object]:
+    graph, program = built()
+    graph.save(path, program)
+    return lambda: pl.Graph.load(path, [Scale])
+
+
+def saved_state(path: Path) -> Callable[[], object]:
+    engine = pl.Engine(*built(), interpret=True)
+    engine.save_state(path)
+    return lambda: engine.load_state(path)
+
+
+def saved_report(path: Path) -> Callable[[], object]:
+    pl.Engine(*built(), interpret=True).report().save(path)
+    return lambda: pl.Report.load(path)
+
+
+def saved_sweep(path: Path) -> Callable[[], object]:
+    pl.Sweep(["n"], [{"n": 1, "cycles": 7, "error": ""}]).save(path)
+    return lambda: pl.Sweep.load(path)
+
+
+KINDS = {
+    "executable": saved_executable,
+    "graph": saved_graph,
+    "state": saved_state,
+    "report": saved_report,
+    "sweep": saved_sweep,
+}
+
+
+def block(manifest: Any, number: int) -> Any:
+    """A block of vertices of the graph."""
+    return manifest["graph"]["compute_sets"][0]["parts"][number][1]
+
+
+def doubled(manifest: Any) -> None:
+    """List views of views of views, each of the one before and again of it."""
+    manifest["spaces"] += [
+        [1, [[1 if not k else -k - len(manifest["spaces"]), 0, 1, 24 << k]] * 2] for k in range(30)
+    ]
+
+
+def repeated(count: int, *shape: int) -> list[Any]:
+    """Refer to one number that is repeated."""
+    return ["int64", 0, [], [count, *shape]]
+
+
+CLAIMS: list[tuple[str, str, Callable[[Any], object]]] = [
+    *((kind, "400,[0-9]+ objects", lambda m: m.update(more=[{}] * 400_000)) for kind in KINDS),
+    (
+        "executable",
+        "one number that is repeated would take",
+        lambda m: m["executable"]["programs"][0][1].update(ops=repeated(1 << 40, 1)),
+    ),
+    (
+        "graph",
+        "one number that is repeated would take",
+        lambda m: m["graph"]["virtual_graphs"].append(repeated(1 << 40)),
+    ),
+    ("graph", "rows of 'x' are 8, but 50,000,000 are needed", lambda m: m.update(many=3)),
+    (
+        "graph",
+        "50,000,000 vertices would take 600,000,000 B",
+        lambda m: (m.update(many=3), block(m, 0).update(edges=[])),
+    ),
+    ("graph", r"a concatenation of [\d,]+ pieces would take", doubled),
+    (
+        "graph",
+        "1,099,511,627,776 edges",
+        lambda m: block(m, 1)["edges"][0][1].update(rows=[1 << 38, 4, 0]),
+    ),
+]
+"""Kind, what is told, and the change."""
+
+
+@pytest.mark.parametrize(("kind", "told", "change"), CLAIMS)
+def test_who_claims_more_than_there_may_be_is_refused_first(
+    tmp_path: Path, kind: str, told: str, change: Callable[[Any], object]
+) -> None:
+    load = KINDS[kind](path := tmp_path / "file")
+    load()
+    changed(path, change)
+    tracemalloc.start()
+    try:
+        with pytest.raises(pl.FileLoadError, match=told):
+            load()
+        assert tracemalloc.get_traced_memory()[1] < MOST_BYTES + 20 * path.stat().st_size
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_loaded_takes_no_more_than_its_file_may(tmp_path: Path, kind: str) -> None:
+    load = KINDS[kind](path := tmp_path / "file")
+    tracemalloc.start()
+    try:
+        load()
+        assert tracemalloc.get_traced_memory()[1] < SMALL_BYTES + BYTES_A_BYTE * path.stat().st_size
+    finally:
+        tracemalloc.stop()
+
+
+def test_many_vertices_in_few_bytes_are_no_fault(tmp_path: Path) -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.FLOAT, (1_000_000, 1), "x", mapping="linear")
+    scale = graph.add_compute_set("scale")
+    graph.add_vertices(scale, Scale, tile=np.arange(1_000_000) // 250_000, x=x, a=0.5)
+    graph.save(path := tmp_path / "file", pl.Execute(scale))
+    assert path.stat().st_size < 1 << 14 < 12_000_000 < LEAST_BYTES
+    assert pl.Graph.load(path, [Scale])[0].num_vertices == 1_000_000
