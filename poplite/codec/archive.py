@@ -218,7 +218,7 @@ def opened(
         with undamaged():
             text = archive.read(MANIFEST)
         manifest = parsed_json(text, MANIFEST, _distinct)
-        kind.check(manifest)
+        kind.parts(manifest)
         for name in archive.namelist():
             if name != MANIFEST and not is_allowed(name):
                 raise Malformed(f"its member {name!r:.80} is not one of a {kind.kind}")

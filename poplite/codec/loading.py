@@ -128,8 +128,8 @@ class Format:
             ) from error
         return f"{one[:-1]},{other[1:]}"
 
-    def check(self, data: Any) -> int:
-        """Check the header of a file, all of which is `data`, and return the number."""
+    def parts(self, data: Any) -> dict[str, Any]:
+        """Check the header of a file, all of which is `data`, and return what it says beside."""
         kind, number = self.keys
         if not isinstance(data, dict) or data.get(kind) != self.kind:
             raise Malformed(f"it does not say that it is a {self.kind}")
@@ -137,7 +137,7 @@ class Format:
         if type(found) is not int or found not in self.numbers:
             read = " and ".join(map(str, self.numbers))
             raise Malformed(f"it has {number} {clipped(found)}, and this poplite reads {read}")
-        return found
+        return {name: part for name, part in data.items() if name not in self.keys}
 
     @contextmanager
     def loading(self, name: str) -> Iterator[None]:

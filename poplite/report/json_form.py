@@ -73,11 +73,9 @@ def from_json(cls: type[T], text: str, source: str = "this") -> T:
 
 
 def _loaded(cls: type[T], data: Json, looks: int) -> T:
-    REPORTS.check(data)
-    for name in REPORTS.keys:
-        del data[name]
-    tables = _tables(data.pop(TABLES, None))
-    loaded: T = _REPORTS.coder_of(cls).decode(data, _Reader(tables, (), (), looks))
+    parts = REPORTS.parts(data)
+    tables = _tables(parts.pop(TABLES, None))
+    loaded: T = _REPORTS.coder_of(cls).decode(parts, _Reader(tables, (), (), looks))
     check_report(loaded)
     return loaded
 

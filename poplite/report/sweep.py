@@ -294,9 +294,7 @@ _CODER = Codec({Scalar: _ParameterCoder(), float: _MeasureCoder()}).coder_of(_Sa
 
 
 def _read(data: Json) -> Sweep:
-    SWEEPS.check(data)
-    columns = {name: part for name, part in data.items() if name not in SWEEPS.keys}
-    saved: _SavedSweep = _CODER.decode(columns, Reader(ArrayReader({}), (), ()))
+    saved: _SavedSweep = _CODER.decode(SWEEPS.parts(data), Reader(ArrayReader({}), (), ()))
     named: dict[str, list[Any]] = {**saved.parameters, **saved.measured, ERROR: saved.error}
     if list(named) != [*saved.parameters, *MEASURES, ERROR]:
         raise Malformed("its columns are not those of a sweep")

@@ -89,7 +89,7 @@ def chunks_of(size: int) -> Iterator[tuple[int, int]]:
 
 def write_state(path: str, saved: SavedState, members: Members) -> None:
     """Write a state; it takes the place of an older one when all of it is on the disk."""
-    text = STATES.text({"state": _CODER.encode(saved, Writer())}, path).encode()
+    text = STATES.text(_CODER.encode(saved, Writer()), path).encode()
     with replacing(path, "run.state") as file:
         write_members(file, {MANIFEST: (len(text), [text]), **members})
         file.flush()
@@ -147,5 +147,6 @@ def reading(path: str) -> Iterator[StateFile]:
         STATES.loading(repr(path)),
         opened(path, STATES, lambda name: bool(_MEMBER.fullmatch(name))) as (manifest, zipped),
     ):
-        saved: SavedState = _CODER.decode(manifest.get("state"), Reader(ArrayReader({}), (), ()))
+        of = Reader(ArrayReader({}), (), ())
+        saved: SavedState = _CODER.decode(STATES.parts(manifest), of)
         yield StateFile(saved, zipped)
