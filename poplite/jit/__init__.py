@@ -32,7 +32,8 @@ Before the bound in `pyproject.toml` is raised, look here.  What is used, and wh
     np.ufunc.parallel                starts threads; native code calls its `numba_parallel_for` and
                                      `get_num_threads`
 
-`.ci/run` tries the oldest version that is supported on a few tests, and the newest on all.
+`.ci/run` tries the oldest version that is supported on a few tests, and the newest on all;
+`.github/workflows/checks.yml` tries the newest that there is each week, past the bound.
 """
 
 from poplite.jit.object_cache import cache_folder as cache_folder, digest as digest
