@@ -4,7 +4,7 @@ A file of a program with a bit of everything is changed at random (`poplite.test
 loaded.  Each is refused with a `FileLoadError`, or accepted; what is accepted is used as such a
 file is::
 
-    executable    run for a moment, asked what that took, saved again
+    executable    run for a moment, asked what that took, told and drawn as a report, saved again
     state         loaded into an engine, which goes on from it for a moment, and saved again
     graph         compiled, drawn, saved again
     report        told as text, page and JSON, drawn, compared with itself
@@ -251,8 +251,8 @@ def try_file(path: Path) -> Outcomes:
     except _TooLong:
         pass
     report = engine.report()
-    report.to_html()
     assert Report.from_json(report.to_json()) == report
+    _make_all(report)
     executable.save(path.with_suffix(".again"))
     Executable.load(path.with_suffix(".again"))
     return outcomes
@@ -304,10 +304,15 @@ def _try_report(path: Path) -> Outcomes:
         report = Report.load(path)
     except FileLoadError:
         return Outcomes(refused=1)
+    _make_all(report)
+    return Outcomes(ran=1)
+
+
+def _make_all(report: Report) -> None:
+    """Make all that there is of a report."""
     for make in report_forms(report, report).values():
         with contextlib.suppress(PopliteError):  # of what older files do not know
             make()
-    return Outcomes(ran=1)
 
 
 def _try_sweep(path: Path) -> Outcomes:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from hypothesis import given, strategies as st
+from hypothesis import given, reject, strategies as st
 
 import poplite as pl
 from poplite.compile.compiler import compile_graph
+from poplite.executable.file.validate import validate
 from poplite.report.program_tree import Program, ProgramType, num_steps
 from poplite.report.report import Report
 from poplite.simulator.accounts.reporting import compilation_of
+from poplite.testing import fuzz_files
 
 Tree = tuple[object, ...]
 
@@ -20,25 +22,29 @@ COPIES = [pl.Copy(GRAPH.add_variable(pl.INT, (), f"v{k}", mapping=1), X) for k i
 leaves = st.sampled_from([*COPIES, pl.Sequence()])
 
 
-def arranged(parts: st.SearchStrategy[pl.Program]) -> st.SearchStrategy[pl.Program]:
-    """Return programs made of others."""
-    cases = st.dictionaries(st.integers(-3, 3), parts, max_size=3)
-    return st.one_of(
-        st.lists(parts, max_size=4).map(pl.Sequence),
-        st.builds(pl.Repeat, st.integers(0, 3), parts),
-        st.builds(pl.RepeatWhileTrue, parts, st.just(N), parts),
-        st.builds(pl.RepeatWhileFalse, parts, st.just(N), parts),
-        st.builds(pl.If, st.just(N), parts, parts),
-        st.builds(lambda given, default: pl.Switch(N, given, default=default), cases, parts),
-        cases.map(checked),
-        st.builds(pl.Loop, parts),
-        st.builds(lambda part: pl.Call(GRAPH.add_function(part)), parts),
-    )
+def arranged(
+    graph: pl.Graph, n: pl.Tensor
+) -> Callable[[st.SearchStrategy[pl.Program]], st.SearchStrategy[pl.Program]]:
+    """Return what makes programs of others; `n` decides."""
 
+    def checked(cases: dict[int, pl.Program]) -> pl.Program:
+        return pl.Switch.with_bounds_checking(n, cases)
 
-def checked(cases: dict[int, pl.Program]) -> pl.Program:
-    """Return what stops where no case matches."""
-    return pl.Switch.with_bounds_checking(N, cases)
+    def extended(parts: st.SearchStrategy[pl.Program]) -> st.SearchStrategy[pl.Program]:
+        cases = st.dictionaries(st.integers(-3, 3), parts, max_size=3)
+        return st.one_of(
+            st.lists(parts, max_size=4).map(pl.Sequence),
+            st.builds(pl.Repeat, st.integers(0, 3), parts),
+            st.builds(pl.RepeatWhileTrue, parts, st.just(n), parts),
+            st.builds(pl.RepeatWhileFalse, parts, st.just(n), parts),
+            st.builds(pl.If, st.just(n), parts, parts),
+            st.builds(lambda given, default: pl.Switch(n, given, default=default), cases, parts),
+            cases.map(checked),
+            st.builds(pl.Loop, parts),
+            st.builds(lambda part: pl.Call(graph.add_function(part)), parts),
+        )
+
+    return extended
 
 
 def is_written(program: pl.Program) -> bool:
@@ -94,7 +100,7 @@ def found(program: Program) -> Tree:
     return (program.type.value, *map(found, program.children))
 
 
-@given(st.recursive(leaves, arranged, max_leaves=12))
+@given(st.recursive(leaves, arranged(GRAPH, N), max_leaves=12))
 def test_trees_are_what_was_written(program: pl.Program) -> None:
     executable = compile_graph(GRAPH, pl.Sequence(program), "fast")
     tree = compilation_of(executable).programs["0"]
@@ -102,7 +108,31 @@ def test_trees_are_what_was_written(program: pl.Program) -> None:
     assert num_steps(tree) == program.num_steps
 
 
-@given(st.recursive(leaves, arranged, max_leaves=12))
+@given(st.recursive(leaves, arranged(GRAPH, N), max_leaves=12))
 def test_reports_of_any_program_are_loaded(program: pl.Program) -> None:
     report = pl.Engine(GRAPH, pl.Sequence(program)).report()
+    assert Report.from_json(report.to_json()) == report
+
+
+EVERYTHING, PROGRAMS = fuzz_files.program()
+DECIDING = EVERYTHING.add_variable(pl.INT, (), "deciding", mapping=0, initial_value=0)
+steps = st.sampled_from(
+    [
+        *PROGRAMS["main"].children,
+        pl.Sync(pl.SyncType.INTERNAL),
+        pl.WriteUndef(DECIDING),
+        pl.AbortOnCondition(DECIDING, "stop"),
+    ]
+)
+
+
+@given(st.recursive(steps, arranged(EVERYTHING, DECIDING), max_leaves=6))
+def test_executables_of_any_steps_are_valid(program: pl.Program) -> None:
+    programs = {"any": pl.Sequence(program), "back": PROGRAMS["back"]}
+    try:
+        executable = compile_graph(EVERYTHING, programs, "fast", interpret=True)
+    except pl.PopliteError:  # as cases of values that cannot be
+        reject()
+    validate(executable)
+    report = pl.Engine(executable, interpret=True).report()
     assert Report.from_json(report.to_json()) == report
