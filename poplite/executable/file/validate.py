@@ -125,10 +125,14 @@ def _check_numbers(code: Code, count: int) -> None:
     """Check that steps are numbered as they stand in the tree; those of calls are added up."""
     if code.num_steps != count:
         raise Malformed(f"num_steps: {code.num_steps:,}, there are {count:,}")
-    for numbers in (code.step_numbers, code.first_numbers):  # sums of the first are within 64 bits
-        if not 0 <= int(numbers.min()) <= int(numbers.max()) <= count:
-            found = f"{int(numbers.min()):,} to {int(numbers.max()):,}"
-            raise Malformed(f"step_numbers: {found} of {count:,} steps")
+    _check_within(code.step_numbers, count)  # so that sums of them do not wrap
+    _check_within(code.first_numbers, count)
+
+
+def _check_within(numbers: npt.NDArray[np.int64], count: int) -> None:
+    low, high = int(numbers.min()), int(numbers.max())
+    if not 0 <= low <= high <= count:
+        raise Malformed(f"step_numbers: {low:,} to {high:,} of {count:,} steps")
 
 
 def _costly_rows(executable: Executable, code: Code) -> list[int]:
