@@ -30,6 +30,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
 from poplite.machine.target import Target
+from poplite.poplar.spelling import binder_of
 from poplite.program.base import Program
 from poplite.program.recording import over
 from poplite.text import clipped, integer_or_none, of_type
@@ -94,6 +95,33 @@ def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callab
         if "{" not in method:  # what Python calls it where arguments fit no signature
             code.__qualname__ = f"{library}.{method or code.__name__}"
         return door
+
+    return made
+
+
+def bound(library: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Take arguments in the order of any declaration of a function, and check them as `checked`.
+
+    Args:
+        library: the namespace that the function is declared in.
+    """
+
+    def made(function: Callable[..., R]) -> Callable[..., R]:
+        door, name = checked(library)(function), function.__name__
+
+        @wraps(function)
+        def call(*arguments: Any, **named: Any) -> R:
+            binder = binder_of(library, name)
+            ordered, others = binder.in_our_order(arguments, named)
+            try:
+                return door(*ordered, **others)
+            except TypeError:
+                misfit = binder.refusal(function, tuple(ordered), others)
+                if misfit is None:
+                    raise
+            raise misfit
+
+        return call
 
     return made
 

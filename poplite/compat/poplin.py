@@ -13,12 +13,13 @@ Source: PopLibs, `poplin/MatMul.hpp`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real as _Real
 from typing import TYPE_CHECKING, Any
 
 from poplite import ops
 from poplite.compat.arguments import (
+    bound as _bound,
     checked as _checked,
     sizes_of as _sizes_of,
 )
@@ -60,7 +61,6 @@ from poplite.compat.factorisations import (
 from poplite.compat.options import (
     Options,
     check_known as _check_known,
-    last_arguments as _last_arguments,
     memory_share as _memory_share,
 )
 from poplite.errors import (
@@ -150,13 +150,17 @@ class PlanningCache:
     """What `poplin::PlanningCache` is; poplite keeps plans by itself."""
 
 
-@_checked("poplin")
+@_bound("poplin")
 def matMul(
     graph: Graph,
     A: Tensor,
     B: Tensor,
     prog: Steps,
-    *arguments: Any,
+    debug_context: str = "",
+    options: Options = None,
+    cache: PlanningCache | None = None,
+    *,
+    output_type: ElementTypeLike | None = None,
 ) -> Tensor:
     """Record the product of two matrices, `poplin::matMul`.
 
@@ -165,7 +169,10 @@ def matMul(
         A: [m, k] of HALF or FLOAT.
         B: [k, n] of the same type.
         prog: where the steps go.
-        *arguments: `[outputType,] debug_context="", options=None, cache=None`.
+        debug_context: name of the product.
+        options: those of PopLibs, of which `availableMemoryProportion` and `partialsType` are used.
+        cache: of plans, which poplite keeps by itself.
+        output_type: of the product, as in C++ before the name; by default that of the matrices.
 
     Returns:
         A new tensor [m, n].
@@ -183,16 +190,20 @@ def matMul(
     array([[14., 14.],
            [14., 14.]], dtype=float32)
     """
-    return _product("matMul", graph, (A, B), prog, arguments, 2)
+    return _product("matMul", graph, (A, B), prog, debug_context, options, output_type, 2)
 
 
-@_checked("poplin")
+@_bound("poplin")
 def matMulGrouped(
     graph: Graph,
     A: Tensor,
     B: Tensor,
     prog: Steps,
-    *arguments: Any,
+    debug_context: str = "",
+    options: Options = None,
+    cache: PlanningCache | None = None,
+    *,
+    output_type: ElementTypeLike | None = None,
 ) -> Tensor:
     """Record a product for each group, `poplin::matMulGrouped`: [g, m, k] by [g, k, n].
 
@@ -201,7 +212,10 @@ def matMulGrouped(
         A: [g, m, k].
         B: [g, k, n] of the same type.
         prog: where the steps go.
-        *arguments: as of `matMul`.
+        debug_context: as of `matMul`, and what follows it.
+        options: likewise.
+        cache: likewise.
+        output_type: likewise.
 
     Returns:
         A new tensor [g, m, n].
@@ -209,7 +223,7 @@ def matMulGrouped(
     Raises:
         the errors of `matMul`.
     """
-    return _product("matMulGrouped", graph, (A, B), prog, arguments, 3)
+    return _product("matMulGrouped", graph, (A, B), prog, debug_context, options, output_type, 3)
 
 
 @_checked("poplin")
@@ -290,90 +304,66 @@ def matMulGroupedAcc(
     _accumulate("matMulGroupedAcc", graph, C, k, (A, B), prog, debug_context, options, 3)
 
 
-@_checked("poplin")
-def createMatMulInputLHS(graph: Graph, inputType: ElementTypeLike, *arguments: Any) -> Tensor:
-    """Make the left matrix where a plan wants it, `poplin::createMatMulInputLHS`.
+def _made_by_plan(
+    name: str, rank: int, create: Callable[[ops.MatMulPlan, str], Tensor]
+) -> Callable[..., Tensor]:
+    """Return the function that makes one of the matrices of a product."""
 
-    Args:
-        graph: where it goes.
-        inputType: HALF or FLOAT.
-        *arguments: `[outputType,] aShape, bShape, debug_context="", options=None, cache=None`.
+    def made(
+        graph: Graph,
+        inputType: ElementTypeLike,
+        aShape: Shape,
+        bShape: Shape,
+        debug_context: str = "",
+        options: Options = None,
+        cache: PlanningCache | None = None,
+        *,
+        output_type: ElementTypeLike | None = None,
+    ) -> Tensor:
+        """Make a matrix of a product where a plan wants it, or groups of them.
 
-    Returns:
-        A new tensor of aShape, (m, k).
+        Args:
+            graph: where it goes.
+            inputType: HALF or FLOAT.
+            aShape: (m, k); of groups (g, m, k).
+            bShape: (k, n); of groups (g, k, n).
+            debug_context: name of the matrix.
+            options: as of `matMul`.
+            cache: likewise.
+            output_type: of the product, as in C++ before the shapes; by default `inputType`.
 
-    Raises:
-        the errors of `poplite.ops.plan_matmul`, and InvalidOption for an unknown option.
-    """
-    plan, name = _planned("createMatMulInputLHS", graph, inputType, arguments, 2)
+        Returns:
+            A new tensor of the shape of the left or right operand, or of the product.
+
+        Raises:
+            the errors of `poplite.ops.plan_matmul`, and InvalidOption for an unknown option.
+        """
+        plan = _planned(name, graph, inputType, output_type, (aShape, bShape), options, rank)
+        matrix = create(plan, debug_context)
+        return matrix if matrix.rank == rank else matrix.reshape((1, *matrix.shape))
+
+    made.__name__ = made.__qualname__ = name
+    return _bound("poplin")(made)
+
+
+def _left(plan: ops.MatMulPlan, name: str) -> Tensor:
     return plan.create_left(name or "lhs")
 
 
-@_checked("poplin")
-def createMatMulInputRHS(graph: Graph, inputType: ElementTypeLike, *arguments: Any) -> Tensor:
-    """Make the right matrix where a plan wants it: bShape, (k, n); else as the left one.
-
-    Raises:
-        the errors of `createMatMulInputLHS`.
-    """
-    plan, name = _planned("createMatMulInputRHS", graph, inputType, arguments, 2)
+def _right(plan: ops.MatMulPlan, name: str) -> Tensor:
     return plan.create_right(name or "rhs")
 
 
-@_checked("poplin")
-def createMatMulOutput(graph: Graph, inputType: ElementTypeLike, *arguments: Any) -> Tensor:
-    """Make the product where a plan makes it: (m, n); else as the left matrix.
-
-    Raises:
-        the errors of `createMatMulInputLHS`.
-    """
-    plan, name = _planned("createMatMulOutput", graph, inputType, arguments, 2)
+def _output(plan: ops.MatMulPlan, name: str) -> Tensor:
     return plan.create_output(name or "out")
 
 
-@_checked("poplin")
-def createMatMulGroupedInputLHS(
-    graph: Graph,
-    inputType: ElementTypeLike,
-    *arguments: Any,
-) -> Tensor:
-    """Make the left matrices of groups: aShape, (g, m, k); else as of one product.
-
-    Raises:
-        the errors of `createMatMulInputLHS`.
-    """
-    plan, name = _planned("createMatMulGroupedInputLHS", graph, inputType, arguments, 3)
-    return _grouped(plan.create_left(name or "lhs"))
-
-
-@_checked("poplin")
-def createMatMulGroupedInputRHS(
-    graph: Graph,
-    inputType: ElementTypeLike,
-    *arguments: Any,
-) -> Tensor:
-    """Make the right matrices of groups: bShape, (g, k, n); else as of one product.
-
-    Raises:
-        the errors of `createMatMulInputLHS`.
-    """
-    plan, name = _planned("createMatMulGroupedInputRHS", graph, inputType, arguments, 3)
-    return _grouped(plan.create_right(name or "rhs"))
-
-
-@_checked("poplin")
-def createMatMulGroupedOutput(
-    graph: Graph,
-    inputType: ElementTypeLike,
-    *arguments: Any,
-) -> Tensor:
-    """Make the products of groups where a plan makes them: (g, m, n).
-
-    Raises:
-        the errors of `createMatMulInputLHS`.
-    """
-    plan, name = _planned("createMatMulGroupedOutput", graph, inputType, arguments, 3)
-    return _grouped(plan.create_output(name or "out"))
+createMatMulInputLHS = _made_by_plan("createMatMulInputLHS", 2, _left)
+createMatMulInputRHS = _made_by_plan("createMatMulInputRHS", 2, _right)
+createMatMulOutput = _made_by_plan("createMatMulOutput", 2, _output)
+createMatMulGroupedInputLHS = _made_by_plan("createMatMulGroupedInputLHS", 3, _left)
+createMatMulGroupedInputRHS = _made_by_plan("createMatMulGroupedInputRHS", 3, _right)
+createMatMulGroupedOutput = _made_by_plan("createMatMulGroupedOutput", 3, _output)
 
 
 @_checked("poplin")
@@ -403,9 +393,9 @@ def matMulReportPlan(
     Raises:
         the errors of `createMatMulInputLHS`.
     """
-    arguments = (outputType, aShape, bShape, "", options)
+    shapes = aShape, bShape
     rank = 3 if len(_sizes_of("poplin.matMulReportPlan", "aShape", aShape)) == 3 else 2
-    plan, _ = _planned("matMulReportPlan", graph, inputType, arguments, rank)
+    plan = _planned("matMulReportPlan", graph, inputType, outputType, shapes, options, rank)
     if not callable(getattr(out, "write", None)):
         raise ElementTypeError(
             f"poplin.matMulReportPlan: out is {clipped(out)}",
@@ -420,14 +410,12 @@ def _product(
     graph: Graph,
     operands: tuple[Tensor, Tensor],
     prog: Steps,
-    arguments: tuple[Any, ...],
+    name: str,
+    options: Options,
+    output_type: ElementTypeLike | None,
     rank: int,
 ) -> Tensor:
-    output = operands[0].element_type
-    if arguments and not isinstance(arguments[0], str):
-        output = element_type(arguments[0])
-        arguments = arguments[1:]
-    name, options, _ = _last_arguments(f"poplin.{what}", arguments)
+    output = operands[0].element_type if output_type is None else element_type(output_type)
     expr = _matmul(what, graph, operands, options, rank, output)
     steps = _steps_for(f"poplin.{what}", graph, name or what, prog)
     return ops.map(expr, name=name or what, program=steps)
@@ -510,38 +498,35 @@ def _matmul(
 
 
 def _planned(
-    what: str, graph: Graph, kind: ElementTypeLike, arguments: tuple[Any, ...], rank: int
-) -> tuple[ops.MatMulPlan, str]:
-    """Return the plan and the name that arguments ask for."""
-    result = kind
-    if arguments and not isinstance(arguments[0], Sequence):
-        result, arguments = arguments[0], arguments[1:]
-    shapes = [
+    what: str,
+    graph: Graph,
+    kind: ElementTypeLike,
+    result: ElementTypeLike | None,
+    given: tuple[Shape, Shape],
+    options: Options,
+    rank: int,
+) -> ops.MatMulPlan:
+    """Return the plan that arguments ask for."""
+    left, right = (
         _sizes_of(f"poplin.{what}", name, shape)
-        for name, shape in zip(("aShape", "bShape"), arguments, strict=False)
-    ]
-    if [len(shape) for shape in shapes] != [rank, rank]:
+        for name, shape in zip(("aShape", "bShape"), given, strict=True)
+    )
+    if [len(left), len(right)] != [rank, rank]:
         raise TensorCreationError(
-            f"poplin.{what}: shapes {', '.join(map(clipped, arguments[:2])) or 'are left out'}",
+            f"poplin.{what}: shapes {', '.join(map(clipped, given))}",
             found=f"two shapes of {rank} sizes each are needed",
             fix=f"poplin.{what}(graph, HALF, (4, 64, 96)[-{rank}:], (4, 96, 32)[-{rank}:])",
         )
-    left, right = shapes
     if (*left[:-2], left[-1]) != right[:-1]:
         raise TensorCreationError(
-            f"poplin.{what}: shapes {arguments[0]} and {arguments[1]} do not fit",
+            f"poplin.{what}: shapes {given[0]} and {given[1]} do not fit",
             found="columns of the left are rows of the right; groups are as many",
             fix="the shapes of the operands of matMul",
         )
-    name, options, _ = _last_arguments(f"poplin.{what}", arguments[2:])
     element = element_type(kind)
     sizes = left[0] if rank == 3 else 1, left[-2], left[-1], right[-1]
-    found = _plan_options(what, options, element, result)
-    return _plan_by(graph, sizes, element, found), name
-
-
-def _grouped(tensor: Tensor) -> Tensor:
-    return tensor if tensor.rank == 3 else tensor.reshape((1, *tensor.shape))
+    found = _plan_options(what, options, element, kind if result is None else result)
+    return _plan_by(graph, sizes, element, found)
 
 
 def _plan_options(

@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.arrays.intervals import Interval
-from poplite.compat.arguments import checked as _checked, sizes_of as _sizes_of
+from poplite.compat.arguments import (
+    bound as _bound,
+    checked as _checked,
+    sizes_of as _sizes_of,
+)
 from poplite.compat.codelets import library_codelets as _library_codelets
 from poplite.compat.placing import (
     dithered as _dithered,
@@ -23,10 +27,8 @@ from poplite.compat.placing import (
     part_ends as _part_ends,
 )
 from poplite.errors import (
-    InvalidOption,
     TensorCreationError,
     TensorIndexError,
-    checked_integer as _checked_integer,
 )
 from poplite.graph.graph import Graph
 from poplite.graph.spreading import (
@@ -38,7 +40,6 @@ from poplite.machine.target import Target
 from poplite.poplar.absent import absent_library_names as _absent_library_names
 from poplite.program import Copy, Sequence as Steps
 from poplite.program.recording import target as _target
-from poplite.text import clipped
 from poplite.types import ElementTypeLike
 
 __all__ = [
@@ -96,13 +97,15 @@ def mapTensorLinearly(
     _map_linearly(graph, t, min_elements_per_tile, grain_size)
 
 
-@_checked("poputil")
+@_bound("poputil")
 def mapTensorLinearlyWithOffset(
     graph: Graph,
     t: Tensor,
-    *arguments: int,
     offset: int = 0,
     ascending: bool = True,
+    *,
+    min_elements_per_tile: int | None = None,
+    grain_size: int | None = None,
 ) -> None:
     """Spread elements in order over tiles from another one on; they wrap around at the last.
 
@@ -111,15 +114,11 @@ def mapTensorLinearlyWithOffset(
     Args:
         graph: of the tensor, or a virtual graph of it.
         t: any view.
-        *arguments: `offset, ascending=True`, or `min_elements_per_tile, grain_size, offset,
-            ascending=True`, as in C++. By default a tile has at least 128 bytes, and what one load
-            of it takes stays together.
-        offset: the tile of the first elements, counted from the last tile if not ascending; where
-            it is not among the arguments.
-        ascending: whether tile numbers rise; likewise.
-
-    Raises:
-        InvalidOption: for other arguments.
+        offset: the tile of the first elements, counted from the last tile if not ascending.
+        ascending: whether tile numbers rise.
+        min_elements_per_tile: by default 128 bytes of them; in order, as in C++, this and the
+            grain size come before the offset.
+        grain_size: elements that stay together; by default what one load of a tile takes.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=8))
@@ -128,20 +127,7 @@ def mapTensorLinearlyWithOffset(
     >>> graph.tile_mapping(t)[0]
     [Interval(begin=32, end=64)]
     """
-    numbers = list(arguments)
-    if numbers and isinstance(numbers[-1], bool):
-        ascending = bool(numbers.pop())
-    if len(numbers) > 3 or any(isinstance(each, bool) for each in numbers):
-        raise InvalidOption(
-            f"poputil.mapTensorLinearlyWithOffset: {clipped(arguments)} behind the tensor",
-            fix="offset, ascending, or min_elements_per_tile, grain_size, offset, ascending",
-        )
-    least = grain = None
-    if len(numbers) > 1:
-        least, grain, *numbers = numbers
-    (offset,) = numbers or (offset,)
-    _checked_integer(offset, "poputil.mapTensorLinearlyWithOffset: offset")
-    _map_linearly(graph, t, least, grain, offset, ascending)
+    _map_linearly(graph, t, min_elements_per_tile, grain_size, offset, ascending)
 
 
 @_checked("poputil")

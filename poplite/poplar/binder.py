@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
+from keyword import iskeyword
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -92,7 +93,9 @@ def _parameter(text: str) -> DeclaredParameter:
     return DeclaredParameter(" ".join(found[1].split()), found[2], default.strip())
 
 
-_DECIDING = frozenset(("Operand", "QuarterMetadata", "Program", "PrintTensorFormat"))
+_DECIDING = frozenset(
+    ("Operand", "QuarterMetadata", "Program", "PrintTensorFormat", "ComputeSet", "EmbeddingPlan")
+)
 _KINDS: dict[type, str] = {}
 """Types that were seen, and which of these they are: it is asked for each argument."""
 
@@ -110,6 +113,10 @@ def _is_method(value: object) -> bool:
     return is_name or isinstance(value, VariableMappingMethod)
 
 
+def _is_list(value: object) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, str)
+
+
 _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
         "Tensor": lambda value: _kind(value) == "Operand",
@@ -119,6 +126,15 @@ _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
             not _kind(value) and not isinstance(value, str)
         ),
         "Type": lambda value: not _kind(value) and not isinstance(value, int),
+        "ComputeSet": lambda value: _kind(value) == "ComputeSet",
+        "LossType": lambda value: not _kind(value),
+        "SlicePlan": lambda value: _kind(value) == "EmbeddingPlan",
+        "program::Sequence": lambda value: value is None or _kind(value) == "Program",
+        "std::vector<size_t>": _is_list,
+        "std::vector<std::size_t>": _is_list,
+        "std::vector<ComputeSet>": _is_list,
+        "std::vector<Interval>": _is_list,
+        "std::vector<std::vector<Interval>>": lambda value: not hasattr(value, "__index__"),
         "ArrayRef<std::size_t>": lambda value: not _kind(value) and not isinstance(value, str),
         "VariableMappingMethod": _is_method,
         "DebugContext": lambda value: isinstance(value, str),
@@ -163,11 +179,13 @@ class Declaration:
 
     def __init__(self, row: Row) -> None:
         self.row, self.parameters = row, parameters_of(row.declaration)
-        self.least = sum(not each.default for each in self.parameters)
+        needed = [each for each in self.parameters if each.type != "DebugContext"]
+        self.least = sum(not each.default for each in needed)  # any name may be left out here
         self.fits = [_fits(each) for each in self.parameters]
         self.returns_whole = row.declaration.split()[0] in WHOLE
         # Our call: positions of the parameters, or constants in a list.
-        places = {each.name: place for place, each in enumerate(self.parameters)}
+        names = (each.name + "_" * iskeyword(each.name) for each in self.parameters)
+        places = {name: place for place, name in enumerate(names)}
         tree: Any = ast.parse(row.ours if "(" in row.ours else "_()", mode="eval").body
         self.method = tree.func.id
         self.order: list[int | list[Any]] = [_place(each, places) for each in tree.args]
@@ -179,7 +197,7 @@ class Declaration:
         self.refused = set(pointers) - passed
         self._indices = [p for p, each in enumerate(self.parameters) if each.type == "unsigned"]
         self._checks = [
-            (place, _CHECKED[each.type], f"{row.member}: {each.name}")
+            (place, _CHECKED[each.type], f"{row.called}: {each.name}")
             for place, each in enumerate(self.parameters)
             if each.type in _CHECKED
         ]
@@ -215,7 +233,7 @@ class Declaration:
 
     def _no_index(self, name: str, value: object) -> ElementTypeError:
         return ElementTypeError(
-            f"{self.row.member}: {name} is {clipped(value, 60)}, not a whole number",
+            f"{self.row.called}: {name} is {clipped(value, 60)}, not a whole number",
             found=of_type(value),
             fix=self.row.declaration,
         )
@@ -223,7 +241,7 @@ class Declaration:
     def _pointer(self, name: str, value: object) -> ElementTypeError:
         reason, _, instead = self.row.note.partition(" | ")
         return ElementTypeError(
-            f"{self.row.member}: {clipped(value, 60)} where C++ has a pointer, {name}",
+            f"{self.row.called}: {clipped(value, 60)} where C++ has a pointer, {name}",
             found=reason,
             fix=instead or f"leave {name} out",
         )
@@ -256,7 +274,7 @@ class Binder:
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._declarations = [Declaration(row) for row in rows]
-        self._member = rows[0].member
+        self._member = rows[0].called
         self._of_count: dict[int, list[Declaration]] = {}
 
     def call(self, owner: object, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

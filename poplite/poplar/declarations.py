@@ -32,6 +32,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
+from poplite.poplar.libraries import LIBRARIES
+
 _REFERENCE = "https://docs.graphcore.ai/projects/poplar-api/en/latest/"
 
 _PAGES: Mapping[str, str] = MappingProxyType(
@@ -633,7 +635,8 @@ class Row(NamedTuple):
         declaration: in C++, as the reference has it.
         ours: what does the same here, as the head of this module describes it.
         note: how one writes it in Python otherwise.
-        mark: "~" or "?" where its text could not be compared, as said above.
+        mark: "~" or "?" where its text could not be compared, as said above; "+" for what C++ has
+            no declaration of.
     """
 
     owner: str
@@ -648,6 +651,11 @@ class Row(NamedTuple):
         return _REFERENCE + _PAGES[self.owner] if self.owner in _PAGES else ""
 
     @property
+    def called(self) -> str:
+        """What messages call it: a function of PopLibs with its namespace."""
+        return f"{self.owner}.{self.member}" if self.owner in LIBRARIES else self.member
+
+    @property
     def member(self) -> str:
         """Its name."""
         before = self.declaration.partition("(")[0].partition(" = ")[0]
@@ -657,21 +665,23 @@ class Row(NamedTuple):
 _TEXTS: Mapping[str, str] = MappingProxyType(
     {"Tensor": TENSOR, "Graph": GRAPH, "Engine": ENGINE, "Target": TARGET, **OTHERS}
 )
+"""Declarations by class."""
 
 
 @cache
 def rows_of(owner: str) -> tuple[Row, ...]:
-    """Return the declarations of a class, in their order."""
-    return tuple(_row(owner, line) for line in _TEXTS.get(owner, "").split("\n") if line)
+    """Return the declarations of a class, or of a namespace of PopLibs, in their order."""
+    text = _TEXTS.get(owner) or LIBRARIES.get(owner, "")
+    return tuple(_row(owner, line) for line in text.split("\n") if line)
 
 
 def all_rows() -> tuple[Row, ...]:
-    """Return all declarations."""
+    """Return all declarations of Poplar."""
     return tuple(row for owner in _TEXTS for row in rows_of(owner))
 
 
 def _row(owner: str, line: str) -> Row:
     text, _, note = line.partition(" // ")
     declaration, _, ours = text.partition(" -> ")
-    mark = declaration[0] if declaration[0] in "~?" else ""
+    mark = declaration[0] if declaration[0] in "~?+" else ""
     return Row(owner, declaration.removeprefix(f"{mark} "), ours, note, mark)

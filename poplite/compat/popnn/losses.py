@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from poplite import ops
-from poplite.compat.arguments import check_name, check_tensors, checked
+from poplite.compat.arguments import bound, check_tensors, checked
 from poplite.errors import ElementTypeError, Enumeration, TensorCreationError, checked_member
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
@@ -17,7 +17,6 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops import nn
 from poplite.program import Sequence as Steps
-from poplite.text import clipped
 from poplite.types import FLOAT, HALF, INT, UNSIGNED_INT
 
 MASKED_LABEL_CODE = 0xFFFFFFFF
@@ -37,14 +36,19 @@ class LossType(Enumeration):
 SUM_SQUARED_LOSS, CROSS_ENTROPY_LOSS = LossType
 
 
-@checked("popnn")
+@bound("popnn")
 def calcLoss(
     graph: Graph,
     model_outputs: Tensor,
     expected: Tensor,
     loss: Tensor,
     deltas: Tensor,
-    *arguments: Any,
+    loss_type: LossType | str,
+    debug_context: str = "",
+    *,
+    deltas_scale: Tensor | None = None,
+    model_output_scaling: Tensor | None = None,
+    num_correct: Tensor | None = None,
 ) -> Steps:
     """Return a program that computes a loss and its gradient, `popnn::calcLoss`.
 
@@ -58,8 +62,11 @@ def calcLoss(
         expected: [batch] of INT or UNSIGNED_INT: the label of each row.
         loss: [batch], what takes the loss of each row.
         deltas: [batch, classes], what takes the gradient.
-        *arguments: `[deltas_scale, model_output_scaling,] [num_correct,] loss_type,
-            debug_context=""`, as in C++; the number of right rows is added to `num_correct`.
+        loss_type: which.
+        debug_context: name of the steps.
+        deltas_scale: s; in order this and what follows stands before the type, as in C++.
+        model_output_scaling: m.
+        num_correct: what the number of right rows is added to.
 
     Raises:
         TensorCreationError: for tensors that do not fit each other.
@@ -77,22 +84,11 @@ def calcLoss(
     >>> engine.read(deltas).tolist()
     [[-0.25, 0.25]]
     """
-    what = "calcLoss"
-    tensors: list[Any] = list(arguments)
-    rest: list[Any] = []
-    while tensors and not isinstance(tensors[-1], Tensor):
-        rest.insert(0, tensors.pop())
-    if len(tensors) > 3 or not 1 <= len(rest) <= 2:
-        raise ElementTypeError(
-            f"popnn.{what}: {len(arguments)} arguments behind deltas",
-            found=", ".join(clipped(each) for each in arguments) or "none",
-            fix="[deltas_scale, model_output_scaling,] [num_correct,] loss_type, debug_context",
-        )
-    kind = checked_member(rest[0], LossType, f"popnn.{what}")
-    name = check_name(f"popnn.{what}", rest[1] if len(rest) > 1 else "") or what
-    for place, each in enumerate(tensors, 1):
-        check_tensors(f"popnn.{what}", **{f"tensor {place} behind deltas": each})
-    scales, correct = tensors[: len(tensors) // 2 * 2], tensors[len(tensors) // 2 * 2 :]
+    what, name = "calcLoss", debug_context or "calcLoss"
+    kind = checked_member(loss_type, LossType, f"popnn.{what}")
+    scales = {"deltas_scale": deltas_scale, "model_output_scaling": model_output_scaling}
+    given = {**scales, "num_correct": num_correct}
+    check_tensors(f"popnn.{what}", **{k: each for k, each in given.items() if each is not None})
     is_label, is_kept = _labels(what, model_outputs, expected)
     for role, each, shape in (("loss", loss, expected.shape), ("deltas", deltas, is_label.shape)):
         if each.shape != shape:
@@ -102,14 +98,14 @@ def calcLoss(
                 fix=f"{role} of shape {shape}",
             )
     p = ops.cast(model_outputs, FLOAT)
-    one: Any = 1.0
-    scale, scaling = (
-        (ops.cast(each.reshape(()), FLOAT) for each in scales) if scales else (one, one)
+    scale: Any
+    m: Any
+    scale, m = (
+        1.0 if each is None else ops.cast(each.reshape(()), FLOAT) for each in scales.values()
     )
     if kind is LossType.CROSS_ENTROPY_LOSS:
-        m: Any = scaling
         logarithm = ops.log(p + _LEAST[_float(what, model_outputs)])
-        likely = logarithm - ops.log(m) if scales else logarithm
+        likely = logarithm if model_output_scaling is None else logarithm - ops.log(m)
         lost = -ops.sum(ops.where(is_label, likely, 0.0), 1)
         by = (p / m - ops.cast(is_label, FLOAT)) * scale
     else:
@@ -124,8 +120,8 @@ def calcLoss(
         ops.Root(ops.cast(by, deltas.element_type), out=deltas, name=f"{name}/deltas"),
     ]
     ops.lower(graph, roots, program)
-    if correct:
-        program.add(calcAccuracy(graph, model_outputs, expected, correct[0], name))
+    if num_correct is not None:
+        program.add(calcAccuracy(graph, model_outputs, expected, num_correct, name))
     return program
 
 

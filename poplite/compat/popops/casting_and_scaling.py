@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, overload
 
 from poplite import ops
-from poplite.compat.arguments import checked
+from poplite.compat.arguments import bound, checked
 from poplite.compat.compute_sets import Place, one_set
 from poplite.compat.placing import output_mapping
-from poplite.compat.popops.options import check_options, completed
+from poplite.compat.popops.options import Options, check_options
 from poplite.errors import ControlProgramError
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
@@ -120,35 +120,64 @@ def allTrue(graph: Graph, a: Tensor, prog: Steps, debug_context: str = "") -> Te
     return ops.map(ops.all(a), name=debug_context or "allTrue", program=prog)
 
 
-@checked("popops")
-def scaledAddTo(graph: Graph, a: Tensor, *arguments: Any) -> None:
-    """Record `a += k * b`, or `a = j * a + k * b`, `popops::scaledAddTo`.
+@bound("popops")
+def scaledAddTo(
+    graph: Graph,
+    a: Tensor,
+    b: Tensor,
+    k: Any,
+    prog: Steps,
+    debug_context: str = "",
+    options: Options = None,
+    *,
+    scale: Any = None,
+) -> None:
+    """Record `a += k * b`, or `a = scale * a + k * b`, `popops::scaledAddTo`.
 
     Args:
         graph: of the tensors.
         a: what is changed.
-        *arguments: `b, k, prog, debug_context="", options=None`, or
-            `j, b, k, prog, debug_context="", options=None`, as in C++; `j` and `k` are numbers, or
-            tensors of one element.
+        b: what is added.
+        k: its factor, a number or a tensor of one element.
+        prog: where the steps go.
+        debug_context: name of the steps.
+        options: PopLibs' options, which change nothing here.
+        scale: likewise the factor of `a`, as in C++ before `b`; by default 1.
     """
-    _scaled(graph, a, arguments, 1, "scaledAddTo")
+    _scaled(graph, a, b, k, scale, prog, debug_context, options, 1, "scaledAddTo")
 
 
-@checked("popops")
-def scaledSubtractFrom(graph: Graph, a: Tensor, *arguments: Any) -> None:
-    """Record `a -= k * b`, or `a = j * a - k * b`; arguments as of `scaledAddTo`."""
-    _scaled(graph, a, arguments, -1, "scaledSubtractFrom")
+@bound("popops")
+def scaledSubtractFrom(
+    graph: Graph,
+    a: Tensor,
+    b: Tensor,
+    k: Any,
+    prog: Steps,
+    debug_context: str = "",
+    options: Options = None,
+    *,
+    scale: Any = None,
+) -> None:
+    """Record `a -= k * b`, or `a = scale * a - k * b`; arguments as of `scaledAddTo`."""
+    _scaled(graph, a, b, k, scale, prog, debug_context, options, -1, "scaledSubtractFrom")
 
 
-def _scaled(graph: Graph, a: Tensor, arguments: tuple[Any, ...], sign: int, name: str) -> None:
-    kind = FLOAT if a.element_type is HALF else a.element_type  # HALF is rounded once
-    own = ops.cast(a, kind)
-    if len(arguments) > 2 and not isinstance(arguments[2], Steps):  # a has a factor of its own
-        own = own * _scale(arguments[0], kind)
-        arguments = arguments[1:]
-    form = f"{name}(graph, a, b, k, prog, debug_context, options)"
-    b, k, prog, debug_context, options = completed(form, arguments, 5)
+def _scaled(
+    graph: Graph,
+    a: Tensor,
+    b: Tensor,
+    k: Any,
+    scale: Any,
+    prog: Steps,
+    debug_context: str,
+    options: Options,
+    sign: int,
+    name: str,
+) -> None:
     check_options(name, options, _SCALED_ADD)
+    kind = FLOAT if a.element_type is HALF else a.element_type  # HALF is rounded once
+    own = ops.cast(a, kind) if scale is None else ops.cast(a, kind) * _scale(scale, kind)
     part = ops.cast(b, kind) * _scale(k, kind)
     changed = ops.cast(own + part if sign > 0 else own - part, a.element_type)
     ops.lower(graph, [ops.Root(changed, out=a, name=debug_context or name)], prog)

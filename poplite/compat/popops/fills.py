@@ -12,14 +12,12 @@ Source: PopLibs, `popops/Fill.hpp`, `popops/Zero.hpp`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, TypeAlias, overload
 
 from poplite import ops
-from poplite.arrays.intervals import Int64
-from poplite.compat.arguments import checked
+from poplite.compat.arguments import bound
 from poplite.compat.compute_sets import checked_set
-from poplite.compat.popops.options import completed
 from poplite.errors import ElementTypeError
 from poplite.expr.build import as_expr, number
 from poplite.expr.tree import Weak
@@ -36,7 +34,7 @@ from poplite.ops.fuse.placement import Mappings
 from poplite.ops.operands import check_writeable
 from poplite.program import Sequence as Steps
 from poplite.source import here
-from poplite.text import clipped, integer_or_none, of_type
+from poplite.text import clipped, of_type
 from poplite.types import BOOL
 
 Held: TypeAlias = TileMapping | Iterable[Iterable[tuple[int, int]]]
@@ -61,18 +59,30 @@ def fill(
 def fill(graph: Graph, t: Tensor, tile: int, cs: ComputeSet, value: float, /) -> None: ...
 @overload
 def fill(graph: Graph, t: Tensor, mapping: Held, cs: ComputeSet, value: float, /) -> None: ...
-@checked("popops")
-def fill(graph: Graph, t: Tensor, *arguments: Any, **named: Any) -> None:
+@bound("popops")
+def fill(
+    graph: Graph,
+    t: Tensor,
+    prog: Steps | None,
+    value: Any,
+    debug_context: str = "",
+    *,
+    cs: ComputeSet | None = None,
+    **where: Any,
+) -> None:
     """Record a number for all elements, `popops::fill`; in a compute set for those of tiles.
 
     Args:
         graph: of the tensor.
         t: what is filled.
-        *arguments: `prog, value, debug_context=""`; or `tile_regions, tile, cs, value`,
-            `tile, cs, value` or `mapping, cs, value`, which add vertices to the compute set `cs`:
-            for intervals of the flattened tensor on a tile, for all elements on a tile, and for
-            the intervals of each tile.
-        **named: those of them that are named.
+        prog: where the steps go. Or in its place `tile_regions, tile, cs`, `tile, cs` or
+            `mapping, cs`, which add vertices to the compute set `cs`: for intervals of the
+            flattened tensor on a tile, for all elements on a tile, and for the intervals of each
+            tile.
+        value: the number.
+        debug_context: name of the steps.
+        cs: the compute set, where there is one.
+        **where: its tile, intervals or mapping.
 
     Raises:
         InvalidTileMapping: for a tile or an interval that there is not, or one that is given twice.
@@ -89,12 +99,10 @@ def fill(graph: Graph, t: Tensor, *arguments: Any, **named: Any) -> None:
     >>> engine.read(x)
     array([7, 7, 0, 0, 8], dtype=int32)
     """
-    if any(isinstance(each, ComputeSet) for each in arguments):
-        _fill_in("popops.fill", graph, t, arguments, named)
+    if cs is not None:
+        _fill_in("popops.fill", graph, t, cs, value, **where)
         return
-    form = "fill(graph, t, prog, value, debug_context)"
-    prog, value, name = completed(form, arguments, 3, named)
-    ops.fill(t, value, name=name or "fill", program=prog)
+    ops.fill(t, value, name=debug_context or "fill", program=prog)
 
 
 @overload
@@ -112,24 +120,34 @@ def zero(
 def zero(graph: Graph, t: Tensor, tile: int, cs: ComputeSet, /) -> None: ...
 @overload
 def zero(graph: Graph, t: Tensor, mapping: Held, cs: ComputeSet, /) -> None: ...
-@checked("popops")
-def zero(graph: Graph, t: Tensor, *arguments: Any, **named: Any) -> None:
+@bound("popops")
+def zero(
+    graph: Graph,
+    t: Tensor,
+    prog: Steps | None,
+    debug_context: str = "",
+    *,
+    cs: ComputeSet | None = None,
+    **where: Any,
+) -> None:
     """Record zero for all elements, `popops::zero`; the forms of `fill`, without a value."""
-    if any(isinstance(each, ComputeSet) for each in arguments):
-        value = False if t.element_type is BOOL else 0
-        _fill_in("popops.zero", graph, t, (*arguments, value), named)
+    if cs is not None:
+        _fill_in("popops.zero", graph, t, cs, False if t.element_type is BOOL else 0, **where)
         return
-    prog, name = completed("zero(graph, t, prog, debug_context)", arguments, 2, named)
-    ops.zero(t, name=name or "zero", program=prog)
+    ops.zero(t, name=debug_context or "zero", program=prog)
 
 
 def _fill_in(
-    what: str, graph: Graph, t: Tensor, arguments: Sequence[Any], named: Mapping[str, Any]
+    what: str,
+    graph: Graph,
+    t: Tensor,
+    cs: ComputeSet,
+    value: Any,
+    tile: Any = None,
+    regions: Any = None,
+    mapping: Any = None,
 ) -> None:
     """Add the vertices that store a number in elements, on tiles, to a compute set."""
-    if len(arguments) not in (3, 4) or named:
-        raise _unfit(what, arguments, named)
-    *where, cs, value = arguments
     compute_set = checked_set(what, graph, cs)
     check_own(graph, t, what, here())
     check_writeable(what, "t", t)
@@ -139,32 +157,14 @@ def _fill_in(
             f"{what}: value is {clipped(value)}", found=of_type(value), fix="a number"
         )
     own = number(node.value, t.element_type, what)
-    begin, end, tile = _held(what, graph, t, where)
+    tiles, at = graph.target.tiles, here()
+    if mapping is None:
+        held = [(0, t.num_elements)] if regions is None else regions
+        mapping = [()] * tile_number(tile, what, tiles, at) + [held]
+    begin, end, places = intervals_of(mapping, tiles, t.num_elements, what=what, at=at)
     if not len(begin):
         return
     filled = concat(Slices(t.flatten(), 0, begin, end))
     mappings = Mappings(graph)
-    mappings.suppose(filled, TileMapping(graph.target.tiles, tile, end - begin))
+    mappings.suppose(filled, TileMapping(tiles, places, end - begin))
     add_filling(mappings, compute_set, own, filled)
-
-
-def _held(what: str, graph: Graph, t: Tensor, where: Sequence[Any]) -> tuple[Int64, Int64, Int64]:
-    """Return begin, end and tile of the elements that are filled, sorted."""
-    tiles, first, at = graph.target.tiles, where[0], here()
-    if len(where) == 1 and integer_or_none(first) is None:
-        mapping = first
-    else:
-        regions = first if len(where) == 2 else [(0, t.num_elements)]
-        mapping = [()] * tile_number(where[-1], what, tiles, at) + [regions]
-    return intervals_of(mapping, tiles, t.num_elements, what=what, at=at)
-
-
-def _unfit(what: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> ElementTypeError:
-    """Return the error for arguments with a compute set that fit no form."""
-    value = ", value" if what.endswith("fill") else ""
-    return ElementTypeError(
-        f"{what}: a compute set, among arguments that fit no form",
-        found=", ".join([*map(clipped, arguments), *(f"{name}=" for name in named)]),
-        fix=f"{what}(graph, t, tile_regions, tile, cs{value}), {what}(graph, t, tile, cs{value}) "
-        f"or {what}(graph, t, mapping, cs{value})",
-    )

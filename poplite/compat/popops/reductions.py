@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from poplite import ops
-from poplite.compat.arguments import check_tensors, checked, sizes_of
+from poplite.compat.arguments import bound, check_tensors, checked, sizes_of
 from poplite.compat.compute_sets import Places, list_of_sets
 from poplite.compat.options import check_params
-from poplite.compat.popops.options import Options, check_options, completed
+from poplite.compat.popops.options import Options, check_options
 from poplite.errors import (
     ElementTypeError,
     Enumeration,
@@ -96,20 +96,30 @@ class SingleReduceOp(NamedTuple):
     output_type: ElementTypeLike | None = None
 
 
-@checked("popops")
+@bound("popops")
 def reduce(
     graph: Graph,
     in_: Tensor,
-    *arguments: Any,
+    dims: Collection[int],
+    params: ReduceParams | Operation | str,
+    prog: Places,
+    debug_context: str = "",
+    options: Options = None,
+    *,
+    output_type: ElementTypeLike | None = None,
 ) -> Tensor:
     """Record a reduction, `popops::reduce`.
 
     Args:
         graph: of the tensor.
         in_: the tensor.
-        *arguments: `[outType,] dims, params, prog, debug_context="", options=None`, as in C++.
-            `prog` may be a list of compute sets, which take the vertices of one step each, beside
-            those that they have; for further steps compute sets are appended.
+        dims: its dimensions that are reduced.
+        params: how.
+        prog: where the steps go; or a list of compute sets, which take the vertices of one step
+            each, beside those that they have; for further steps compute sets are appended.
+        debug_context: name of the result.
+        options: PopLibs' options, which change nothing here.
+        output_type: of the result, as in C++ before the dimensions; by default that of the tensor.
 
     Returns:
         A new tensor; the dimensions are left out.
@@ -127,22 +137,16 @@ def reduce(
     >>> engine.read(total)
     array([6., 6.], dtype=float32)
     """
-    output_type = None
-    if arguments and (isinstance(arguments[0], str) or not isinstance(arguments[0], Collection)):
-        output_type, *rest = arguments
-        arguments = tuple(rest)
-    form = "reduce(graph, in_, dims, params, prog, debug_context, options)"
-    dims, params, prog, name, options = completed(form, arguments, 5)
     check_options("reduce", options, _KNOWN)
-    params = _params(params)
-    if params.update:
+    how = _params(params)
+    if how.update:
         raise ElementTypeError(
             "popops.reduce: update=True without an output",
             fix="popops.reduceWithOutput(graph, in_, out, dims, params, prog)",
         )
-    reduced = _reduced(SingleReduceOp(in_, dims, params, output_type))
+    reduced = _reduced(SingleReduceOp(in_, dims, how, output_type))
     steps = list_of_sets("popops.reduce", graph, prog)
-    return ops.map(reduced, name=name or "reduce", program=steps)
+    return ops.map(reduced, name=debug_context or "reduce", program=steps)
 
 
 @checked("popops")

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from poplite import ops
-from poplite.compat.arguments import check_name, checked, sizes_of
+from poplite.compat.arguments import bound, checked, sizes_of
 from poplite.compat.options import memory_share
 from poplite.compat.popops.options import check_options
 from poplite.errors import InvalidOption, TensorCreationError
@@ -26,7 +26,6 @@ from poplite.ops.slices.checks import sliced
 from poplite.ops.slices.dynamic import NO_ROW, sliceable_of
 from poplite.ops.slices.grid import blocks_to_try
 from poplite.program import Sequence as Steps
-from poplite.text import clipped
 from poplite.types import (
     FLOAT,
     HALF,
@@ -70,7 +69,7 @@ def plan_embedding(
     )
 
 
-@checked("popops")
+@bound("popops")
 def createSliceableTensor(
     graph: Graph,
     element_type: ElementTypeLike,
@@ -78,7 +77,7 @@ def createSliceableTensor(
     dims: Sequence[int],
     sizes: Sequence[int],
     min_grain_size: int | EmbeddingPlan = 0,
-    *arguments: Any,
+    options: Options = None,
     debug_context: str = "",
 ) -> Tensor:
     """Make a tensor for slices, `popops::createSliceableTensor`, or the table of a plan.
@@ -91,17 +90,15 @@ def createSliceableTensor(
         sizes: of the slices, in these dimensions.
         min_grain_size: elements of a slice that a tile has at least; 0 for what reads fastest. Or
             a plan, as in C++.
-        *arguments: `debug_context=""`; after a plan `options=None, debug_context=""`.
-        debug_context: likewise, by its name.
+        options: of a plan.
+        debug_context: name of the tensor; in order it follows the grain size, or the options.
 
     Raises:
         InvalidOption: for a plan of another table, and unknown options.
     """
-    what = "createSliceableTensor"
+    what, name = "createSliceableTensor", debug_context or "sliceable"
     if isinstance(min_grain_size, EmbeddingPlan):
         table = min_grain_size.table
-        form = f"{what}(graph, element_type, shape, dims, sizes, plan, options, debug_context)"
-        options, name = _options_and_name(form, arguments, debug_context)
         check_options(what, options, (*_SLICE, *_PLAN))
         asked = (element_type_of(element_type), tuple(shape), list(dims), list(sizes))
         if asked != (table.element, (table.entries, table.width), [0], [1]):
@@ -110,10 +107,8 @@ def createSliceableTensor(
                 found=f"the plan is of rows of {table.element!r}[{table.entries}, {table.width}]",
                 fix="popops.embedding.plan of this table, or plan.create_table(name)",
             )
-        return min_grain_size.create_table(name or "sliceable")
-    form = f"{what}(graph, element_type, shape, dims, sizes, min_grain_size, debug_context)"
-    _, name = _options_and_name(form, (None, *arguments), debug_context)
-    name, least = name or "sliceable", count_of(f"popops.{what}", "min_grain_size", min_grain_size)
+        return min_grain_size.create_table(name)
+    least = count_of(f"popops.{what}", "min_grain_size", min_grain_size)
     if least:
         return _in_grains(graph, element_type, shape, dims, sizes, least, name)
     return ops.create_sliceable(graph, element_type, shape, dims, sizes, name)
@@ -147,18 +142,6 @@ def _in_grains(
         columns=max(each for each in blocks_to_try(width, tiles) if each <= most),
     )
     return sliceable_of(plan, like.shape, dims, name)
-
-
-def _options_and_name(form: str, arguments: tuple[Any, ...], name: str) -> tuple[Options, str]:
-    if len(arguments) > 2 or (name and len(arguments) > 1):
-        raise InvalidOption(
-            "popops.createSliceableTensor: too many arguments behind the sizes",
-            found=clipped(arguments),
-            fix=f"popops.{form}",
-        )
-    options: Options = arguments[0] if arguments else None
-    given = arguments[1] if len(arguments) == 2 else name
-    return options, check_name("popops.createSliceableTensor", given)
 
 
 @checked("popops")

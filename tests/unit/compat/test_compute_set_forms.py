@@ -254,8 +254,8 @@ REFUSED: dict[str, tuple[Callable[[Bench], object], type[Exception], str]] = {
     ),
     "no tile": (
         lambda b: popops.fill(b.graph, b.x, any_of(b.cs), 1),
-        pl.ElementTypeError,
-        "popops.fill: a compute set, among arguments that fit no form",
+        pl.ControlProgramError,
+        "compute set 'cs' in place of a sequence",
     ),
     "other functions": (
         lambda b: popops.add(b.graph, b.x, b.x, b.cs),

@@ -287,7 +287,10 @@ def lstm_of(
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda g, x, p: popnn.calcLoss(g, x[0], x[0, 0], x, x), "0 arguments behind deltas"),
+        (
+            lambda g, x, p: popnn.calcLoss(g, x[0], x[0, 0], x, x),
+            "popnn.calcLoss: missing a required argument: 'loss_type'",
+        ),
         (
             lambda g, x, p: popnn.calcLoss(g, x[0], x[0], x, x, LossType.SUM_SQUARED_LOSS),
             "expected 'x' is FLOAT",

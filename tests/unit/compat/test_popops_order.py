@@ -86,7 +86,7 @@ def test_linear_mappings_begin_elsewhere_and_may_fall() -> None:
     assert graph.tile_mapping(x) == [[(2, 4)], [(0, 2)], [], [(6, 8)], [(4, 6)]]
     poputil.mapTensorLinearlyWithOffset(graph, x, 4, False)
     assert graph.tile_mapping(x) == [[(0, 8)], [], [], [], []]
-    with pytest.raises(pl.InvalidOption, match="behind the tensor"):
+    with pytest.raises(pl.ElementTypeError, match="Order is 2, not true or false"):
         poputil.mapTensorLinearlyWithOffset(graph, x, 3, True, 2, 2)
 
 
