@@ -11,5 +11,5 @@ the sign of the dividend.
 from poplite.public import loaded_on_use
 
 __all__, __getattr__, __dir__ = loaded_on_use(
-    __name__, {}, "layout poplin popnn popops poprand popsparse poputil"
+    __name__, {}, "gcl layout poplin popnn popops poprand popsparse poputil"
 )

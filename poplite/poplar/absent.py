@@ -111,6 +111,7 @@ recoverable_runtime_error unrecoverable_runtime_error unknown_runtime_error Reco
 packageHash | the version tells which poplite it is | pl.version_string()
 """,
         "popops": """
+allReduce reduceScatter allGather replicatedAllReduce replicatedAllReduceInPlace replicatedAllReduceWithOutput replicatedReduceScatter replicatedAllGather allToAllPersonalizedExchange CollectiveOperator | replicas exchange values by copies | pl.CrossReplicaCopy(x, y, replica_map)
 countedLoop countedForLoop CountedLoopBodyType addForLoopCounterVertex | a loop is made with its body | pl.counted_loop(graph, begin, end, step, body)
 gather createGatherInput GatherParams | rows are taken by their numbers | popops.multiSlice, or pl.ops.take_along_axis(x, indices)
 scatter UpdateComputationFunc | rows are changed by their numbers | popops.multiUpdate, popops.multiUpdateAdd
@@ -178,6 +179,12 @@ createWeightsKernel createWeightsBiases | kernel and biases are made together | 
 createInitialCellState createInitialOutput zeroInitialState | output and cell state are made together | popnn.lstm.createInitialState(...)
 getMatMulPrePlanParameters | plans are made when they are needed, and kept | pl.ops.nn.plan_lstm
 getBasicLstmCellFwdFlops getBasicLstmCellBwdFlops getBasicLstmCellWuFlops | operations are those of the report | engine.report()
+""",
+        "gcl": """
+allReduce allReduceInPlace allReduceToDestination allReduceCrossReplica allReduceInPlaceCrossReplica allReduceToDestinationCrossReplica | replicas exchange values by copies, and each adds up what it has got | pl.CrossReplicaCopy(x, y, replica_map), pl.ops.assign(x, x + y)
+reduceScatter reduceScatterCrossReplica | replicas exchange values by copies, and each adds up what it has got | pl.CrossReplicaCopy(x[part], y, replica_map), pl.ops.assign(x[part], x[part] + y)
+allGather allGatherCrossReplica allToAll allToAllCrossReplica broadcast broadcastCrossReplica | replicas exchange values by copies | pl.CrossReplicaCopy(x, y, replica_map)
+CommGroup CommGroupType CollectiveOperator | a copy says for each replica which one it reads | pl.CrossReplicaCopy(x, y, replica_map)
 """,
         "popsparse": """
 dynamic | patterns are known when a graph is built | pl.ops.sparse_matmul(pattern, values, x)

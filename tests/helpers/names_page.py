@@ -19,6 +19,7 @@ from helpers.poplar_signatures import REFUSALS, ROWS, Example  # noqa: E402
 from poplite.poplar.absent import absent_members, absent_names, namespaces, owners  # noqa: E402
 from poplite.poplar.binder import parameters_of  # noqa: E402
 from poplite.poplar.declarations import Row, all_rows, rows_of  # noqa: E402
+from poplite.poplar.libraries import LIBRARIES  # noqa: E402
 from poplite.poplar.spelling import names_here  # noqa: E402
 
 PAGE = ROOT / "docs/poplar-names.md"
@@ -104,6 +105,15 @@ def libraries() -> str:
     return "\n".join(lines)
 
 
+def overloads() -> str:
+    """Return the table of PopLibs' functions with several declarations."""
+    lines = ["| library | PopLibs | poplite |", "| --- | --- | --- |"]
+    for owner in LIBRARIES:
+        for row in rows_of(owner):
+            lines.append(f"| {owner} | `{row.declaration}` {row.mark} | `{row.ours}` |")
+    return "\n".join(lines)
+
+
 def enumerations() -> str:
     """Return the table of the members of enumerations that are spelled otherwise here."""
     lines = ["| enumeration | Poplar | poplite |", "| --- | --- | --- |"]
@@ -123,6 +133,7 @@ def made(page: str) -> str:
         ("enumerations", enumerations()),
         ("absent", absences()),
         ("libraries", libraries()),
+        ("overloads", overloads()),
     )
     for name, table in tables:
         pattern = rf"(<!-- {name} -->\n).*?(\n<!-- end -->)"
