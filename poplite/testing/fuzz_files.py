@@ -5,10 +5,10 @@ loaded.  Each is refused with a `FileLoadError`, or accepted; what is accepted i
 file is::
 
     executable    run for a moment, asked what that took, told and drawn as a report, saved again
-    state         loaded into an engine, which goes on from it for a moment, and saved again
-    graph         compiled, drawn, saved again
+    state         loaded into an engine, which goes on from it for a moment, as before
+    graph         printed, drawn, compiled, saved again
     report        told as text, page and JSON, drawn, compared with itself
-    sweep         told, saved again
+    sweep         printed, drawn, saved again
 
 This is done by processes of their own, as a fault of the simulator would end one.  The first file
 that ends its process, takes too long or too much memory, or ends in another error than those of
@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -66,6 +67,11 @@ from poplite.testing.mutations import mutated
 from poplite.testing.report_forms import report_forms
 from poplite.types import BOOL, FLOAT, HALF, INT
 from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
+from poplite.viz import graph_text, program_text, summary_text, tiles_text
+from poplite.viz.draw.terminal import Style
+from poplite.viz.sweep.grid import sweep_grid
+from poplite.viz.sweep.svg import draw_sweep_svg
+from poplite.viz.sweep.text import draw_sweep_text
 
 MOST_BYTES = 256 << 20
 """Memory that a process may take beyond what it has when it begins to load."""
@@ -262,7 +268,7 @@ def _try(load: Callable[[], Any], use: Callable[[Any], object]) -> Outcomes:
     """Load a file and use what it holds, which may be nonsense."""
     try:
         loaded = load()
-    except FileLoadError:
+    except (FileLoadError, StreamConnectionError):  # of a state, whose arrays are not connected
         return Outcomes(refused=1)
     try:
         use(loaded)
@@ -273,15 +279,21 @@ def _try(load: Callable[[], Any], use: Callable[[Any], object]) -> Outcomes:
     return Outcomes(ran=1)
 
 
+@cache
+def _engine() -> Engine:
+    return Engine(*program(), interpret=True)
+
+
 def _try_state(path: Path) -> Outcomes:
-    graph, programs = program()
-    engine = Engine(graph, programs, interpret=True)
+    engine = _engine()
 
     def use(_: object) -> None:
         try:
             _run(engine)
         finally:
-            engine.report().to_html()
+            report = engine.report()
+            assert str(report)
+            assert report.to_html()
             engine.save_state(path.with_suffix(".again"))
 
     return _try(lambda: engine.load_state(path), use)
@@ -292,6 +304,11 @@ def _try_graph(path: Path) -> Outcomes:
         graph, programs = loaded
         graph.save(path.with_suffix(".again"), programs)
         graph.output_vertex_graph(io.StringIO(), list(programs.values()))
+        for each in programs.values():
+            for draw in (graph_text, summary_text):
+                assert draw(graph, each)
+            assert program_text(each)
+            assert tiles_text(graph, program=each)
         elements = sum(variable.num_elements for variable in graph.variables)
         if elements < LARGEST_RUN >> 2:
             compile_graph(graph, programs)
@@ -316,8 +333,13 @@ def _make_all(report: Report) -> None:
 
 
 def _try_sweep(path: Path) -> Outcomes:
-    again = path.with_suffix(".again")
-    return _try(lambda: Sweep.load(path), lambda sweep: (str(sweep), sweep.save(again)))
+    def use(sweep: Sweep) -> None:
+        sweep.save(path.with_suffix(".again"))
+        grid = sweep_grid(sweep)
+        for printed in (repr(sweep), draw_sweep_svg(grid), draw_sweep_text(grid, Style())):
+            assert printed
+
+    return _try(lambda: Sweep.load(path), use)
 
 
 class FileKind(NamedTuple):
@@ -342,11 +364,11 @@ def _write_graph(path: Path) -> None:
 
 
 def _write_state(path: Path) -> None:
-    Engine(*program(), interpret=True).save_state(path)
+    _engine().save_state(path)
 
 
 def _write_report(path: Path) -> None:
-    Engine(*program(), interpret=True).report().save(path)
+    _engine().report().save(path)
 
 
 def _write_sweep(path: Path) -> None:
