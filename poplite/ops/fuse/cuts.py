@@ -84,14 +84,17 @@ class Rects(NamedTuple):
     right: Int64
 
 
-def rects(found: Cuts, rows: int, columns: int) -> Rects:
+def rects(found: Cuts, rows: int, columns: int, workers: int) -> Rects:
     """Cut ranges of elements of matrices, one behind the other, into rectangles.
 
-    A range becomes the end of a row, rows from end to end, and the begin of a row.
+    A range becomes the end of a row, rows from end to end, and the begin of a row. Where a tile has
+    more of them than workers, the largest come first: small ones then fill what is left of a time.
 
     >>> one = Cuts(*(np.array([k]) for k in (7, 0, 3, 14)))
-    >>> [column.tolist() for column in rects(one, rows=4, columns=4)]
+    >>> [column.tolist() for column in rects(one, rows=4, columns=4, workers=6)]
     [[7, 7, 7], [0, 0, 0], [0, 1, 3], [1, 3, 4], [3, 0, 0], [4, 4, 2]]
+    >>> [column.tolist() for column in rects(one, rows=4, columns=4, workers=2)]
+    [[7, 7, 7], [0, 0, 0], [1, 3, 0], [3, 4, 1], [0, 0, 3], [4, 2, 4]]
     """
     size = rows * columns
     matrix = found.begin // size
@@ -113,5 +116,8 @@ def rects(found: Cuts, rows: int, columns: int) -> Rects:
         columns_of = (tile, matrix, first, last, left, right)
         parts.append([np.broadcast_to(each, tile.shape)[some] for each in columns_of])
     joined = [np.concatenate(each) for each in zip(*parts, strict=True)]
-    order = np.lexsort((joined[4], joined[2], joined[1], joined[0]))
-    return Rects(*(each[order] for each in joined))
+    made = Rects(*joined)
+    area = (made.bottom - made.top) * (made.right - made.left)
+    first = np.where(np.bincount(made.tile)[made.tile] > workers, -area, 0)
+    order = np.lexsort((made.left, made.top, made.matrix, first, made.tile))
+    return Rects(*(each[order] for each in made))

@@ -36,6 +36,7 @@ from poplite.ops.fuse.contractions import (
 )
 from poplite.ops.fuse.dots import with_dots
 from poplite.ops.fuse.filling import add_filling, is_made_in_place, positions
+from poplite.ops.fuse.gathering import HeldShare
 from poplite.ops.fuse.levels import Beside, Task, levels
 from poplite.ops.fuse.maps import add_copy, add_map, broadcast_to
 from poplite.ops.fuse.notes import Note
@@ -461,14 +462,18 @@ class Lowering:
             self._note("reduced", expr, why, "", made, body)
         return made
 
-    def _share_of(self, tensor: Tensor, main: Tensor) -> float:
-        """Return how much of a tensor is on the tiles of another, or on one tile if stretched."""
+    def _share_of(self, tensor: Tensor, main: Tensor) -> HeldShare:
+        """Return how much of a tensor is on the tiles of another of its shape, or stretched."""
         if tensor.contains_aliases():  # as if all were there: to look could take long
-            return 1
-        mapping = self.mappings.of(tensor)
+            return HeldShare(1)
+        mapping, lies = self.mappings.of(tensor), self.mappings.of(main)
+        tiles = tuple(mapping.tiles.tolist())
         if tensor.shape == main.shape:
-            return float(mapping == self.mappings.of(main))
-        return int(mapping.elements_per_tile.max()) / tensor.num_elements
+            return HeldShare(1) if mapping == lies else HeldShare(int(len(tiles) == 1), tiles)
+        share, read = (
+            int(each.elements_per_tile.max()) / each.num_elements for each in (mapping, lies)
+        )
+        return HeldShare(share, tiles, read)
 
     def _copied(self, root: Root, source: Tensor, why: str = "as it is") -> Tensor:
         out = root.out

@@ -10,11 +10,12 @@ is a vector, or matrices of which operands have rows, one row, one column, or on
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from poplite.arrays.intervals import Int64
 from poplite.cost.workers import slowest_tile
 from poplite.expr.tree import ElementClass, Leaf, Shape
 from poplite.graph.compute_sets.compute_set import ComputeSet
@@ -25,6 +26,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.cuts import Cuts, Rects, cuts, rects
+from poplite.ops.fuse.gathering import HeldShare, ReadOperand, VectorReads, gathering_cycles
 from poplite.ops.fuse.placement import Mappings, grain_of, held
 from poplite.ops.fuse.pricing import KINDS, steps_of
 from poplite.ops.fuse.recipe import MapRecipe, OperandPart
@@ -47,6 +49,11 @@ class Grid(NamedTuple):
     parts: list[OperandPart]
     tensors: list[Tensor]
 
+    @property
+    def is_vector(self) -> bool:
+        """Whether all operands go through its dimensions alike."""
+        return self.sizes[:2] == (1, 1)
+
 
 def add_map(mappings: Mappings, compute_set: ComputeSet, body: Straight, out: Tensor) -> str:
     """Add the vertices of a map to a compute set, and return the name of their class.
@@ -59,13 +66,18 @@ def add_map(mappings: Mappings, compute_set: ComputeSet, body: Straight, out: Te
         grid.parts[in_place] = OperandPart.ELEMENTS  # one element, which is changed
     graph = mappings.graph
     found = cuts(*held(mappings.of(out)), graph.target.workers, grain_of(out.element_type))
-    if grid.sizes[:2] != (1, 1):
+    if not grid.is_vector:
         return _add_matrices(graph, compute_set, body, out, in_place, grid, found)
     return _add_vectors(graph, compute_set, body, out, in_place, grid, found)
 
 
 def map_cycles(
-    body: Straight, shape: Shape, element: ElementClass, mapping: TileMapping, target: Target
+    body: Straight,
+    shape: Shape,
+    element: ElementClass,
+    mapping: TileMapping,
+    target: Target,
+    shares: Sequence[HeldShare],
 ) -> float:
     """Return the cycles of a map whose operations have a price, by those of its fullest tile.
 
@@ -75,36 +87,81 @@ def map_cycles(
         element: the element type of that.
         mapping: where that lies.
         target: the machine.
+        shares: how much of each operand its tiles have themselves.
     """
     grid = _grid(body.tensors, shape)
-    rows = _rows_of_fullest(grid, mapping, target, grain_of(element))
     steps = steps_of(body.body, [KINDS[part] for part in grid.parts])
     assert steps is not None, "what is priced for a reduction is for a map"
     loads = [
         each for each, part in zip(body.body.tensors, grid.parts, strict=True) if KINDS[part] == "v"
     ]
-    is_listed = OperandPart.ROWS in grid.parts or any(len(each) > 1 for each in rows)
-    price = {
-        each: map_slots(each, steps, loads or [element], target, is_listed=is_listed)
-        for each in dict.fromkeys(rows)
-    }
-    return slowest_tile(np.zeros(len(rows), np.int64), [price[each] for each in rows], target)
+
+    def of_tile(tile: int) -> float:
+        found = _cuts_of(mapping, tile, target, grain_of(element))
+        rows = _rows(grid, found, target.workers)
+        is_listed = OperandPart.ROWS in grid.parts or any(len(each) > 1 for each in rows)
+        price = {
+            each: map_slots(each, steps, loads or [element], target, is_listed=is_listed)
+            for each in dict.fromkeys(rows)
+        }
+        slots = [price[each] for each in rows]
+        computed = slowest_tile(np.zeros(len(rows), np.int64), slots, target)
+        return computed + gathering_cycles(target, [*_reads(grid, found, target, tile, shares)])
+
+    return max(of_tile(tile) for tile in _slow_tiles(mapping, grid, shares))
 
 
-def _rows_of_fullest(
-    grid: Grid, mapping: TileMapping, target: Target, grain: int
-) -> list[tuple[int, ...]]:
-    """Return the lengths of the rows of each vertex of the fullest tile."""
-    tile = int(mapping.elements_per_tile.argmax())
+def _slow_tiles(mapping: TileMapping, grid: Grid, shares: Sequence[HeldShare]) -> set[int]:
+    """Return the fullest tile, that of an operand on one, and the fullest with parts of rows.
+
+    The ranges of workers are more rectangles there.
+    """
+    begin, end, count = mapping.begin, mapping.end, mapping.elements_per_tile
+    columns = grid.sizes[2]
+    is_parted = (begin % columns > 0) | (end % columns > 0)
+    is_parted &= begin // columns < (end - 1) // columns
+    parted = np.unique(np.searchsorted(mapping.ptr, np.flatnonzero(is_parted), "right") - 1)
+    found = {int(count.argmax()), *parted[count[parted].argsort()[-1:]].tolist()}
+    alone = [each.tiles[0] for each in shares if each.tiles is not None and len(each.tiles) == 1]
+    return found | {tile for tile in alone if count[tile]}
+
+
+def _cuts_of(mapping: TileMapping, tile: int, target: Target, grain: int) -> Cuts:
+    """Return the ranges of the vertices of a tile."""
     own = slice(mapping.ptr[tile], mapping.ptr[tile + 1])
     begin, end = mapping.begin[own], mapping.end[own]
-    found = cuts(np.zeros_like(begin), begin, end, target.workers, grain)
-    if grid.sizes[:2] == (1, 1):
+    return cuts(np.zeros_like(begin), begin, end, target.workers, grain)
+
+
+def _rows(grid: Grid, found: Cuts, workers: int) -> list[tuple[int, ...]]:
+    """Return the lengths of the rows of each vertex."""
+    if grid.is_vector:
         vertices = np.split(found.end - found.begin, found.first[1:])
         return [tuple(each.tolist()) for each in vertices]
-    where = rects(found, *grid.sizes[1:])
+    where = rects(found, *grid.sizes[1:], workers)
     width, count = where.right - where.left, where.bottom - where.top
     return [(w,) * n for w, n in zip(width.tolist(), count.tolist(), strict=True)]
+
+
+def _reads(
+    grid: Grid, found: Cuts, target: Target, tile: int, shares: Sequence[HeldShare]
+) -> Iterator[tuple[VectorReads, ReadOperand]]:
+    """Yield the vectors that the vertices of a tile have of the operands that it has itself.
+
+    A tile that has a part of a column has it for its own rows, as a rule.
+    """
+    where = None if grid.is_vector else rects(found, *grid.sizes[1:], target.workers)
+    for tensor, part, own in zip(grid.tensors, grid.parts, shares, strict=True):
+        is_here = own.share and (own.tiles is None or tile in own.tiles)
+        if not is_here or part is OperandPart.NUMBER:
+            continue
+        begin, end = found.begin, found.end
+        if where is not None:
+            begin, end, _ = _ranges(tensor, part, where)
+        reads = VectorReads(np.zeros(len(begin), np.int64), np.arange(len(begin) + 1), begin, end)
+        share = own.share if part is OperandPart.ROW else 1
+        digits, size = tuple(tensor.view.flat_digits()), tensor.element_type.size_bytes
+        yield reads, ReadOperand(digits, size, share)
 
 
 def add_copy(
@@ -156,7 +213,7 @@ def _add_matrices(
     found: Cuts,
 ) -> str:
     _, rows, columns = grid.sizes
-    where = rects(found, rows, columns)
+    where = rects(found, rows, columns, graph.target.workers)
     cls = class_of(MapRecipe(body.body, tuple(grid.parts), out.element_type, in_place))
     fields = {
         name: _cut(tensor, part, where)
@@ -170,19 +227,25 @@ def _add_matrices(
 
 def _cut(tensor: Tensor, part: OperandPart, where: Rects) -> Slices | SliceLists:
     """Return what each rectangle has of an operand."""
+    begin, end, first = _ranges(tensor, part, where)
+    ranges = Slices(tensor.flatten(), 0, begin, end)
+    return ranges if first is None else SliceLists(ranges, first)
+
+
+def _ranges(tensor: Tensor, part: OperandPart, where: Rects) -> tuple[Int64, Int64, Int64 | None]:
+    """Return the ranges of an operand that rectangles have, and the first of each that has rows."""
     matrix, top, bottom, left, right = where[1:]
-    flat = tensor.flatten()
     if part is OperandPart.NUMBER:
-        return Slices(flat, 0, matrix, matrix + 1)
+        return matrix, matrix + 1, None
     if part is not OperandPart.ROWS:
         begin, end = (left, right) if part is OperandPart.ROW else (top, bottom)
         before = matrix * tensor.shape[1]
-        return Slices(flat, 0, before + begin, before + end)
+        return before + begin, before + end, None
     count = bottom - top
     first = np.append(0, np.cumsum(count))
     row = np.arange(first[-1]) - np.repeat(first[:-1] - matrix * tensor.shape[1] - top, count)
     begin, end = (row * tensor.shape[2] + np.repeat(each, count) for each in (left, right))
-    return SliceLists(Slices(flat, 0, begin, end), first)
+    return begin, end, first
 
 
 def _fields(

@@ -26,12 +26,13 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.gathering import ReadOperand
 from poplite.ops.reduce.order import Order
 from poplite.ops.reduce.pieces import repeated
 from poplite.ops.reduce.plan import Plan, Problem, Stage, Types, plan_for
 from poplite.ops.reduce.ranges import Mask
 from poplite.ops.reduce.stage import StageWork
-from poplite.ops.reduce.worth import ReadOperand, ReductionWay, is_cheaper_in_one
+from poplite.ops.reduce.worth import ReductionWay, is_cheaper_in_one
 from poplite.program.recording import Recorder
 from poplite.types import FLOAT, HALF
 from poplite.vertex.vertex import Vertex
@@ -160,7 +161,7 @@ class Builder:
         if not stored.is_row_major:  # as if it lay as what is reduced
             digits = tuple(stored.tensor.view.flat_digits())
         entire = (ReadOperand(digits, self._element.size_bytes),)
-        before = sent + fused.map_cycles(mapping, graph.target)
+        before = sent + fused.map_cycles(mapping, graph.target, is_sent=sent > 0)
         return is_cheaper_in_one(
             graph.target,
             ReductionWay(

@@ -18,13 +18,13 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
+from poplite.ops.fuse.gathering import HeldShare
 from poplite.ops.fuse.joining import computed_of
 from poplite.ops.fuse.maps import map_cycles
 from poplite.ops.fuse.recipe import ReductionRecipe
 from poplite.ops.fuse.straight import Straight
 from poplite.ops.reduce.build import OPERATIONS, Builder
 from poplite.ops.reduce.order import Order, ordered
-from poplite.ops.reduce.worth import ReadOperand
 from poplite.program.recording import Recorder
 from poplite.vertex.vertex import Vertex
 
@@ -56,19 +56,19 @@ class Fused:
         main: Tensor,
         order: Order,
         operands: list[Tensor],
-        shares: Sequence[float],
+        shares: Sequence[HeldShare],
     ) -> None:
         self.element_type = element_type
-        self._body, self._how, self._shape = body, how, main.shape
+        self._body, self._how, self._shape, self._shares = body, how, main.shape, shares
         self._scalars = {f"x{n}": t for n, t in enumerate(operands) if not t.shape}
         self.tensors = {
             f"x{n}": order.arranged(tensor) for n, tensor in enumerate(operands) if tensor.shape
         }
         self.read = tuple(
             [
-                _operand(each, shares[int(name[1:])])
-                for name, each in self.tensors.items()
-                if shares[int(name[1:])]
+                shares[n].of(each.view.flat_digits(), each.element_type.size_bytes)
+                for n, each in ((int(name[1:]), each) for name, each in self.tensors.items())
+                if shares[n].share
             ]
         )
         self.computed = computed_of(self._recipe(element_type, is_columns=False))
@@ -82,12 +82,16 @@ class Fused:
         """Slots of computing and joining an element; 0 where no table has them."""
         return 0 if self.computed is None else self.computed.with_join
 
-    def map_cycles(self, mapping: TileMapping, target: Target) -> float:
-        """Return the cycles of a map that stores the expression on some tiles."""
-        cycles = map_cycles(self._body, self._shape, self.element_type, mapping, target)
-        if any(each.is_gathered for each in self.read):
-            cycles += int(target.cost("worker_call") + target.cost("copy_piece_cycles"))
-        return cycles
+    def map_cycles(self, mapping: TileMapping, target: Target, *, is_sent: bool) -> float:
+        """Return the cycles of a map that stores the expression on some tiles.
+
+        `is_sent` says that these are others than those of the operands of its shape.
+        """
+        elsewhere = [is_sent and each.shape == self._shape for each in self._body.tensors]
+        shares = [
+            HeldShare(0) if far else has for far, has in zip(elsewhere, self._shares, strict=True)
+        ]
+        return map_cycles(self._body, self._shape, self.element_type, mapping, target, shares)
 
     def _recipe(self, out: ElementClass, *, is_columns: bool) -> ReductionRecipe:
         scalars = tuple([int(name[1:]) for name in self._scalars])
@@ -101,20 +105,13 @@ class Fused:
         return made | {f"k{n}": each.value.item() for n, each in enumerate(self._body.numbers)}
 
 
-def _operand(tensor: Tensor, share: float) -> ReadOperand:
-    """Return what vertices read of a tensor, of whose elements a tile has a share."""
-    digits = tuple(tensor.view.flat_digits())
-    is_read_by_all = len(digits) > 0 and digits[0][1] == 0
-    return ReadOperand(digits, tensor.element_type.size_bytes, share if is_read_by_all else 1)
-
-
 def reduce_fused(
     recorder: Recorder,
     body: Straight,
     element_type: ElementClass,
     main: Tensor,
     operands: list[Tensor],
-    shares: Sequence[float],
+    shares: Sequence[HeldShare],
     dims: Collection[int],
     how: str,
     output: Tensor | None,

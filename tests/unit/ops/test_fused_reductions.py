@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,8 @@ import pytest
 import poplite as pl
 from helpers.depth import interpreted, thinned
 from poplite import ops
+from poplite.ops.fuse.gathering import ReadOperand, VectorReads, gathering_cycles
+from poplite.ops.reduce import build
 from poplite.vertices.estimators.poplibs import reduce_one
 
 pytestmark = pytest.mark.priced
@@ -21,6 +23,7 @@ TARGET = pl.Target(tiles=TILES)
 
 Array = npt.NDArray[Any]
 Form = Callable[[Any, Any], pl.Expr]
+Place = Literal["linear"] | int
 
 FORMS: dict[str, Form] = {
     "sum(p * q)": lambda p, q: ops.sum(p * q),
@@ -395,3 +398,105 @@ def test_an_operand_on_one_tile_is_read_by_a_map_on_all_where_that_is_cheaper(
         np.testing.assert_allclose(value, one * (9_600 // value.size), rtol=1e-5)
     assert takes["exp"] <= least
     assert takes["square"] < 7_000  # few slots an element, which no exchange beats
+
+
+OPERANDS: dict[str, Callable[..., Any]] = {
+    "p * q": lambda x: x["p"] * x["q"],
+    "p * column": lambda x: x["p"] * x["column"],
+    "p * row": lambda x: x["p"] * x["row"],
+    "(p - column) ** 2": lambda x: (x["p"] - x["column"]) ** 2,
+    "exp(p - column)": lambda x: ops.exp(x["p"] - x["column"]),
+    "p * row * column": lambda x: x["p"] * x["row"] * x["column"],
+    "p * transposed": lambda x: x["p"] * x["transposed"],
+    "p * part": lambda x: x["p"] * x["part"],
+}
+
+
+def reduced(
+    form: str,
+    shape: tuple[int, int],
+    tiles: int,
+    element: type[pl.ElementType[Any]],
+    dim: int | None,
+    places: tuple[Place, Place, Place],
+) -> int:
+    """Return the cycles of the sum of an expression of a matrix and of what is beside it."""
+    graph, (rows, columns) = pl.Graph(pl.Target(tiles=tiles)), shape
+    own, other, small = places
+
+    def tensor(name: str, shape: tuple[int, int], mapping: Place) -> pl.Tensor:
+        return graph.add_variable(element, shape, name, mapping=mapping, initial_value=1)
+
+    read = {
+        "p": tensor("p", shape, own),
+        "q": tensor("q", shape, other),
+        "transposed": tensor("t", (columns, rows), other).T,
+        "part": tensor("w", (rows, columns + 3), other)[:, 1 : columns + 1],
+        "column": tensor("c", (rows, 1), small),
+        "row": tensor("r", (1, columns), small),
+    }
+    with graph.steps() as steps:
+        total = ops.map(ops.sum(OPERANDS[form](read), dim))
+    value, cycles = ran(graph, steps, total)
+    assert np.sum(value) in (0, rows * columns)
+    return cycles
+
+
+SMALL: list[tuple[Any, ...]] = [
+    ("p * column", (43, 10), 64, pl.HALF, 0, (0, 0, 0)),
+    ("p * column", (22, 21), 16, pl.HALF, None, (0, "linear", "linear")),
+    ("(p - column) ** 2", (3, 14), 64, pl.HALF, 0, ("linear", 0, 0)),
+    ("exp(p - column)", (4, 2), 64, pl.FLOAT, None, ("linear", 0, "linear")),
+    ("exp(p - column)", (2, 39), 64, pl.FLOAT, None, ("linear", 0, "linear")),
+    ("exp(p - column)", (31, 8), 2, pl.FLOAT, None, (0, 0, "linear")),
+    ("p * row * column", (5, 13), 64, pl.HALF, 1, ("linear", 0, 0)),
+    ("p * row", (39, 6), 64, pl.HALF, 0, (0, 0, "linear")),
+    ("p * row", (5, 600), 1, pl.FLOAT, 0, ("linear", "linear", "linear")),
+    ("p * transposed", (8, 3), 1, pl.FLOAT, 0, ("linear", 0, "linear")),
+    ("p * transposed", (13, 2), 4, pl.FLOAT, 0, (0, "linear", "linear")),
+    ("p * part", (9, 30), 1, pl.HALF, 1, ("linear", "linear", "linear")),
+    ("p * part", (4, 7), 1, pl.FLOAT, 0, ("linear", 0, 0)),
+]
+"""Form, shape, tiles, type, dimension, where the matrix, another one, and rows and columns lie."""
+
+
+@pytest.mark.parametrize("number", thinned(range(len(SMALL)), keep=[0, 8, 10]))
+def test_small_matrices_are_stored_where_that_is_cheaper_and_only_there(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen, taken = reduced(*SMALL[number]), []
+    for in_one in (True, False):
+        monkeypatch.setattr(build, "is_cheaper_in_one", lambda *_, made=in_one: made)
+        taken.append(reduced(*SMALL[number]))
+    assert chosen == min(taken)
+
+
+def test_elements_that_a_stored_map_gathers_are_priced_as_the_model_has_them() -> None:
+    """Of a matrix, transposed: 20 single elements for each of three vertices of two rows."""
+    target, ones = pl.Target(tiles=1), np.zeros(3, np.int64)
+    reads = VectorReads(ones, np.arange(4), np.arange(0, 60, 20), np.arange(20, 80, 20))
+    graph = pl.Graph(target)
+    matrix = graph.add_variable(pl.FLOAT, (10, 6), "matrix", mapping=0, initial_value=1).T.flatten()
+    out = graph.add_variable(pl.FLOAT, (3,), "out", mapping=0)
+    compute_set = graph.add_compute_set("sums")
+    for k in range(3):
+        graph.add_vertex(compute_set, Total, tile=0, a=matrix[20 * k : 20 * k + 20], out=out[k])
+    engine = pl.Engine(graph, pl.Execute(compute_set))
+    engine.run()
+    (step,) = engine.report().execution.steps
+    copied = next(each.cycles for each in step.phases if each.kind == "copy")
+    operand = ReadOperand(tuple(matrix.view.flat_digits()), 4)
+    assert gathering_cycles(target, [(reads, operand)]) == copied
+
+
+class Total(pl.Vertex):
+    """A sum of a vector, as a user writes it."""
+
+    a: pl.Input[pl.Vector[pl.FLOAT]]
+    out: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        total = 0.0
+        for i in range(len(self.a)):
+            total += self.a[i]
+        self.out = total

@@ -336,3 +336,24 @@ def test_a_fused_map_is_never_dearer_than_one_that_stores_its_parts(
         taken.append(cycles(graph))
     fused, apart = taken
     assert fused <= apart or isinstance(tree[0], str)
+
+
+@pytest.mark.parametrize(("shape", "most"), [((5, 1276), 64_230), ((26, 819), 98_568)])
+def test_parts_of_rows_fill_what_whole_rows_leave_of_the_time_of_workers(
+    shape: tuple[int, int], most: int
+) -> None:
+    """Six workers on one tile have 10 and 32 parts of rows, as even as ranges of one vector."""
+    graph = pl.Graph(pl.Target(tiles=1))
+    p = graph.add_variable(pl.FLOAT, shape, "p", mapping=0, initial_value=1)
+    column = graph.add_variable(pl.FLOAT, (shape[0], 1), "column", mapping=0, initial_value=2)
+    with graph.steps() as steps:
+        if shape[0] == 5:
+            row = graph.add_variable(pl.FLOAT, (1, shape[1]), "row", mapping=0, initial_value=2)
+            ops.map(ops.tanh(p * row + column))
+        else:
+            ops.map(ops.exp(p - column))
+    engine = pl.Engine(graph, steps)
+    engine.run()
+    cycles = engine.report().cycles
+    assert cycles is not None
+    assert cycles <= most  # of the same in two maps, the second of vectors

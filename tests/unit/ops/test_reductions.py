@@ -188,7 +188,6 @@ def test_nothing_of_the_size_of_an_operand_is_stored() -> None:
                 ops.norm(operand, 0),
                 ops.norm(operand, ord=math.inf),
                 ops.argmax(operand),
-                ops.argmin(operand, 1),
                 ops.argmax(operand.reshape((8400,)) if isinstance(operand, pl.Tensor) else operand),
             ):
                 ops.map(expr)
@@ -208,14 +207,14 @@ def test_positions_by_themselves_are_reduced() -> None:
 
 def test_rows_between_those_of_a_worker_are_not_copied_of_operands_elsewhere() -> None:
     graph = pl.Graph(pl.Target(tiles=1))
-    x = graph.add_variable(pl.FLOAT, (5, 600), "x", mapping="linear")
-    row = graph.add_variable(pl.FLOAT, (600,), "row", mapping="linear")
+    x = graph.add_variable(pl.FLOAT, (2, 60), "x", mapping="linear")
+    row = graph.add_variable(pl.FLOAT, (60,), "row", mapping="linear")
     with graph.steps():
         ops.map(ops.sum(x * row, 0), name="y")
     (tiles,) = (cs for cs in graph.compute_sets if cs.name == "y/tiles")
     for name in ("x0", "x1"):
         fields = [vertex.connections[name] for vertex in tiles.vertices]
-        assert sum(f.num_elements for f in fields if isinstance(f, pl.Tensor)) == 5 * 600
+        assert sum(f.num_elements for f in fields if isinstance(f, pl.Tensor)) == 2 * 60
 
 
 def test_a_variance_of_less_than_its_ddof_is_nan() -> None:

@@ -1,0 +1,196 @@
+"""The cycles of putting together what vertices read in several places of their tile.
+
+What is copied is copied row by row, as `poplite.cost.exchange.on_tile_copies` prices it; so are
+repeated elements, for each vertex that has others of them::
+
+    two columns of rows of five              0 1 | 5 6 | 10 11         rows of two
+    a column beside a matrix of 2 columns    0 | 0 1 | 1 2 | 2         rows of two
+    beside one of 4 columns                  0 | 0 | 0 | 0 1 | 1 | 1   rows of one and two, by turns
+    a matrix, transposed                     0 | 5 | 10 | 1 | 6 | 11   single elements at distances
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poplite.arrays.digits import Digit
+from poplite.arrays.intervals import Int64
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.machine.target import Target
+from poplite.ops.reduce.pieces import repeated
+from poplite.ops.reduce.ranges import Mask
+from poplite.vertices.estimators.reductions import Slots
+
+
+class HeldShare(NamedTuple):
+    """How much of a tensor is on the tiles that read it.
+
+    Attributes:
+        share: of all of it, on the tile that has most.
+        tiles: that have some; None where each has what it reads.
+        read: what the tile that reads most reads, of a tensor that is not read by all tiles alike.
+    """
+
+    share: float
+    tiles: tuple[int, ...] | None = None
+    read: float = 1
+
+    def of(self, digits: Sequence[Digit], size_bytes: int) -> ReadOperand:
+        """Return what vertices read of the tensor, flattened to these digits."""
+        is_read_by_all = len(digits) > 0 and digits[0][1] == 0
+        share = self.share if is_read_by_all else min(1, self.share / self.read)
+        return ReadOperand(tuple(digits), size_bytes, share, self.tiles)
+
+
+class ReadOperand(NamedTuple):
+    """What vertices read of a tensor, flattened as they read it.
+
+    Attributes:
+        digits: extent and stride of each digit, the outermost first.
+        size_bytes: of an element.
+        share: how much of what it reads a tile has itself; what others send is put in its place.
+        tiles: that have some; None for all.
+    """
+
+    digits: tuple[Digit, ...]
+    size_bytes: int
+    share: float = 1
+    tiles: tuple[int, ...] | None = None
+
+    @property
+    def is_gathered(self) -> bool:
+        """Whether a tile has a part of what its vertices read."""
+        return 0 < self.share < 1
+
+
+class VectorReads(NamedTuple):
+    """The elements of vectors that vertices read, in a flattened tensor.
+
+    Attributes:
+        tile: int64[n], the tile of each vector.
+        ptr: int64[n + 1], vector `v` is the intervals `ptr[v]` up to `ptr[v + 1]`.
+        begin: int64[m], first elements of the intervals.
+        end: int64[m], one past the last.
+    """
+
+    tile: Int64
+    ptr: Int64
+    begin: Int64
+    end: Int64
+
+    def on(self, tiles: Sequence[int]) -> VectorReads:
+        """Return the vectors of some tiles."""
+        count, vectors = np.diff(self.ptr), np.isin(self.tile, tiles)
+        some = np.repeat(vectors, count)
+        ptr = np.append(0, np.cumsum(count[vectors]))
+        return VectorReads(self.tile[vectors], ptr, self.begin[some], self.end[some])
+
+    def in_memory(self, mapping: TileMapping) -> VectorReads:
+        """Return where the elements lie in the memory of their tiles, which hold no others.
+
+        >>> zeros, every = np.zeros(3, np.int64), np.arange(0, 6, 2)
+        >>> columns = TileMapping(2, np.array([0, 1] * 3), np.ones(6, np.int64))
+        >>> VectorReads(zeros, np.arange(4), every, every + 1).in_memory(columns).begin.tolist()
+        [0, 1, 2]
+        """
+        before = np.cumsum(mapping.end - mapping.begin) - (mapping.end - mapping.begin)
+        owner = np.repeat(np.arange(len(mapping)), np.diff(mapping.ptr))
+        tile, total = np.repeat(self.tile, np.diff(self.ptr)), mapping.num_elements
+        held = np.searchsorted(owner * total + mapping.begin, tile * total + self.begin, "right")
+        moved = before[held - 1] - mapping.begin[held - 1]
+        return self._replace(begin=self.begin + moved, end=self.end + moved)
+
+
+def gathering_cycles(target: Target, operands: Sequence[tuple[VectorReads, ReadOperand]]) -> float:
+    """Return the cycles of the tile that takes longest to put together what its vertices read.
+
+    >>> one, three = np.zeros(1, np.int64), np.array([3])
+    >>> column = VectorReads(one, np.array([0, 1]), one, three), ReadOperand(((3, 100),), 4)
+    >>> gathering_cycles(Target(), [column]) - Target().cost("worker_call")  # 10 + 2 + 2
+    14.0
+    """
+    cycles = np.zeros(target.tiles)
+    for reads, operand in operands:
+        cycles += _of_operand(target, reads, operand)
+    return float(target.cost("worker_call") + cycles.max()) if cycles.any() else 0
+
+
+def _of_operand(target: Target, reads: VectorReads, operand: ReadOperand) -> Slots:
+    """Return float64[tiles], the cycles of copying what vertices read of an operand.
+
+    Vertices of a tile that read the same have one copy.
+    """
+    if operand.tiles is not None:
+        reads = reads.on(operand.tiles)
+    count = len(reads.tile)
+    if not count:
+        return np.zeros(target.tiles)
+    vector, _ = repeated(np.diff(reads.ptr))
+    begin, end = reads.begin, reads.end
+    length, stride = operand.digits[-1] if operand.digits else (1, 0)
+    runs = (end - 1) // length - begin // length + 1
+    runs[1:] -= (vector[1:] == vector[:-1]) & (begin[1:] == end[:-1]) & (begin[1:] % length > 0)
+    pieces, elements = (_totals(vector, each, count) for each in (runs, end - begin))
+    taken = _copied(target, pieces, elements, operand)
+    in_one_place = elements == 1
+    if not operand.is_gathered:
+        in_one_place |= (pieces == 1) & (stride == 1)
+    taken[in_one_place] = 0
+    first = np.arange(count)
+    if any(each == 0 for _, each in operand.digits):
+        first = _distinct(reads, operand.digits, pieces <= np.diff(reads.ptr))
+    return _totals(reads.tile[first], taken[first] * operand.share, target.tiles)
+
+
+def _totals(of: Int64, values: Slots | Int64, count: int) -> Slots:
+    """Return float64[count], the sums of the values of each number."""
+    return np.bincount(of, values, count).astype(np.float64)
+
+
+def _copied(target: Target, runs: Slots, elements: Slots, operand: ReadOperand) -> Slots:
+    """Return the cycles of copying vectors, each of elements in some runs of a digit."""
+    cost = target.cost
+    word = cost("data_path_bytes") / cost("strided_copy_bytes_per_cycle")
+    new = cost("copy_piece_cycles") + 1 - word  # for a row at another distance than the one before
+    strides = [each for _, each in operand.digits] or [0]
+    if strides[-1] == 1:
+        size = np.ceil(elements / runs * operand.size_bytes / cost("data_path_bytes"))
+        rows = runs * (cost("copy_piece_cycles") + size)
+        return np.where(size > 1, rows, runs * word + new)
+    if strides[-1] == 0 and strides[-2:-1] in ([], [1]):  # rows of one, and of two between runs
+        of_two = np.where(elements == runs, new, (runs + 1) * word + 3 * new)
+        mixed = elements * word + runs * (2 * new - word)
+        several = np.where(elements <= 2 * runs, of_two, mixed)
+        return np.where(runs > 1, several, elements * word + new)
+    return elements * word + np.minimum(2 * runs - 1, elements) * new
+
+
+def _distinct(reads: VectorReads, digits: Sequence[Digit], is_within: Mask) -> Int64:
+    """Return one of the vectors of each tile that have the same elements of an operand.
+
+    `is_within` says of which vectors all intervals are within runs.
+    """
+    period = _period(digits)
+    length, stride = digits[-1]
+    begin = reads.begin[reads.ptr[:-1]] % period
+    begin = np.where(is_within & (stride == 0), begin // length * length, begin)
+    read = np.add.reduceat(reads.end - reads.begin, reads.ptr[:-1])
+    keys = reads.tile, begin, read, np.diff(reads.ptr)
+    order = np.lexsort(keys)
+    is_new = np.ones(len(order), np.bool_)
+    is_new[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
+    return order[is_new]
+
+
+def _period(digits: Sequence[Digit]) -> int:
+    """Return after how many elements an operand begins again.
+
+    >>> _period([(5, 0), (3, 2), (2, 0)])
+    6
+    """
+    extents = [extent for extent, _ in digits]
+    outer = next((k for k, (_, stride) in enumerate(digits) if stride), len(digits) - 1)
+    return int(np.prod(extents[outer:]))
