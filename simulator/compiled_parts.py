@@ -112,6 +112,7 @@ def _compile_error(cls: type[Vertex], error: Exception) -> VertexCompileError:
 
 _OWN = {
     "interpret": "poplite.simulator.codegen.interpreter",
+    "look": "poplite.simulator.codegen.looking",
     "enter": "poplite.simulator.codegen.interpreter",
     "run_shares": "poplite.simulator.codegen.launcher",
     "move": "poplite.simulator.codegen.moving.mover",
@@ -167,6 +168,11 @@ def move() -> Callable[[int, int, int], None]:
     """Return what moves bytes: takes the addresses of arena and records, and their number."""
     call = DRIVER(mover(False))
     return lambda arena, records, number: call(arena, records, 0, number, 0, 0, 0)
+
+
+def looker() -> int:
+    """Return the address of what goes through the calls of a LOOK."""
+    return _own("look")
 
 
 def thread_kernel() -> int:

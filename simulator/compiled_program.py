@@ -33,8 +33,8 @@ SLOW_NS = 5_000_000
 MOST_PAUSES = 3
 """Pauses without a step after which a loop is one of nothing, in which a run may stop anywhere."""
 
-LOOK, IN_PYTHON, STOP = -1, -2, -3
-"""In place of the number of an action: strict checks look at the row; Python runs interpreted
+IN_PYTHON, STOP = -2, -3
+"""In place of the number of an action, like `opcodes.LOOK_IN_PYTHON`: Python runs interpreted
 vertices of its step, or collects what they returned; the run ends here, on all ranks."""
 
 
@@ -61,6 +61,8 @@ class CompiledProgram:
         self._fault: VertexFault | None = None  # of vertices that ran before this program
         if checks is not None:
             self._rows = np.array(checks.rows(code), np.int64)
+            self._looked = self._bound.copy()  # what rows are while they are looked at
+            self._looked[self._rows, :2] = op.CALLBACK, op.LOOK_IN_PYTHON
             checks.on_armed.append(self._arm)
             self._arm()
         self._state = np.zeros(op.STATE_WORDS, np.int64)
@@ -81,7 +83,6 @@ class CompiledProgram:
 
     def _bind(self, code: Code) -> None:
         self._code, self._goes_on = code, code.goes_on
-        self._may_end = np.isin(code.ops[:, 0], op.COUNTED) & ~self._goes_on
         self._ops[...] = code.ops
         kinds, launches = code.ops[:, 0], self._steps.launches
         for row in np.flatnonzero(kinds == op.LAUNCH).tolist():
@@ -94,6 +95,11 @@ class CompiledProgram:
             self._ops[row, 2] = self._goes_on[row + 1]
         for row in self._rows_in_python(code):
             self._ops[row, :2] = op.CALLBACK, IN_PYTHON
+
+    @property
+    def _may_end(self) -> npt.NDArray[np.bool_]:
+        """The rows before which a run may end, on all ranks: bool[rows]."""
+        return np.isin(self._code.ops[:, 0], op.COUNTED) & ~self._goes_on
 
     def _rows_in_python(self, code: Code) -> list[int]:
         """Return the rows that concern interpreted vertices."""
@@ -257,7 +263,7 @@ class CompiledProgram:
         if self._peers is not None:  # Python may know only now that the run ends here
             self._may_stop(self._peers)
         assert action != STOP, "rows ask when the limit is reached"
-        if action == LOOK:
+        if action == op.LOOK_IN_PYTHON:
             self._look()
         else:
             self._do_in_python(watch)
@@ -311,12 +317,12 @@ class CompiledProgram:
     # -- strict checks -----------------------------------------------------------------------
 
     def _arm(self) -> None:
-        """Let Python look at rows before they run, but for those where the run may end."""
+        """Let rows be looked at before they run, but for those where the run may end."""
         rows = self._rows
         if self._is_armed:
             is_stop = (self._ops[rows, 0] == op.CALLBACK) & (self._ops[rows, 1] == STOP)
             rows = rows[~is_stop]
-        self._ops[rows, :2] = op.CALLBACK, LOOK
+        self._ops[rows] = self._looked[rows]
 
     def _look(self) -> None:
         assert self._checks is not None
@@ -338,6 +344,24 @@ class CompiledProgram:
         if self._recording is not None:
             self._recording.add(range(row, end))
         self._words[op.STATE_ROW] = end
+        if self._compile_look(row) and end > row:
+            self._ops[row] = self._looked[row]
+
+    def _compile_look(self, row: int) -> bool:
+        """Let compiled code look at a row when it is looked at again, if it can."""
+        assert self._checks is not None
+        kind, number = self._code.ops[row, :2].tolist()
+        if kind != op.LAUNCH or number in set(self._steps.interpreted):
+            return False
+        launches = self._steps.launches[number].tolist()
+        look = self._checks.compiled_look(number, launches.__getitem__)
+        if look is None:
+            return False
+        end = self._code.end_of_launches(row)
+        self._looked[row] = op.LOOK, self._goes_on[end], end - row, look.address
+        if look.trusts:
+            self._steps.end_looks(number)
+        return True
 
     def run_launches(self, code: Code) -> None:
         """Run a few launches, written as a program."""

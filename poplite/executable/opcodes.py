@@ -23,11 +23,13 @@
     FLOATS           bits to clear  bits to set  compute sets     change floating-point arithmetic
     EXCHANGE         number                                       send and get data of other ranks
     ALL              scalar         first byte   bytes            whether all these bytes are true
+    LOOK             goes on        rows         address          strict checks, and launches
     END
 
 A scalar is named by its byte position in the arena, and is that of replica 0 where replicas were
 found to agree; the cases of a switch stand in rising order of their values, as signed numbers.
-Only programs that run on several ranks have EXCHANGE and ALL; no file holds them.
+Only programs that run on several ranks have EXCHANGE and ALL; no file holds them, nor LOOK, which
+engines write in place of the first LAUNCH of some steps.
 
 An engine binds every LAUNCH to a row of its launch table (a: the row, b: whether the next op
 goes on with the same step), which names chunks.  A chunk is one driver call: the vertices of one
@@ -47,8 +49,8 @@ from poplite.source import SourceLocation
 
 (
     LAUNCH, REPEAT, AGAIN, JUMP, JUMP_IF_ZERO, JUMP_IF_NONZERO, SWITCH, CASE, CALL, RETURN,
-    CALLBACK, MARK, EXPECT, COLLECT, AGREE, SAME, FLOATS, END, EXCHANGE, ALL,
-) = range(20)  # fmt: skip
+    CALLBACK, MARK, EXPECT, COLLECT, AGREE, SAME, FLOATS, END, EXCHANGE, ALL, LOOK,
+) = range(21)  # fmt: skip
 
 MOST_RUNS = 1 << 62
 """Most steps of one run, if each branch is taken once: reports count them in 64 bits."""
@@ -127,6 +129,29 @@ CHUNK_WORDS = FAULT_WORD + FAULT_WORDS
 """Words of an exchange: whether it was started; number and address of its persistent requests;
 addresses of room for their statuses and for the answer; of MPI_Startall, MPI_Testall, sched_yield
 and usleep; how often to ask before the processor is given to others; how often it was done."""
+
+LOOK_IN_PYTHON = -1
+"""In place of the number of an action: strict checks look at the row."""
+
+(
+    LOOK_FUNCTION, LOOK_LAUNCH, LOOK_LEFT, LOOK_WORKERS, LOOK_BEGINS, LOOK_RUNS, LOOK_MARKS,
+    LOOK_UNDOES, LOOK_ITEMS,
+) = range(9)  # fmt: skip
+"""Words of what a LOOK does: the function that does it; the launch of its row; how often it may
+look until Python does, fewer than 0 for any number; whether it also looks where all is written, as
+workers may race; the ends of four parts of its items, and the items.  The parts are what is done
+before anything changes but temporaries; what is undone where something is wrong; what is done once
+nothing is; and what undoes the second part."""
+
+ITEM_FUNCTION, ITEM_COUNT, ITEM_RULE, ITEM_ARGUMENTS = range(4)
+"""Words of an item: a kernel, the number of its arguments, what its result means, and the
+arguments.  For a launch: 0, and its number."""
+
+LOOK_ITEM_WORDS = ITEM_ARGUMENTS + 12
+
+RULE_NONE, RULE_NEEDED, RULE_REFUSED, RULE_HOLES = range(4)
+"""What the result of a kernel means: nothing; 0, or another number, lets Python look; or as of
+`find_holes`: Python looks where holes are read, and without holes there is nothing to look at."""
 
 DONE, PAUSED, CALLED, FAULTED, WAITING = range(5)
 """Why the interpreter returned; it waits for what other ranks send."""

@@ -37,20 +37,37 @@ def native(function: Callable[..., int]) -> Callable[..., int]:
     """
     kinds = [kind for name, kind in function.__annotations__.items() if name != "return"]
     arguments = [ctypes.c_int64 if kind == "int" else ctypes.c_void_p for kind in kinds]
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(address_of(function))
+
+
+@cache
+def address_of(function: Callable[..., int]) -> int:
+    """Return the address of the compiled form of a kernel."""
     job = kernel_job(function.__module__, function.__name__)
     place = built(job.name, lambda: job).address
-    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(place)
+    _kept.add(function)
+    return place
+
+
+_kept: set[Callable[..., int]] = set()
+"""Kernels that are known to be compiled: loaded, or in the cache."""
 
 
 def are_kept(kernels: Sequence[Callable[..., int]]) -> bool:
     """Return whether the compiled forms of kernels are loaded, or in the cache."""
-    return all(is_kept(kernel_job(each.__module__, each.__name__).name) for each in kernels)
+    others = [each for each in kernels if each not in _kept]
+    if not all(is_kept(kernel_job(each.__module__, each.__name__).name) for each in others):
+        return False
+    _kept.update(others)
+    return True
 
 
 def compile_all(kernels: Sequence[Callable[..., int]]) -> None:
     """Compile the kernels that are not there already, side by side."""
     with Builds() as builds:
         for kernel in kernels:
+            if kernel in _kept:
+                continue
             builds.add_job(kernel_job(kernel.__module__, kernel.__name__))
         builds.finish()
 

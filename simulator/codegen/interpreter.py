@@ -32,7 +32,9 @@ from poplite.simulator.codegen.launcher import (
     forget_cost,
     record,
     run_launch,
+    word,
 )
+from poplite.simulator.codegen.looking import AS_IT_IS, IN_PYTHON, look_at
 from poplite.simulator.codegen.moving.exchanges import exchange
 
 SLICE_NS = 50_000_000
@@ -176,6 +178,24 @@ def interpret(
                 state[op.STATE_CALLBACK], state[op.STATE_ROW] = ops[at + 1], row + 1
                 state[op.STATE_REASON] = op.CALLED
                 return op.CALLED
+            elif kind == op.LOOK:
+                found = look_at(ops[at + 3], launches, state)
+                if found == IN_PYTHON:
+                    state[op.STATE_CALLBACK], state[op.STATE_ROW] = op.LOOK_IN_PYTHON, row + 1
+                    state[op.STATE_REASON] = op.CALLED
+                    return op.CALLED
+                if found == AS_IT_IS:  # also the next times, until steps are looked at again
+                    ops[at + 2] = ops[at + 1] if ops[at + 2] == 1 else 1
+                    ops[at + 1] = word(ops[at + 3], op.LOOK_LAUNCH)
+                    ops[at], ops[at + 3] = op.LAUNCH, 0
+                else:
+                    end = row + ops[at + 2]
+                    while row < end:
+                        counts[row] += 1
+                        if state[op.STATE_TRACE] != 0:
+                            record(state[op.STATE_TRACE], row)
+                        row += 1
+                    budget = ops[at + 1]  # then look at the clock, unless the step goes on
             elif kind in (op.AGREE, op.SAME):
                 is_equal = _agree(arena, ops[at + 2], ops[at + 3], kind == op.SAME, state)
                 row = ops[at + 1] if is_equal else row + 1

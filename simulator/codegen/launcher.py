@@ -278,3 +278,13 @@ def faulted(launch: int) -> bool:
                     return True
                 chunk += CHUNK_BYTES
     return False
+
+
+def forget_faults(launch: int) -> None:
+    """Forget the fault records of a launch."""
+    for part in range(2):
+        chunk = word(launch, op.LAUNCH_CHUNKS if part == 0 else op.LAUNCH_SHARES)
+        for _ in range(word(launch, op.LAUNCH_COUNT if part == 0 else op.LAUNCH_SHARE_COUNT)):
+            for number in range(op.FAULT_WORDS):
+                set_word(chunk, op.FAULT_WORD + number, 0)
+            chunk += CHUNK_BYTES

@@ -39,25 +39,26 @@ class AccessLog:
     The system provides memory for it only where elements are noted.
 
     Attributes:
+        words: uint32[bytes].
         shift: address of the word of address 0, as compiled code takes it.
     """
 
     def __init__(self, block: npt.NDArray[np.uint8]) -> None:
-        self._words: Words = np.zeros(len(block), np.uint32)
+        self.words: Words = np.zeros(len(block), np.uint32)
         self._begin = int(block.ctypes.data)
-        self.shift = int(self._words.ctypes.data) - self._words.itemsize * self._begin
+        self.shift = int(self.words.ctypes.data) - self.words.itemsize * self._begin
 
     def clear(self, places: npt.NDArray[np.int64]) -> None:
         """Forget what was done to elements at some byte positions of the block."""
-        self._words[places] = 0
+        self.words[places] = 0
 
     def conflicts(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Tell which elements a worker accessed in spite of another one, in the places' shape."""
-        return np.asarray(self._words[places] >> 2 * op.LOG_BITS != 0)
+        return np.asarray(self.words[places] >> 2 * op.LOG_BITS != 0)
 
     def conflict(self, place: int) -> Conflict:
         """Return the first that was done to an element in spite of another worker."""
-        word = int(self._words[place])
+        word = int(self.words[place])
         writer, reader, worker = (word >> n * op.LOG_BITS & _WORKER for n in range(3))
         kind = word >> 3 * op.LOG_BITS
         return Conflict(worker - 1, (reader if kind == op.WROTE_READ else writer) - 1, kind)
@@ -80,7 +81,7 @@ class AccessLog:
 
     def _of(self, memory: npt.NDArray[Any]) -> Words:
         begin = int(memory.ctypes.data) - self._begin
-        return self._words[begin : begin + memory.nbytes : memory.itemsize]
+        return self.words[begin : begin + memory.nbytes : memory.itemsize]
 
 
 class WorkerAccesses:

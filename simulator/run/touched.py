@@ -84,24 +84,43 @@ class FieldElements:
 
 def touched(step: ComputeStep) -> list[FieldElements]:
     """Return what the vertices of a compute set touch, without metadata and empty fields."""
-    found = [
-        _touched(group, rows)
+    return [elements_of(cls, rows) for cls, rows in edges_of(step)]
+
+
+def edges_of(step: ComputeStep) -> list[tuple[type[Vertex], FieldRows]]:
+    """Return all edges of a compute set, without metadata and empty fields."""
+    return [
+        (group.cls, rows)
         for group in step.groups
         for rows in field_rows(group)
-        if not rows.field.is_implicit
+        if not rows.field.is_implicit and rows.length.any()
     ]
-    return [each for each in found if len(each.elements)]
 
 
-def _touched(group: Vertices, rows: FieldRows) -> FieldElements:
+def elements_of(cls: type[Vertex], rows: FieldRows) -> FieldElements:
+    """Return the elements of some edges of a class."""
     elements = ranges(rows.start, rows.length)
     ends = np.cumsum(rows.length)
-    return FieldElements(group.cls, rows.field, rows.vertex, rows.row, ends, elements)
+    return FieldElements(cls, rows.field, rows.vertex, rows.row, ends, elements)
 
 
 def vertex_numbers(group: Vertices) -> Integers:
     """Return the position of each vertex of a group in its compute set, run by run."""
     return _columns(group, numbers_only=True)[0][NUMBER]["number"]
+
+
+def starts_and_lengths(group: Vertices) -> dict[str, tuple[Integers, Integers]]:
+    """Return the first element and the number of elements of each field, int64[vertices].
+
+    Those of lists are left out.
+    """
+    parts, _ = _columns(group)
+    one = np.ones(len(parts[NUMBER]["number"]), np.int64)
+    return {
+        field.name: (part["start"], part.get("length", one))
+        for position, field in enumerate(group.cls.fields.values())
+        if field.depth < 2 and "start" in (part := parts.get(position, {}))
+    }
 
 
 def field_rows(group: Vertices) -> list[FieldRows]:

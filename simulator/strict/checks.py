@@ -7,6 +7,9 @@ are all written by then is disarmed, and from then on costs nothing.  Where elem
 unwritten, because unwritten ones are copied over them, all steps are armed again.  A step that was
 looked at `MOST_LOOKS` times is trusted: what it writes counts as written.
 
+In loops Python soon leaves a step that it looks at again and again to compiled code, which knows
+what follows where all is written afterwards (`poplite.simulator.strict.compiled_look`).
+
 A scalar that decides what runs is looked at in the same way, before it decides.  Where Loops are to
 end, each does as soon as a round leaves written what an earlier one left.
 
@@ -35,6 +38,12 @@ from poplite.simulator.host.tensors import HostAccess
 from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms
+from poplite.simulator.strict.compiled_look import (
+    UNLIMITED,
+    CompiledLook,
+    LaunchOf,
+    plan_of_copy,
+)
 from poplite.simulator.strict.copied import UnwrittenCopies
 from poplite.simulator.strict.host import Read, look_at_action, uninitialized
 from poplite.simulator.strict.kernel_forms import KernelForms
@@ -52,6 +61,9 @@ LOOKED_AT = (op.LAUNCH, *DECIDING, op.COLLECT, op.ALL, op.CALLBACK)
 
 MOST_LOOKS = 1_000
 """Executions of a step that are looked at, so that a long loop is not slow for ever."""
+
+LOOKS_IN_PYTHON = 3
+"""Executions of a step that Python looks at before compiled code does, where it can."""
 
 MOST_KEPT = 1 << 22
 """Most elements in tables that are kept for steps that are no longer looked at."""
@@ -96,6 +108,9 @@ class StrictChecks:
         self._undefining: dict[int, Moving] = {}
         self._kept = 0
         self._looks = [0] * len(executable.steps)
+        self._in_python = [0] * len(executable.steps)  # looks that Python did
+        self._compiled: dict[int, CompiledLook] = {}
+        self._former: list[CompiledLook] = []  # rows of programs may have their addresses
         self._warned: set[int] = set()
         self._warned_lines: set[tuple[SourceLocation, str]] = set()
 
@@ -205,6 +220,53 @@ class StrictChecks:
             self._undefining[number] = self.shadow.undefining(action.tensor)
         return self._undefining[number]()
 
+    def compiled_look(self, number: int, launch_of: LaunchOf) -> CompiledLook | None:
+        """Return what may look at a step in place of Python from now on, if anything.
+
+        Python has just looked at it.
+        """
+        self._in_python[number] += 1
+        if self._in_python[number] < LOOKS_IN_PYTHON or not self.shadow.forms.are_compiled:
+            return None
+        if number not in self._places or self._peers is not None:
+            return None
+        step = self._executable.steps[number]
+        if isinstance(step, CopyStep):
+            return self._look_of_copy(number, step, launch_of)
+        return self._look_of_compute_set(number, step, launch_of)
+
+    def _look_of_copy(
+        self, number: int, step: CopyStep, launch_of: LaunchOf
+    ) -> CompiledLook | None:
+        if number not in self._compiled and number in self._moving:
+            plan = plan_of_copy(self.shadow.checking(step.moves), self._moving[number].calls)
+            self._compiled[number] = CompiledLook(plan, launch_of, op.GATHER)
+        return self._compiled.get(number)
+
+    def _look_of_compute_set(
+        self, number: int, step: ComputeStep, launch_of: LaunchOf
+    ) -> CompiledLook | None:
+        replay, left = self._replays.get(number), MOST_LOOKS - self._looks[number]
+        if replay is None or not (replay.looks_by_rows or self._kept <= MOST_KEPT):
+            return None
+        is_trusted = not left and not replay.looks_by_rows
+        look = self._compiled.get(number)
+        if look is None or is_trusted != look.trusts:
+            self._former += [] if look is None else [look]
+            place = self._places[number]
+            look = replay.compile_look(place, launch_of, is_trusted=is_trusted)
+            if look is None:
+                return None
+            self._compiled[number] = look
+        look.allow(replay.looks_by_rows or left or UNLIMITED)
+        return look
+
+    def _collect(self, number: int, replay: Replay) -> None:
+        """Note how often compiled code looked at a step."""
+        if (look := self._compiled.get(number)) is not None:
+            self._looks[number] = min(MOST_LOOKS, self._looks[number] + look.take_looks())
+            replay.recount()
+
     def _ran_here(self, number: int, runner: Runner) -> bool:
         """Run a step unless there is nothing to look at; return whether it ran."""
         step = self._executable.steps[number]
@@ -233,9 +295,10 @@ class StrictChecks:
 
     def _executed(self, number: int, step: ComputeStep, runner: Runner) -> bool:
         replay = self._replay(number, step)
+        self._collect(number, replay)
         is_first = not self._looks[number]
         is_trusted = self._looks[number] == MOST_LOOKS
-        if not is_first and replay.run_by_rows(self._places[number], runner):
+        if replay.run_by_rows(self._places[number], runner, is_first=is_first):
             self._looks[number] += not is_trusted
             if replay.is_lossy:
                 self.arm()
@@ -280,6 +343,6 @@ class StrictChecks:
 
     def _disarm(self, number: int, replay: Replay) -> None:
         self._armed[number] = False
-        if self._kept > MOST_KEPT:
+        if self._kept > MOST_KEPT and number not in self._compiled:
             self._kept -= replay.size
             del self._replays[number]

@@ -36,6 +36,7 @@ from poplite.simulator.run.field_elements import gathered_from
 from poplite.simulator.run.touched import FieldElements, touched
 from poplite.simulator.strict.checks import DECIDING, MOST_KEPT, MOST_LOOKS, StrictChecks
 from poplite.simulator.strict.class_text import indices_in_text
+from poplite.simulator.strict.compiled_look import LaunchOf
 from poplite.simulator.strict.host import look_at_action
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.replay import Runner
@@ -122,6 +123,9 @@ class Decisions(StrictChecks):
             look_at_action(self.shadow, action)
         self._note(GAINED)
         return False
+
+    def compiled_look(self, number: int, launch_of: LaunchOf) -> None:
+        """Return nothing: all that becomes known is noted by Python."""
 
     def _copied(self, number: int, step: CopyStep, runner: Runner) -> bool:
         self.ran["step", number] = None

@@ -82,11 +82,9 @@ class ElementTable:
         tables = len(arena.parts), *rows, self._places, *fills, self.holes, self.found
         self._judge = bind(kernels.judge, *tables, old, result, first, second, self._held)
         self._gather_held = bind(kernels.gather_held, self.holes, old, old.size, self._held)
-
-    def count_holes(self) -> int:
-        """Return how many bytes of elements nothing has written, at most."""
-        self.find_holes()
-        return int((self._rows[:, kernels.FIELD_HOLES] * self._rows[:, kernels.FIELD_SIZE]).sum())
+        self.mark_written = bind(kernels.mark_written, shadow.block, *places)
+        kept = *memory, *fills, old, FILLS[0], self.holes
+        self.count_kept = bind(kernels.count_kept, *kept)
 
     def put_other(self, chosen: Mask, fill: int) -> None:
         """Write values other than the old ones where chosen: bool[replicas, elements]."""

@@ -34,23 +34,16 @@ class KernelForms:
         self._interpret = interpret
         self._calls = 0
 
-    def bind(self, kernel: Callable[..., int], *arguments: int | Array) -> Callable[..., int]:
+    def bind(self, kernel: Callable[..., int], *arguments: int | Array) -> BoundKernel:
         """Bind the first arguments of a kernel of `poplite.jit.kernels.written`."""
-        form = _INTERPRETED[kernel.__name__]
-        native: Callable[..., int] | None = None
-        places: tuple[int, ...] = ()
+        return BoundKernel(self, kernel, arguments)
 
-        def call(*others: int | Array) -> int:
-            nonlocal native, places
-            if native is None:
-                if not self._pays():
-                    return form(*arguments, *others)
-                native, places = compiled.native(kernel), _places(arguments)
-            return native(*places, *_places(others)) if others else native(*places)
+    @property
+    def are_compiled(self) -> bool:
+        """Whether compiled forms are called from now on."""
+        return not self._interpret and self._calls >= CALLS_IN_NUMPY
 
-        return call
-
-    def _pays(self) -> bool:
+    def pays(self) -> bool:
         """Tell whether the next call is to be of compiled code."""
         self._calls += 1
         if self._interpret:
@@ -62,9 +55,43 @@ class KernelForms:
         return self._calls >= CALLS_IN_NUMPY
 
 
+class BoundKernel:
+    """A kernel with its first arguments.
+
+    Attributes:
+        kernel: of `poplite.jit.kernels.written`.
+        arguments: numbers and arrays; compiled code may have the addresses of these.
+    """
+
+    __slots__ = ("_forms", "_native", "_places", "arguments", "kernel")
+
+    def __init__(
+        self, forms: KernelForms, kernel: Callable[..., int], arguments: tuple[int | Array, ...]
+    ) -> None:
+        self.kernel, self.arguments = kernel, arguments
+        self._forms = forms
+        self._native: Callable[..., int] | None = None
+        self._places: tuple[int, ...] = ()
+
+    def places(self) -> tuple[int, ...]:
+        """Return its arguments as compiled code takes them."""
+        return _places(self.arguments)
+
+    def __call__(self, *others: int | Array) -> int:
+        """Call it with its last arguments."""
+        if self._native is None:
+            if not self._forms.pays():
+                return _INTERPRETED[self.kernel.__name__](*self.arguments, *others)
+            self._native, self._places = compiled.native(self.kernel), self.places()
+        return (
+            self._native(*self._places, *_places(others)) if others else self._native(*self._places)
+        )
+
+
 def _places(arguments: tuple[int | Array, ...]) -> tuple[int, ...]:
     """Return numbers as they are, arrays as their addresses; the caller keeps the arrays alive."""
-    return tuple(each if isinstance(each, int) else compiled.address(each) for each in arguments)
+    address = compiled.address
+    return tuple([each if isinstance(each, int) else address(each) for each in arguments])
 
 
 def _parts(
@@ -134,6 +161,20 @@ def put_other(
         others = _other_than(pairs.T, old[:, part])
         elements[at[own]] = others[own]
     return int(np.count_nonzero(chosen))
+
+
+def count_kept(
+    memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
+    total: int, fills: Array, ways: int, old: Array, fill: int, chosen: Array,
+) -> int:  # fmt: skip
+    """Count chosen elements that hold what was written to them, as the kernel."""
+    kept = 0
+    for number, _, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
+        pairs = fills[number, _variant_of(places[part], elements.itemsize), fill]
+        own = chosen[:, part]
+        others = _other_than(pairs.T, old[:, part]).astype(elements.dtype)
+        kept += int(np.count_nonzero(elements[at[own]] == others[own]))
+    return kept
 
 
 def gather_held(holes: Array, old: Array, count: int, held: Array) -> int:
@@ -214,7 +255,10 @@ def mark(
     return flags
 
 
-def carry(records: Array, count: int, pieces: Array, known: int, there: Array, here: Array) -> int:
+def carry(
+    records: Array, count: int, pieces: Array, known: int, there: Array, here: Array,
+    there_words: Array, here_words: Array,
+) -> int:  # fmt: skip
     """Move which bytes are written, as the kernel."""
     flags = 0
     for to, start, rows, size, far, near in records[:count].tolist():
@@ -231,6 +275,41 @@ def carry(records: Array, count: int, pieces: Array, known: int, there: Array, h
             flags |= _note(at, written if known == kernels.MOVED else np.full_like(at, known))
             there[places] = at
     return flags
+
+
+def rows_are_written(
+    memory: Array, shadow: Array, lookups: Array, count: int, reads: int, others: Array,
+    num_others: int, size: int, rows: Array,
+) -> int:  # fmt: skip
+    """Tell whether all is written that vertices read which move rows, as the kernel."""
+    index = lookups[:count, kernels.LOOKUP_INDEX]
+    if not shadow[ranges(index, np.full(count, 4))].all():
+        return 0
+    words = memory[ranges(index, np.full(count, 4))].view(np.uint32)
+    row = words.astype(np.int64) - lookups[:count, kernels.LOOKUP_FIRST]
+    there = np.flatnonzero((row >= 0) & (row < lookups[:count, kernels.LOOKUP_ROWS]))
+    here, length = lookups[there], lookups[there, kernels.LOOKUP_BYTES]
+    table = here[:, kernels.LOOKUP_TABLE] + row[there] * here[:, kernels.LOOKUP_STRIDE]
+    read = [ranges(others[:num_others], np.full(num_others, size))]
+    read += [ranges(here[:, kernels.LOOKUP_NEAR], length)] if reads & kernels.READS_NEAR else []
+    read += [ranges(table, length)] if reads & kernels.READS_TABLE else []
+    if not shadow[np.concatenate(read)].all():
+        return 0
+    written = there, table
+    if not reads & kernels.READS_NEAR:
+        written = np.arange(count), lookups[:count, kernels.LOOKUP_NEAR]
+    rows[0] = len(written[0])
+    rows[1 : 1 + 2 * rows[0]] = np.stack(written, axis=1).ravel()
+    return 1
+
+
+def mark_rows(shadow: Array, lookups: Array, rows: Array) -> int:
+    """Note that listed rows are written, as the kernel."""
+    lookup, at = rows[1 : 1 + 2 * rows[0]].reshape(-1, 2).T
+    written = np.unique(ranges(at, lookups[lookup, kernels.LOOKUP_BYTES]))
+    gained = len(written) - np.count_nonzero(shadow[written])
+    shadow[written] = 1
+    return int(gained)
 
 
 def _note(there: Array, written: Array) -> int:
@@ -253,6 +332,15 @@ def _other_than(pair: Array, values: Array) -> Array:
 
 _INTERPRETED: dict[str, Callable[..., int]] = {
     form.__name__: form
-    for form in (find_holes, take, put, put_other, gather_held, judge, mark, carry)
+    for form in (
+        *(find_holes, take, put, put_other, gather_held, judge, mark, carry),
+        *(count_kept, rows_are_written, mark_rows),
+    )
 }
-_KERNELS = tuple(getattr(kernels, name) for name in _INTERPRETED)
+_OF_LOOKS = (
+    *(kernels.mark_written, kernels.moved_are_written, kernels.keep_rows, kernels.put_kept_rows),
+    *(kernels.clear_log, kernels.count_conflicts),
+)
+"""Only compiled code calls these: `poplite.simulator.strict.compiled_look`."""
+
+_KERNELS = (*(getattr(kernels, name) for name in _INTERPRETED), *_OF_LOOKS)

@@ -9,16 +9,18 @@ something that they read is not written, `poplite.simulator.strict.replay` finds
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.executable.moves import Moves
 from poplite.executable.step import ComputeStep, Vertices
+from poplite.jit.kernels import written as kernels
 from poplite.simulator.run.arena import Arena, Bytes
-from poplite.simulator.run.interpreted_vertices import described
-from poplite.simulator.run.touched import ranges
+from poplite.simulator.run.field_elements import gathered_from
+from poplite.simulator.run.touched import ranges, starts_and_lengths
+from poplite.simulator.strict.kernel_forms import BoundKernel
 from poplite.simulator.strict.shadow import Shadow
 from poplite.vertices.slices import gathers_rows, needs_old_rows, updates_rows
 
@@ -29,32 +31,66 @@ INDEX_BYTES = 4
 
 
 class MovedRows:
-    """The rows that the vertices of a compute set move."""
+    """The rows that the vertices of a compute set move.
+
+    Attributes:
+        are_sound: whether each vertex has as many elements as its rows need, so that it touches
+            no others.
+        are_at_home: whether they are looked at where they are gathered from and scattered to, so
+            that what is known of them is not moved.
+        checks: what looks at them before vertices run, in each replica; it returns 0 where
+            something that they would read is not written.
+        marks: what notes that they are written, and returns how many bytes were not.
+        keeps: what keeps what is in the rows that are written.
+        undoes: what puts that back.
+    """
 
     def __init__(self, step: ComputeStep, arena: Arena, shadow: Shadow) -> None:
-        self._arena, self._shadow = arena, shadow
-        self._groups = [_Rows.of(group, arena.bytes) for group in step.groups]
+        self._shadow = shadow
+        self._groups = [_Rows.of(group, step, arena) for group in step.groups]
+        homes = [rows.homes(step, arena) for rows in self._groups]
+        self.are_at_home = all(each is not None for each in homes)
+        if self.are_at_home:
+            self._groups = [
+                replace(rows, lookups=home) if home is not None else rows
+                for rows, home in zip(self._groups, homes, strict=True)
+            ]
+        self.are_sound = all(rows.is_sound for rows in self._groups)
+        self.checks: list[BoundKernel] = []
+        self.marks: list[BoundKernel] = []
+        self.keeps: list[BoundKernel] = []
+        self.undoes: list[BoundKernel] = []
+        for memory, part in zip(arena.parts, shadow.parts, strict=True):
+            for rows in self._groups:
+                self._bind(memory, part, rows)
+
+    def _bind(self, memory: Bytes, part: Bytes, rows: _Rows) -> None:
+        """Bind the kernels for a group in the memory of a replica."""
+        bind, lookups = self._shadow.forms.bind, rows.lookups
+        listed = np.zeros(1 + 2 * len(lookups), np.int64)
+        kept = np.zeros(int(lookups[:, kernels.LOOKUP_BYTES].sum()), np.uint8)
+        arguments = lookups, len(lookups), rows.reads, *rows.others, listed
+        self.checks.append(bind(kernels.rows_are_written, memory, part, *arguments))
+        self.marks.append(bind(kernels.mark_rows, part, lookups, listed))
+        self.keeps.append(bind(kernels.keep_rows, memory, lookups, listed, kept))
+        self.undoes.append(bind(kernels.put_kept_rows, memory, lookups, listed, kept))
 
     def are_written(self) -> bool:
-        """Return whether all that the vertices would read now is written."""
-        self._touched = [
-            (part, rows.size, *rows.touched(memory))
-            for memory, part in zip(self._arena.parts, self._shadow.parts, strict=True)
-            for rows in self._groups
-            if _are_written(part, INDEX_BYTES, rows.index)
-        ]
-        return len(self._touched) == len(self._groups) * len(self._arena.parts) and all(
-            _are_written(part, size, read) for part, size, read, _ in self._touched
-        )
+        """Return whether all that the vertices would read now is written; list what they write."""
+        return all(call() for call in self.checks)
 
     def write(self) -> int:
-        """Note that what they write is written; return how many elements were not."""
-        gained = 0
-        for part, size, _, written in self._touched:
-            places = _bytes_of(written, size)
-            gained += len(places) - int(np.count_nonzero(part[places]))
-            part[places] = 1
-        return gained
+        """Note that what was listed is written; return how many bytes were not."""
+        return sum(call() for call in self.marks)
+
+    def count_holes(self) -> int:
+        """Return how many bytes nothing has written."""
+        return sum(
+            end - begin - int(np.count_nonzero(part[begin:end]))
+            for part in self._shadow.parts
+            for rows in self._groups
+            for begin, end in rows.blocks
+        )
 
 
 def move_rows(step: ComputeStep) -> bool:
@@ -64,74 +100,122 @@ def move_rows(step: ComputeStep) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """What the vertices of a group touch; elements count from the start of the arena.
+    """What the vertices of a group touch, by bytes from the start of the arena.
 
     Attributes:
-        size: bytes of an element.
-        writes_table: whether they write the rows of x that they touch.
-        reads_table: whether they read these.
-        index: int64[lookups], elements of all vertices; the next arrays are of the same lookups.
-        near: first element of the row that is no part of x.
-        table: first element of x.
-        rows: rows of x.
-        first: number of the first.
-        width: elements of a row.
-        others: elements that are read in any case.
+        reads: which rows they read, as kernels take it.
+        lookups: int64[lookups, LOOKUP_WORDS], of all vertices.
+        others: elements that are read in any case, their number, and the bytes of one.
+        blocks: begin and end of blocks of bytes that all edges take.
+        is_sound: whether edges have the elements of all rows.
     """
 
-    size: int
-    writes_table: bool
-    reads_table: bool
-    index: Integers
-    near: Integers
-    table: Integers
-    rows: Integers
-    first: Integers
-    width: Integers
-    others: Integers
+    reads: int
+    lookups: Integers
+    others: tuple[Integers, int, int]
+    blocks: list[tuple[int, int]]
+    is_sound: bool
 
     @classmethod
-    def of(cls, group: Vertices, memory: Bytes) -> _Rows:
+    def of(cls, group: Vertices, step: ComputeStep, arena: Arena) -> _Rows:
         """Read the rows of a group off its descriptor rows."""
-        size = group.cls.fields["x"].element.size_bytes
-        begin = memory.ctypes.data
+        size, places = group.cls.fields["x"].element.size_bytes, starts_and_lengths(group)
+        words = arena.bytes[: len(arena.bytes) // INDEX_BYTES * INDEX_BYTES].view(np.uint32)
+        first, width = (words[places[name][0]].astype(np.int64) for name in ("first", "width"))
         is_update = updates_rows(group.cls)
-        found, others = [], []
-        for _, fields in described(group, memory):
-            x, index, near = fields["x"], fields["index"], fields["s" if is_update else "out"]
-            columns = int(fields["width"][0])
-            begins = [(each.ctypes.data - begin) // each.itemsize for each in (index, near, x)]
-            for k in range(len(index)):
-                places = begins[0] + k, begins[1] + k * columns, begins[2]
-                found.append((*places, len(x) // columns, int(fields["first"][0]), columns))
-            if "scale" in fields:
-                others.append((fields["scale"].ctypes.data - begin) // size)
-        reads_table = not is_update or needs_old_rows(group.cls)
-        index, at, table, rows, first, width = np.array(found, np.int64).reshape(-1, 6).T
-        read = np.array(others, np.int64)
-        return cls(size, is_update, reads_table, index, at, table, rows, first, width, read)
+        (table, length), (index, count) = places["x"], places["index"]
+        near, far = places["s" if is_update else "out"]
+        vertex = np.repeat(np.arange(len(count)), count)
+        number = ranges(np.zeros_like(count), count)
+        is_sound = bool(((width > 0) & (length >= width) & (far == count * width)).all())
+        wide = width[vertex]
+        lookups = np.stack(
+            [
+                _ungathered((index[vertex] + number) * INDEX_BYTES, step, arena),
+                (near[vertex] + number * wide) * size,
+                table[vertex] * size,
+                wide * size,
+                (length // np.maximum(width, 1))[vertex],
+                first[vertex],
+                wide * size,
+                np.cumsum(wide * size) - wide * size,
+            ],
+            axis=1,
+        )
+        others = places["scale"][0] * size if "scale" in places else np.zeros(0, np.int64)
+        near_reads = kernels.READS_NEAR if is_update else 0
+        table_reads = kernels.READS_TABLE if not is_update or needs_old_rows(group.cls) else 0
+        begins = [table * size, near * size, index * INDEX_BYTES, others]
+        sizes = [length * size, far * size, count * INDEX_BYTES, np.full(len(others), size)]
+        blocks = _joined(np.concatenate(begins), np.concatenate(sizes))
+        return cls(near_reads | table_reads, lookups, (others, len(others), size), blocks, is_sound)
 
-    def touched(self, memory: Bytes) -> tuple[Integers, Integers]:
-        """Return the elements that they read now, except for indices, and those that they write."""
-        row = _indices(memory, self.index) - self.first
-        here = np.flatnonzero((row >= 0) & (row < self.rows))
-        width = self.width[here]
-        rows = ranges(self.table[here] + row[here] * width, width)
-        if not self.writes_table:
-            return rows, ranges(self.near, self.width)
-        table = [rows] if self.reads_table else []
-        return np.concatenate([ranges(self.near[here], width), *table, self.others]), rows
+    def homes(self, step: ComputeStep, arena: Arena) -> Integers | None:
+        """Return the lookups with rows where they are when nothing is gathered; None if it fails.
+
+        It does where the rows of a table are then not at even distances.
+        """
+        if not len(step.gather.records) and not len(step.scatter.records):
+            return self.lookups
+        is_update, base = bool(self.reads & kernels.READS_NEAR), arena.layout.temporary_base
+        if len(self.others[0]) and (self.others[0] >= base).any():
+            return None
+        found = self.lookups.copy()
+        near, table, size = (
+            found[:, word]
+            for word in (kernels.LOOKUP_NEAR, kernels.LOOKUP_TABLE, kernels.LOOKUP_BYTES)
+        )
+        rows, one = found[:, kernels.LOOKUP_ROWS], np.ones(len(found), np.int64)
+        back = step.scatter.reversed()
+        first, stride, is_even = _home(step.gather, table, rows, size, base)
+        if is_update:
+            other, step_back, is_even_back = _home(back, table, rows, size, base)
+            is_even &= is_even_back & (other == first) & (step_back == stride)
+        at, _, is_whole = _home(step.gather if is_update else back, near, one, size, base)
+        if not (is_even & is_whole).all():
+            return None
+        near[...], table[...], found[:, kernels.LOOKUP_STRIDE] = at, first, stride
+        return found
 
 
-def _indices(memory: Bytes, elements: Integers) -> Integers:
-    words: npt.NDArray[Any] = memory[: len(memory) // INDEX_BYTES * INDEX_BYTES].view(np.uint32)
-    return words[elements].astype(np.int64)
+def _home(
+    moves: Moves, begin: Integers, rows: Integers, size: Integers, base: int
+) -> tuple[Integers, Integers, npt.NDArray[np.bool_]]:
+    """Return where rows of some tables are that moves copied to temporaries, from `base` on.
+
+    These are first byte, bytes from one row to the next, and whether that is so for all rows.
+    """
+    records = moves.records[(moves.records[:, 3] > 0) & (moves.records[:, 4] >= 0)]
+    none = np.array([[-1, 0, 1, 0, 0, 0]])  # for what is below all records
+    records = np.concatenate([none, records[np.argsort(records[:, 0], kind="stable")]])
+    at = np.searchsorted(records[:, 0], begin, side="right") - 1
+    to, start, blocks, length, far, near = records[at].T
+    far = np.maximum(np.where(blocks > 1, far, 0), 1)
+    block = np.where(blocks > 1, (begin - to) // far, 0)
+    offset = begin - to - block * far
+    is_inside = (block < blocks) & (offset + rows * size <= length)
+    is_row_each = (offset == 0) & (length == size) & (far == size) & (block + rows <= blocks)
+    is_local = begin < base
+    first = np.where(is_local, begin, start + block * near + offset)
+    stride = np.where(is_local | is_inside, size, near)
+    return first, stride, is_local | is_inside | is_row_each
 
 
-def _are_written(part: Bytes, size: int, elements: Integers) -> bool:
-    return bool(part[_bytes_of(elements, size)].all())
+def _joined(begin: Integers, size: Integers) -> list[tuple[int, int]]:
+    """Return begin and end of blocks, with those as one that touch each other."""
+    order = np.argsort(begin, kind="stable")
+    begin, end = begin[order], np.maximum.accumulate((begin + size)[order])
+    is_first = np.append(True, begin[1:] > end[:-1])
+    last = np.append(end[:-1][is_first[1:]], end[-1:])
+    return [*zip(begin[is_first].tolist(), last.tolist(), strict=True)]
 
 
-def _bytes_of(elements: Integers, size: int) -> Integers:
-    """Return the places of all bytes of elements."""
-    return (elements[:, np.newaxis] * size + np.arange(size)).ravel()
+def _ungathered(positions: Integers, step: ComputeStep, arena: Arena) -> Integers:
+    """Return where elements are before anything is gathered, by first bytes.
+
+    So indices may be read before.
+    """
+    found, is_gathered = positions.copy(), positions >= arena.layout.temporary_base
+    if is_gathered.any():
+        found[is_gathered] = gathered_from(step.gather, positions[is_gathered])
+    return found

@@ -19,21 +19,37 @@ something is wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.errors import PopliteError, PopliteWarning, UninitializedReadError
 from poplite.executable import opcodes as op
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
-from poplite.jit.kernels.written import DEPENDENT, INCOMPLETE, LOSSY
+from poplite.jit.kernels.written import (
+    DEPENDENT,
+    INCOMPLETE,
+    LOSSY,
+    clear_log,
+    count_conflicts,
+)
 from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms, differing, is_put_off
-from poplite.simulator.run.touched import FieldElements, touched
+from poplite.simulator.run.touched import FieldElements, edges_of, elements_of
+from poplite.simulator.strict.compiled_look import (
+    CompiledLook,
+    Kernels,
+    LaunchOf,
+    plan_of_rows,
+    plan_of_runs,
+    trusting_plan,
+)
 from poplite.simulator.strict.element_table import ElementTable
+from poplite.simulator.strict.kernel_forms import BoundKernel
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.moved_rows import MovedRows, move_rows
 from poplite.simulator.strict.patterns import FILLS, OUTPUT, Mask, filled
@@ -41,9 +57,10 @@ from poplite.simulator.strict.shadow import Shadow
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import MultiVertex
 
-TURNS, ELEMENTS_PER_TURN = 16, 1_024
-"""Of vertices that move rows, one execution in so many is looked at as a whole, and of many
-elements one more for each so many: so the cost of an execution does not grow with its tables."""
+TURNS, ELEMENTS_PER_TURN = 256, 256
+"""Of vertices that move rows, one execution in so many counts what of their tables is unwritten,
+and of many elements one more for each so many: so the cost of an execution does not grow with its
+tables."""
 
 
 class Runner(Protocol):
@@ -85,62 +102,136 @@ class Replay:
         peers: Peers | None = None,
     ) -> None:
         self._looks, self._peers = not runs_once, peers
-        self._fields = touched(step)
-        self._table = ElementTable(self._fields, arena, shadow)
+        self._step, self._arena, self._shadow = step, arena, shadow
         self._gather, self._scatter = shadow.moving(step.gather), shadow.moving(step.scatter)
-        self._writing = [n for n, each in enumerate(self._fields) if each.field.writes]
-        self._outputs = [n for n in self._writing if not self._fields[n].field.reads]
+        self._edges = edges_of(step)
+        self.size = len(arena.parts) * sum(int(rows.length.sum()) for _, rows in self._edges)
         classes = dict.fromkeys(group.cls for group in step.groups)
         self._forms = {cls: forms[cls] for cls in classes if cls in forms}
         self._compared = {cls: f for cls, f in self._forms.items() if not is_put_off(f)}
-        has_outputs = any(not each.field.reads for each in self._fields)
+        has_outputs = any(not rows.field.reads for _, rows in self._edges)
         self.looks_first = self._looks and (has_outputs or bool(self._compared))
         # Most vertices return nothing, so that there is nothing to restore.
         self._returns = any(check(cls).result is not None for cls in classes)
         self._returned = self._all_true = [True] * len(arena.parts)
         self._log = arena.accesses
-        begins = arena.layout.size_bytes * np.arange(len(arena.parts))[:, np.newaxis]
-        self._shared = {
+        self.has_workers = any(
+            rows.field.writes and issubclass(cls, MultiVertex) for cls, rows in self._edges
+        )
+        self._vertices = op.DEFINED if self._forms or self.has_workers else op.COMPUTE
+        self._moves_rows = peers is None and move_rows(step) and self._rows.are_sound
+        self._turns = self._lacking = (
+            0  # executions until unwritten bytes are counted; their number
+        )
+        self.is_complete = False
+
+    # Of vertices that move rows all these are needed only where something is found to be wrong.
+
+    @cached_property
+    def _fields(self) -> list[FieldElements]:
+        return [elements_of(cls, rows) for cls, rows in self._edges]
+
+    @cached_property
+    def _table(self) -> ElementTable:
+        return ElementTable(self._fields, self._arena, self._shadow)
+
+    @cached_property
+    def _writing(self) -> list[int]:
+        return [n for n, each in enumerate(self._fields) if each.field.writes]
+
+    @cached_property
+    def _outputs(self) -> list[int]:
+        return [n for n in self._writing if not self._fields[n].field.reads]
+
+    @cached_property
+    def _shared(self) -> dict[int, npt.NDArray[np.int64]]:
+        """The bytes of elements that workers share, of each field by number."""
+        parts = len(self._arena.parts)
+        begins = self._arena.layout.size_bytes * np.arange(parts)[:, np.newaxis]
+        return {
             n: begins + self._fields[n].elements * self._fields[n].size
             for n in self._writing
             if issubclass(self._fields[n].cls, MultiVertex)
         }
-        self.has_workers = bool(self._shared)
-        self._vertices = op.DEFINED if self._forms or self.has_workers else op.COMPUTE
-        self.size = self._table.holes.size
-        self._step, self._arena, self._shadow = step, arena, shadow
-        self._moves_rows = peers is None and move_rows(step)
-        self._rows: MovedRows | None = None
-        self.is_complete = False
-        self._turns = self._lacking = 0  # fewer than 0 where nothing has counted them
 
-    def run_by_rows(self, place: ProgramRow, runner: Runner) -> bool:
+    @cached_property
+    def _logs(self) -> tuple[list[BoundKernel], list[BoundKernel]]:
+        """What clears the log of these elements, and what counts conflicts in it."""
+        bind, places = self._shadow.forms.bind, [each.ravel() for each in self._shared.values()]
+        kinds = clear_log, count_conflicts
+        clear, count = (
+            [bind(kind, self._log.words, each, len(each)) for each in places] for kind in kinds
+        )
+        return clear, count
+
+    @cached_property
+    def _rows(self) -> MovedRows:
+        return MovedRows(self._step, self._arena, self._shadow)
+
+    def run_by_rows(self, place: ProgramRow, runner: Runner, *, is_first: bool) -> bool:
         """Run vertices once that move written rows only; return whether they did.
 
-        From time to time it is left to `run`, which finds out whether all tables are written.
+        Where all tables are written it is left to `run`, which finds that out.
         """
-        if not self._moves_rows:
-            return False
-        if self._rows is None:
-            self._rows = MovedRows(self._step, self._arena, self._shadow)
-        if self._turns == 0:
-            self._turns = TURNS + self.size // ELEMENTS_PER_TURN
-            self._lacking = -1 if self.is_complete else self._table.count_holes()
-        self._turns -= 1
-        if self._turns == 0 or self._lacking == 0:
-            self._turns = 0
+        if not self._moves_rows or (is_first and self.looks_first):
             return False
         self._place, self._runner = place, runner
         self._gather()
+        if 0 in (self._turns, self._lacking):  # other steps change what is written, too
+            self._turns = TURNS + self.size // ELEMENTS_PER_TURN
+            self._lacking = self._rows.count_holes()
+        if self._lacking == 0:
+            return False
         if self._gather.calls:
             self._launch(op.GATHER)
         if not self._rows.are_written():
             return False
-        phases = place.code.ops[place.row : place.end, 2].tolist()
-        self._launch(*(each for each in phases if each not in (op.GATHER, op.SAVE)))
-        self._lacking -= self._rows.write()
-        self.is_lossy = bool(self._scatter() & LOSSY)
+        self._turns -= 1
+        self._launch(*(each for each in self._phases if each != op.GATHER))
+        try:
+            self._mark_rows()
+        except BaseException:  # KeyboardInterrupt too: the vertices have run
+            self._mark_rows()
+            raise
         return True
+
+    def _mark_rows(self) -> None:
+        self._lacking = max(0, self._lacking - self._rows.write())
+        self.is_lossy = not self._rows.are_at_home and bool(self._scatter() & LOSSY)
+
+    def compile_look(
+        self, place: ProgramRow, launch_of: LaunchOf, *, is_trusted: bool
+    ) -> CompiledLook | None:
+        """Return what compiled code may do at `place` in place of Python, if anything."""
+        if not self._looks or self._returns:
+            return None
+        self._place = place
+        moving: tuple[Kernels, Kernels] = (self._gather.calls, self._scatter.calls)
+        if self._moves_rows:
+            moving = ((), ()) if self._rows.are_at_home else moving
+            plan = plan_of_rows(self._rows, self._phases, *moving)
+        elif is_trusted:
+            plan = trusting_plan(self._table, *moving)
+        else:
+            logs = self._logs if self.has_workers else ((), ())
+            plan = plan_of_runs(self._table, logs, self._vertices, self._phases, *moving)
+        return CompiledLook(plan, launch_of, self._phases[0])
+
+    @property
+    def _phases(self) -> list[int]:
+        """The phases of the step, but for the sum of slots."""
+        place = self._place
+        phases: list[int] = place.code.ops[place.row : place.end, 2].tolist()
+        return phases
+
+    @property
+    def looks_by_rows(self) -> int:
+        """How often compiled code may look at rows before the table is looked at as a whole."""
+        return TURNS + self.size // ELEMENTS_PER_TURN if self._moves_rows else 0
+
+    def recount(self) -> None:
+        """Look at a whole table the next time, as compiled code looked at its rows meanwhile."""
+        self._turns = 0
 
     def begin(self, place: ProgramRow, runner: Runner) -> None:
         """Look at what is written before an execution at `place`."""
@@ -149,7 +240,9 @@ class Replay:
         self.is_lossy = False
         self.warnings: list[PopliteWarning] = []
         self._gather()
-        self._runs = self._table.find_holes()
+        # A table that was not needed so far is not made either where all is written.
+        has_table = not self._moves_rows or "_table" in vars(self)
+        self._runs = self._table.find_holes() if has_table or self._rows.count_holes() else 0
         self.is_complete = not self._runs
 
     @property
@@ -227,6 +320,18 @@ class Replay:
 
     def _run_and_look(self, *, is_first: bool) -> None:
         """Run the vertices, and again where something is to be found out; raise faults."""
+        is_filled = self._looks and self._runs == 1 and not is_first
+        if is_filled and self._fills_all():
+            return
+        self._run_once()
+        if self._looks and self._runs:
+            self._look_at_holes(is_filled=is_filled)
+        if self._looks and is_first:
+            self._look_at_outputs()
+            self._look_at_forms()
+
+    def _run_once(self) -> None:
+        """Run the vertices, and look at their workers."""
         for places in self._shared.values():
             self._log.clear(places)
         self._launch(op.SAVE, op.COUNT, self._vertices)
@@ -235,11 +340,22 @@ class Replay:
             self._returned = self._runner.returned(self._number)
         if self.has_workers:
             self._look_at_workers()
-        if self._looks and self._runs:
-            self._look_at_holes()
-        if self._looks and is_first:
-            self._look_at_outputs()
-            self._look_at_forms()
+
+    def _fills_all(self) -> bool:
+        """Run with other values in unwritten Outputs; return whether none of these remain.
+
+        Then there is nothing more to find out, as vertices do not read Outputs.  Otherwise this was
+        the run with other values, and memory is as before.
+        """
+        self._table.put_in_holes[0]()
+        self._run_once()
+        if not self._table.count_kept():
+            return True
+        self.runs_again += 1
+        self._table.take_other[0]()
+        self._table.put_old()
+        self._set_returned(self._all_true)
+        return False
 
     def _finish(self) -> None:
         """Note what is written, and restore memory to its state after the first run."""
@@ -247,6 +363,7 @@ class Replay:
         self.is_complete = not flags & INCOMPLETE
         self.is_lossy |= bool((flags | self._scatter()) & LOSSY)
         if self.runs_again:
+            self._table.put_old()  # holes that vertices only read
             self._table.put_result()
             self._set_returned(self._returned)
         if self._scatter.calls:
@@ -283,9 +400,13 @@ class Replay:
 
     # -- what nothing has written --------------------------------------------------------------
 
-    def _look_at_holes(self) -> None:
-        """Find out which results are written; the others are holes, or passed on from holes."""
-        error = self._without(self._table.put_in_holes[: self._runs])
+    def _look_at_holes(self, *, is_filled: bool) -> None:
+        """Find out which results are written; the others are holes, or passed on from holes.
+
+        Where Outputs were filled before, that was the run with other values.
+        """
+        changes = () if is_filled else self._table.put_in_holes[: self._runs]
+        error = self._without(changes)
         if error is not None:
             raise self._blamed(error)
         if not self._table.judge(self._runs):

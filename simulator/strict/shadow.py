@@ -10,7 +10,7 @@ It is laid out as the arena, so whatever moves data moves the shadow in the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -21,9 +21,9 @@ import numpy.typing as npt
 from poplite.executable.host_tensor import HostTensor
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves
-from poplite.jit.kernels.written import MOVED, carry
+from poplite.jit.kernels.written import MOVED, carry, moved_are_written
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.strict.kernel_forms import KernelForms
+from poplite.simulator.strict.kernel_forms import BoundKernel, KernelForms
 from poplite.types import ElementType
 
 Mask = npt.NDArray[np.bool_]
@@ -34,12 +34,10 @@ class Moving:
     """Moves the shadow of some bytes.
 
     Attributes:
-        moves: the copies; kept here as the calls hold their addresses.
         calls: one for each replica.
     """
 
-    moves: Moves
-    calls: tuple[Callable[[], int], ...]
+    calls: tuple[BoundKernel, ...]
 
     def __call__(self) -> int:
         """Move it; return INCOMPLETE when some is unwritten, LOSSY when it replaces written."""
@@ -85,11 +83,18 @@ class Shadow(Arena):
         kept = Moves(*map(np.ascontiguousarray, (moves.records, moves.pieces)))
         to = range(len(self.parts)) if replica_map is None else replica_map
         table = kept.records, len(kept.records), kept.pieces, known
+        words = [part[: len(part) // 8 * 8].view(np.int64) for part in self.parts]
         calls = [
-            self.forms.bind(carry, *table, self.parts[other], part)
-            for other, part in zip(to, self.parts, strict=True)
+            self.forms.bind(carry, *table, self.parts[other], part, words[other], own)
+            for other, part, own in zip(to, self.parts, words, strict=True)
         ]
-        return Moving(kept, tuple(calls) if len(kept.records) else ())
+        return Moving(tuple(calls) if len(kept.records) else ())
+
+    def checking(self, moves: Moves) -> list[BoundKernel]:
+        """Return what finds out whether all that some moves read is written, in each replica."""
+        kept = Moves(*map(np.ascontiguousarray, (moves.records, moves.pieces)))
+        table = kept.records, len(kept.records), kept.pieces
+        return [self.forms.bind(moved_are_written, *table, part) for part in self.parts]
 
     def undefining(self, tensor: HostTensor) -> Moving:
         """Return what lets all elements of a tensor count as unwritten."""

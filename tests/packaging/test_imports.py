@@ -49,6 +49,7 @@ WITH_LLVM = frozenset(
         "poplite.simulator.codegen.lanes.accessors",
         "poplite.simulator.codegen.lanes.vectors",
         "poplite.simulator.codegen.launcher",
+        "poplite.simulator.codegen.looking",
         "poplite.simulator.codegen.mathematics",
         "poplite.simulator.codegen.moving.mover",
         "poplite.simulator.codegen.rounding",

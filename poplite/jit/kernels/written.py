@@ -40,6 +40,9 @@ moving also: something is written that was not."""
 MOVED = -1
 """What is known of bytes is copied from the bytes that are read."""
 
+ALL_WRITTEN = 0x0101010101010101
+"""The shadow of a written element, of up to eight bytes."""
+
 RECORD_WORDS = 6
 """Words of each copy record of `poplite.executable.moves`."""
 
@@ -285,33 +288,259 @@ def mark(
     return flags
 
 
+def mark_written(
+    shadow: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
+    total: int,
+) -> int:  # fmt: skip
+    """Record in the shadow that all results are written; return their number."""
+    for replica in range(replicas):
+        i = 0
+        for field in range(count):
+            row = field * FIELD_WORDS
+            size = fields[row + FIELD_SIZE]
+            end = fields[row + FIELD_END]
+            if fields[row + FIELD_WRITES] > 0:
+                for k in range(i, end):
+                    store(shadow, replica * stride + places[k], size, ALL_WRITTEN)
+            i = end
+    return total
+
+
+def count_kept(
+    memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
+    total: int, fills: Int64s, ways: int, old: Int64s, fill: int, chosen: Bytes,
+) -> int:  # fmt: skip
+    """Return how many chosen elements hold what `put_other` wrote to them."""
+    kept = 0
+    for replica in range(replicas):
+        i = 0
+        for field in range(count):
+            row = field * FIELD_WORDS
+            size = fields[row + FIELD_SIZE]
+            while i < fields[row + FIELD_END]:
+                here = replica * total + i
+                if chosen[here] > 0:
+                    way = field * ways + variant_of(places[i], size)
+                    pair = way * FILL_WORDS + 2 * fill
+                    value = other_than(fills, pair, old[here])
+                    differs = 0
+                    for byte in range(size):
+                        own = memory[replica * stride + places[i] + byte]
+                        differs |= own ^ ((value >> (8 * byte)) & 255)
+                    if differs == 0:
+                        kept += 1
+                i += 1
+    return kept
+
+
+def flag_of(bits: int, flag: int) -> int:
+    """Return a flag where some bits are set, else 0."""
+    return flag if bits != 0 else 0
+
+
+def carry_bytes(there: Bytes, to: int, here: Bytes, start: int, count: int, known: int) -> int:
+    """Move what is known of some bytes as `carry` does."""
+    lacking = lost = gained = 0
+    for byte in range(count):
+        written = here[start + byte] if known == MOVED else known
+        lacking |= written ^ 1
+        lost |= there[to + byte] & (written ^ 1)
+        gained |= (there[to + byte] ^ 1) & written
+        there[to + byte] = written
+    return flag_of(lacking, INCOMPLETE) | flag_of(lost, LOSSY) | flag_of(gained, GAINED)
+
+
+def carry_words(there: Int64s, to: int, here: Int64s, start: int, count: int) -> int:
+    """Move what is known of some bytes, eight at a time."""
+    lacking = lost = gained = 0
+    for word in range(count):
+        written = here[start + word]
+        lacking |= written ^ ALL_WRITTEN
+        lost |= there[to + word] & (written ^ ALL_WRITTEN)
+        gained |= (there[to + word] ^ ALL_WRITTEN) & written
+        there[to + word] = written
+    return flag_of(lacking, INCOMPLETE) | flag_of(lost, LOSSY) | flag_of(gained, GAINED)
+
+
+def are_words(records: Int64s, row: int) -> bool:
+    """Return whether all blocks of a record are words of eight bytes."""
+    to, start, rows = records[row], records[row + 1], records[row + 2]
+    size, far, near = records[row + 3], records[row + 4], records[row + 5]
+    distances = far | near if rows > 1 else 0
+    return size > 0 and (to | start | size | distances) & 7 == 0
+
+
 def carry(
-    records: Int64s, count: int, pieces: Int32s, known: int, there: Bytes, here: Bytes
-) -> int:
+    records: Int64s, count: int, pieces: Int32s, known: int, there: Bytes, here: Bytes,
+    there_words: Int64s, here_words: Int64s,
+) -> int:  # fmt: skip
     """Move what is known of bytes, as copies move the bytes.
 
     `pieces` are three numbers of each listed piece.  `known` is MOVED, or 1 or 0 to record for all
     written bytes.  `there` is the shadow of the replica that is written, `here` of the one that is
-    read.  Returned is INCOMPLETE when something that moved is not written, with LOSSY when it
-    overwrote something that was, and GAINED when something written overwrote what was not.
+    read; the last two are the same as words.  Returned is INCOMPLETE when something that moved is
+    not written, with LOSSY when it overwrote something that was, and GAINED when something written
+    overwrote what was not.
     """
-    lacking = lost = gained = 0
+    flags = 0
     for record in range(count):
         row = record * RECORD_WORDS
         to, start, rows = records[row], records[row + 1], records[row + 2]
         size, far, near = records[row + 3], records[row + 4], records[row + 5]
-        for block in range(rows):
-            if size > 0:
-                target, source, length = to + block * far, start + block * near, size
-            else:
+        if known == MOVED and are_words(records, row):
+            for block in range(rows):
+                target, source = (to + block * far) // 8, (start + block * near) // 8
+                flags |= carry_words(there_words, target, here_words, source, size // 8)
+        elif size > 0:
+            for block in range(rows):
+                target, source = to + block * far, start + block * near
+                flags |= carry_bytes(there, target, here, source, size, known)
+        else:
+            for block in range(rows):
                 piece = 3 * (far + block)
                 target = to + (pieces[piece] & PIECE_MASK)
                 source = start + (pieces[piece + 1] & PIECE_MASK)
                 length = pieces[piece + 2] & PIECE_MASK
+                flags |= carry_bytes(there, target, here, source, length, known)
+    return flags
+
+
+def moved_are_written(records: Int64s, count: int, pieces: Int32s, here: Bytes) -> int:
+    """Return 1 where all bytes that `carry` would read are written, else 0."""
+    lacking = 0
+    for record in range(count):
+        row = record * RECORD_WORDS
+        start, rows, size = records[row + 1], records[row + 2], records[row + 3]
+        far, near = records[row + 4], records[row + 5]
+        for block in range(rows):
+            if size > 0:
+                source, length = start + block * near, size
+            else:
+                piece = 3 * (far + block)
+                source = start + (pieces[piece + 1] & PIECE_MASK)
+                length = pieces[piece + 2] & PIECE_MASK
             for byte in range(length):
-                written = here[source + byte] if known == MOVED else known
-                lacking |= written ^ 1
-                lost |= there[target + byte] & (written ^ 1)
-                gained |= (there[target + byte] ^ 1) & written
-                there[target + byte] = written
-    return lacking * INCOMPLETE + lost * LOSSY + gained * GAINED
+                lacking |= here[source + byte] ^ 1
+    return 1 - lacking
+
+
+# -- rows that are moved by number ------------------------------------------------------------
+
+(
+    LOOKUP_INDEX, LOOKUP_NEAR, LOOKUP_TABLE, LOOKUP_STRIDE, LOOKUP_ROWS, LOOKUP_FIRST, LOOKUP_BYTES,
+    LOOKUP_KEPT, LOOKUP_WORDS,
+) = range(9)  # fmt: skip
+"""Words of a lookup: first byte of the index, of the row that is not in the table, and of the
+table; bytes from one row of it to the next; its rows; number of the first of them; bytes of a row;
+where the row that is written is kept."""
+
+READS_NEAR, READS_TABLE = 1, 2
+"""Which of both rows vertices read: that outside the table, that of the table.  They write the
+other one, and that of the table also where they read both.  A row outside of the table that is
+only written is written in any case."""
+
+
+def number_at(memory: Bytes, at: int) -> int:
+    """Return a number of four bytes without a sign."""
+    return memory[at] | memory[at + 1] << 8 | memory[at + 2] << 16 | memory[at + 3] << 24
+
+
+def row_of_table(lookups: Int64s, row: int, index: int) -> int:
+    """Return the first byte of a lookup's row of the table, -1 where the table has no such row."""
+    number = index - lookups[row + LOOKUP_FIRST]
+    at = lookups[row + LOOKUP_TABLE] + number * lookups[row + LOOKUP_STRIDE]
+    return at if 0 <= number < lookups[row + LOOKUP_ROWS] else -1
+
+
+def all_written(shadow: Bytes, at: int, count: int) -> int:
+    """Return 1 where all of `count` bytes from `at` on are written, else 0."""
+    lacking = 0
+    for byte in range(count):  # without an end before the last, so that many are read at once
+        lacking |= shadow[at + byte] ^ 1
+    return 1 - lacking
+
+
+def rows_are_written(
+    memory: Bytes, shadow: Bytes, lookups: Int64s, count: int, reads: int, others: Int64s,
+    num_others: int, size: int, rows: Int64s,
+) -> int:  # fmt: skip
+    """Return 1 where all is written that vertices read which move rows by number, else 0.
+
+    There are LOOKUP_WORDS of each of `count` lookups, and `num_others` elements of `size` bytes
+    that are read in any case, by first bytes.  Listed in `rows` are the rows that are written:
+    their number, then for each its lookup and its first byte.
+    """
+    done, place, index = 0, -1, 0
+    for lookup in range(count):
+        row = lookup * LOOKUP_WORDS
+        if lookups[row + LOOKUP_INDEX] != place:  # vertices often have the same index
+            place = lookups[row + LOOKUP_INDEX]
+            index = number_at(memory, place)
+            if all_written(shadow, place, 4) == 0:
+                return 0
+        table, length = row_of_table(lookups, row, index), lookups[row + LOOKUP_BYTES]
+        at = table if reads & READS_NEAR else lookups[row + LOOKUP_NEAR]
+        if at >= 0:
+            rows[1 + 2 * done], rows[2 + 2 * done] = lookup, at
+            done += 1
+        if table >= 0:
+            if reads & READS_NEAR and all_written(shadow, lookups[row + LOOKUP_NEAR], length) == 0:
+                return 0
+            if reads & READS_TABLE and all_written(shadow, table, length) == 0:
+                return 0
+    for other in range(num_others):
+        if all_written(shadow, others[other], size) == 0:
+            return 0
+    rows[0] = done
+    return 1
+
+
+def mark_rows(shadow: Bytes, lookups: Int64s, rows: Int64s) -> int:
+    """Record in the shadow that listed rows are written; return how many bytes were not."""
+    gained = 0
+    for number in range(rows[0]):
+        lookup, at = rows[1 + 2 * number], rows[2 + 2 * number]
+        for byte in range(lookups[lookup * LOOKUP_WORDS + LOOKUP_BYTES]):
+            gained += shadow[at + byte] ^ 1
+            shadow[at + byte] = 1
+    return gained
+
+
+def keep_rows(memory: Bytes, lookups: Int64s, rows: Int64s, kept: Bytes) -> int:
+    """Keep what listed rows hold; return their number."""
+    for number in range(rows[0]):
+        row, at = rows[1 + 2 * number] * LOOKUP_WORDS, rows[2 + 2 * number]
+        for byte in range(lookups[row + LOOKUP_BYTES]):
+            kept[lookups[row + LOOKUP_KEPT] + byte] = memory[at + byte]
+    return rows[0]
+
+
+def put_kept_rows(memory: Bytes, lookups: Int64s, rows: Int64s, kept: Bytes) -> int:
+    """Let listed rows hold what `keep_rows` kept; return their number."""
+    for number in range(rows[0]):
+        row, at = rows[1 + 2 * number] * LOOKUP_WORDS, rows[2 + 2 * number]
+        for byte in range(lookups[row + LOOKUP_BYTES]):
+            memory[at + byte] = kept[lookups[row + LOOKUP_KEPT] + byte]
+    return rows[0]
+
+
+# -- what workers access: `poplite.simulator.run.access_log` -----------------------------------
+
+CONFLICT_SHIFT, CONFLICT_MASK = 20, (1 << 12) - 1
+"""Where a word of the log says what a worker did in spite of another one: `opcodes.LOG_BITS`."""
+
+
+def clear_log(log: Int32s, places: Int64s, count: int) -> int:
+    """Forget what was done to some elements, by their first bytes; return their count."""
+    for i in range(count):
+        log[places[i]] = 0
+    return count
+
+
+def count_conflicts(log: Int32s, places: Int64s, count: int) -> int:
+    """Return how many elements a worker accessed in spite of another one."""
+    found = 0
+    for i in range(count):
+        if (log[places[i]] >> CONFLICT_SHIFT) & CONFLICT_MASK != 0:
+            found += 1
+    return found

@@ -100,7 +100,7 @@ def test_rows_give_what_whole_tables_give(case: str, monkeypatch: pytest.MonkeyP
     results = []
     for by_rows in (True, False):
         if not by_rows:
-            monkeypatch.setattr(Replay, "run_by_rows", lambda *_: False)
+            monkeypatch.setattr(Replay, "run_by_rows", lambda *_, **__: False)
         at = Rows(row=row)
         results.append(found(at.engine(turns, *body), at))
     assert results[0] == results[1]
