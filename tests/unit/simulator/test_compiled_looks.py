@@ -206,7 +206,7 @@ def test_rows_that_were_written_remain_after_ctrl_c(
     run_vertices = vars(interpreted_steps)["run_vertices"]
     turns = iter(range(turn + 1))
 
-    def interrupted(group: Any, *arguments: Any, **options: Any) -> bool:
+    def interrupted(group: Any, *arguments: Any, **options: Any) -> Any:
         returned = run_vertices(group, *arguments, **options)
         if group.cls.__name__.startswith("MultiUpdate") and next(turns, None) is None:
             raise KeyboardInterrupt
