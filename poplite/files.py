@@ -238,13 +238,13 @@ def check_regular(path: str | os.PathLike[str]) -> int:
     raise OSError(errno.EINVAL, f"{what}, not a file", os.fspath(path))
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
-    """Return the UTF-8 text of a file; raise OSError, or ValueError for other bytes."""
+def read_content(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a file of text; raise OSError, also where they are too many."""
     size = check_regular(path)
     if size > MOST_TEXT_BYTES:
         what = f"it has {size:,} B, and {MOST_TEXT_BYTES:,} B are the most"
         raise OSError(errno.EFBIG, what, os.fspath(path))
-    return Path(path).read_text("utf-8")
+    return Path(path).read_bytes()
 
 
 @contextmanager

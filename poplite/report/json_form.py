@@ -65,7 +65,7 @@ def to_json(report: Any) -> str:
     return REPORTS.text(outer, "report") + "\n"
 
 
-def from_json(cls: type[T], text: str, source: str = "this") -> T:
+def from_json(cls: type[T], text: str | bytes, source: str = "this") -> T:
     """Return the report of JSON; raise FileLoadError, which names the source, for all else."""
     with REPORTS.loading(source):
         add_room(len(text))

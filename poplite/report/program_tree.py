@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from poplite.codec.loading import Malformed
 from poplite.errors import UnknownName, did_you_mean
 from poplite.text import clipped, fitted
 
@@ -125,7 +126,7 @@ def nodes_of(tree: Program) -> list[Node]:
 def tree_of(nodes: Iterable[Sequence[Any]]) -> Program:
     """Return the tree of nodes.
 
-    Raises `ValueError` for other data, and where a node does not follow those under it.
+    Raises `Malformed` for other data, and where a node does not follow those under it.
     """
     made: list[Program] = []
     for kind, name, row, children, at, role, count in nodes:
@@ -135,17 +136,17 @@ def tree_of(nodes: Iterable[Sequence[Any]]) -> Program:
             isinstance(each, str) for each in texts
         ):
             node = [kind, name, row, children, at, role, count]
-            raise ValueError(f"{clipped(node)} is not a program")
+            raise Malformed(f"{clipped(node)} is not a program")
         if kind not in ProgramType.__members__:
-            raise ValueError(f"{clipped(kind)} is not a type of program")
+            raise Malformed(f"{clipped(kind)} is not a type of program")
         if row < 0 or any(not 0 <= child < len(made) for child in children):
-            raise ValueError(f"program {len(made):,} holds {clipped(children)}")
+            raise Malformed(f"program {len(made):,} holds {clipped(children)}")
         if kind == ProgramType.REPEAT.name and not _TIMES.fullmatch(name):
-            raise ValueError(f"a Repeat runs {clipped(name)}")
+            raise Malformed(f"a Repeat runs {clipped(name)}")
         below = tuple(made[child] for child in children)
         made.append(Program(ProgramType[kind], name, row, below, at, role, count))
     if not made:
-        raise ValueError("a program without nodes")
+        raise Malformed("a program without nodes")
     return made[-1]
 
 

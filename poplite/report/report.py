@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from poplite.display import Displayed, report_page
-from poplite.errors import FileLoadError, checked_kind, made_by
-from poplite.files import checked_path, read_text, replacing
+from poplite.errors import checked_kind, made_by
+from poplite.files import checked_path, read_content, replacing
 from poplite.report.compilation import Compilation
 from poplite.report.execution import Execution
 from poplite.report.measured import BetweenRanks, Measured
@@ -308,16 +308,11 @@ class Report(Displayed):
             FileLoadError: when there is none, or it is something else.
         """
         name = str(checked_path(path, "Report.load", "run.json"))
-        try:
-            text = read_text(name)
-        except (OSError, ValueError) as error:
-            raise FileLoadError(
-                f"cannot read {name!r}: {getattr(error, 'strerror', None) or error}",
-                fix="name a file that report.save(path) wrote",
-            ) from error
-        from poplite.report.json_form import from_json
+        from poplite.report.json_form import REPORTS, from_json
 
-        return from_json(Report, text, repr(name))
+        with REPORTS.loading(repr(name)):
+            content = read_content(name)
+        return from_json(Report, content, repr(name))
 
     def to_html(self, *, title: str = "poplite report") -> str:
         """Return the report as a page: pictures of tiles, memory, time and programs to click on.

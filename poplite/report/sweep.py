@@ -31,7 +31,7 @@ from poplite.errors import (
     checked_kind,
     did_you_mean,
 )
-from poplite.files import checked_path, read_text, write_text
+from poplite.files import checked_path, read_content, write_text
 from poplite.text import amount, clipped, of_type
 
 CYCLES = "cycles", "compute", "copy", "exchange", "waiting"
@@ -182,9 +182,9 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         """
         name = str(checked_path(path, "Sweep.load", "sweep.json"))
         with SWEEPS.loading(repr(name)):
-            text = read_text(path)
-            add_room(len(text))
-            return _read(parsed_json(text))
+            content = read_content(path)
+            add_room(len(content))
+            return _read(parsed_json(content))
 
     def __repr__(self) -> str:
         failed = f", {self.num_failed:,} failed" if self.num_failed else ""

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poplite.arrays.series import Listed
+from poplite.codec.loading import Malformed
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.machine.target import Target
 from poplite.report.accesses import MOST_PIECES, Variable
@@ -185,7 +186,7 @@ OBJECTS: dict[str, list[tuple[str, Holds]]] = {
 
 
 def check_report(report: Any) -> None:
-    """Raise ValueError where a part of a Report says what cannot be looked up in the others."""
+    """Raise Malformed where a part of a Report says what cannot be looked up in the others."""
     compilation = report.compilation
     programs = compilation.programs
     memory = compilation.modelled
@@ -212,10 +213,10 @@ def check_report(report: Any) -> None:
         rules = _rules(cls)
         for name, holds in rules.fields:
             if not holds(value := getattr(each, name), known):
-                raise ValueError(f"{cls.__name__}.{name} cannot be {clipped(value)}")
+                raise Malformed(f"{cls.__name__}.{name} cannot be {clipped(value)}")
         for what, holds in rules.objects:
             if not holds(each, known):
-                raise ValueError(f"in a {cls.__name__}, {what}")
+                raise Malformed(f"in a {cls.__name__}, {what}")
         for name in rules.saved:
             value = getattr(each, name)
             if type(value) is int:
@@ -229,7 +230,7 @@ def check_report(report: Any) -> None:
                 pending += some
     for (cls, name), total in totals.items():
         if total >= MOST_TOTAL:
-            raise ValueError(f"{cls.__name__}.{name} adds up to {total:,}")
+            raise Malformed(f"{cls.__name__}.{name} adds up to {total:,}")
 
 
 class _Rules(NamedTuple):

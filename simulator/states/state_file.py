@@ -20,7 +20,8 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,10 +33,11 @@ from poplite.codec.archive import (
     undamaged,
     write_members,
 )
-from poplite.codec.codec import Codec
-from poplite.codec.coders import Reader, ScalarCoder, Writer
 from poplite.codec.loading import Format, Malformed
 from poplite.files import replacing
+
+if TYPE_CHECKING:
+    from poplite.codec.coders import Coder
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,8 +76,6 @@ CHUNK_BYTES = 1 << 26
 
 _MEMBER = re.compile(r"accounts|memory/\d+|remote/\d+/\d+|written/\d+(/\d+)?")
 
-_CODER = Codec({int: ScalarCoder(int, range(1 << 63), "is no count")}).coder_of(SavedState)
-
 Bytes = npt.NDArray[np.uint8]
 Members = Mapping[str, tuple[int, Iterable[Any]]]
 """The size of each member, and the blocks of bytes that it comes in."""
@@ -87,9 +87,21 @@ def chunks_of(size: int) -> Iterator[tuple[int, int]]:
         yield begin, min(begin + CHUNK_BYTES, size)
 
 
+@cache
+def _coder() -> Coder:
+    # Few engines are saved, and all start sooner without the codec.
+    from poplite.codec.codec import Codec
+    from poplite.codec.coders import ScalarCoder
+
+    counts = ScalarCoder(int, range(1 << 63), "is no count")
+    return Codec({int: counts}).coder_of(SavedState)
+
+
 def write_state(path: str, saved: SavedState, members: Members) -> None:
     """Write a state; it takes the place of an older one when all of it is on the disk."""
-    text = STATES.text(_CODER.encode(saved, Writer()), path).encode()
+    from poplite.codec.coders import Writer
+
+    text = STATES.text(_coder().encode(saved, Writer()), path).encode()
     with replacing(path, "run.state") as file:
         write_members(file, {MANIFEST: (len(text), [text]), **members})
         file.flush()
@@ -147,6 +159,8 @@ def reading(path: str) -> Iterator[StateFile]:
         STATES.loading(repr(path)),
         opened(path, STATES, lambda name: bool(_MEMBER.fullmatch(name))) as (manifest, zipped),
     ):
+        from poplite.codec.coders import Reader
+
         of = Reader(ArrayReader({}), (), ())
-        saved: SavedState = _CODER.decode(STATES.parts(manifest), of)
+        saved: SavedState = _coder().decode(STATES.parts(manifest), of)
         yield StateFile(saved, zipped)
