@@ -207,7 +207,6 @@ def _connected(
         return tensor_of(graph, field.element, edges.view)
     _check_series(edges.rows, count, f"rows of '{field.name}'")
     num_edges = edges.rows.total()
-    check_room(BYTES_A_VERTEX * num_edges, f"{num_edges:,} edges of '{field.name}'")
     _check_series(edges.length, num_edges, f"lengths of '{field.name}'")
     if field.depth < 2 and edges.rows.only not in (1, None):
         raise Malformed(f"'{field.name}' is no list of edges")
@@ -218,6 +217,8 @@ def _connected(
         regular = _regular(graph, field, edges, count)
         if regular is not None:
             return regular
+    check_room(BYTES_A_VERTEX * num_edges, f"{num_edges:,} edges of '{field.name}'")
+    if edges.start is not None:
         size = edges.length.array()
         tensor, begin = _cut_from(graph, field, edges.start.array(), size)
     else:

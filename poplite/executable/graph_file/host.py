@@ -46,10 +46,9 @@ def add_host(graph: Graph, part: Callable[[str], Any]) -> dict[type, Mapping[str
     """Name what `part` returns, and return it by handle, each kind by its class."""
     handles = graph._parts.handles
     for name in PARTS:
+        kind, known = name.removesuffix("s").replace("_", " "), getattr(handles, name)
         for each in part(name):
-            named(
-                getattr(handles, name), name.removesuffix("s").replace("_", " "), each.handle, each
-            )
+            named(known, kind, each.handle, each)
     return {
         DataStream: handles.streams,
         RemoteBuffer: handles.remote_buffers,

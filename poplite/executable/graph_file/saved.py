@@ -1,6 +1,6 @@
 """Graphs as files, with programs: all that a user built, before anything is compiled.
 
-    manifest.json    {"kind": "poplite graph", "format": 1, "classes": [...], "locations": [...],
+    manifest.json    {"kind": "poplite graph", "format": 2, "classes": [...], "locations": [...],
                       "spaces": [...], "nodes": [...], "graph": {...}}
     arrays/...       values, tiles, edges by the million
 

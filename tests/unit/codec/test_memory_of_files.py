@@ -115,6 +115,14 @@ def doubled(manifest: Any) -> None:
     ]
 
 
+def many_edges(manifest: Any) -> None:
+    """Say that there are many vertices, the edges of which leave their variable."""
+    most = 50_000_000
+    manifest["many"] = 3
+    edges = {"rows": [1, most, 0], "length": [3, most, 0], "start": [0, most, 100]}
+    block(manifest, 0)["edges"] = [["x", edges]]
+
+
 def repeated(count: int, *shape: int) -> list[Any]:
     """Refer to one number that is repeated."""
     return ["int64", 0, [], [count, *shape]]
@@ -141,9 +149,10 @@ CLAIMS: list[tuple[str, str, Callable[[Any], object]]] = [
     ("graph", r"a concatenation of [\d,]+ pieces would take", doubled),
     (
         "graph",
-        "1,099,511,627,776 edges",
+        "lengths of 'x' are 4, but 1,099,511,627,776 are needed",
         lambda m: block(m, 1)["edges"][0][1].update(rows=[1 << 38, 4, 0]),
     ),
+    ("graph", "50,000,000 edges of 'x' would take 600,000,000 B", many_edges),
 ]
 """Kind, what is told, and the change."""
 
