@@ -33,6 +33,7 @@ from poplite.machine.target import Target
 from poplite.poplar.spelling import binder_of
 from poplite.program.base import Program
 from poplite.program.recording import over
+from poplite.public import checked_call
 from poplite.text import clipped, integer_or_none, of_type
 
 P = ParamSpec("P")
@@ -92,9 +93,8 @@ def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callab
             with over(graph):
                 return function(*args, **kwargs)
 
-        if "{" not in method:  # what Python calls it where arguments fit no signature
-            code.__qualname__ = f"{library}.{method or code.__name__}"
-        return door
+        called = f"{library}.{method or code.__name__}"
+        return door if "{" in method else checked_call(door, called)
 
     return made
 

@@ -213,9 +213,9 @@ class Declaration:
                 return count
         return min(len(arguments), len(self.parameters))
 
-    def nearness(self, arguments: Sequence[Any]) -> tuple[int, int]:
+    def nearness(self, arguments: Sequence[Any]) -> tuple[int, bool, int]:
         """Return how well arguments fit, for comparisons: of equals the shorter one is nearer."""
-        return self.matching(arguments), -self.least
+        return self.matching(arguments), not self.row.note.startswith("refused"), -self.least
 
     def checked(self, arguments: Sequence[Any]) -> list[Any]:
         """Return the arguments as our method takes them."""

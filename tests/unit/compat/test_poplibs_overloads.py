@@ -94,6 +94,11 @@ MISFITS: dict[str, tuple[Any, str, str]] = {
         "popops.zero: 3 arguments too many",
         "void zero(Graph &graph, const Tensor &t, program::Sequence &prog,",
     ),
+    "one declaration": (
+        lambda w: vars(popops)["sort"](w.graph, w.a, 0),
+        "popops.sort: missing a required argument: 'prog'",
+        "",
+    ),
     "no tensor": (
         lambda w: popops.scaledAddTo(w.graph, w.a, 2, 3, w.prog),
         "popops.scaledAddTo: b is 2",

@@ -40,8 +40,8 @@ def names() -> dict[str, Any]:
     stream = graph.add_host_to_device_fifo("in", pl.FLOAT, 24)
     engine = pl.Engine(graph, pl.Copy(stream, x))
     buffer = graph.add_remote_buffer("b", pl.FLOAT, 24)
-    public = ["Target", "Device", "Repeat", "Copy", "Call", "Switch", "Abort", "cycleCount"]
-    return {**locals(), "f": heard} | {name: getattr(pl, name) for name in public}
+    public = "Target Device Repeat PrintTensor Copy Call Switch Abort cycleCount"
+    return {**locals(), "f": heard} | {name: getattr(pl, name) for name in public.split()}
 
 
 MISFITS = {
@@ -86,6 +86,7 @@ MISFITS = {
         "unsigned index",
     ),
     "Repeat(3)": ("Repeat: missing .*'body'", "given 3", "Repeat(unsigned count, const Program"),
+    "PrintTensor()": ("PrintTensor: missing", "given nothing", "const PrintTensorFmt &fmt = {}"),
     "Copy(x)": ("Copy: missing .*'destination'", "given <Tensor", "Copy(Tensor src, "),
     "Call()": ("Call: missing", "given nothing", "Call(Function f, const DebugContext"),
     "Switch(x, nonsense=1)": (
