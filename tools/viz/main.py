@@ -2,8 +2,8 @@
 
     poplite-viz tiles heat.py:build
 
-A subcommand is a module of `graphs` or of `reports`.  Anything slow is imported by the subcommand
-that needs it.
+Subcommands are in the modules of `graphs` and of `reports`.  Anything slow is imported by the
+subcommand that needs it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,7 @@ from collections.abc import Sequence
 from poplite.errors import PopliteError
 from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
 from poplite.tools.viz.graphs import graph, lint, program, regions, summary, tensor, tiles
-from poplite.tools.viz.reports import (
-    diff,
-    exchange,
-    liveness,
-    memory,
-    ops,
-    report,
-    steps,
-    sweep,
-    tile,
-    trace,
-)
+from poplite.tools.viz.reports import diff, pictures, report, trace
 
 EPILOG = """\
 examples:
@@ -110,12 +99,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=VersionAction)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    subcommands = (
-        *(summary, tiles, tensor, regions, program, graph, lint, memory, tile, liveness),
-        *(report, steps, exchange, ops, trace, diff, sweep),
-    )
-    for command in subcommands:
-        command.add(commands)
+    for of_graph in (summary, tiles, tensor, regions, program, graph, lint):
+        of_graph.add(commands)
+    pictures.add_memory(commands)
+    pictures.add_tile(commands)
+    pictures.add_liveness(commands)
+    report.add(commands)
+    pictures.add_steps_picture(commands)
+    pictures.add_exchange(commands)
+    pictures.add_ops(commands)
+    trace.add(commands)
+    diff.add(commands)
+    pictures.add_sweep(commands)
     _add_doctor(commands)
     return parser
 

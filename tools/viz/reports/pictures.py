@@ -1,0 +1,248 @@
+"""`poplite-viz memory`, `tile`, `liveness`, `steps`, `exchange`, `ops`, `sweep`: one picture each.
+
+A subcommand is two functions: one adds its flags, the other makes a picture of the report.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from poplite.tools.viz.flags import (
+    Commands,
+    Run,
+    add_output,
+    add_report,
+    add_run,
+    add_sort,
+    add_steps,
+    add_top,
+    count,
+    set_run,
+)
+
+if TYPE_CHECKING:
+    from poplite.report import Report
+    from poplite.viz.forms import Forms
+
+STACKS = ("kind", "variable", "live")
+MEMORY_SORTS = ("tile", "size")
+STEP_SORTS = ("cycles", "program", "balance", "times", "name")
+SCOPE_SORTS = ("cycles", "received", "memory", "name", "program")
+
+
+def _drawn(forms: Callable[[Report, argparse.Namespace], Forms]) -> Run:
+    """Return the function that makes the report, and writes the picture of it."""
+
+    def run(arguments: argparse.Namespace) -> int:
+        from poplite.tools.viz.load_report import load_report
+        from poplite.tools.viz.output import Destination
+
+        out = Destination.of(arguments)
+        report = load_report(arguments, run=False)
+        out.draw(forms(report, arguments), arguments)
+        return 0
+
+    return run
+
+
+# -- memory ----------------------------------------------------------------------------------------
+
+
+def add_memory(commands: Commands) -> None:
+    """Add `memory`: what every tile needs, and what lies on the fullest one."""
+    parser = commands.add_parser(
+        "memory",
+        help="what every tile needs, and what fills the fullest one",
+        description="Draw a bar for each tile, with the limit, and list what lies on the fullest "
+        "tile when it is fullest.",
+    )
+    add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
+    parser.add_argument(
+        "--stack",
+        choices=STACKS,
+        default="kind",
+        help="what bars are made of: kinds of things, the largest variables and buffers, or what "
+        "is always live (default: kind)",
+    )
+    add_sort(parser, MEMORY_SORTS, "tiles by number, or the fullest first")
+    add_top(parser, 10, "things of the fullest tile that are listed")
+    set_run(parser, _drawn(_memory))
+
+
+def _memory(report: Report, arguments: argparse.Namespace) -> Forms:
+    from poplite.viz.forms import memory_forms
+    from poplite.viz.memory.memory_bars import memory_bars
+
+    bars = memory_bars(report, stack=arguments.stack, sort=arguments.sort)
+    return memory_forms(bars, arguments.top)
+
+
+def add_tile(commands: Commands) -> None:
+    """Add `tile`: what lies on one tile, what runs there, and what its cycles go into."""
+    parser = commands.add_parser(
+        "tile",
+        help="one tile: its memory by address, its vertices, its cycles",
+        description="Draw the memory of a tile by address, and list what lies there, its vertices "
+        "and its cycles by phase.",
+    )
+    add_report(parser, formats=("txt", "svg", "png", "json"))
+    add_run(parser)
+    parser.add_argument("tile", metavar="N", help="number of the tile")
+    parser.add_argument(
+        "--step", metavar="N|NAME", help="a step (default: the one in which the tile needs most)"
+    )
+    set_run(parser, _drawn(_tile))
+
+
+def _tile(report: Report, arguments: argparse.Namespace) -> Forms:
+    from poplite.viz.forms import tile_forms
+    from poplite.viz.one_tile.tile_contents import tile_contents
+
+    return tile_forms(tile_contents(report, arguments.tile, step=arguments.step))
+
+
+def add_liveness(commands: Commands) -> None:
+    """Add `liveness`: what a tile needs, step by step."""
+    parser = commands.add_parser(
+        "liveness",
+        help="what a tile needs, step by step, and what is largest",
+        description="Draw a row for each step: what a tile needs in it besides what is always "
+        "live, and the largest of it.",
+    )
+    add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
+    parser.add_argument(
+        "--tile", metavar="N|worst", default="worst", help="which tile (default: the fullest one)"
+    )
+    parser.add_argument(
+        "--top", metavar="N", type=count, help="only the N steps that need most, in their order"
+    )
+    set_run(parser, _drawn(_liveness))
+
+
+def _liveness(report: Report, arguments: argparse.Namespace) -> Forms:
+    from poplite.viz.forms import liveness_forms
+    from poplite.viz.liveness.live_steps import live_steps
+
+    return liveness_forms(live_steps(report, arguments.tile, top=arguments.top))
+
+
+# -- cycles and messages ---------------------------------------------------------------------------
+
+
+def add_steps_picture(commands: Commands) -> None:
+    """Add `steps`: what each step takes, and all tiles in time."""
+    parser = commands.add_parser(
+        "steps",
+        help="what each step takes: cycles, phases, balance",
+        description="Draw a row for each step: its cycles, how often it ran, how evenly tiles "
+        "work, and its phases. With --timeline, draw what all tiles do in time.",
+    )
+    add_report(parser, formats=("txt", "svg", "png", "json"))
+    add_run(parser)
+    parser.add_argument(
+        "--timeline", action="store_true", help="draw tiles from top to bottom, time to the right"
+    )
+    add_sort(parser, STEP_SORTS, "order of the rows")
+    parser.add_argument(
+        "--match", metavar="TEXT", default="", help="only steps with this in their names"
+    )
+    add_steps(parser)
+    set_run(parser, _drawn(_steps))
+
+
+def _steps(report: Report, arguments: argparse.Namespace) -> Forms:
+    from poplite.viz.forms import steps_forms, timeline_forms
+    from poplite.viz.steps.step_list import step_list
+    from poplite.viz.steps.timeline import timeline_of
+
+    step, match = arguments.step, arguments.match
+    if arguments.timeline:
+        return timeline_forms(timeline_of(report, step=step, match=match))
+    return steps_forms(step_list(report, step=step, match=match, sort=arguments.sort))
+
+
+def add_exchange(commands: Commands) -> None:
+    """Add `exchange`: what tiles send each other, why, and from where to where."""
+    parser = commands.add_parser(
+        "exchange",
+        help="what tiles send each other, why, and from where to where",
+        description="Draw what each tile sends and receives, the fields and lines that are the "
+        "cause, and which tiles receive from which.",
+    )
+    add_report(parser, formats=("txt", "svg", "png", "json"))
+    add_run(parser)
+    add_steps(parser)
+    add_top(parser, 10, "reasons that are listed")
+    set_run(parser, _drawn(_exchange))
+
+
+def _exchange(report: Report, arguments: argparse.Namespace) -> Forms:
+    from poplite.viz.exchange.traffic import traffic_of
+    from poplite.viz.forms import exchange_forms
+
+    return exchange_forms(traffic_of(report, step=arguments.step), arguments.top)
+
+
+def add_ops(commands: Commands) -> None:
+    """Add `ops`: what operations and scopes of names take."""
+    parser = commands.add_parser(
+        "ops",
+        help="cycles and bytes by operation and scope of names",
+        description="List what operations and scopes of names take, a scope with all that is "
+        "inside: cycles, bytes that tiles receive, bytes of variables.",
+    )
+    add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
+    add_run(parser)
+    parser.add_argument(
+        "--depth", metavar="N", type=count, default=2, help="levels that are listed (default: 2)"
+    )
+    add_sort(parser, SCOPE_SORTS, "order within a scope")
+    set_run(parser, _drawn(_ops))
+
+
+def _ops(report: Report, arguments: argparse.Namespace) -> Forms:
+    from poplite.viz.forms import ops_forms
+    from poplite.viz.ops.scopes import scope_tree
+
+    return ops_forms(scope_tree(report, depth=arguments.depth, sort=arguments.sort))
+
+
+# -- a sweep ---------------------------------------------------------------------------------------
+
+
+def add_sweep(commands: Commands) -> None:
+    """Add `sweep`: what a sweep found, by one of its parameters or two."""
+    parser = commands.add_parser(
+        "sweep",
+        help="what a sweep of mappings or parameters found",
+        description="Draw a measure of a sweep over one parameter or two. Of points that differ in "
+        "other parameters, the least is shown.",
+        epilog="NAME of --by: cycles, compute, copy, exchange, waiting, received, fullest, bytes, "
+        "build_seconds, compile_seconds, run_seconds. A sweep is made in Python, by "
+        "pl.sweep(build, grid).save(FILE).",
+    )
+    parser.add_argument("target", metavar="FILE", help="what sweep.save wrote")
+    parser.add_argument("--by", metavar="NAME", default="cycles", help="measure (default: cycles)")
+    parser.add_argument(
+        "--over",
+        metavar="NAME",
+        nargs="+",
+        default=[],
+        help="one parameter or two (default: the first with several values)",
+    )
+    add_output(parser, formats=("txt", "svg", "png", "json", "csv"))
+    set_run(parser, _sweep)
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    from poplite.report.sweep import Sweep
+    from poplite.tools.viz.output import Destination
+    from poplite.viz.forms import sweep_forms
+    from poplite.viz.sweep.grid import sweep_grid
+
+    out = Destination.of(arguments)
+    grid = sweep_grid(Sweep.load(arguments.target), arguments.by, arguments.over)
+    out.draw(sweep_forms(grid), arguments)
+    return 0
