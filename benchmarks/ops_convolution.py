@@ -17,8 +17,7 @@ import numpy as np
 import poplite as pl
 from ops_maps import Floats, least, target
 from poplite import ops
-from poplite.ops.convolution.exact import exact_cycles
-from poplite.ops.convolution.plan import ConvolutionPlan, ranked
+from poplite.ops.convolution.plan import ConvolutionPlan, exact_cycles, ranked
 from poplite.ops.convolution.search import cheapest_ways
 from rows import BLAS_SPINS, SETTLING, Row, in_turn, run
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import poplite as pl
-from poplite.mpi.loaded import OnRank
+from poplite.mpi.device import OnRank
 from poplite.tools.command.run import mpiexec
 from rows import Row, run
 

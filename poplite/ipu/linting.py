@@ -1,13 +1,62 @@
-"""The public function that says what a graph would cost a tile beyond the simulator's model."""
+"""The public function that says what a graph would cost a tile beyond the simulator's model.
+
+What a graph asks of the memory of a tile that it does not do, or does with a copy.
+
+Vertices of one tile run at once, and each store changes a word of 4 bytes. Where two of them write
+elements of 1 or 2 bytes side by side, they may share a word::
+
+    h   HALF   | 0 1 | 2 3 | 4 5 |        vertex 0 writes h[0:3], vertex 1 writes h[3:6]:
+                       ^                   elements 2 and 3 are one word
+
+Words are counted from where the part of a variable on the tile begins.  What is copied on its tile,
+or comes from other tiles, begins a buffer: which edges those are is what the cost model says.
+
+What a tile would have to emulate in a `compute`, or would do dearly.
+
+A tile computes floats of 32 and 16 bits and ints of 32 bits. Doubles, and divisions of 64-bit ints,
+are calls of software there::
+
+    x = (i + 0.5) * self.step       i + 0.5 is a double, of an index and a literal
+    if self.n < 0.5:                n becomes a double, to be compared with one
+    k = self.n // 3                 ints have 64 bits, whatever the field has
+
+So are functions of `math` other than `exp` of a float32, whose kernels compute in double, and
+`pl.fma`, for which a tile has no instruction. Stores of
+less than 4 bytes change a whole word of memory, which two workers must not do at once.
+"""
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.cost.exchange.locations import locations_of
+from poplite.cost.exchange.phases import KEPT, phases_of_compute_set
+from poplite.cost.exchange.remote_reads import edge_tiles
+from poplite.cost.exchange.rows_to_gather import edges_in_place
 from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges, edge_table
 from poplite.graph.graph import Graph
-from poplite.ipu.emulation import emulated
+from poplite.graph.storage.variable import Variable
+from poplite.graph.tensor.tensor_text import elements
+from poplite.ipu.codelets.class_text import own_text
 from poplite.ipu.findings import Finding
 from poplite.ipu.graph_check import check_graph
-from poplite.ipu.words import are_mapped, in_memory
+from poplite.text import amount
+from poplite.vertex.compute import check
+from poplite.vertex.compute.mathematics.functions import KERNELS
+from poplite.vertex.compute.parse.constants import Constants
+from poplite.vertex.compute.parse.dialect import BINARY
+from poplite.vertex.compute.typing.facts import Checked
+from poplite.vertex.compute.typing.kinds import Kind, binary_kind
+from poplite.vertex.compute.typing.values import ElementsValue, LanesOf
+from poplite.vertex.fields import Field
+from poplite.vertex.vertex import MultiVertex, Vertex
 
 _OF_POPLITE = ("poplite.", "<poplite ")
 """How modules of poplite's classes begin, those that are made of expressions among them."""
@@ -70,3 +119,346 @@ def is_placed(graph: Graph, compute_set: ComputeSet) -> bool:
         for vertex in compute_set.vertices.singles()
     )
     return are_connected and are_mapped(graph, compute_set)
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+class _InPlace(NamedTuple):
+    """Edges that vertices access where they lie; what is copied, or received, begins a buffer.
+
+    Attributes:
+        vertex: int64[n], positions of the vertices.
+        tile: int64[n], their tiles.
+        owner: int64[n], numbers of the variables.
+        begin: int64[n], addresses of the first elements.
+        offset: int64[n], bytes from the beginning of the variable's part of the tile.
+        end: int64[n], the same of what follows.
+    """
+
+    vertex: Int64
+    tile: Int64
+    owner: Int64
+    begin: Int64
+    offset: Int64
+    end: Int64
+
+
+def in_memory(graph: Graph, compute_set: ComputeSet) -> Iterator[Finding]:
+    """Yield what the vertices of a compute set ask of the memory of their tiles.
+
+    All of them have a tile, all their fields are connected, to elements that have one.
+    """
+    table = edge_table(compute_set)
+    yield from _shared_words(graph, compute_set, table)
+    yield from _misaligned(graph, compute_set, table)
+    yield from _rearranged(graph, compute_set, table)
+
+
+def are_mapped(graph: Graph, compute_set: ComputeSet) -> bool:
+    """Return whether the variables below the fields of a compute set have tiles."""
+    variables = graph.variables
+    owners = (graph.space.owners(f.runs.begin) for f in edge_table(compute_set).fields)
+    numbers = {number for some in owners for number in np.unique(some).tolist()}
+    return all(variables[number].mapping.is_complete for number in numbers)
+
+
+def _in_place(graph: Graph, table: EdgeTable, family: Family, field: FieldEdges) -> _InPlace:
+    tiles, homes = family.tiles(graph.target.tiles), locations_of(graph)
+    edge, place = edges_in_place(field, tiles, table.crossings.own.get(field), homes)
+    first, begin, _ = field.runs
+    begin, tile = begin[first[edge]], edge_tiles(field.edges, tiles)[edge]
+    owner, size = graph.space.owners(begin), field.field.element.size_bytes
+    for number in np.unique(owner).tolist():
+        own = owner == number
+        place[own] -= _part_begins(graph.variables[number], graph.target.tiles)[tile[own]]
+    offset, length = size * place, size * field.edges.length.array()[edge]
+    return _InPlace(field.vertex()[edge], tile, owner, begin, offset, offset + length)
+
+
+def _part_begins(variable: Variable, num_tiles: int) -> Int64:
+    """Return int64[tiles], the place where the part of a variable on each tile begins."""
+    breaks, tiles = variable.mapping.pieces()
+    held = np.bincount(tiles, np.diff(breaks), num_tiles).astype(np.int64)
+    return variable.base + np.cumsum(held) - held
+
+
+def _shared_words(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iterator[Finding]:
+    small = [
+        _in_place(graph, table, family, each)
+        for family in table.families
+        for each in family.fields
+        if each.field.writes and each.field.element.size_bytes < WORD and each.edges.num_elements
+    ]
+    if not small:
+        return
+    every = _InPlace(*(np.concatenate(column) for column in zip(*small, strict=True)))
+    order = np.lexsort((every.offset, every.owner, every.tile))
+    vertex, tile, owner, begin, offset, end = (column[order] for column in every)
+    is_near = (tile[1:] == tile[:-1]) & (owner[1:] == owner[:-1]) & (vertex[1:] != vertex[:-1])
+    pairs = np.flatnonzero(is_near & (offset[1:] // WORD == (end[:-1] - 1) // WORD))
+    if not len(pairs):
+        return
+    k = int(pairs[np.argmin(begin[pairs])])
+    variable = graph.variables[int(owner[k])]
+    size = variable.element_type.size_bytes
+    last = int(begin[k] + (end[k] - offset[k]) // size) - 1
+    first, other = (compute_set.vertices[int(vertex[each])] for each in (k, k + 1))
+    yield Finding(
+        "sub-word store",
+        f"compute set '{compute_set.name}'",
+        f"{first} and {other} write parts of one word of {WORD} bytes on tile {tile[k]}"
+        f" ({amount(len(pairs), 'pair')} of vertices)",
+        first.location,
+        f"{_two_elements(graph, last, int(begin[k + 1]))}, elements of {amount(size, 'byte')}",
+        f"give each vertex a multiple of {WORD // size} elements: "
+        f"a grain of {WORD // size} where they are cut",
+    )
+
+
+def _two_elements(graph: Graph, last: int, following: int) -> str:
+    """Return elements that lie side by side on their tile, maybe not in their variable."""
+    if following == last + 1:
+        return elements(graph.variables, last, following + 1)
+    each = (elements(graph.variables, address, address + 1) for address in (last, following))
+    return " and ".join(each)
+
+
+def _misaligned(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iterator[Finding]:
+    for family in table.families:
+        for field in family.fields:
+            align, size = field.field.layout.min_align, field.field.element.size_bytes
+            if align <= size or not field.edges.num_elements:
+                continue
+            found = _in_place(graph, table, family, field)
+            wrong = np.flatnonzero(found.offset % align)
+            if not len(wrong):
+                continue
+            k = int(wrong[0])
+            owner, begin = compute_set.vertices[int(found.vertex[k])], int(found.begin[k])
+            yield Finding(
+                "alignment",
+                f"compute set '{compute_set.name}'",
+                f"'{field.field.name}' of {owner} begins {found.offset[k]} bytes into its part of "
+                f"the tile, and is aligned to {align}: a machine copies its elements first, which "
+                f"reports do not count ({amount(len(wrong), 'edge')} of the field)",
+                owner.location,
+                elements(graph.variables, begin, begin + 1),
+                f"cut where a multiple of {align // size} elements ends, or ask for less: "
+                f"min_align={size}",
+            )
+
+
+def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iterator[Finding]:
+    """Yield what is copied on its tile before or after the vertices run, as reports count it."""
+    for phases, when in zip(
+        phases_of_compute_set(graph, compute_set, table), ("before", "after"), strict=True
+    ):
+        for phase in phases:
+            for cause in phase.causes if phase.kind == "copy" else ():
+                yield Finding(
+                    "copy",
+                    f"compute set '{compute_set.name}'",
+                    f"{cause.what} {cause.why}: {cause.bytes:,} B are copied on their tiles "
+                    f"{when} the vertices run",
+                    cause.at or compute_set.location,
+                    f"{amount(phase.cycles.most, 'cycle')} of the slowest tile, in which the "
+                    f"compute set copies {phase.copied.total:,} B on all tiles",
+                    "declare an InOut, or connect other elements than those of its Outputs"
+                    if cause.why == KEPT
+                    else "connect elements in the order of memory, or lay the tensor out as it is "
+                    "read; poplite-viz regions --field draws where they lie",
+                )
+
+
+# -- emulation -------------------------------------------------------------------------------------
+
+
+WORD = 4
+"""Bytes that a tile stores at a time."""
+
+_OF_FLOATS = frozenset(
+    {"as_float", "fabs", "round_down", "round_up", "round_to_zero", "round_to_even"}
+)
+"""Functions that make a double of an int."""
+
+_OF_DOUBLES = (_OF_FLOATS - {"as_float"}) | frozenset(
+    {"minimum", "maximum", "smaller", "larger", "truncate", "floor", "ceil", "as_HALF"}
+    | {"as_UNSIGNED_LONGLONG"}
+)
+"""Functions that, of a double, compute in double; `pl.FLOAT` only rounds it."""
+
+
+def emulated(vertex: type[Vertex]) -> list[Finding]:
+    """Return what a tile would emulate, and stores of parts of words by several workers.
+
+    A class whose `cpp` stands for its `compute` has none. Raises `VertexCompileError` when
+    `compute` is outside the dialect.
+    """
+    if own_text(vertex) is not None:
+        return []
+    found: dict[tuple[object, ...], Finding] = {}
+    for function in check(vertex).functions():
+        for each in _of_function(function):
+            found.setdefault((each.rule, each.at, each.what), each)
+    return list(found.values())
+
+
+def _of_function(checked: Checked) -> Iterator[Finding]:
+    stores_by_workers = issubclass(checked.vertex, MultiVertex)
+    for node in _in_order(checked.text.tree):
+        if isinstance(node, ast.BinOp | ast.AugAssign):
+            yield from _operation(checked, node)
+        elif isinstance(node, ast.Compare):
+            yield from _comparison(checked, node)
+        elif isinstance(node, ast.Call) and node in checked.facts.calls:
+            yield from _function(checked, node)
+        if stores_by_workers:
+            field = _stored(checked, node)
+            if field is not None and field.element.size_bytes < WORD:
+                yield _by_workers(checked, node, field)
+
+
+def _in_order(tree: ast.AST) -> list[ast.AST]:
+    nodes = [node for node in ast.walk(tree) if hasattr(node, "lineno")]
+    return sorted(nodes, key=lambda node: (node.lineno, node.col_offset))  # type: ignore[attr-defined]
+
+
+def _operation(checked: Checked, node: ast.BinOp | ast.AugAssign) -> Iterator[Finding]:
+    left = node.target if isinstance(node, ast.AugAssign) else node.left
+    right = node.value if isinstance(node, ast.AugAssign) else node.right
+    kinds, constants = checked.facts.kinds, Constants(checked.scope)
+    if left not in kinds or right not in kinds:  # they are lanes
+        return
+    if isinstance(node, ast.BinOp) and constants.evaluate(node) is not None:
+        return
+    symbol = BINARY[type(node.op)]
+    kind = binary_kind(symbol, kinds[left], kinds[right])
+    text = ast.unparse(node)
+    if kind is Kind.FLOAT:
+        if not any(_is_made_double(checked, part) for part in (left, right)):
+            yield _double(checked, node)
+    elif symbol in ("//", "%") and kind in (Kind.INT, Kind.UINT):
+        divisor = constants.evaluate(right)
+        if isinstance(divisor, int) and divisor > 0 and divisor & (divisor - 1) == 0:
+            return
+        yield _finding(
+            checked,
+            node,
+            "division",
+            f"'{text}' divides 64-bit ints, which a tile emulates",
+            "divide by a power of two, count along in the loop, or hand the quotient over as State",
+        )
+
+
+def _comparison(checked: Checked, node: ast.Compare) -> Iterator[Finding]:
+    kinds, constants = checked.facts.kinds, Constants(checked.scope)
+    for pair in pairwise([node.left, *node.comparators]):
+        if any(each not in kinds or _is_made_double(checked, each) for each in pair):
+            continue
+        is_fixed = all(constants.evaluate(each) is not None for each in pair)
+        if max(kinds[each] for each in pair) is Kind.FLOAT and not is_fixed:
+            yield _double(checked, node)
+
+
+def _double(checked: Checked, node: ast.expr | ast.AugAssign) -> Finding:
+    return _finding(
+        checked,
+        node,
+        "double",
+        f"'{ast.unparse(node)}' is computed in 64-bit float, which a tile emulates",
+        "write pl.FLOAT(...) around one of the numbers",
+    )
+
+
+def _is_made_double(checked: Checked, node: ast.expr) -> bool:
+    """Return whether an operand is an operation in double itself, which is found as such."""
+    is_number = isinstance(node, ast.Name) or Constants(checked.scope).evaluate(node) is not None
+    return checked.facts.kinds[node] is Kind.FLOAT and not is_number
+
+
+def _function(checked: Checked, node: ast.Call) -> Iterator[Finding]:
+    name, kind = checked.facts.calls[node], checked.facts.kinds.get(node)
+    if name == "fma":
+        yield _finding(
+            checked,
+            node,
+            "double",
+            f"'{ast.unparse(node)}' is a call of the library on a tile, which computes in "
+            "64-bit float inside",
+            "write x * y + z, which is rounded twice, or give the class a cpp of its own",
+        )
+        return
+    if name not in KERNELS:
+        if _computes_in_double(checked, node, name):
+            yield _finding(
+                checked,
+                node,
+                "double",
+                f"'{ast.unparse(node)}' is computed in 64-bit float, which a tile emulates",
+                "write pl.FLOAT(...) in place of float(...)"
+                if name == "as_float"
+                else "write pl.FLOAT(...) around the argument",
+            )
+        return
+    if name == "exp" and kind is Kind.F32:
+        return
+    fix = (
+        "call it once for each vertex and not for each element, or give the class a cpp of its own"
+    )
+    if kind is Kind.FLOAT:
+        fix = f"write pl.FLOAT(...) around the argument; {fix}" if name == "exp" else fix
+    yield _finding(
+        checked,
+        node,
+        "double",
+        f"'{ast.unparse(node)}' is computed in 64-bit float inside, which a tile emulates",
+        fix,
+    )
+
+
+def _computes_in_double(checked: Checked, node: ast.Call, name: str) -> bool:
+    """Return whether a function that is no kernel makes a double, or takes one that is made."""
+    facts, constants = checked.facts, Constants(checked.scope)
+    numbers = [each for each in node.args if each in facts.kinds]
+    kinds = [facts.kinds[each] for each in numbers]
+    if not kinds or all(constants.evaluate(each) is not None for each in node.args):
+        return False
+    if name == "sqrt":
+        return max(kinds) is Kind.FLOAT or facts.kinds.get(node) is Kind.FLOAT
+    if name in _OF_FLOATS and max(kinds) < Kind.FLOAT:
+        return True
+    is_made = any(_is_made_double(checked, each) for each in numbers)
+    return name in _OF_DOUBLES and max(kinds) is Kind.FLOAT and not is_made
+
+
+def _stored(checked: Checked, node: ast.AST) -> Field | None:
+    """Return the field that a node stores in; None where it does not store."""
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return checked.vertex.fields[node.attr]
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        owner = checked.facts.containers.get(node.value)
+        return owner.field if isinstance(owner, ElementsValue) else None
+    is_lanes = isinstance(node, ast.Call) and node in checked.facts.lane_accesses
+    if is_lanes and len(node.args) == 2 and isinstance(node.func, ast.Attribute):  # type: ignore[attr-defined]
+        owner = checked.facts.containers.get(node.func.value)  # type: ignore[attr-defined]
+        value = checked.facts.containers.get(node.args[1])  # type: ignore[attr-defined]
+        if isinstance(owner, ElementsValue) and isinstance(value, LanesOf):
+            return owner.field
+    return None
+
+
+def _by_workers(checked: Checked, node: ast.AST, field: Field) -> Finding:
+    return _finding(
+        checked,
+        node,
+        "sub-word store",
+        f"workers store '{field.name}', elements of {field.element.size_bytes} "
+        f"byte{'s' * (field.element.size_bytes > 1)}: two of them may change one word of {WORD}",
+        f"give each worker a multiple of {WORD // field.element.size_bytes} elements, side by side",
+    )
+
+
+def _finding(checked: Checked, node: ast.AST, rule: str, what: str, fix: str) -> Finding:
+    place = checked.scope.place(node)
+    return Finding(rule, checked.scope.label, what, place, checked.text.line(place.line), fix)

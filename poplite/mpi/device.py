@@ -1,31 +1,80 @@
-"""The public class: the ranks of an MPI job, for `Engine(..., device=)`."""
+"""The public class: the ranks of an MPI job, for `Engine(..., device=)`.
+
+The programs of an executable on one of several ranks, as an engine sees them.
+
+Simulated      runs the rank's own executable, and knows no MPI
+OtherRanks     exchanges data with the others, and ends runs alike
+Accounts       of the executable of the graph: reports are whole on every rank
+
+Whether all ranks have compiled the same (`poplite.executable.identity`).
+
+The state of an engine on ranks, as one file that rank 0 writes and reads.
+
+    saving     chunk by chunk: all ranks send rank 0 what they own of it, and rank 0 writes it
+    loading    rank 0 checks all of the file; then, chunk by chunk, it reads and all get their own
+
+A chunk never lies in the memory of rank 0, which would else hold all variables of the graph.  The
+file need not be where other ranks can see it.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
+from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import numpy as np
+import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
+from poplite.codec.loading import Malformed
 from poplite.compile.options import EngineOptions
-from poplite.errors import Absent, InvalidOption
+from poplite.errors import Absent, ControlProgramError, DeviceRuntimeError, InvalidOption
+from poplite.executable.executable import Executable
+from poplite.executable.identity import digest, parts_of
+from poplite.files import checked_path
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target
 from poplite.mpi.channel import say_end
 from poplite.mpi.endings import watch_own_end
-from poplite.mpi.loaded import OnRank
-from poplite.mpi.ranks import Ranks
+from poplite.mpi.other_ranks import OtherRanks
+from poplite.mpi.plan.messages import Messages, handed_on, returned, to_everyone, to_rank
+from poplite.mpi.plan.moved_pieces import CopiedPieces, pieces_of
+from poplite.mpi.plan.owners import HOST, Owners, owners_of
+from poplite.mpi.plan.rank_plan import POISON, rank_plan
+from poplite.mpi.plan.shares import equal_cut
+from poplite.mpi.ranks import Ranks, Word, as_others_raise
 from poplite.mpi.starting import started
-from poplite.simulator.device import Setup
-from poplite.simulator.engine_arguments import Source
+from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.counting.slot_tables import SlotTotals
+from poplite.simulator.device import LoadedPrograms, Setup
+from poplite.simulator.engine_arguments import Source, check_root
+from poplite.simulator.host.handles import HostLinks
+from poplite.simulator.host.tensors import ByMoves, ByView, HostAccess
+from poplite.simulator.run.arena import Arena
+from poplite.simulator.simulated import Simulated
+from poplite.simulator.states.engine_state import EngineState, Taken
+from poplite.simulator.states.state_file import (
+    STATES,
+    Bytes,
+    StateFile,
+    chunks_of,
+    reading,
+    write_state,
+)
 from poplite.text import clipped, integer_or_none, of_type
+from poplite.view import runs
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
+
+    from poplite.report.report import Report
+    from poplite.report.traces.trace import Trace
 
 
 class Device(PoplarDevice):
@@ -141,3 +190,439 @@ def _share_processors(ranks: int) -> None:
     if ranks > 1 and "numba" not in sys.modules and hasattr(os, "sched_getaffinity"):
         threads = max(1, len(os.sched_getaffinity(0)) // ranks)
         os.environ.setdefault("NUMBA_NUM_THREADS", str(threads))
+
+
+# -- loaded ----------------------------------------------------------------------------------------
+
+
+_MADE = "engine = pl.Engine(...)"
+
+
+class OnRank:
+    """The programs of an executable on one of several ranks.
+
+    Attributes:
+        links: the streams, remote buffers and host functions; those of rank 0 are used.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        setup: Setup,
+        ranks: Ranks,
+        cut: tuple[int, ...] | None,
+        *,
+        is_poisoned: bool,
+    ) -> None:
+        executable = source.executable
+        self._executable, self._ranks = executable, ranks
+        check_same(executable, cut, ranks)
+        self._owners = owners_of(executable.layout, _cut(executable, cut, ranks))
+        plan = rank_plan(executable, self._owners, ranks.number, is_poisoned=is_poisoned)
+        self._poison, self._rows, self._plan = plan.poison, plan.rows, plan
+        own = self._owners.runs_of(ranks.number)
+        self._peers = OtherRanks(ranks, plan.exchanges, executable.actions, own)
+
+        def simulated() -> Simulated:
+            return Simulated(plan.executable, source.graph, setup, self._peers)
+
+        # What rank 0 has compiled, the others find in the cache.
+        self._simulated = ranks.host_first(_MADE, simulated)
+        self._fill_poison()
+        made = self._simulated.runs
+
+        def slot_totals(program: str, row: int) -> SlotTotals | None:
+            return made.slot_totals(program, int(plan.rows[program][row]))
+
+        arena, strict = self._simulated.arena, self._simulated.strict
+        self._memories = [arena.parts] if strict is None else [arena.parts, strict.shadow.parts]
+        state = EngineState(executable, arena, made, self.links, strict, plan.rows)
+        self._states = StatesOnRanks(self, state, self._memories, ranks, self._peers, self._owners)
+        self._counts = _Counts(made.counts, plan.rows)
+        self._unsent: dict[str, Int64] = {}  # counts of a state: others sent what they stand for
+        self._accounts = Accounts(executable, self._counts, slot_totals)
+        self.run, self.stop, self.check_idle = made.run, made.stop, made.check_idle
+
+    @property
+    def links(self) -> HostLinks:
+        """The streams, remote buffers and host functions."""
+        return self._simulated.links
+
+    @property
+    def print_stream(self) -> TextIO | None:
+        """Where PrintTensor writes on rank 0; None is standard error."""
+        return self._simulated.print_stream
+
+    @print_stream.setter
+    def print_stream(self, stream: TextIO | None) -> None:
+        self._simulated.print_stream = stream
+
+    @property
+    def form(self) -> str:
+        """How vertices run."""
+        return f"{self._simulated.form}, rank {self._ranks.number} of {self._ranks.count}"
+
+    def load(self) -> None:
+        """Restore memory and streams to their state in the beginning."""
+        self._simulated.load()
+        self._fill_poison()
+        self._ranks.share(Word("engine.load()"))
+        self._peers.load()
+
+    def _fill_poison(self) -> None:
+        """Write what tests overwrite with."""
+        for part in self._simulated.arena.parts:
+            part[self._poison] = POISON
+
+    def write(self, tensor: object, array: Any, replica: int | None) -> None:
+        """Write rank 0's host values to a tensor; what rank 0 refuses, all do."""
+        access, ranks = self._simulated.tensors.to_write(tensor, replica), self._ranks
+        if (byte := self._metadata_of(access)) is not None:  # values are encoded by it
+            self._bring(access, np.array([byte]), np.array([byte + 1]), HOST)
+        ranks.on_host(access.call, lambda: self._simulated.write(tensor, array, replica))
+        begin, end = self._runs_of(access, with_metadata=False)
+        self._move(access, returned(np.full(len(begin), HOST), begin, end, self._owners))
+
+    def read(
+        self, tensor: object, replica: int | None, root: int | None = None
+    ) -> npt.NDArray[Any] | None:
+        """Return a copy of a tensor's values, on all ranks or on one of them."""
+        check_root(root, self._ranks.count)
+        access = self._simulated.tensors.to_read(tensor, replica)
+        self._bring(access, *self._runs_of(access), root)
+        if root not in (None, self._ranks.number):
+            return None
+        return self._simulated.read(tensor, replica)
+
+    def _bring(self, access: HostAccess, begin: Int64, end: Int64, root: int | None) -> None:
+        """Bring runs of bytes to all ranks, or to one of them."""
+        found = (
+            to_everyone(begin, end, self._owners)
+            if root is None
+            else to_rank(root, begin, end, self._owners)
+        )
+        self._ranks.share(Word(access.call))
+        self._move(access, found)
+
+    def _move(self, access: HostAccess, found: Messages) -> None:
+        """Send and get what a call needs, in the replicas that it concerns."""
+        for parts in self._memories:
+            self._peers.move(found, [parts[replica] for replica in access.replicas], access.call)
+
+    def _runs_of(self, access: HostAccess, *, with_metadata: bool = True) -> tuple[Int64, Int64]:
+        """Return begin and end of the runs of bytes that a tensor lies in."""
+        place = access.place
+        if isinstance(place, ByView):
+            first, count = runs(place.tensor.view)
+            begin = self._executable.layout.byte_positions(first)
+            end = begin + count * place.element_type.size_bytes
+        else:
+            assert isinstance(place, ByMoves), "there are no other places"
+            pieces = pieces_of(place.tensor.moves)
+            begin, end = pieces.start, pieces.start + pieces.size
+        byte = self._metadata_of(access) if with_metadata else None
+        return (begin, end) if byte is None else (np.append(begin, byte), np.append(end, byte + 1))
+
+    def _metadata_of(self, access: HostAccess) -> int | None:
+        """Return the byte position of a tensor's QUARTER metadata, if it has some."""
+        place = access.place
+        if isinstance(place, ByMoves):
+            return place.tensor.metadata
+        assert isinstance(place, ByView), "there are no other places"
+        if place.tensor.metadata is None:
+            return None
+        first, _ = runs(place.tensor.metadata.view)
+        return int(self._executable.layout.byte_positions(first)[0])
+
+    @property
+    def sent_bytes(self) -> int:
+        """Bytes that this rank sends when each of its exchanges is done once."""
+        return self._peers.sent_bytes
+
+    def save_state(self, path: object) -> None:
+        """Let rank 0 write all that the programs hold to a file."""
+        self._states.save(path)
+
+    def load_state(self, path: object) -> None:
+        """Let rank 0 read a file, and go on with what it holds."""
+        self._states.load(path)
+
+    def forget_sent(self) -> None:
+        """Count anew what is sent: what ran until now ran elsewhere."""
+        self._unsent = {name: counts.copy() for name, counts in self._counts.items()}
+
+    def continue_from(self, other: LoadedPrograms) -> None:
+        """Take over what another engine holds, on the same ranks or whole on each of them."""
+        call = "Engine: state"
+        if isinstance(other, OnRank):
+            other._check_state_of(self._ranks, call)
+            before, runs = other._simulated, other._owners.runs_of(self._ranks.number)
+            size = self._simulated.carry(before.arena, before.strict, runs)
+            found = handed_on(other._owners, self._owners, size)
+            for parts in self._memories:
+                self._peers.move(found, parts, call)
+        else:
+            looked = other.strict if isinstance(other, Simulated) else None
+            self._simulated.carry(other.memory(call), looked)
+        self.links.continue_from(other.links)
+
+    def _check_state_of(self, ranks: Ranks, call: str) -> None:
+        """Refuse to hand over memory to other ranks, while it is undefined, or in a run."""
+        self.check_idle(call)
+        self._peers.check_sound(call)
+        if not ranks.are_those_of(self._ranks):
+            raise ControlProgramError(
+                f"{call} is an engine on other ranks",
+                found=f"it has {self._ranks.count:,}, and here are {ranks.count:,}",
+                fix="engine.save_state(path) there, and engine.load_state(path) here",
+            )
+
+    def memory(self, call: str) -> Arena:
+        """Refuse to hand over memory, of which each rank has a part."""
+        raise ControlProgramError(
+            f"{call} is an engine on several ranks, each of which has a part of it",
+            found=f"this is rank {self._ranks.number} of {self._ranks.count}",
+            fix="engine.save_state(path) there, and engine.load_state(path) here",
+        )
+
+    def handed_over(self) -> AbstractContextManager[None]:
+        """Do nothing: each engine has its own memory on all ranks."""
+        return nullcontext()
+
+    def report(self, options: tuple[tuple[str, str], ...]) -> Report:
+        """Return what was compiled and what ran, on all ranks together."""
+        # Engines start sooner without what only reports need.
+        from poplite.mpi.traffic import between_ranks
+        from poplite.simulator.accounts.reporting import report_of
+
+        own = self._simulated
+        report = report_of(
+            self._executable,
+            self._accounts,
+            runs=own.runs.ended,
+            runs_again=0 if own.strict is None else own.strict.runs_again,
+            interpret=own.form.startswith("interpreted"),
+            faster=tuple(map(str, own.runs.forms.values())),
+            options=options,
+        )
+        plan, is_sent = self._plan, self._peers.is_sent
+        counts = {name: now - self._unsent.get(name, 0) for name, now in self._counts.items()}
+        sent = between_ranks(self._executable, plan.exchanges, plan.places, counts, is_sent)
+        return replace(report, between_ranks=sent)
+
+    def tracing(self, limit: int) -> AbstractContextManager[Trace]:
+        """Record the steps that run in a `with` statement: the same on all ranks."""
+        # Few programs are traced.
+        from poplite.simulator.accounts.reporting import traced
+
+        runs = self._simulated.runs
+        return traced(self._executable, self._accounts, runs, limit, self._rows)
+
+
+def _cut(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks) -> list[int]:
+    """Return the first tile of each rank but the first; rank 0 knows what classes take."""
+    if cut is not None:
+        tiles = executable.target.tiles
+        if cut and cut[-1] >= tiles:
+            raise InvalidOption(
+                f"pl.mpi.Device: cut={clipped(list(cut))} is behind the last tile of the graph",
+                found=f"there is no tile {cut[-1]:,}; the machine of the graph has {tiles:,}",
+                fix="leave cut out for equal work, or name tiles of this machine",
+            )
+        return list(cut)
+    found = ranks.host_first(
+        _MADE, lambda: equal_cut(executable, ranks.count) if ranks.is_host else []
+    )
+    return ranks.from_host(_MADE, found)
+
+
+class _Counts(Mapping[str, Int64]):
+    """How often each row of the original programs ran, by those of the rank's programs."""
+
+    def __init__(self, counts: Mapping[str, Int64], rows: Mapping[str, Int64]) -> None:
+        self._counts, self._rows = counts, rows
+
+    def __getitem__(self, program: str) -> Int64:
+        return self._counts[program][self._rows[program]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+# -- same graph ------------------------------------------------------------------------------------
+
+
+def check_same(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks) -> None:
+    """Refuse ranks that have compiled other graphs: a `DeviceRuntimeError` on all of them."""
+    call = "engine = pl.Engine(...)"
+    others = [("cut of the device", digest(cut)), ("checks", digest(executable.checks))]
+    parts = [*others, *parts_of(executable)]
+    whole = digest(*(each for _, each in parts))
+    if len({word.value for word in ranks.share(Word(call, whole))}) == 1:
+        return
+    each = [word.value for word in ranks.share(Word(call, parts))]
+    for number in range(max(map(len, each))):
+        named = [parts[number] if number < len(parts) else ("nothing", b"") for parts in each]
+        for rank, other in enumerate(named):
+            if other != named[0]:
+                raise DeviceRuntimeError(
+                    f"rank {rank} has another graph than rank 0",
+                    found=f"first difference: {named[0][0]} on rank 0, {other[0]} on rank {rank}",
+                    fix="build the same graph on all ranks, without sets and hash(), whose order "
+                    "differs; or save an executable on one of them, and load it on all",
+                )
+
+
+# -- states ----------------------------------------------------------------------------------------
+
+
+Planned = Callable[[int, Int64, Int64, Owners], Messages]
+"""Returns the messages that bring runs of bytes to a rank, or from it."""
+
+Which = tuple[int, int, int, int]
+"""A chunk: 0 of memory and 1 of its shadow, the replica, begin and end."""
+
+_SAVE, _LOAD = "engine.save_state", "engine.load_state"
+
+
+class RestoredPrograms(Protocol):
+    """The programs, as what restores them sees them."""
+
+    def load(self) -> None:
+        """Restore memory and streams to their state in the beginning."""
+
+    def forget_sent(self) -> None:
+        """Count anew what is sent, where counts are those of a file."""
+
+    def check_idle(self, call: str) -> None:
+        """Refuse the user's `call` while a program runs."""
+
+
+class StatesOnRanks:
+    """Saves and restores what the programs hold; all ranks make the same calls."""
+
+    def __init__(
+        self,
+        loaded: RestoredPrograms,
+        state: EngineState,
+        memories: Sequence[Sequence[Bytes]],
+        ranks: Ranks,
+        peers: OtherRanks,
+        owners: Owners,
+    ) -> None:
+        self._loaded, self._state, self._memories = loaded, state, memories
+        self._ranks, self._peers, self._owners = ranks, peers, owners
+
+    def save(self, path: object) -> None:
+        """Write a file on rank 0."""
+        name = str(checked_path(path, _SAVE, "run.state"))
+        self._loaded.check_idle(_SAVE)
+        self._peers.check_sound(_SAVE)
+        if self._ranks.is_host:
+            self._write(name)
+        else:
+            while (which := self._next()) is not None:
+                self._pass(_SAVE, which, None, to_rank)
+
+    def _write(self, name: str) -> None:
+        """Write the file, and tell the others how that ended."""
+        said: tuple[Which | None, Exception | None]
+
+        def collected(kind: int, replica: int, begin: int, end: int) -> Bytes:
+            which = kind, replica, begin, end
+            self._ranks.from_host(_SAVE, (which, None))
+            found, memory = np.zeros(end - begin, np.uint8), self._memories[kind][replica]
+            for first, last in self._own_within(begin, end):
+                found[first - begin : last - begin] = memory[first:last]
+            self._pass(_SAVE, which, found, to_rank)
+            return found
+
+        members = self._state.members(partial(collected, 0), partial(collected, 1))
+
+        try:
+            write_state(name, self._state.saved(), members)
+        except BaseException as error:
+            said = None, as_others_raise(error, _SAVE)
+            self._ranks.from_host(_SAVE, said)
+            raise
+        said = None, None
+        self._ranks.from_host(_SAVE, said)
+
+    def _next(self) -> Which | None:
+        """Return the chunk that rank 0 needs next; None where it has written all."""
+        said: tuple[Which | None, Exception | None] = None, None
+        which, error = self._ranks.from_host(_SAVE, said)
+        if error is not None:
+            raise error
+        return which
+
+    def load(self, path: object) -> None:
+        """Read a file on rank 0; where that refuses it, all ranks do."""
+        name = str(checked_path(path, _LOAD, "run.state"))
+        self._loaded.check_idle(_LOAD)
+        with STATES.loading(repr(name)), ExitStack() as stack:
+
+            def checked() -> tuple[StateFile, Taken]:
+                file = stack.enter_context(reading(name))
+                return file, self._state.checked(file, name, _LOAD)
+
+            read = self._ranks.on_host(_LOAD, checked)
+            taken = self._ranks.from_host(_LOAD, None if read is None else read[1])
+            assert taken is not None, "rank 0 has read it"
+            self._loaded.load()
+            try:
+                self._state.take(taken)
+                self._loaded.forget_sent()
+                self._fill(None if read is None else read[0], taken)
+            except (OSError, Malformed):  # of the disk: no memory of which half is old
+                self._loaded.load()
+                raise
+
+    def _fill(self, file: StateFile | None, taken: Taken) -> None:
+        """Restore memory, and what only rank 0 has, from a file that has been checked."""
+
+        def filled() -> None:
+            if file is not None:
+                self._state.take_host(file, taken)
+
+        self._ranks.on_host(_LOAD, filled)
+        for kind, parts in enumerate(self._memories):
+            for replica in range(len(parts)):
+                chunks = iter(()) if file is None else self._state.chunks(file, kind, replica)
+                for begin, end in chunks_of(self._state.size):
+                    chunk = self._ranks.on_host(_LOAD, partial(next, chunks))
+                    self._spread((kind, replica, begin, end), chunk)
+
+    def _spread(self, which: Which, chunk: Bytes | None) -> None:
+        """Bring a chunk that rank 0 has read to its owners."""
+        kind, replica, begin, end = which
+        if chunk is not None:
+            for first, last in self._own_within(begin, end):
+                self._memories[kind][replica][first:last] = chunk[first - begin : last - begin]
+        self._pass(_LOAD, which, chunk, _from_rank)
+
+    def _own_within(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield what lies between two positions of the runs of bytes of this rank."""
+        begins, ends = self._peers.own
+        some = slice(ends.searchsorted(begin, "right"), begins.searchsorted(end, "left"))
+        for first, last in zip(begins[some].tolist(), ends[some].tolist(), strict=True):
+            yield max(first, begin), min(last, end)
+
+    def _pass(self, call: str, which: Which, chunk: Bytes | None, planned: Planned) -> None:
+        """Send and get the bytes of a chunk: of memory, on rank 0 of the chunk itself."""
+        kind, replica, begin, end = which
+        found = planned(HOST, np.array([begin]), np.array([end]), self._owners)
+        if chunk is None:
+            self._peers.move(found, [self._memories[kind][replica]], call)
+            return
+        pieces = found.pieces
+        moved = CopiedPieces(pieces.start - begin, pieces.to - begin, pieces.size)
+        self._peers.move(Messages(found.sender, found.receiver, moved), [chunk], call)
+
+
+def _from_rank(rank: int, begin: Int64, end: Int64, owners: Owners) -> Messages:
+    """Return the messages that bring runs of bytes from a rank to their owners."""
+    return returned(np.full(len(begin), rank), begin, end, owners)

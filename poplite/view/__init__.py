@@ -6,8 +6,8 @@
     (1, 12)
 
 `view` has the operations, `concat` and `slices` concatenation, `contiguous` the runs of addresses;
-`aliases` decides who shares elements by the number theory of `strided_sets`, many at once in
-`set_arrays`; `address_sets` and `memory_order` sort elements by address; `equality` decides who
+`aliases` decides who shares elements by the number theory of `strided_sets`, many at once as
+arrays; `address_sets` and `memory_order` sort elements by address; `equality` decides who
 shows the same elements; `operations` finds the expression that makes a view; `parts` cuts views
 into parts on variables.  The arithmetic of digits is in `poplite.arrays.digits`.
 """

@@ -3,18 +3,28 @@
 #include <poplar/Vertex.hpp>        Poplar's types
 namespace pl { ... }                the arithmetic; exp and the others, where they are called
 class Axpy : public poplar::Vertex  a class for each vertex class
+
+The kernels of `poplite.vertex.compute.mathematics` as C++ functions.
+
+A kernel is called once, with values that write a line for each of their operations::
+
+    x * 0.5 + 1.0       const float v1 = x * 0.5f;
+                        const float v2 = v1 + 1.0f;
+
+So `exp` and the others have the bits that they have in both forms of `compute`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from poplite.ipu.codelets.class_text import class_text
-from poplite.ipu.codelets.mathematics import HELPERS, math_function
-from poplite.ipu.codelets.spelling import identifier, unused
+from poplite.ipu.codelets.spelling import identifier, literal, unused
+from poplite.vertex.compute.mathematics.functions import DOUBLES, KERNELS, PAIRS
 from poplite.vertex.compute.typing.kinds import Kind
 from poplite.vertex.vertex import Vertex
 
@@ -76,3 +86,212 @@ def shipped(name: str) -> str:
 
 def _apart(texts: list[str]) -> list[str]:
     return [f"{text}\n" for text in texts]
+
+
+# -- mathematics -----------------------------------------------------------------------------------
+
+
+_INTEGERS = {"float": "int", "double": "long long"}
+_FLOATS = {integer: real for real, integer in _INTEGERS.items()}
+_KINDS = {"float": Kind.F32, "double": Kind.FLOAT}
+
+HELPERS = """\
+// What the functions below are made of: integers that wrap around, and the bits of floats.
+
+namespace pl {
+
+constexpr unsigned bits(int a) { return static_cast<unsigned>(a); }
+inline int sum(int a, int b) { return static_cast<int>(bits(a) + bits(b)); }
+inline int difference(int a, int b) { return static_cast<int>(bits(a) - bits(b)); }
+inline int shifted_left(int a, int b) { return static_cast<int>(bits(a) << b); }
+inline long long sum(long long a, long long b) { return (Int(a) + Int(b)).value; }
+inline long long difference(long long a, long long b) { return (Int(a) - Int(b)).value; }
+inline long long product(long long a, long long b) { return (Int(a) * Int(b)).value; }
+inline long long shifted_left(long long a, long long b) { return (Int(a) << Int(b)).value; }
+
+template <class To, class From> inline To same_bits(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bits of another size");
+  To to;
+  __builtin_memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+} // namespace pl
+"""
+
+_INTEGER_FUNCTIONS = {"+": "sum", "-": "difference", "*": "product", "<<": "shifted_left"}
+
+
+def math_function(name: str, kind: Kind) -> str:
+    """Return a function of `math` in C++, for float32 or doubles.
+
+    >>> text = math_function("exp", Kind.F32)
+    >>> text.splitlines()[0], text.splitlines()[-2]
+    ('inline float exp(float x) {', '  return v35;')
+    """
+    kernel = (KERNELS if kind is Kind.F32 else DOUBLES)[name]
+    real = "float" if kind is Kind.F32 else "double"
+    writer = _Writer()
+    names = ("x", "y") if name in PAIRS else ("x",)
+    result = kernel(writer, *(_Value(writer, each, real) for each in names))
+    head = f"inline {real} {name}({', '.join(f'{real} {each}' for each in names)}) {{"
+    lines = _needed([*writer.lines, f"  return {result.code};"])
+    return "\n".join([head, *lines, "}"])
+
+
+def _needed(lines: list[str]) -> list[str]:
+    """Return the lines whose variables are used by later ones, and the last line."""
+    kept: list[str] = []
+    used: set[str] = set()
+    for line in reversed(lines):
+        defined = re.match(r"  (?:static )?const (?:long )?\w+ (\w+)", line)
+        if defined is None or defined[1] in used:
+            kept.insert(0, line)
+            used |= set(re.findall(r"\w+", line.partition("=")[2] or line))
+    return kept
+
+
+class _Value:
+    """A variable of the function that is written, with the operators of numbers."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, writer: _Writer, code: str, type_name: str) -> None:
+        self.writer, self.code, self.type_name = writer, code, type_name
+
+    def beside(self, other: Any) -> str:
+        """Return what stands beside this value: a plain number is of its type."""
+        if isinstance(other, _Value):
+            return other.code
+        kind = _KINDS.get(self.type_name)
+        if kind is not None:
+            return literal(float(other), kind)
+        text = literal(int(other), Kind.INT).replace("pl::LEAST", "LEAST.value")
+        return text if self.type_name == "int" or text.endswith(("LL", "e")) else f"{text}LL"
+
+    def _made(self, symbol: str, left: str, right: str) -> _Value:
+        is_float = self.type_name in _KINDS
+        if is_float or symbol not in _INTEGER_FUNCTIONS:
+            return self.writer.made(self.type_name, f"{left} {symbol} {right}")
+        return self.writer.made(self.type_name, f"{_INTEGER_FUNCTIONS[symbol]}({left}, {right})")
+
+    def _before(self, symbol: str, other: Any) -> _Value:
+        return self._made(symbol, self.code, self.beside(other))
+
+    def _behind(self, symbol: str, other: Any) -> _Value:
+        return self._made(symbol, self.beside(other), self.code)
+
+    def __add__(self, other: Any) -> _Value:
+        return self._before("+", other)
+
+    def __sub__(self, other: Any) -> _Value:
+        return self._before("-", other)
+
+    def __mul__(self, other: Any) -> _Value:
+        return self._before("*", other)
+
+    def __truediv__(self, other: Any) -> _Value:
+        return self._before("/", other)
+
+    def __radd__(self, other: Any) -> _Value:
+        return self._behind("+", other)
+
+    def __rsub__(self, other: Any) -> _Value:
+        return self._behind("-", other)
+
+    def __rmul__(self, other: Any) -> _Value:
+        return self._behind("*", other)
+
+    def __rtruediv__(self, other: Any) -> _Value:
+        return self._behind("/", other)
+
+    def __lshift__(self, other: Any) -> _Value:
+        return self._before("<<", other)
+
+    def __rshift__(self, other: Any) -> _Value:
+        return self._before(">>", other)
+
+    def __and__(self, other: Any) -> _Value:
+        return self._before("&", other)
+
+    def __or__(self, other: Any) -> _Value:
+        return self._before("|", other)
+
+    def __xor__(self, other: Any) -> _Value:
+        return self._before("^", other)
+
+    def __neg__(self) -> _Value:
+        return self.writer.made(self.type_name, f"-{self.code}")
+
+    def __abs__(self) -> _Value:
+        return self.writer.made(self.type_name, f"absolute({self.code})")
+
+    def __lt__(self, other: Any) -> _Value:
+        return self.writer.made("bool", f"{self.code} < {self.beside(other)}")
+
+    def __gt__(self, other: Any) -> _Value:
+        return self.writer.made("bool", f"{self.code} > {self.beside(other)}")
+
+    def __eq__(self, other: object) -> Any:
+        return self.writer.made("bool", f"{self.code} == {self.beside(other)}")
+
+    def __ne__(self, other: object) -> Any:
+        return self.writer.made("bool", f"{self.code} != {self.beside(other)}")
+
+
+class _Writer:
+    """Writes what kernels call; see `poplite.vertex.compute.mathematics.evaluator`."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._count = 0
+
+    def made(self, type_name: str, code: str) -> _Value:
+        """Write a line, and return the variable that it defines."""
+        self._count += 1
+        name = f"v{self._count}"
+        self.lines.append(f"  const {type_name} {name} = {code};")
+        return _Value(self, name, type_name)
+
+    def choose(self, condition: _Value, one: Any, other: Any) -> _Value:
+        """See `Evaluator`."""
+        strong = one if isinstance(one, _Value) else other
+        code = f"{condition.code} ? {strong.beside(one)} : {strong.beside(other)}"
+        return self.made(strong.type_name, code)
+
+    def bits(self, value: _Value) -> _Value:
+        """See `Evaluator`."""
+        kind = _INTEGERS[value.type_name]
+        return self.made(kind, f"same_bits<{kind}>({value.code})")
+
+    def floats(self, bits: _Value) -> _Value:
+        """See `Evaluator`."""
+        kind = _FLOATS[bits.type_name]
+        return self.made(kind, f"same_bits<{kind}>({bits.code})")
+
+    def double(self, value: _Value) -> _Value:
+        """See `Evaluator`."""
+        return self.made("double", f"static_cast<double>({value.code})")
+
+    def single(self, value: _Value) -> _Value:
+        """See `Evaluator`."""
+        return self.made("float", f"static_cast<float>({value.code})")
+
+    def sqrt(self, value: _Value) -> _Value:
+        """See `Evaluator`."""
+        return self.made(value.type_name, f"sqrt({value.code})")
+
+    def rint(self, value: _Value) -> _Value:
+        """See `Evaluator`."""
+        return self.made(value.type_name, f"rint({value.code})")
+
+    def lookup(self, table: Sequence[int], index: _Value) -> _Value:
+        """See `Evaluator`."""
+        self._count += 1
+        name = f"table{self._count}"
+        words = [f"{word}LL" for word in table]
+        rows = ["    " + ", ".join(words[at : at + 4]) for at in range(0, len(words), 4)]
+        least = str(-(2**63))
+        text = ",\n".join(rows).replace(f"{least}LL", "LEAST.value")
+        self.lines.append(f"  static const long long {name}[] = {{\n{text}}};")
+        return self.made("long long", f"{name}[{index.code}]")

@@ -1,21 +1,74 @@
-"""The public class: an IPU, or the SDK's model of one, for `Engine(..., device=)`."""
+"""The public class: an IPU, or the SDK's model of one, for `Engine(..., device=)`.
+
+The programs of an engine on a device, driven by a process of its own.
+
+tables and codelets, written and compiled      once, when the engine is made
+start                                          the device builds and compiles its graph
+run, read, write                               commands; streams are served while programs run
+
+What runs on a device took, beside what the model of the simulator says of the same programs.
+
+The variables of a device, as the host reads and writes them.
+
+A device has no bytes that Python could look at. Those of each variable are moved as a whole through
+a file that both processes share, to and from an arena laid out as the simulator's; views and
+handles are then found there::
+
+    engine.read(x[3:5])     read variable:x     shared file -> arena -> x[3:5]
+    engine.write(x[3], 7)   read variable:x     arena[x[3]] = 7     write variable:x
+"""
 
 from __future__ import annotations
 
+import mmap
 import os
+import shutil
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, get_args
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal, TextIO, get_args
+
+import numpy as np
+import numpy.typing as npt
 
 from poplite.compile.options import EngineOptions
-from poplite.errors import Absent, InvalidOption
+from poplite.errors import Absent, ControlProgramError, GraphConnectionError, InvalidOption
+from poplite.executable.actions import Action
+from poplite.executable.executable import Executable
+from poplite.executable.program_trees import planned_counts, program_trees
+from poplite.executable.transfers import HostFunctionCall, Transfer
+from poplite.graph.graph import Graph
+from poplite.graph.storage.variable import Variable
 from poplite.ipu.building.sdk import Sdk, Toolchain, find_sdk
-from poplite.ipu.device.loaded import OnDevice
+from poplite.ipu.device.child import Child
+from poplite.ipu.device.child_errors import Halted
+from poplite.ipu.tables import Place as Shared, Tables, tables_of
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target
-from poplite.simulator.device import Setup
-from poplite.simulator.engine_arguments import Source
+from poplite.report.measured import Measured
+from poplite.report.report import Report
+from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.accounts.reporting import report_of
+from poplite.simulator.carrying import carry_memory
+from poplite.simulator.device import LoadedPrograms, Setup
+from poplite.simulator.engine_arguments import Source, check_root
+from poplite.simulator.host.handles import HostLinks, describe
+from poplite.simulator.host.printing import format_tensor
+from poplite.simulator.host.tensors import ByMoves, ByView, HostTensors, TensorPlace
+from poplite.simulator.progress import shown
+from poplite.simulator.run.arena import Arena, Bytes
+from poplite.simulator.run_control import program_name
+from poplite.simulator.stopping import Running, Stopped, busy
 from poplite.text import clipped
+from poplite.view import View, storages
+
+if TYPE_CHECKING:
+    from poplite.report.traces.trace import Trace
 
 Kind = Literal["hardware", "model"]
 
@@ -94,3 +147,448 @@ class Device(PoplarDevice):
 
     def __repr__(self) -> str:
         return f"<Device {self.kind}, {self.arch}>"
+
+
+# -- loaded ----------------------------------------------------------------------------------------
+
+
+FORMS = {"hardware": "on an IPU", "model": "on the IPU Model"}
+
+
+class OnDevice:
+    """Programs on an IPU, or on the SDK's model of one."""
+
+    def __init__(
+        self, source: Source, setup: Setup, toolchain: Toolchain, kind: str, arch: str
+    ) -> None:
+        executable, graph = source.executable, _graph_of(source)
+        self._kind, self._progress = kind, setup.progress
+        self.print_stream: TextIO | None = None
+        self._in_use, self._running = Lock(), Running()
+        self._tables = tables_of(
+            graph,
+            source.programs,
+            float_mode=executable.float_modes[0],
+            stops_outside=executable.checks == "fast",
+        )
+        folder = Path(tempfile.mkdtemp(prefix="poplite-ipu-"))
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        setup.progress.note("compiling codelets")
+        path = folder / "shared"
+        self._command = toolchain.command(self._tables, folder, path, kind, arch)
+        shared = _shared_file(path, self._tables.mapping_bytes)
+        self._child = self._start()
+        self._kept: Arena | None = None  # memory, when the device is another's
+        self._shared = shared
+        self._memory = DeviceMemory(executable, graph, self._tables, shared, self._ask)
+        self._connect_host(executable, works_ahead=setup.options.prefetch is not False)
+        self._measuring = Measuring(executable, are_cycles_counted=kind == "hardware")
+
+    def _start(self) -> Child:
+        child = Child(self._command)
+        self._progress.note("building the graph for the device")
+        child.ask("start")
+        return child
+
+    def _connect_host(self, executable: Executable, *, works_ahead: bool) -> None:
+        """Let what the user connects fill and take blocks of the shared file."""
+        self._actions = [self._moved(action) for action in executable.actions]
+        self._calls: list[Callable[[], object]] = [lambda: None] * len(self._actions)
+        self._action_of = {
+            key: number
+            for number, action in enumerate(self._actions)
+            if (key := _called(action)) is not None
+        }
+        self.links = HostLinks(
+            self._actions,
+            executable.programs,
+            [self._shared],
+            self._calls,
+            lambda: self._where,
+            works_ahead=works_ahead,
+            is_strict=False,
+            follows_rows=False,
+        )
+        self._where = ""
+
+    def _moved(self, action: Action) -> Action:
+        """Return an action whose block lies where the device has that of its stream.
+
+        Codes of QUARTER are moved as bytes: the metadata of the tensor are on the device.
+        """
+        if isinstance(action, HostFunctionCall):
+            places = iter(self._tables.functions[action.handle])
+            inputs, outputs = (
+                tuple(replace(block, at=next(places).offset) for block in side)
+                for side in (action.inputs, action.outputs)
+            )
+            return replace(action, inputs=inputs, outputs=outputs)
+        if isinstance(action, Transfer):
+            place = self._tables.streams[action.stream.handle]
+            return replace(action, block=replace(action.block, at=place.offset), metadata=None)
+        return action
+
+    @property
+    def form(self) -> str:
+        """How vertices run."""
+        return FORMS[self._kind]
+
+    # -- running -----------------------------------------------------------------------------
+
+    def run(self, program: object, *, progress: bool = False) -> None:
+        """Run a program, by name or position."""
+        name = program_name(program, self._tables.programs)
+        if not self._in_use.acquire(blocking=False):
+            raise ControlProgramError(
+                f"engine.run({program!r}): the engine is running already",
+                fix="wait for the first run, or make a second engine",
+            )
+        try:
+            self.links.check_connected(name)
+            self._running, self._where = Running(), f"program '{name}'"
+            with shown(f"run {name!r}", "steps", None, wanted=progress) as bar:
+                bar.note(self.form)
+                cycles, seconds = self._child_alive().ask(f"run {name}", self._serve)
+            self._measuring.add(name, int(cycles), float(seconds))
+        except Halted:
+            pass
+        finally:
+            self._in_use.release()
+
+    def _serve(self, verb: str, name: str) -> bool:
+        """Move a block of a stream or call a function; return whether the program goes on."""
+        try:
+            self._running.watch()
+            if verb != "call" and name in self._tables.prints:
+                self._print(name)
+            else:
+                self._call(self._action_of[verb == "call", name])
+            self._running.watch()
+        except Stopped:
+            return False
+        return True
+
+    def _call(self, number: int) -> None:
+        try:
+            self._calls[number]()
+        except Exception as error:
+            error.add_note(f"  at {self._where}, in {describe(self._actions[number])}")
+            raise
+
+    def _print(self, stream: str) -> None:
+        program, place = self._tables.prints[stream], self._tables.streams[stream]
+        block = self._shared[place.offset : place.offset + place.size_bytes]
+        values = block.view(place.element_type.dtype).reshape(place.shape)
+        text = format_tensor(program.title, values, program.format)
+        print(text, file=self.print_stream or sys.stderr)
+
+    def stop(self) -> None:
+        """Let the run end when the program next moves a block of a stream."""
+        self._running.stop()
+
+    def check_idle(self, call: str) -> None:
+        """Refuse the user's `call` while a program runs."""
+        if self._in_use.locked():
+            raise busy(call)
+
+    # -- memory ------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Restore memory and streams to their state in the beginning."""
+        self.check_idle("engine.load()")
+        if self._child.is_alive:
+            self._ask("reset")
+            self._memory.load()
+        else:
+            self._child = self._start()
+        self.links.reset()
+
+    def write(self, tensor: object, array: Any, replica: int | None) -> None:
+        """Write host values to a tensor, a handle or a variable by name."""
+        self.check_idle("engine.write")
+        self._memory.write(tensor, array, replica)
+
+    def read(
+        self, tensor: object, replica: int | None, root: int | None = None
+    ) -> npt.NDArray[Any]:
+        """Return a copy of the values of a tensor, a handle or a variable by name."""
+        self.check_idle("engine.read")
+        check_root(root, 1)
+        return self._memory.read(tensor, replica)
+
+    def continue_from(self, other: LoadedPrograms) -> None:
+        """Take over what memory of the same graph holds, here or on the simulator."""
+        self._memory.carry(other.memory("Engine: state"))
+
+    def memory(self, call: str) -> Arena:
+        """Return what all variables hold now, for the user's `call`."""
+        self.check_idle(call)
+        return self._kept or self._memory.fetch_all()
+
+    def save_state(self, path: object) -> None:
+        """Refuse to save what the device keeps to itself."""
+        raise _no_state_file("engine.save_state")
+
+    def load_state(self, path: object) -> None:
+        """Refuse to restore what the device keeps to itself."""
+        raise _no_state_file("engine.load_state")
+
+    @contextmanager
+    def handed_over(self) -> Iterator[None]:
+        """End the process, so that the device is free; start it again where that was in vain."""
+        self._kept = self._memory.fetch_all()
+        self._child.end()
+        try:
+            yield
+        except BaseException:
+            self._child = self._start()
+            self._memory.carry(self._kept)
+            self._kept = None
+            raise
+
+    def _ask(self, command: str) -> object:
+        return self._child_alive().ask(command)
+
+    def _child_alive(self) -> Child:
+        if self._child.is_alive:
+            return self._child
+        raise ControlProgramError(
+            "the process that drives the device has ended, and memory with it",
+            fix="engine.load() starts it anew, with memory as in the beginning",
+        )
+
+    # -- reports -----------------------------------------------------------------------------
+
+    def report(self, options: tuple[tuple[str, str], ...]) -> Report:
+        """Return what was compiled, what the model says of the runs, and what these took."""
+        return self._measuring.report(options)
+
+    def tracing(self, limit: int) -> AbstractContextManager[Trace]:
+        """Refuse to record steps."""
+        raise ControlProgramError(
+            "engine.tracing: a device does not tell which step it is at",
+            fix="trace the same program on the simulator, or use the profiler of the SDK",
+        )
+
+
+def _called(action: Action) -> tuple[bool, str] | None:
+    """Return whether an action calls a function, and the name of that or of its stream."""
+    match action:
+        case Transfer(stream=stream):
+            return False, stream.handle
+        case HostFunctionCall(handle=handle):
+            return True, handle
+    return None
+
+
+def _graph_of(source: Source) -> Graph:
+    if source.graph is None:
+        raise ControlProgramError(
+            "Engine: a device needs the graph and its programs, and an executable has neither",
+            fix="Engine(graph, program, device=device)",
+        )
+    return source.graph
+
+
+def _shared_file(path: Path, size: int) -> npt.NDArray[np.uint8]:
+    """Return a new file as memory that two processes see."""
+    with path.open("w+b") as file:
+        file.truncate(size)
+        return np.frombuffer(mmap.mmap(file.fileno(), size), np.uint8)
+
+
+def _no_state_file(call: str) -> ControlProgramError:
+    return ControlProgramError(
+        f"{call}: a device does not tell its random bits, nor how often each step ran",
+        fix="engine.read(x) and engine.write(x, values) save and restore tensors; the simulator "
+        "and ranks save all",
+    )
+
+
+# -- measuring -------------------------------------------------------------------------------------
+
+
+class Measuring:
+    """Counts runs of an executable's programs, and what they took on a device."""
+
+    def __init__(self, executable: Executable, *, are_cycles_counted: bool) -> None:
+        self._executable, self._are_cycles_counted = executable, are_cycles_counted
+        self._took: dict[str, list[tuple[int, float]]] = {}
+
+    def add(self, program: str, cycles: int, seconds: float) -> None:
+        """Add a run that reached its end."""
+        self._took.setdefault(program, []).append((cycles, seconds))
+
+    def report(self, options: tuple[tuple[str, str], ...]) -> Report:
+        """Return a report in which steps are those of the model, as often as programs ran.
+
+        Steps whose number data decide are counted once a run.
+        """
+        trees, counts = program_trees(self._executable), {}
+        decided: dict[str, bool] = {}
+        for name, code in self._executable.programs.items():
+            runs = len(self._took.get(name, ()))
+            counts[name] = runs * planned_counts(code, trees[name]).astype(np.int64)
+            decided[name] = any(node.count is None for node in trees[name].walk())
+        accounts = Accounts(self._executable, counts)
+        report = report_of(
+            self._executable,
+            accounts,
+            runs=sum(map(len, self._took.values())),
+            runs_again=0,
+            interpret=False,
+            faster=(),
+            options=options,
+        )
+        modelled = dict.fromkeys(counts, 0)
+        for step in report.execution.steps:
+            modelled[step.program_name] += step.cycles
+        return replace(
+            report,
+            measured=tuple(
+                Measured(
+                    name,
+                    len(took),
+                    sum(cycles for cycles, _ in took) if self._are_cycles_counted else None,
+                    sum(seconds for _, seconds in took),
+                    None if decided[name] or not accounts.are_kept else modelled[name],
+                )
+                for name, took in self._took.items()
+            ),
+        )
+
+
+# -- memory ----------------------------------------------------------------------------------------
+
+
+class DeviceMemory:
+    """The variables of a device; `ask` sends a command, and `shared` is the file that both see."""
+
+    def __init__(
+        self,
+        executable: Executable,
+        graph: Graph,
+        tables: Tables,
+        shared: Bytes,
+        ask: Callable[[str], object],
+    ) -> None:
+        self._graph, self._tables, self._shared, self._ask = graph, tables, shared, ask
+        self.arena = Arena(executable.layout)
+        self._tensors = HostTensors(executable, graph, self.arena)
+
+    def read(self, tensor: object, replica: int | None) -> npt.NDArray[Any]:
+        """Return a copy of the values of a tensor, a handle or a variable by name."""
+        access = self._tensors.to_read(tensor, replica)
+        self._fetch(access.place, tensor)
+        return self._tensors.read(access)
+
+    def write(self, tensor: object, array: Any, replica: int | None) -> None:
+        """Write host values to a tensor, a handle or a variable by name."""
+        access = self._tensors.to_write(tensor, replica)
+        place = access.place
+        if isinstance(place, ByMoves):
+            self._tensors.write(access, array)
+            self._put(f"handle:{tensor}", place.read(self.arena, 0))
+            return
+        assert isinstance(place, ByView), "there are no other places"
+        variables = self._variables(place)
+        if place.tensor.num_elements < sum(each.num_elements for each in variables):
+            self._fetch(place, tensor)  # the other elements keep their values
+        else:
+            self._fetch_metadata(place)
+        self._tensors.write(access, array)
+        for variable in variables:
+            self._put_variable(variable)
+
+    def load(self) -> None:
+        """Give all variables their values of the beginning."""
+        self.arena.load()
+        self._put_all()
+
+    def carry(self, other: Arena) -> None:
+        """Take over the variables of another arena of the same graph."""
+        carry_memory(other, self.arena)
+        self._put_all()
+
+    def fetch_all(self) -> Arena:
+        """Return the arena, in which all variables are as on the device."""
+        for variable in self._hosted():
+            self._fetch_variable(variable)
+        return self.arena
+
+    # ----------------------------------------------------------------------------------------
+
+    def _hosted(self) -> list[Variable]:
+        return [each for each in self._graph.variables if _handle(each) in self._tables.writes]
+
+    def _put_all(self) -> None:
+        for variable in self._hosted():
+            self._put_variable(variable)
+
+    def _variables(self, place: ByView) -> list[Variable]:
+        """Return the variables of which a tensor has elements."""
+        return self._of_view(place.tensor.view)
+
+    def _of_view(self, view: View) -> list[Variable]:
+        return [self._graph.variable_of(storage) for storage in storages(view)]
+
+    def _fetch(self, place: TensorPlace, tensor: object) -> None:
+        """Bring what the user named up to date."""
+        if isinstance(place, ByMoves):
+            place.write(self.arena, self._get(f"handle:{tensor}", self._tables.reads), 0)
+            return
+        assert isinstance(place, ByView), "there are no other places"
+        self._fetch_metadata(place)
+        for variable in self._variables(place):
+            if not variable.constant:
+                self._fetch_variable(variable)
+
+    def _fetch_metadata(self, place: ByView) -> None:
+        """Bring what says the format of QUARTER up to date."""
+        if place.tensor.metadata is not None:
+            for variable in self._of_view(place.tensor.metadata.view):
+                if not variable.constant:
+                    self._fetch_variable(variable)
+
+    def _fetch_variable(self, variable: Variable) -> None:
+        values = self._get(_handle(variable), self._tables.reads, variable)
+        self._bytes_of(variable)[:] = values.reshape(-1).view(np.uint8)
+
+    def _put_variable(self, variable: Variable) -> None:
+        self._put(_handle(variable), self._bytes_of(variable), variable)
+
+    def _bytes_of(self, variable: Variable) -> Bytes:
+        """Return the bytes of a variable in the arena."""
+        begin = self.arena.layout.byte_position(variable.storage.base)
+        size = variable.num_elements * variable.element_type.size_bytes
+        return self.arena.bytes[begin : begin + size]
+
+    def _get(
+        self, handle: str, places: Mapping[str, Shared], variable: Variable | None = None
+    ) -> npt.NDArray[Any]:
+        place = self._place(handle, places, variable)
+        self._ask(f"read {handle}")
+        return self._at(place).view(place.element_type.dtype).reshape(place.shape)
+
+    def _put(self, handle: str, values: npt.NDArray[Any], variable: Variable | None = None) -> None:
+        place = self._place(handle, self._tables.writes, variable)
+        self._at(place)[:] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+        self._ask(f"write {handle}")
+
+    def _place(
+        self, handle: str, places: Mapping[str, Shared], variable: Variable | None
+    ) -> Shared:
+        if variable is not None and handle not in places:
+            raise GraphConnectionError(
+                f"'{variable.name}' is a temporary of an operation, which a device keeps to itself",
+                found=f"made at {variable.location}",
+                fix="copy it to a variable of your own, and read that",
+            )
+        return places[handle]
+
+    def _at(self, place: Shared) -> Bytes:
+        return self._shared[place.offset : place.offset + place.size_bytes]
+
+
+def _handle(variable: Variable) -> str:
+    return f"variable:{variable.name}"

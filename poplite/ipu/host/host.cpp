@@ -316,7 +316,7 @@ template <class F> auto with_type(Integer number, F use) {
 
 class Builder {
 public:
-  // What stands behind a field, as in poplite/ipu/tables/vertices.py.
+  // What stands behind a field, as in poplite/ipu/tables/tables.py.
   enum Kind { SCALAR_EDGE, VECTOR_EDGE, LIST_OF_EDGES, ONE_VALUE, SERIES, VALUES, VECTORS };
 
   Builder(const Tables &tables, poplar::Graph &graph, bool is_model)
@@ -699,7 +699,7 @@ public:
   }
 
 private:
-  // As in poplite/ipu/tables/programs.py.
+  // As in poplite/ipu/tables/tables.py.
   enum Op {
     SEQUENCE,
     EXECUTE,

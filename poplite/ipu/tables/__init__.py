@@ -1,8 +1,8 @@
 """A graph and its programs as one file of columns, for the C++ host program.
 
 `columns` is the file; `series` writes regular numbers in few words, `edges` which elements
-something reads; `variables`, `vertices` and `programs` go through a graph; `refused` finds what
-a real IPU is not given yet; `tables` puts all together.
+something reads; `variables` and `tables` go through a graph and its programs, and refuse what a
+real IPU is not given yet.
 """
 
 from poplite.ipu.tables.places import Place

@@ -1,37 +1,111 @@
-"""A graph and its programs as tables for the host program, and what Python finds in them."""
+"""A graph and its programs as tables for the host program, and what Python finds in them.
+
+The vertex that subtracts one cycle counter from another, as `cycle_count` needs it.
+
+Poplar's `cycleStamp` gives a counter as two words, the low one first, and subtracts none.
+
+What a real IPU is not given yet, found before anything is written.
+
+Replicas, several IPUs and remote buffers. All faults are reported together, those of programs and
+names with their line; the size of a machine has none.
+
+Program trees as columns: each distinct program once, after those below it.
+
+    node.op, .a, .b       what it is, and up to two numbers
+    node.children_end     its parts stand in `child`
+    case.value            the values of the cases of a Switch, from `b` on
+    call.tensor           inputs, then outputs of a call of the host, from `b` on
+    stamp.tile, .sync, .tensor, .since
+    program.name, .root
+    function.name, .root
+
+What is printed leaves by a stream of its own, so that Python writes it as always. An Execute whose
+vertices read what they write is a sequence of copies and the Execute. A cycle counter that an
+earlier one is subtracted from needs a vertex for that, `CyclesSince`.
+
+Compute sets as columns: families of vertices of one class, and their fields.
+
+cs.name, cs.families_end
+family.class, .count      the class in C++, and how many vertices
+family.stops, .tiles      one past the last vertex of each run on one tile, and its tile
+family.cycles, .flops     what each takes, where the user said so
+family.fields_end
+field.name, .kind, .type  its name in C++
+field.of                  by kind: a number of `edges`, of a series, or where values begin
+field.length              of a State field of vectors, elements of each vertex
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from poplite.arrays.series import Series, compact, progression
 from poplite.compile.compiler import Programs, named_programs
 from poplite.compile.program_parts import parts_of
+from poplite.errors import ExportError, listed
 from poplite.files import replacing
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
+from poplite.graph.compute_sets.edges import Edges
 from poplite.graph.compute_sets.forms import EdgeTables
+from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ipu.codelets.class_text import declared_fields
 from poplite.ipu.codelets.file_text import CodeletFile, codelet_file
+from poplite.ipu.codelets.function import member
 from poplite.ipu.tables.columns import ALIGNMENT, file_of
-from poplite.ipu.tables.copied_inputs import copied_inputs
-from poplite.ipu.tables.cycles import CyclesSince
+from poplite.ipu.tables.copied_inputs import CopiedInput, copied_inputs
 from poplite.ipu.tables.edges import EdgesTable
-from poplite.ipu.tables.host_places import (
-    HostPlaces,
-    handle_columns,
-    handle_places,
-    host_variables,
-)
+from poplite.ipu.tables.host_places import HostPlaces, handle_columns, handle_places, host_variables
 from poplite.ipu.tables.places import Place
-from poplite.ipu.tables.programs import ProgramColumns
-from poplite.ipu.tables.refused import check_exported
-from poplite.ipu.tables.series import ElementBytes, SeriesTable, Texts
-from poplite.ipu.tables.variables import VariableColumns
-from poplite.ipu.tables.vertices import VertexColumns
+from poplite.ipu.tables.series import NONE, ElementBytes, SeriesTable, Texts
+from poplite.ipu.tables.variables import VariableColumns, type_number
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
-from poplite.program import CycleStamp, PrintTensor
+from poplite.program import (
+    Abort,
+    AbortOnCondition,
+    CodeCopy,
+    CrossReplicaCopy,
+    CycleStamp,
+    ErrorProgram,
+    Execute,
+    Function,
+    HostCall,
+    If,
+    Loop,
+    ModifyFloatingPointBehaviour,
+    PrintTensor,
+    Program,
+    RemoteCopy,
+    Repeat,
+    RepeatWhile,
+    RepeatWhileTrue,
+    SetFloatingPointBehaviour,
+    SetStochasticRounding,
+    StreamCopy,
+    Switch,
+    Sync,
+    SyncType,
+    TensorCopy,
+    WriteUndef,
+    children_first,
+    distinct_steps,
+)
+from poplite.program.function import FunctionCall
+from poplite.source import SourceLocation
+from poplite.text import amount, clipped
+from poplite.types import UNSIGNED_INT
+from poplite.vertex import Input, Output, Vector, Vertex
+from poplite.vertex.fields import Field
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,3 +231,419 @@ def tables_of(
         writes=writes,
         mapping_bytes=size,
     )
+
+
+# -- cycles ----------------------------------------------------------------------------------------
+
+
+class CyclesSince(Vertex):
+    """Cycles from one counter to another, each of two words with the low one first."""
+
+    before: Input[Vector[UNSIGNED_INT]]
+    now: Input[Vector[UNSIGNED_INT]]
+    taken: Output[Vector[UNSIGNED_INT]]
+
+    def compute(self) -> None:
+        """Subtract the earlier counter, with a borrow from the high word."""
+        borrow = 1 if self.now[0] < self.before[0] else 0
+        self.taken[0] = self.now[0] - self.before[0]
+        self.taken[1] = self.now[1] - self.before[1] - borrow
+
+
+# -- refused ---------------------------------------------------------------------------------------
+
+
+_PROGRAMS: Mapping[type[Program], str] = {
+    RemoteCopy: "remote buffers",
+    CrossReplicaCopy: "replicas",
+}
+
+Fault = tuple[str, SourceLocation | None]
+
+
+def check_exported(graph: Graph, programs: Mapping[str, Program]) -> None:
+    """Refuse a graph and programs of which a real IPU is not given everything.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2, ipus=2), replication_factor=2)
+    >>> check_exported(graph, {})
+    Traceback (most recent call last):
+    ...
+    poplite.errors.ExportError: a real IPU is not given 1 part of this graph yet
+      the graph has 2 replicas
+      try: leave these out, or run the program on the simulator: Engine(graph, program)
+    """
+    faults = [*_of_machine(graph), *_of_names(graph, programs), *_of_programs(programs.values())]
+    if not faults:
+        return
+    raise ExportError(
+        f"a real IPU is not given {amount(len(faults), 'part')} of this graph yet",
+        at=next((at for _, at in faults if at is not None), None),
+        found=listed([f"{what} ({at})" if at else what for what, at in faults], "parts"),
+        fix="leave these out, or run the program on the simulator: Engine(graph, program)",
+    )
+
+
+def _of_machine(graph: Graph) -> Iterable[Fault]:
+    if graph.replication_factor > 1:
+        yield f"the graph has {graph.replication_factor} replicas", None
+    if graph.target.ipus > 1:
+        yield f"the graph has {graph.target.ipus} IPUs", None
+
+
+def _of_names(graph: Graph, programs: Mapping[str, Program]) -> Iterable[Fault]:
+    handles = graph._parts.handles
+    located: list[tuple[str, str, Any]] = [
+        *(("variable", each.name, each) for each in graph.variables),
+        *(("program", name, each) for name, each in programs.items()),
+        *(("stream", name, each) for name, each in handles.streams.items()),
+        *(("host function", name, each) for name, each in handles.host_functions.items()),
+        *(("host read", name, each) for name, each in handles.reads.items()),
+        *(("host write", name, each) for name, each in handles.writes.items()),
+    ]
+    for kind, name, each in located:
+        if not name.isprintable():
+            yield f"the name of {kind} {clipped(name)} is more than one line", each.location
+
+
+def _of_programs(programs: Iterable[Program]) -> Iterable[Fault]:
+    found = {step.program: None for program in programs for step in distinct_steps(program)}
+    for leaf in found:
+        for kind, what in _PROGRAMS.items():
+            if isinstance(leaf, kind):
+                yield f"{leaf}: {what}", leaf.location
+
+
+# -- programs --------------------------------------------------------------------------------------
+
+
+_SYNCS = tuple(SyncType)
+
+NO_CASE = "no case of the Switch matches"
+"""What a Switch says that stops where no case matches."""
+
+
+class NodeOp(IntEnum):
+    """What a node does; `a` and `b` are in brackets."""
+
+    SEQUENCE = 0
+    EXECUTE = 1
+    """(compute set, tensor of the result or none)"""
+    COPY = 2
+    """(source, destination)"""
+    FROM_HOST = 3
+    """(stream, destination)"""
+    TO_HOST = 4
+    """(stream, source)"""
+    REPEAT = 5
+    """(count)"""
+    WHILE_TRUE = 6
+    """(predicate); condition and body"""
+    WHILE_FALSE = 7
+    LOOP = 8
+    IF = 9
+    """(predicate); both bodies"""
+    SWITCH = 10
+    """(control, first of its cases); the default, then the cases"""
+    CALL = 11
+    """(function)"""
+    ABORT = 12
+    """(text)"""
+    ABORT_ON = 13
+    """(predicate, text)"""
+    ERROR = 14
+    """(text, tensor)"""
+    SYNC = 15
+    """(0 internal, 1 external, 2 global)"""
+    WRITE_UNDEF = 16
+    """(tensor)"""
+    HOST_CALL = 17
+    """(function of the host, first of its tensors)"""
+    STAMP = 18
+    """(stamp)"""
+    SET_BEHAVIOUR = 19
+    """(bits)"""
+    MODIFY_BEHAVIOUR = 20
+    """(bits that are cleared, bits that are set then)"""
+    SET_ROUNDING = 21
+    """(whether it is stochastic)"""
+    LOAD_CODE = 22
+    """(function)"""
+
+
+class ProgramColumns:
+    """Writes down programs.
+
+    Args:
+        host: numbers streams and functions of the host.
+    """
+
+    def __init__(self, host: HostPlaces, texts: Texts, edges: EdgesTable) -> None:
+        self._host, self._texts, self._edges = host, texts, edges
+        self._stream_of = host.stream
+        self._compute_sets: dict[ComputeSet, tuple[int, Sequence[CopiedInput]]] = {}
+        self._numbers: dict[Program, int] = {}
+        self._functions: dict[Function, int] = {}
+        self._columns: defaultdict[str, list[int]] = defaultdict(list)
+
+    def add_compute_set(
+        self, compute_set: ComputeSet, number: int, copied: Sequence[CopiedInput]
+    ) -> None:
+        """Note the number of a compute set, and what is copied before it runs."""
+        self._compute_sets[compute_set] = number, copied
+
+    def add(self, name: str, program: Program) -> None:
+        """Write down a program under its name."""
+        self._write(program)
+        self._columns["program.name"].append(self._texts.number(name))
+        self._columns["program.root"].append(self._numbers[program])
+
+    def columns(self) -> dict[str, Sequence[int]]:
+        """Return the columns of all programs."""
+        names = (
+            "node.op node.a node.b node.children_end child case.value call.tensor stamp.tile "
+            "stamp.sync stamp.tensor stamp.since program.name program.root function.name "
+            "function.root"
+        )
+        return {name: self._columns[name] for name in names.split()}
+
+    def _write(self, program: Program) -> None:
+        for node in children_first(program):
+            if node not in self._numbers:
+                self._numbers[node] = self._node(node)
+
+    def _node(self, node: Program) -> int:
+        match node:
+            case FunctionCall(function=function):
+                return self._add(NodeOp.CALL, self._function(function))
+            case Execute():
+                return self._execute(node)
+            case TensorCopy():
+                return self._add(NodeOp.COPY, self._of(node.source), self._of(node.destination))
+            case StreamCopy(source=Tensor() as source, stream=stream):
+                return self._add(NodeOp.TO_HOST, self._stream_of(stream), self._of(source))
+            case StreamCopy(destination=Tensor() as destination, stream=stream):
+                return self._add(NodeOp.FROM_HOST, self._stream_of(stream), self._of(destination))
+            case PrintTensor(tensor=tensor):
+                return self._add(NodeOp.TO_HOST, self._stream_of(node), self._of(tensor))
+            case Repeat(count=count):
+                return self._add(NodeOp.REPEAT, count, parts=node.children)
+            case RepeatWhile(predicate=predicate):
+                op = NodeOp.WHILE_TRUE if isinstance(node, RepeatWhileTrue) else NodeOp.WHILE_FALSE
+                return self._add(op, self._of(predicate), parts=node.children)
+            case Loop():
+                return self._add(NodeOp.LOOP, parts=node.children)
+            case If(predicate=predicate):
+                return self._add(NodeOp.IF, self._of(predicate), parts=node.children)
+            case Switch():
+                return self._switch(node)
+            case Abort(message=message):
+                return self._add(NodeOp.ABORT, self._texts.number(message))
+            case AbortOnCondition(predicate=predicate, message=message):
+                number = self._texts.number(message)
+                return self._add(NodeOp.ABORT_ON, self._of(predicate), number)
+            case ErrorProgram(message=message, debug_tensor=tensor):
+                return self._add(NodeOp.ERROR, self._texts.number(message), self._of(tensor))
+            case Sync(sync_type=sync_type):
+                return self._add(NodeOp.SYNC, _SYNCS.index(sync_type))
+            case WriteUndef(tensor=tensor):
+                return self._add(NodeOp.WRITE_UNDEF, self._of(tensor))
+            case HostCall(function=host_function):
+                first = len(self._columns["call.tensor"])
+                tensors = [self._of(each) for each in (*node.inputs, *node.outputs)]
+                self._columns["call.tensor"] += tensors
+                return self._add(NodeOp.HOST_CALL, self._host.function(host_function), first)
+            case CodeCopy(destination=function):
+                return self._add(NodeOp.LOAD_CODE, self._function(function))
+            case CycleStamp():
+                return self._stamp(node)
+            case SetFloatingPointBehaviour(behaviour=behaviour):
+                return self._add(NodeOp.SET_BEHAVIOUR, behaviour.bits)
+            case ModifyFloatingPointBehaviour(off=off, on=on):
+                return self._add(NodeOp.MODIFY_BEHAVIOUR, off.bits, on.bits)
+            case SetStochasticRounding():
+                return self._add(NodeOp.SET_ROUNDING, int(node.set != 0))
+        return self._add(NodeOp.SEQUENCE, parts=node.children)
+
+    def _execute(self, node: Execute) -> int:
+        result = NONE if node.result is None else self._of(node.result)
+        number, copied = self._compute_sets[node.compute_set]
+        copies = []
+        for each in copied:
+            kind = each.element_type
+            source = self._edges.add(each.taken, kind)
+            copies.append(self._add(NodeOp.COPY, source, self._edges.add(each.destination, kind)))
+        execute = self._add(NodeOp.EXECUTE, number, result)
+        return self._add(NodeOp.SEQUENCE, numbers=[*copies, execute]) if copies else execute
+
+    def _switch(self, node: Switch) -> int:
+        cases = node.cases
+        if node.unmatched == "default":
+            default = self._numbers[node.default]
+        else:
+            default = self._add(NodeOp.ABORT, self._texts.number(NO_CASE))
+        first = len(self._columns["case.value"])
+        self._columns["case.value"] += cases.keys()
+        bodies = [self._numbers[each] for each in cases.values()]
+        return self._add(NodeOp.SWITCH, self._of(node.control), first, numbers=[default, *bodies])
+
+    def _stamp(self, node: CycleStamp) -> int:
+        tiles = node.tensor.graph.top_level_graph.tile_mapping(node.tensor)
+        row = {
+            "tile": int(np.flatnonzero(tiles.elements_per_tile)[0]),
+            "sync": _SYNCS.index(node.sync_type),
+            "tensor": self._of(node.tensor),
+            "since": NONE if node.since is None else self._of(node.since),
+        }
+        for name, number in row.items():
+            self._columns[f"stamp.{name}"].append(number)
+        return self._add(NodeOp.STAMP, len(self._columns["stamp.tile"]) - 1)
+
+    def _function(self, function: Function) -> int:
+        if function not in self._functions:
+            self._write(function.program)  # which a program may load before it is called
+            self._functions[function] = len(self._functions)
+            self._columns["function.name"].append(self._texts.number(function.name))
+            self._columns["function.root"].append(self._numbers[function.program])
+        return self._functions[function]
+
+    def _of(self, tensor: Tensor) -> int:
+        return self._edges.tensor(tensor.view, tensor.element_type)
+
+    def _add(
+        self,
+        op: NodeOp,
+        a: int = 0,
+        b: int = 0,
+        parts: Sequence[Program] = (),
+        numbers: Sequence[int] = (),
+    ) -> int:
+        self._columns["child"] += [*numbers, *(self._numbers[part] for part in parts)]
+        row = {"op": op, "a": a, "b": b, "children_end": len(self._columns["child"])}
+        for name, number in row.items():
+            self._columns[f"node.{name}"].append(number)
+        return len(self._columns["node.op"]) - 1
+
+
+# -- vertices --------------------------------------------------------------------------------------
+
+
+class FieldForm(IntEnum):
+    """What stands behind a field."""
+
+    SCALAR_EDGE = 0
+    VECTOR_EDGE = 1
+    LIST_OF_EDGES = 2
+    ONE_VALUE = 3
+    SERIES = 4
+    """A State field of integers at regular distances."""
+    VALUES = 5
+    VECTORS = 6
+
+
+class VertexColumns:
+    """Writes down compute sets.
+
+    Args:
+        names: the name of each vertex class in C++.
+        num_tiles: tiles of the graph.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[type[Vertex], str],
+        num_tiles: int,
+        texts: Texts,
+        series: SeriesTable,
+        edges: EdgesTable,
+        values: ElementBytes,
+    ) -> None:
+        self._names, self._num_tiles = names, num_tiles
+        self._texts, self._series, self._edges, self._values = texts, series, edges, values
+        self._columns: defaultdict[str, list[int]] = defaultdict(list)
+
+    def add(
+        self, compute_set: ComputeSet, table: EdgeTable, copied: Mapping[FieldEdges, Edges]
+    ) -> None:
+        """Write down a compute set; `copied` are edges in place of those of some fields."""
+        for family in table.families:
+            self._family(family, copied)
+        self._row("cs", name=self._texts.number(compute_set.name), families_end=self._count())
+
+    def columns(self) -> dict[str, Sequence[int]]:
+        """Return the columns of all compute sets."""
+        names = (
+            "cs.name cs.families_end family.class family.count family.stops family.tiles "
+            "family.cycles family.flops family.fields_end field.name field.kind field.type "
+            "field.of field.length"
+        )
+        return {name: self._columns[name] for name in names.split()}
+
+    def _family(self, family: Family, copied: Mapping[FieldEdges, Edges]) -> None:
+        edges = {each.field.name: copied.get(each, each.edges) for each in family.fields}
+        for field in declared_fields(family.cls):
+            if field.is_edge:
+                kind = FieldForm(field.depth)
+                self._field(field, kind, self._edges.add(edges[field.name], field.element))
+            else:
+                self._state(field, family.state[field.name])
+        begin, stops, tiles = family.tiles(self._num_tiles).runs()
+        estimates = _estimates(family) or (None, None)
+        cycles, flops = (NONE if each is None else self._series.add(each) for each in estimates)
+        self._row(
+            "family",
+            **{"class": self._texts.number(self._names[family.cls])},
+            count=len(family.vertices),
+            stops=self._series.listed(stops),
+            tiles=self._series.listed(tiles),
+            cycles=cycles,
+            flops=flops,
+            fields_end=len(self._columns["field.name"]),
+        )
+
+    def _state(self, field: Field, state: StateValues) -> None:
+        if isinstance(state, Vectors):
+            lengths = self._series.add(state.length)
+            self._field(field, FieldForm.VECTORS, self._values.add(state.values), lengths)
+            return
+        array = np.asarray(state, field.element.dtype).reshape(-1)
+        if (array.view(f"u{array.itemsize}") == array[:1].view(f"u{array.itemsize}")).all():
+            self._field(field, FieldForm.ONE_VALUE, self._values.add(array[:1]))
+        elif array.dtype.kind in "iu" and progression(array) is not None:
+            number = self._series.add(compact(array.astype(np.int64)))
+            self._field(field, FieldForm.SERIES, number)
+        else:
+            self._field(field, FieldForm.VALUES, self._values.add(array))
+
+    def _field(self, field: Field, kind: FieldForm, of: int, length: int = NONE) -> None:
+        self._row(
+            "field",
+            name=self._texts.number(member(field.name)),
+            kind=kind,
+            type=type_number(field.element),
+            of=of,
+            length=length,
+        )
+
+    def _row(self, table: str, **numbers: int) -> None:
+        for name, number in numbers.items():
+            self._columns[f"{table}.{name}"].append(number)
+
+    def _count(self) -> int:
+        return len(self._columns["family.class"])
+
+
+def _estimates(family: Family) -> tuple[Series, Series] | None:
+    """Return cycles and flops of each vertex, 0 where the user did not say; None where never."""
+    vertices = family.vertices
+    if isinstance(vertices, VertexBlock):
+        if vertices.estimates is None:
+            return None
+        cycles, flops = vertices.estimates
+        return compact(cycles), compact(flops)
+    estimates = [vertex.estimate for vertex in vertices]
+    if not any(estimates):
+        return None
+    pairs = [(each.cycles, each.flops) if each else (0, 0) for each in estimates]
+    both = np.array(pairs, np.int64)
+    return compact(both[:, 0]), compact(both[:, 1])

@@ -2,6 +2,10 @@
 
 The search prices all ways by formulas (`poplite.ops.convolution.search`). What a plan says becomes
 part of the graph: which vertex convolves what, and where. So an executable needs no plan.
+
+What a layout costs by the cost model: it is built on a graph of its own, and priced.
+
+Nothing is run or compiled. Operands count as lying where the plan wants them.
 """
 
 from __future__ import annotations
@@ -25,15 +29,17 @@ from poplite.ops.convolution.arguments import (
     request_of,
     spacings,
 )
-from poplite.ops.convolution.convolution_steps import weights_of
-from poplite.ops.convolution.exact import exact_cycles
+from poplite.ops.convolution.convolution_steps import Convolution, record_convolutions, weights_of
 from poplite.ops.convolution.expansion import collapsed_weights
 from poplite.ops.convolution.layout import ConvolutionLayout
 from poplite.ops.convolution.phases import parts
 from poplite.ops.convolution.reading import input_of
 from poplite.ops.convolution.request import ConvolutionRequest
 from poplite.ops.convolution.search import cheapest_ways, way_with_blocks
+from poplite.ops.matmul.exact import cycles_of
 from poplite.ops.operands import check_parts, count_of, counts_of
+from poplite.program.copy import TensorCopy
+from poplite.program.recording import Recorder
 from poplite.program.sequence import check_graph
 from poplite.text import amount
 from poplite.types import FLOAT, ElementTypeLike, element_type
@@ -392,3 +398,20 @@ def ranked(target: Target, request: ConvolutionRequest) -> tuple[ConvolutionLayo
         sizes = max(1, request.batch), field, max(1, request.outputs), max(1, request.inputs)
         return (ConvolutionLayout(request, *sizes, 1, 1, (0, 0, 0), (0, 0, 0, 0)),)
     return tuple(cheapest_ways(target, request))
+
+
+# -- exact -----------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def exact_cycles(target: Target, layouts: tuple[ConvolutionLayout, ...]) -> int:
+    """Return the cycles of layouts of one input, whose vertices run at once."""
+    graph = Graph(target)
+    x = input_of(graph, layouts[0].unexpanded, "input")
+    several = [
+        Convolution(graph, each, x, weights_of(graph, each, "weights"), "convolution")
+        for each in layouts
+    ]
+    recorder = Recorder(graph)
+    record_convolutions(recorder, several)
+    return cycles_of(graph, [each for each in recorder.steps if isinstance(each, TensorCopy)])

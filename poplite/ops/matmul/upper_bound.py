@@ -1,7 +1,7 @@
 """Cycles that a layout takes at most by the cost model, in closed form.
 
-As `poplite.ops.matmul.lower_bound`, but blocks at the edges count as well, every stretch counts as
-put down in a place of its own, and the ways between tiles are looked up::
+As the lower one in `poplite.ops.matmul.plan`, but blocks at the edges count as well, every stretch
+counts as put down in a place of its own, and the ways between tiles are looked up::
 
     operands    to tile (i, j, l) from tiles (i, j, *) and (*, j, l)
     sums        from tiles (i, *, l)

@@ -10,20 +10,43 @@ own.
 
 Source: PopLibs, `popnn/Pooling.hpp`: padding is no element of a window, neither of the greatest
 one nor of the mean; and all elements that equal the greatest get its gradient.
+
+Windows that do not overlap, as gradients see them: what each has, at every place that it has.
+
+The elements of x see windows a and b of 2 places, 3 apart, as a a 0 b b.
+
+The compute sets of pooling, shared among tiles as a layout says.
+
+In which stages windows are pooled, and how each is made: the way of the fewest modelled cycles.
+
+    windows of 8, 4 apart        parts of 4 side by side, then windows of 2 parts, 1 apart
+    windows of 9 x 9, 1 apart    windows of 1 x 9, then of 9 x 1
+    windows of 4 x 4, 4 apart    a reduction, of x as [batch, channels, windows, 4, windows, 4]
+
+Vertices of pooling never share a window. A reduction does, where windows lie side by side, or where
+there is one: then it is of all elements of the field that are in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from poplite.errors import GraphMemoryAllocationError
 from poplite.expr.build import apply, cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import Target
 from poplite.ops.convolution.arguments import Number, Padding, request_of, spacings
 from poplite.ops.convolution.call import (
     ConvolutionCall,
@@ -32,19 +55,23 @@ from poplite.ops.convolution.call import (
     check_number,
     check_rank,
 )
+from poplite.ops.convolution.dimension import Dimension, alone
+from poplite.ops.convolution.layout import ConvolutionLayout, EqualBlocks
 from poplite.ops.convolution.phases import PhaseOutputs, joined, parts
+from poplite.ops.convolution.reading import arranged, blocks_of, signal_of, windows_of
 from poplite.ops.convolution.request import ConvolutionRequest
+from poplite.ops.convolution.views import output_of_blocks
+from poplite.ops.moving import pad
 from poplite.ops.operands import Given, count_of, counts_of
-from poplite.ops.pooling.disjoint import are_disjoint, seen
-from poplite.ops.pooling.pooling_steps import Pooling
 from poplite.ops.pooling.search import pooling_layout
-from poplite.ops.pooling.stages import PoolingStage, as_rows, cheapest_way
 from poplite.ops.record import map as stored
+from poplite.ops.reduce.levels import RemainingPartials, cheapest_levels, cycles_of
 from poplite.ops.reduce.reduce import reduce_into
 from poplite.program import Sequence as Steps
 from poplite.program.recording import Recorder, recorder
-from poplite.types import FLOAT
+from poplite.types import FLOAT, ElementType
 from poplite.vertex.vertex import Vertex
+from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
 from poplite.vertices.pooling import How, PoolMax, PoolMaxGradient, PoolSum
 
 MEMORY = 0.6
@@ -386,4 +413,319 @@ def _counted(call: ConvolutionCall, request: ConvolutionRequest) -> Tensor:
         counts = counts[..., None] * inside.astype(np.float32)
     return call.graph.add_constant(
         FLOAT, counts.shape, counts, f"{call.name}/counts", mapping="linear"
+    )
+
+
+# -- disjoint --------------------------------------------------------------------------------------
+
+
+def are_disjoint(request: ConvolutionRequest) -> bool:
+    """Return whether no element is in two windows."""
+    return all(each.count == 1 or each.stride >= len(each.taps) for each in request.dimensions)
+
+
+def seen(windows: Tensor, request: ConvolutionRequest) -> Tensor:
+    """Return a view of windows, [batch, channels, field ...], for the elements of what was pooled.
+
+    Elements that are in no window see zeros.
+    """
+    for d, each in enumerate(request.dimensions, start=2):
+        taps = len(each.taps)
+        stride = taps if each.count == 1 else each.stride
+        places = windows.expand([d + 1]).broadcast(taps, d + 1)
+        windows = _around(places, d + 1, 0, stride - taps).flatten(d, d + 2)
+        windows = _around(windows, d, each.origin, each.size - each.origin - windows.shape[d])
+    return windows
+
+
+def _around(x: Tensor, dim: int, before: int, after: int) -> Tensor:
+    """Return x with zeros before and after a dimension; negative numbers leave elements out."""
+    if not (before or after):
+        return x
+    none = [(0, 0)] * x.rank
+    return pad(x, [*none[:dim], (before, after), *none[dim + 1 :]])
+
+
+# -- pooling steps ---------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Pooling:
+    """The steps that pool windows of tensors.
+
+    Attributes:
+        graph: whose tiles share them.
+        recorder: what takes the steps.
+        layout: how tiles share them.
+        vertex: class of the vertices.
+        element: type of the result.
+        name: of the steps and of the result.
+    """
+
+    graph: Graph
+    recorder: Recorder
+    layout: ConvolutionLayout
+    vertex: type[Vertex]
+    element: type[ElementType[Any]]
+    name: str
+
+    def record(
+        self, read: dict[str, Tensor], around: float, own: dict[str, Tensor] | None = None
+    ) -> Tensor:
+        """Record the steps; return the output, [batch, channels, field ...].
+
+        Args:
+            read: the tensors whose windows vertices read, by field; all of one shape.
+            around: the number that stands outside of them.
+            own: those of the shape of the output, of which vertices have their own elements.
+        """
+        layout = self.layout
+        whole = {
+            field: signal_of(self.graph, layout, self._arranged(x, field), around, self._of(field))
+            for field, x in read.items()
+        }
+        identity = tuple(alone(size) for size in layout.request.field)
+        same = replace(layout, request=replace(layout.request, dimensions=identity))
+        mine = {
+            field: signal_of(self.graph, same, x, around, self._of(field))
+            for field, x in (own or {}).items()
+        }
+        found = [(kind, layout.number(kind.blocks())) for kind in layout.kinds()]
+        out = self._variable(found)
+        for at in range(layout.passes):
+            step, begin = self.recorder.compute_set(self.name), 0
+            for kind, number in found:
+                size = math.prod(kind.sizes[:-1])
+                (chosen,) = np.nonzero(number % layout.turns // layout.at_once == at)
+                place = begin + chosen * size
+                begin += len(number) * size
+                if not len(chosen):
+                    continue
+                fields: dict[str, object] = {
+                    name: blocks_of(x, kind, chosen) for name, x in whole.items()
+                }
+                for name, x in mine.items():
+                    fields[name] = blocks_of(x, EqualBlocks(same, kind.parts), chosen)
+                self.graph.add_vertices(
+                    step,
+                    self.vertex,
+                    tile=number[chosen] // layout.turns,
+                    out=Slices(out, 0, place, place + size),
+                    channels=kind.sizes[-1],
+                    **fields,
+                    **windows_of(kind, len(chosen)),
+                )
+        return output_of_blocks(out, layout)
+
+    def _of(self, field: str) -> str:
+        return f"{self.name}/around {field}"
+
+    def _arranged(self, x: Tensor, field: str) -> Tensor:
+        return arranged(self.graph, self.recorder, self.layout, x, f"{self.name}/{field}")
+
+    def _variable(self, found: list[tuple[EqualBlocks, Any]]) -> Tensor:
+        """The output in its blocks, each on the tile of its vertex."""
+        layout = self.layout
+        tile = np.concatenate([number // layout.turns for _, number in found])
+        length = np.concatenate(
+            [np.full(len(number), math.prod(kind.sizes[:-1])) for kind, number in found]
+        )
+        mapping = TileMapping(self.graph.target.tiles, tile, length)
+        return self.graph.add_variable(
+            self.element, (int(length.sum()),), self.name, mapping=mapping
+        )
+
+
+# -- stages ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PoolingStage:
+    """Windows that are pooled at once.
+
+    Attributes:
+        request: what they have.
+        is_reduced: whether by a reduction; otherwise by vertices of pooling.
+    """
+
+    request: ConvolutionRequest
+    is_reduced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Stages, one after the other, and the modelled cycles of all."""
+
+    cycles: int
+    stages: tuple[PoolingStage, ...]
+
+
+@lru_cache(maxsize=256)
+def cheapest_way(target: Target, request: ConvolutionRequest, how: How) -> Way:
+    """Return the way of the fewest modelled cycles; of equal ones that with the fewest stages.
+
+    Args:
+        target: whose tiles share the work.
+        request: windows of a signal without zeros between its elements.
+        how: "max" or "sum".
+
+    Raises:
+        GraphMemoryAllocationError: where no way fits the memory.
+    """
+    request = replace(request, dimensions=tuple(_inside(each) for each in request.dimensions))
+    found, failure = [], None
+    try:
+        layout = pooling_layout(target, request, how)
+        found.append(Way(sum(layout.cycles), (PoolingStage(request, is_reduced=False),)))
+    except GraphMemoryAllocationError as error:
+        failure = error
+    if all(_is_side_by_side(each) for each in request.dimensions):
+        found.append(
+            Way(reduced_cycles(target, request, how), (PoolingStage(request, is_reduced=True),))
+        )
+    for first, second in _in_two(request, how):
+        try:
+            both = [cheapest_way(target, each, how) for each in (first, second)]
+        except GraphMemoryAllocationError:
+            continue
+        stages = tuple(stage for way in both for stage in way.stages)
+        if any(one.is_reduced and two.is_reduced for one, two in pairwise(stages)):
+            continue  # reductions have stages of their own
+        found.append(Way(sum(way.cycles for way in both), stages))
+    if failure and not found:
+        raise failure
+    return min(found, key=lambda way: (way.cycles, len(way.stages)))
+
+
+def reduced_cycles(target: Target, request: ConvolutionRequest, how: How) -> int:
+    """Return the modelled cycles of a reduction of windows side by side, of x that lies linearly.
+
+    Each tile has a stretch of x, and pools what it has of each window, which is copied together if
+    it is not one stretch; then partial results go to where the windows' results are.
+    """
+    cost, element, taps = target.cost, request.element_type, request.taps
+    held = -(-request.elements // target.tiles)
+    met, size, columns, stretches = _met(request, held)
+    if columns > 1:
+        width = -(-columns // target.workers)
+        slots = reduce_columns(element, FLOAT, width, size, width, target, adds=how == "sum")
+        cycles = slots * target.workers * math.ceil(met / columns)
+    else:
+        slots = reduce_one(element, FLOAT, size, target)
+        cycles = slots * target.workers * math.ceil(met / target.workers)
+        if stretches > met:
+            copied = held * element.size_bytes / cost("memcpy_bytes_per_cycle")
+            rows = math.ceil(stretches * cost("copy_piece_cycles") + copied)
+            cycles += int(cost("worker_call")) + rows
+    partials = -(-taps // size)
+    if partials > 1 and target.tiles > 1:
+        wide = FLOAT if how == "sum" else element
+        tiles = min(target.tiles, -(-request.elements // held))
+        spread = RemainingPartials(wide, min(partials, tiles), math.ceil(met * tiles), tiles)
+        cycles += cycles_of(target, spread, cheapest_levels(target, spread))
+    return cycles
+
+
+def _met(request: ConvolutionRequest, held: int) -> tuple[float, int, int, float]:
+    """Return what a stretch of x has of windows, on average.
+
+    How many windows it meets; how many elements of each; how many of these windows have elements
+    side by side, instead of each window its own; and in how many stretches their elements lie.
+    """
+    met, columns, rest, row, is_row = 1.0, 1, float(held), 1.0, True
+    for each in request.dimensions[::-1]:
+        taps, covered = len(each.taps), min(rest, each.size)
+        windows = each.size / taps if covered == each.size else (covered + taps - 1) / taps
+        met *= windows
+        if taps == 1 and columns == met / windows:
+            columns = max(1, round(met))
+        if is_row:
+            row *= min(taps, covered)
+            is_row = taps == each.size
+        rest = max(1.0, rest / each.size)
+    met = max(1.0, met * rest)
+    return met, max(1, round(held / met)), columns, held / row
+
+
+def as_rows(x: Tensor, request: ConvolutionRequest) -> tuple[Tensor, list[int]]:
+    """Return x with a dimension for the places in each window, and which dimensions these are."""
+    shape, places = list(x.shape[:2]), []
+    for d, each in enumerate(request.dimensions, start=2):
+        taps = len(each.taps)
+        x = x.slice(each.origin, each.origin + each.count * taps, d)
+        places.append(len(shape) + 1)
+        shape += [each.count, taps]
+    return x.reshape(shape), places
+
+
+def _inside(each: Dimension) -> Dimension:
+    """Return a dimension of one window without the places that are no elements."""
+    if each.count != 1 or not _is_contiguous(each):
+        return each
+    begin, end = max(0, each.origin), min(each.size, each.origin + len(each.taps))
+    if begin >= end:
+        return each
+    return Dimension(each.size, 1, begin, 1, 1, tuple(range(end - begin)))
+
+
+def _is_contiguous(each: Dimension) -> bool:
+    return each.dilation == 1 and each.taps == tuple(range(len(each.taps)))
+
+
+def _is_side_by_side(each: Dimension) -> bool:
+    taps = len(each.taps)
+    follow = each.count == 1 or each.stride == taps
+    inside = each.origin >= 0 and each.origin + each.count * taps <= each.size
+    return follow and inside and _is_contiguous(each)
+
+
+def _in_two(
+    request: ConvolutionRequest, how: How
+) -> Iterator[tuple[ConvolutionRequest, ConvolutionRequest]]:
+    """Yield ways to pool in two stages: parts of windows, or one dimension before the others."""
+    whole = request.dimensions
+    parts = [_part(each) for each in whole]
+    if math.prod(parts) > 1 and parts != [len(each.taps) for each in whole]:
+        cuts = [_cut(each, part) for each, part in zip(whole, parts, strict=True)]
+        yield _two(request, how, cuts)
+    wide = [d for d, each in enumerate(whole) if len(each.taps) > 1]
+    if len(wide) > 1:
+        for first in wide:
+            cuts = [_one_of(each, d == first) for d, each in enumerate(whole)]
+            yield _two(request, how, cuts)
+
+
+Cut = tuple[Dimension, Dimension]
+"""What two stages do along a dimension."""
+
+
+def _part(each: Dimension) -> int:
+    """Return the size of equal parts of all windows and of padding; 1 for none."""
+    if not _is_contiguous(each):
+        return 1
+    taps = len(each.taps)
+    return taps if each.count == 1 else math.gcd(each.stride, taps, min(each.origin, 0))
+
+
+def _cut(each: Dimension, part: int) -> Cut:
+    taps, stride = len(each.taps) // part, each.stride // part if each.count > 1 else 1
+    begin, padding = max(each.origin, 0), max(-each.origin, 0) // part
+    parts = (each.count - 1) * stride + taps - padding
+    parts = min(parts, -(-(each.size - begin) // part))  # none of padding alone
+    first = Dimension(each.size, 1, begin, part, parts, tuple(range(part)))
+    return first, Dimension(parts, 1, -padding, stride, each.count, tuple(range(taps)))
+
+
+def _one_of(each: Dimension, is_first: bool) -> Cut:
+    return (each, alone(each.count)) if is_first else (alone(each.size), each)
+
+
+def _two(
+    request: ConvolutionRequest, how: How, cuts: list[Cut]
+) -> tuple[ConvolutionRequest, ConvolutionRequest]:
+    one, two = (tuple(cut[k] for cut in cuts) for k in (0, 1))
+    wide = FLOAT if how == "sum" else request.element_type
+    return (
+        replace(request, dimensions=one),
+        replace(request, dimensions=two, element_type=wide),
     )

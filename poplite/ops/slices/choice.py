@@ -1,31 +1,52 @@
-"""Which way a table is shared: as its plan says, or as is cheapest where it lies."""
+"""Which way a table is shared: as its plan says, or as is cheapest where it lies.
+
+Tables that are read and changed where they lie, without a plan: each part where most of it is.
+
+    rows of x [6, 4] on tiles      0 0 0 0          three parts, on tiles 0, 1, 2: of each part
+                                   0 0 1 1          that a tile has, the others send the rest
+                                   1 1 1 1
+                                   1 1 2 2          ...
+
+A part is some rows of a block of columns. What a tile lacks of its parts is sent to it at every
+read, and back at every change; what it has in several places is copied together.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from poplite.arrays.intervals import Int64
+import numpy as np
+
+from poplite.arrays.intervals import Int64, overlay
 from poplite.errors import InvalidOption
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.virtual import working_graph
+from poplite.ops.fuse.placement import held as intervals_of
 from poplite.ops.operands import beside
-from poplite.ops.slices.blocks import lies_in_blocks
+from poplite.ops.slices.blocks import first_tiles, in_blocks, lies_in_blocks
 from poplite.ops.slices.grid import (
+    INDEX_BYTES,
     Changing,
     Reading,
+    RowOwners,
     Table,
+    added_up,
     best_changing,
     best_reading,
     blocks_to_try,
+    changings,
+    in_pairs,
     owned,
     rank,
+    received_of_parts,
 )
-from poplite.ops.slices.in_place import ColumnBlocks, changings_in_place, readings_in_place
 from poplite.ops.slices.plan import EmbeddingPlan
+from poplite.vertices.estimators.rows import gather_rows
 
 W = TypeVar("W", Reading, Changing)
 
@@ -164,3 +185,239 @@ def check_plan(what: str, plan: EmbeddingPlan | None, matrix: Tensor) -> None:
             found=f"x '{matrix.name}' is {type_and_shape(matrix)} as rows",
             fix="a plan of ops.plan_embedding with these sizes",
         )
+
+
+# -- in place --------------------------------------------------------------------------------------
+
+
+MOST_PIECES = 1 << 17
+"""Pieces of memory that are looked at, of one number of blocks."""
+
+FEW_PIECES = 1 << 13
+"""Pieces up to which parts are also put where most of each is: of more, no tile has much."""
+
+MOST_VERTICES = 64
+"""Vertices of a tile at most."""
+
+BLOCKS_TRIED = 3
+"""Numbers of blocks of columns that are tried: the best of tables with a plan."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacedParts:
+    """What it takes to have parts of a table on tiles.
+
+    Attributes:
+        tile: of each part, block of columns by block of columns.
+        moved: the most bytes that a tile receives or sends, in words.
+        returned: the same of what goes back, where a tile turns to another place for each piece.
+        gathered: the cycles in which a tile copies together what it has of its parts, at most.
+        held: the most bytes that a tile has of parts.
+    """
+
+    tile: Int64
+    moved: int
+    returned: int
+    gathered: int
+    held: int
+
+    @property
+    def most(self) -> int:
+        """The most parts of a tile."""
+        return int(np.bincount(self.tile).max())
+
+    def are_on(self, tile: int | None) -> bool:
+        """Tell whether all parts are on a tile."""
+        return tile is not None and bool((self.tile == tile).all())
+
+
+class ColumnBlocks:
+    """Where a matrix lies, in blocks of columns: intervals of one tile and one place in memory."""
+
+    def __init__(self, graph: Graph, table: Table, matrix: Tensor, columns: int) -> None:
+        self.table, self.columns = table, columns
+        flat = in_blocks(matrix, columns)
+        tile, begin, end = intervals_of(graph.tile_mapping(flat))
+        order = np.argsort(begin)
+        memory = np.append(0, flat.contiguous_regions().end)
+        source, _, self.begin, self.end = overlay(begin[order], end[order], memory)
+        self.tile: Int64 = tile[order][source]
+
+    def placed(self, first: Int64) -> list[PlacedParts]:
+        """Return parts, which begin at some rows of each block, on all tiles or where most is."""
+        table, width = self.table, self.table.width // self.columns
+        tiles, size = table.target.tiles, table.element.size_bytes
+        begins = (np.arange(self.columns)[:, None] * table.entries + first).ravel() * width
+        edges = np.append(begins, table.entries * table.width)
+        count = len(begins)
+        source, part, begin, end = overlay(self.begin, self.end, edges)
+        tile, num_bytes = self.tile[source], (end - begin) * size
+        room, numbers = table.tiles(self.columns), np.arange(count)
+        columns, parts = numbers // len(first), numbers % len(first)
+        spread = first_tiles(tiles, self.columns)[columns] + parts * room // len(first)
+        found = [spread]
+        if len(source) <= FEW_PIECES:
+            found.append(_most(part, tile, num_bytes))
+        return [self._placed(own, part, tile, num_bytes, np.diff(edges) * size) for own in found]
+
+    def home(self) -> PlacedParts:
+        """Return the parts of a table that lies as plans have it."""
+        parts = min(self.table.entries, self.table.tiles(self.columns))
+        return self.placed(np.arange(parts) * self.table.entries // parts)[0]
+
+    def _placed(
+        self, own: Int64, part: Int64, tile: Int64, num_bytes: Int64, whole: Int64
+    ) -> PlacedParts:
+        target, count = self.table.target, len(own)
+        is_near = tile == own[part]
+        missing = np.bincount(part[~is_near], num_bytes[~is_near], count).astype(np.int64)
+        words = -(-num_bytes[~is_near] // INDEX_BYTES) * INDEX_BYTES
+        controls = target.cost("receive_controls") + target.cost("pointer_controls")
+        turned = target.exchange_bytes_per_cycle * int(controls)
+        ends = tile[~is_near], own[part[~is_near]]
+        moved, returned = (
+            int(max(np.bincount(end, each, target.tiles).max() for end in ends))
+            for each in (words, np.maximum(words, turned))
+        )
+        return PlacedParts(
+            own,
+            moved,
+            returned,
+            self._gathered(own, missing, part[is_near], num_bytes[is_near]),
+            int(np.bincount(own, whole, target.tiles).max()),
+        )
+
+    def _gathered(self, own: Int64, missing: Int64, part: Int64, num_bytes: Int64) -> int:
+        """Return the most cycles of copying together what tiles have of parts in several pieces."""
+        cost = self.table.target.cost
+        pieces = np.bincount(part, minlength=len(own)) + (missing > 0)
+        several = pieces[part] > 1
+        word = int(cost("data_path_bytes"))
+        few = num_bytes <= word  # single elements at even distances, nearly all of them
+        strided = word / cost("strided_copy_bytes_per_cycle")
+        each = cost("copy_piece_cycles") + num_bytes / cost("memcpy_bytes_per_cycle")
+        cycles = np.where(few, strided, each)[several]
+        found = np.bincount(own[part[several]], cycles, self.table.target.tiles).max()
+        return math.ceil(found + cost("worker_call")) if several.any() else 0
+
+
+def _most(part: Int64, tile: Int64, num_bytes: Int64) -> Int64:
+    """Return the tile that has most of each part, the first of equals."""
+    order = np.lexsort((tile, part))
+    part, tile = part[order], tile[order]
+    first = np.flatnonzero(np.append(True, (np.diff(part) != 0) | (np.diff(tile) != 0)))
+    has = np.add.reduceat(num_bytes[order], first)
+    best = np.lexsort((-tile[first], has, part[first]))
+    last = np.append(np.diff(part[first][best]) > 0, True)
+    found: Int64 = tile[first][best][last]
+    return found
+
+
+def readings_in_place(
+    graph: Graph, table: Table, matrix: Tensor, lookups: int, only: int | None, most: float
+) -> Iterator[tuple[Reading, Int64]]:
+    """Yield ways to read some rows where they lie, and the tiles of their parts.
+
+    `only` is the one tile of their numbers. Ways that take `most` cycles without what moves are
+    left out.
+    """
+    workers, apart = table.target.workers, only is None
+
+    def least(columns: int, parts: int) -> float:
+        own, width = -(-lookups // workers), table.width // columns
+        slots = gather_rows(table.element, own, width, table.target)
+        return workers * slots + added_up(table, columns, parts, 1, lookups)
+
+    ways = [
+        best_reading(table, n, lookups, apart)
+        for n in blocks_to_try(table.width, table.target.tiles)
+    ]
+    for blocks, parts in _tried(graph, table, matrix, ways, least, most):
+        width = table.width // blocks.columns
+        received = received_of_parts(table, blocks.columns, parts, lookups)
+        for placed in blocks.placed(np.arange(parts) * table.entries // parts):
+            shares = min(lookups, max(1, workers // placed.most))
+            slots = gather_rows(table.element, -(-lookups // shares), width, table.target)
+            moved = placed.moved + (0 if placed.are_on(only) else lookups * INDEX_BYTES)
+            cycles = table.moved(moved) if moved else 0
+            cycles += max(placed.gathered, table.gathered(INDEX_BYTES, INDEX_BYTES) * apart)
+            cycles += workers * -(-placed.most * shares // workers) * slots
+            cycles += added_up(table, blocks.columns, parts, 1, lookups)
+            made = placed.most * lookups * width * table.element.size_bytes + received
+            held = placed.held + lookups * INDEX_BYTES + made
+            yield Reading(blocks.columns, parts, shares, int(cycles), held), placed.tile
+
+
+def changings_in_place(
+    graph: Graph,
+    table: Table,
+    matrix: Tensor,
+    lookups: int,
+    only: int | None,
+    apart: bool,
+    most: float,
+) -> Iterator[tuple[Changing, Int64]]:
+    """Yield ways to change some rows where they lie, and the tiles of their owners.
+
+    `only` is the one tile of new rows, `apart` as in `changings`. Ways that take `most` cycles
+    without what moves are left out.
+    """
+
+    def least(columns: int, parts: int) -> float:
+        ways = changings(table, columns, lookups, parts, RowOwners(near=True, paired=True), apart)
+        return min(way.cycles for way in ways)
+
+    ways = [
+        best_changing(table, n, lookups, apart)
+        for n in blocks_to_try(table.width, table.target.tiles)
+    ]
+    for blocks, parts in _tried(graph, table, matrix, ways, least, most):
+        share, count = owned(table.entries, parts, table.target)
+        block = np.repeat(np.arange(blocks.columns), count)
+        for placed in blocks.placed(np.arange(0, table.entries, share)):
+            owners = RowOwners(
+                placed.moved,
+                placed.returned,
+                placed.gathered,
+                placed.held,
+                -(-placed.most // table.target.workers),
+                _blocks_of_a_tile(block, placed.tile),
+                blocks.columns == 1 and placed.are_on(only),
+                only is None and in_pairs(block, placed.tile, table.target),
+            )
+            for way in changings(table, blocks.columns, lookups, parts, owners, apart):
+                yield way, placed.tile
+
+
+def _blocks_of_a_tile(block: Int64, tile: Int64) -> int:
+    """Return how many blocks the tile has that has parts of most."""
+    pairs = np.unique(np.stack([tile, block]), axis=1)
+    return int(np.bincount(pairs[0]).max())
+
+
+def _tried(
+    graph: Graph,
+    table: Table,
+    matrix: Tensor,
+    ways: Sequence[Reading | Changing],
+    least: Callable[[int, int], float],
+    most: float,
+) -> Iterator[tuple[ColumnBlocks, int]]:
+    """Yield where a matrix lies, and the numbers of parts to try.
+
+    They are those that are best with a plan, with as few pieces as there may be; whole rows, as
+    many parts as tiles have some; and each column by itself, where tiles have several.
+    """
+    mapping = graph.tile_mapping(matrix, require_complete=False)
+    if mapping.unmapped:
+        return
+    tried = {1: {min(table.entries, len(mapping.tiles))}}
+    for way in sorted(ways, key=lambda each: rank(table, each))[:BLOCKS_TRIED]:
+        tried.setdefault(way.columns, set()).add(way.parts)
+    if table.target.tiles < table.width <= MOST_VERTICES * table.target.tiles:
+        tried[table.width] = {1}
+    for columns, several in tried.items():
+        numbers = [parts for parts in several if least(columns, parts) < most]
+        if numbers and in_blocks(matrix, columns).num_regions() <= MOST_PIECES:
+            blocks = ColumnBlocks(graph, table, matrix, columns)
+            yield from ((blocks, parts) for parts in sorted(numbers))

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples
-from poplite.graph.connect.edges_of_slices import edges_of_slices, made_edges
+from poplite.graph.connect.bulk_inputs import edges_of_slices, made_edges
 from poplite.graph.tensor.slices import slices_of
 
 

@@ -14,8 +14,14 @@ import poplite as pl
 from helpers.depth import deep, examples
 from poplite.ops.matmul.exact import priced
 from poplite.ops.matmul.layout import ProductLayout
-from poplite.ops.matmul.lower_bound import least_cycles, nearer_cycles
-from poplite.ops.matmul.plan import MatMulPlan, estimated_plan, planned, ranked
+from poplite.ops.matmul.plan import (
+    MatMulPlan,
+    estimated_plan,
+    least_cycles,
+    nearer_cycles,
+    planned,
+    ranked,
+)
 from poplite.ops.matmul.request import ProductRequest
 from poplite.ops.matmul.search import cheapest_ways
 from poplite.ops.matmul.upper_bound import most_cycles

@@ -14,7 +14,6 @@ from poplite.view import (
     contains_aliases,
     contains_constant,
     intersects,
-    set_arrays,
     strided_sets,
 )
 
@@ -25,8 +24,8 @@ MARKS = {"MANY": 0, "FEW_PAIRS": 0, "ELEMENTS_PER_PAIR": 10**12, "ADDRESSES_PER_
 RUNGS = {
     "as it comes": [],
     "arrays": [(aliases, {"FEW": 0})],
-    "pairs": [(aliases, {"FEW": 0}), (set_arrays, {"LARGEST_SPAN": 0})],
-    "bitmap": [(aliases, {"FEW": 0}), (set_arrays, MARKS)],
+    "pairs": [(aliases, {"FEW": 0, "LARGEST_SPAN": 0})],
+    "bitmap": [(aliases, {"FEW": 0, **MARKS})],
     "streams": [(aliases, {"FEW": 0, "MOST_RUNS": 3})],
     "compiled search": [(strided_sets, {"FIRST_STEPS": 0})],
     "bit sets": [(strided_sets, {"FIRST_STEPS": 0, "SEARCH_STEPS": 0})],

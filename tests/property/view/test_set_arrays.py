@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from poplite.jit.kernels.aliasing import MARK, TEST, add_multiples, visit
 from poplite.jit.native import address, native
-from poplite.view import set_arrays
+from poplite.view import aliases
 
 Comb = tuple[int, list[tuple[int, int]]]
 
@@ -29,10 +29,10 @@ def members(comb: Comb) -> list[int]:
     return [base + sum(i * s for i, (_, s) in zip(at, digits, strict=True)) for at in places]
 
 
-def sets_of(combs: list[Comb]) -> set_arrays.Sets:
+def sets_of(combs: list[Comb]) -> aliases.Sets:
     extent = np.array([[e for e, _ in digits] for _, digits in combs], np.int64)
     stride = np.array([[s for _, s in digits] for _, digits in combs], np.int64)
-    return set_arrays.sets_of(np.array([base for base, _ in combs], np.int64), extent, stride)
+    return aliases.sets_of(np.array([base for base, _ in combs], np.int64), extent, stride)
 
 
 def injective(combs: list[Comb]) -> list[Comb]:
@@ -50,7 +50,7 @@ RUNGS = {
 def rung(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answer by one of the means only."""
     for name, value in RUNGS[request.param].items():
-        monkeypatch.setattr(set_arrays, name, value)
+        monkeypatch.setattr(aliases, name, value)
 
 
 @pytest.mark.usefixtures("rung")
@@ -60,18 +60,18 @@ class TestOnEveryRung:
     @given(combs.map(injective).filter(bool) | intervals | grids)
     def test_sets_meet_each_other(self, combs: list[Comb]) -> None:
         expected = any(set(members(a)) & set(members(b)) for a, b in combinations(combs, 2))
-        assert set_arrays.any_meet(sets_of(combs)) == expected
+        assert aliases.any_meet(sets_of(combs)) == expected
 
     @given(combs | intervals | grids, combs | intervals | grids)
     def test_sets_meet_those_of_another_group(self, a: list[Comb], b: list[Comb]) -> None:
         everything = [{n for comb in group for n in members(comb)} for group in (a, b)]
-        assert set_arrays.any_meet(sets_of(a), sets_of(b)) == bool(everything[0] & everything[1])
+        assert aliases.any_meet(sets_of(a), sets_of(b)) == bool(everything[0] & everything[1])
 
 
 def test_a_set_whose_residues_go_round_does_not_meet_itself() -> None:
     """Ten columns of a matrix, and a set far from them with more residues than there are."""
     columns: list[Comb] = [(i, [(9, 10), (1, 0)]) for i in range(10)]
-    assert not set_arrays.any_meet(sets_of([*columns, (1000, [(2, 10), (4, 7)])]))
+    assert not aliases.any_meet(sets_of([*columns, (1000, [(2, 10), (4, 7)])]))
 
 
 @given(combs)

@@ -14,7 +14,7 @@ from poplite.arrays.digits import (
     sub_sample_digits,
 )
 from poplite.view import Cat, Storage, View, all_of, concat, num_runs, runs
-from poplite.view.compose import compose
+from poplite.view.view import compose
 
 DIGITS = [(2, 50), (3, 9), (4, 1)]
 VALUES = [locate(DIGITS, i) for i in range(24)]

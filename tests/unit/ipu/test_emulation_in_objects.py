@@ -20,7 +20,7 @@ from helpers.codelets import NATIVE
 from helpers.depth import deep
 from helpers.vertex_classes import vertex_classes
 from poplite.ipu.codelets.file_text import codelet_file
-from poplite.ipu.emulation import emulated
+from poplite.ipu.linting import emulated
 from poplite.testing.drawn_fields import classes_of
 from poplite.vertex.vertex import MultiVertex, Vertex, has_compute
 

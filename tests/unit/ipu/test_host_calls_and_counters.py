@@ -14,7 +14,7 @@ from helpers.host_program import session
 from helpers.mirrored import Mirrors
 from helpers.recorded_graph import Recorded
 from poplite.ipu.tables import columns, tables_of
-from poplite.ipu.tables.cycles import CyclesSince
+from poplite.ipu.tables.tables import CyclesSince
 from poplite.testing import check_codelet
 
 

@@ -15,8 +15,7 @@ from helpers.depth import deep, thinned
 from helpers.running import python, words_of
 from helpers.source_tree import MODULES, statements_in, tree_of
 from poplite.jit import digest
-from poplite.jit.object_cache import _CHOICES
-from poplite.jit.sources import _in_text, modules_behind
+from poplite.jit.object_cache import _CHOICES, _in_text, modules_behind
 from poplite.simulator import compiled_parts
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -48,7 +47,7 @@ def watch(name, make):
         return make()
     finally:
         sys.setprofile(None)
-        from poplite.jit.sources import modules_behind
+        from poplite.jit.object_cache import modules_behind
         hashed = set(modules_behind(*behind[name]))
         packages = {m for m in sys.modules if hasattr(sys.modules[m], "__path__")}
         used = ran | set(sys.modules) - loaded - packages

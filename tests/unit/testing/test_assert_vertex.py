@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.pages import blocks
 from poplite.testing import assert_vertex
-from poplite.testing.vector_layouts import laid_out
+from poplite.testing.vertices import laid_out
 from poplite.vertices import Add, Fill
 
 T = TypeVar("T", pl.INT, pl.UNSIGNED_SHORT)

@@ -18,7 +18,6 @@ from poplite.view import (
     contains_aliases,
     contains_constant,
     intersects,
-    set_arrays,
     strided_sets,
 )
 
@@ -54,8 +53,7 @@ def no_bitmap(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> bool:
         raise AssertionError("marked elements")
 
-    for module in (aliases, set_arrays):
-        monkeypatch.setattr(module, "marks_meet", refuse)
+    monkeypatch.setattr(aliases, "marks_meet", refuse)
 
 
 def test_pieces_whose_spans_are_apart(no_bitmap: None) -> None:
@@ -86,8 +84,8 @@ def test_irregular_pieces_are_compared_exactly() -> None:
 
 
 def test_many_overlapping_spans_are_marked_in_a_bitmap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(set_arrays, "FEW_PAIRS", 0)
-    monkeypatch.setattr(set_arrays, "ELEMENTS_PER_PAIR", 10**9)
+    monkeypatch.setattr(aliases, "FEW_PAIRS", 0)
+    monkeypatch.setattr(aliases, "ELEMENTS_PER_PAIR", 10**9)
     test_irregular_pieces_are_compared_exactly()
 
 
@@ -222,4 +220,4 @@ def test_pieces_too_many_and_too_wide_raise_with_the_numbers() -> None:
     with pytest.raises(
         SizeOverflowError, match="too hard to compare: .* over 8,589,934,593 addresses"
     ):
-        set_arrays.marks_meet([[]], 0, strided_sets.LARGEST_SPAN)
+        aliases.marks_meet([[]], 0, strided_sets.LARGEST_SPAN)

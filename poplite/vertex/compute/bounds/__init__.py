@@ -7,7 +7,7 @@ accesses are inside, as the limits of an index are found from the limits of its 
 An access without a guard is checked each time: its index is read from memory or counted by a
 `while` loop, or it is in rows of a list whose length changes within the loop.
 
-`sites` finds the accesses, `spans` has the limits of numbers, `guards` decides what is compared,
+`guards` finds the accesses, the limits of numbers, and decides what is compared,
 `rewriting` puts it into the text, and `functions` are what the text calls.
 """
 
