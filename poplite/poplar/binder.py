@@ -195,7 +195,7 @@ class Declaration:
         passed = {*self.named.values(), *(each for each in self.order if type(each) is int)}
         pointers = [place for place, each in enumerate(self.parameters) if each.type[-1] == "*"]
         self.refused = set(pointers) - passed
-        self._indices = [p for p, each in enumerate(self.parameters) if each.type == "unsigned"]
+        self._indices = [p for p, each in enumerate(self.parameters) if each.name == "index"]
         self._checks = [
             (place, _CHECKED[each.type], f"{row.called}: {each.name}")
             for place, each in enumerate(self.parameters)
