@@ -19,11 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.arrays.on_access import OnAccess
 from poplite.errors import SHOWN_FAULTS, GraphConnectionError, GraphCycleError, listed
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.crossings import FieldRuns
@@ -158,7 +159,7 @@ def races(compute_set: ComputeSet, table: EdgeTable) -> Sequence[Race]:
     return Races(compute_set, found.written, writers, other_runs, others, verb)
 
 
-class Races(Sequence[Race]):
+class Races(OnAccess[Race]):
     """Races, described when they are asked for: there may be millions.
 
     Args:
@@ -189,14 +190,7 @@ class Races(Sequence[Race]):
     def __len__(self) -> int:
         return len(self._edges)
 
-    @overload
-    def __getitem__(self, key: int) -> Race: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[Race]: ...
-
-    def __getitem__(self, key: int | slice) -> Race | list[Race]:
-        if isinstance(key, slice):
-            return [self[k] for k in range(len(self))[key]]
+    def _item(self, key: int) -> Race:
         edges = self._edges[key].tolist()
         (other, other_field), (writer, field) = self._named(*edges[:3]), self._named(*edges[3:])
         both = (self._written, self._writers[key]), (self._touched, self._others[key])

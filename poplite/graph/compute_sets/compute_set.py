@@ -13,13 +13,14 @@ were added together (`add_vertices`) are a block of arrays; it makes a `VertexIn
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from operator import index as whole_number
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, cast
 
+from poplite.arrays.on_access import LikeList
 from poplite.display import Displayed
 from poplite.errors import TensorIndexError, made_by, not_called
 from poplite.expr.equality import is_value, not_compared
@@ -73,7 +74,7 @@ class ComputeSet(Displayed):
         return fitted(f"<ComputeSet '{{}}' {vertices} on {amount(len(tiles), 'tile')}>", self.name)
 
 
-class VertexList(Sequence["VertexInstance"]):
+class VertexList(LikeList["VertexInstance"]):
     """The vertices of a compute set: single ones, and blocks of many, as one list.
 
         parts        [v0, v1]   <VertexBlock of 1,000,000>   [v1000002]
@@ -84,7 +85,6 @@ class VertexList(Sequence["VertexInstance"]):
     """
 
     __slots__ = ("_ends", "parts")
-    __hash__ = None  # type: ignore[assignment]  # like a list
 
     def __init__(self) -> None:
         self.parts: list[list[VertexInstance] | VertexBlock] = []
@@ -129,25 +129,13 @@ class VertexList(Sequence["VertexInstance"]):
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    @overload
-    def __getitem__(self, key: int) -> VertexInstance: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[VertexInstance]: ...
-
-    def __getitem__(self, key: int | slice) -> VertexInstance | list[VertexInstance]:
-        if isinstance(key, slice):
-            return [self[k] for k in range(len(self))[key]]
+    def _item(self, key: int) -> VertexInstance:
         number = vertex_number(key, len(self))
         part = bisect_right(self._ends, number)
         return self.parts[part][number - (self._ends[part - 1] if part else 0)]
 
     def __iter__(self) -> Iterator[VertexInstance]:
         return chain.from_iterable(self.parts)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, VertexList | list | tuple):
-            return NotImplemented
-        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
     def __repr__(self) -> str:
         return f"<VertexList {amount(len(self), 'vertex', 'vertices')}>"

@@ -13,15 +13,16 @@ memory for a million vertices as for one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.digits import locate, pack
 from poplite.arrays.intervals import Int64
+from poplite.arrays.on_access import OnAccess
 from poplite.arrays.series import Series, Steps
 from poplite.errors import GraphConnectionError, made_by
 from poplite.graph.compute_sets.compute_set import (
@@ -59,7 +60,7 @@ StateValues = bool | int | float | npt.NDArray[Any] | Vectors
 
 
 @made_by("graph.add_vertices(cs, V, tile=[0, 1], ...)")
-class VertexBlock(Sequence[VertexInstance]):
+class VertexBlock(OnAccess[VertexInstance]):
     """Vertices that one call of `graph.add_vertices` added.
 
     Attributes:
@@ -121,14 +122,7 @@ class VertexBlock(Sequence[VertexInstance]):
     def __len__(self) -> int:
         return self.tiles.count
 
-    @overload
-    def __getitem__(self, key: int) -> VertexInstance: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[VertexInstance]: ...
-
-    def __getitem__(self, key: int | slice) -> VertexInstance | list[VertexInstance]:
-        if isinstance(key, slice):
-            return [self[k] for k in range(len(self))[key]]
+    def _item(self, key: int) -> VertexInstance:
         k = vertex_number(key, len(self))
         index = self.first + k
         vertex = new_vertex(self.compute_set, self.vertex_class, self.location, index)
@@ -141,9 +135,6 @@ class VertexBlock(Sequence[VertexInstance]):
         if self.estimates is not None:
             vertex.estimate = VertexPerfEstimate(*(int(each[k]) for each in self.estimates))
         return vertex
-
-    def __iter__(self) -> Iterator[VertexInstance]:
-        return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
         on = amount(len(self.tiles.used()), "tile")

@@ -16,12 +16,13 @@ Semantics: Poplar API reference, `Graph::getSortedContiguousRegions`; for its us
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64, place, strided_text
+from poplite.arrays.on_access import LikeList, OnAccess
 from poplite.errors import ElementTypeError, checked_truth, made_by
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.graph.tensor.indexing import is_sequence, no_interval
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 
 @made_by("graph.sorted_contiguous_regions(tensor, intervals)")
-class SortedRegions(Sequence[Intervals]):
+class SortedRegions(LikeList[Intervals]):
     """Groups of intervals, each one contiguous range of memory; equal to a nested list.
 
     Attributes:
@@ -65,7 +66,6 @@ class SortedRegions(Sequence[Intervals]):
     """
 
     __slots__ = ("aliases", "begin", "length", "ptr")
-    __hash__ = None  # type: ignore[assignment]  # equal to lists, which are not hashable
 
     def __init__(
         self, ptr: Int64, begin: Int64, length: Int64, aliases: Int64 | None = None
@@ -88,25 +88,11 @@ class SortedRegions(Sequence[Intervals]):
     def __len__(self) -> int:
         return len(self.ptr) - 1
 
-    @overload
-    def __getitem__(self, key: int) -> Intervals: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[Intervals]: ...
-
-    def __getitem__(self, key: int | slice) -> Intervals | list[Intervals]:
-        if isinstance(key, slice):
-            return [self[group] for group in range(len(self))[key]]
+    def _item(self, key: int) -> Intervals:
         group = place(key, len(self), "group")
         mine = slice(self.ptr[group], self.ptr[group + 1])
         begin = self.begin[mine]
         return Intervals(begin, begin + self.length[mine])
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, SortedRegions | list | tuple):
-            return NotImplemented
-        return len(self) == len(other) and all(
-            one == another for one, another in zip(self, other, strict=True)
-        )
 
     def __repr__(self) -> str:
         return (
@@ -116,7 +102,7 @@ class SortedRegions(Sequence[Intervals]):
 
 
 @made_by("graph.sorted_contiguous_regions_by_tile(tensor)")
-class TileRegions(Sequence[SortedRegions]):
+class TileRegions(OnAccess[SortedRegions]):
     """For each tile, the groups of its elements.
 
     Attributes:
@@ -145,22 +131,12 @@ class TileRegions(Sequence[SortedRegions]):
     def __len__(self) -> int:
         return len(self.tile_ptr) - 1
 
-    @overload
-    def __getitem__(self, key: int) -> SortedRegions: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[SortedRegions]: ...
-
-    def __getitem__(self, key: int | slice) -> SortedRegions | list[SortedRegions]:
-        if isinstance(key, slice):
-            return [self[tile] for tile in range(len(self))[key]]
+    def _item(self, key: int) -> SortedRegions:
         tile, all_ = place(key, len(self), "tile"), self.groups
         ptr = all_.ptr[self.tile_ptr[tile] : self.tile_ptr[tile + 1] + 1]
         mine = slice(ptr[0], ptr[-1])
         aliases = None if all_.aliases is None else all_.aliases[mine]
         return SortedRegions(ptr - ptr[0], all_.begin[mine], all_.length[mine], aliases)
-
-    def __iter__(self) -> Iterator[SortedRegions]:
-        return (self[tile] for tile in range(len(self)))
 
     def __repr__(self) -> str:
         return (

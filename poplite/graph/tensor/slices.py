@@ -9,15 +9,16 @@ A list of intervals becomes one tensor, the concatenation of its slices.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import place
 from poplite.arrays.masked import unmasked
+from poplite.arrays.on_access import LikeList, OnAccess
 from poplite.graph.tensor import indexing
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.text import fitted
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 Int64 = npt.NDArray[np.int64]
 
 
-class Slices(Sequence["Tensor"]):
+class Slices(LikeList["Tensor"]):
     """The slices of a tensor along one dimension; equal to a list of them.
 
     Attributes:
@@ -45,7 +46,6 @@ class Slices(Sequence["Tensor"]):
     """
 
     __slots__ = ("begin", "dim", "end", "first", "tensor")
-    __hash__ = None  # type: ignore[assignment]  # like a list
 
     def __init__(
         self, tensor: Tensor, dim: int, begin: Int64, end: Int64, first: Int64 | None = None
@@ -59,14 +59,7 @@ class Slices(Sequence["Tensor"]):
     def __len__(self) -> int:
         return len(self.begin if self.first is None else self.first[1:])
 
-    @overload
-    def __getitem__(self, key: int) -> Tensor: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[Tensor]: ...
-
-    def __getitem__(self, key: int | slice) -> Tensor | list[Tensor]:
-        if isinstance(key, slice):
-            return [self[k] for k in range(len(self))[key]]
+    def _item(self, key: int) -> Tensor:
         k = place(key, len(self), "slice")
         view, low, high = self.tensor.view, k, k + 1
         if self.first is not None:
@@ -76,16 +69,6 @@ class Slices(Sequence["Tensor"]):
         else:
             part = concat_slices(view, self.begin[low:high], self.end[low:high], self.dim, self.dim)
         return self.tensor._of(part)
-
-    def __iter__(self) -> Iterator[Tensor]:
-        return (self[k] for k in range(len(self)))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Slices | list | tuple):
-            return NotImplemented
-        return len(self) == len(other) and all(
-            one == another for one, another in zip(self, other, strict=True)
-        )
 
     def __repr__(self) -> str:
         sliced = f"'{{}}' {type_and_shape(self.tensor)}"
@@ -103,7 +86,7 @@ class Slices(Sequence["Tensor"]):
         return np.diff(total[self.first])
 
 
-class SliceLists(Sequence[list["Tensor"]]):
+class SliceLists(OnAccess[list["Tensor"]]):
     """Lists of slices of a vector, as arrays: what many vertices get for a list of vectors.
 
     Attributes:
@@ -126,14 +109,7 @@ class SliceLists(Sequence[list["Tensor"]]):
     def __len__(self) -> int:
         return len(self.first) - 1
 
-    @overload
-    def __getitem__(self, key: int) -> list[Tensor]: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[list[Tensor]]: ...
-
-    def __getitem__(self, key: int | slice) -> list[Tensor] | list[list[Tensor]]:
-        if isinstance(key, slice):
-            return [self[k] for k in range(len(self))[key]]
+    def _item(self, key: int) -> list[Tensor]:
         k = place(key, len(self), "list")
         return self.slices[int(self.first[k]) : int(self.first[k + 1])]
 
