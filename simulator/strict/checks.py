@@ -62,7 +62,7 @@ LOOKED_AT = (op.LAUNCH, *DECIDING, op.COLLECT, op.ALL, op.CALLBACK)
 MOST_LOOKS = 1_000
 """Executions of a step that are looked at, so that a long loop is not slow for ever."""
 
-LOOKS_IN_PYTHON = 3
+LOOKS_IN_PYTHON = 2
 """Executions of a step that Python looks at before compiled code does, where it can."""
 
 MOST_KEPT = 1 << 22

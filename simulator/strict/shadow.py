@@ -80,6 +80,8 @@ class Shadow(Arena):
         `replica_map` says whose memory each replica writes.  By default the shadow of what is read
         is moved; otherwise all that the moves write becomes `known`.
         """
+        if not len(moves.records):
+            return Moving(())
         kept = Moves(*map(np.ascontiguousarray, (moves.records, moves.pieces)))
         to = range(len(self.parts)) if replica_map is None else replica_map
         table = kept.records, len(kept.records), kept.pieces, known
@@ -88,7 +90,7 @@ class Shadow(Arena):
             self.forms.bind(carry, *table, self.parts[other], part, words[other], own)
             for other, part, own in zip(to, self.parts, words, strict=True)
         ]
-        return Moving(tuple(calls) if len(kept.records) else ())
+        return Moving(tuple(calls))
 
     def checking(self, moves: Moves) -> list[BoundKernel]:
         """Return what finds out whether all that some moves read is written, in each replica."""
