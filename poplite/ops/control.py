@@ -263,7 +263,7 @@ def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
         )
     outer.add(test)
     programs: dict[int, Program] = dict(cases.programs)
-    outer.add(Switch(scalar, programs, cases.otherwise))
+    outer.add(Switch(scalar, programs, default=cases.otherwise))
 
 
 @contextmanager
