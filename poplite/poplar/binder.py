@@ -120,7 +120,7 @@ def _is_list(value: object) -> bool:
 _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
         "Tensor": lambda value: _kind(value) == "Operand",
-        "Program": lambda value: _kind(value) == "Program",
+        "Program": lambda value: value is None or _kind(value) == "Program",
         "PrintTensorFmt": lambda value: _kind(value) == "PrintTensorFormat",
         "std::vector<std::pair<std::int32_t, Program>>": lambda value: (
             not _kind(value) and not isinstance(value, str)

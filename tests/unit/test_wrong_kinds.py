@@ -231,7 +231,7 @@ def test_a_function_of_poplibs_is_called_by_its_name_where_arguments_fit_none() 
     graph = pl.Graph(pl.Target(tiles=1))
     x = graph.add_variable(pl.INT, (2,), "x", mapping=0)
     cast: Any = pl.compat.popops.cast
-    with pytest.raises(TypeError, match=r"^popops\.cast\(\) missing 1 required"):
+    with pytest.raises(TypeError, match=r"^popops\.cast: missing a required"):
         cast(graph, x, [0])
     assert cast.__qualname__ == "cast"
 
