@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from helpers.named_messages import fault_of, raising_frame
 from poplite.errors import PopliteError
+from poplite.source import here, is_outside
 
 
 @pytest.fixture(autouse=True)
@@ -17,6 +19,8 @@ def _messages_name_axes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     original = PopliteError.__init__
 
     def made(self: PopliteError, *args: Any, **parts: Any) -> None:
+        if "at" not in parts and not is_outside(sys._getframe(1)):
+            parts["at"] = here(2)  # as without this function between
         original(self, *args, **parts)
         frame = raising_frame()
         fault = None if frame is None else fault_of(self, frame)
