@@ -5,12 +5,12 @@ else.  What a file says that cannot be is `Malformed`, and in the end one `FileL
 
 No load takes more memory than its budget, one for all kinds:
 
-    256 MiB + 32 B for each byte of the file + 256 B for each tile of the machine that it is of
+    1 GiB + 32 B for each byte of the file + 4 KiB for each tile of the machine that it is of
 
 What a file holds takes memory in proportion to it: members of a zip are not compressed, and JSON of
 next to nothing but brackets is refused.  Few numbers of it may stand for many, though: vertices at
 regular distances, one number that an array repeats, a view of views.  Whoever makes the many of the
-few asks `check_room` before.
+few asks before: `check_room` for what is soon given back, `take_room` for what stays.
 
     >>> with Format("sketch", (1,), "no sketch", "sketch.save(path)").loading("'a.sketch'"):
     ...     check_room(1 << 20, "a mebibyte")
@@ -35,10 +35,10 @@ from poplite.files import WRONG_CONTENT
 from poplite.jit.garbage import no_collection
 from poplite.text import clipped
 
-LEAST_BYTES = 1 << 28
-"""Memory that any file may take, however short it is: 20 million regular vertices."""
+LEAST_BYTES = 1 << 30
+"""Memory that any file may take, however short it is: five million pieces of a concatenation."""
 
-BYTES_A_BYTE, BYTES_A_TILE = 32, 256
+BYTES_A_BYTE, BYTES_A_TILE = 32, 1 << 12
 """What is added for each byte of a file, and for each tile of the machine that it is of."""
 
 OBJECT_BYTES, LIST_BYTES, BYTES_A_CHARACTER = 240, 80, 20
@@ -187,6 +187,19 @@ def check_room(num_bytes: int, what: str) -> None:
             f"{what} would take {num_bytes:,} B of memory, and a file of its size and machine "
             f"takes at most {room:,} B"
         )
+
+
+def take_room(num_bytes: int, what: str) -> None:
+    """Refuse as `check_room`, and leave the less to all that is made after what stays.
+
+    >>> with Format("sketch", (1,), "no sketch", "sketch.save(path)").loading("'a.sketch'"):
+    ...     take_room(800 << 20, "a table")
+    ...     take_room(800 << 20, "another table")
+    Traceback (most recent call last):
+    poplite.errors.FileLoadError: 'a.sketch' is no sketch that can be loaded: another table would...
+    """
+    check_room(num_bytes, what)
+    _room.set(_room.get() - num_bytes)
 
 
 def parsed_json(

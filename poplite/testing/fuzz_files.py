@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poplite import ops
+from poplite.codec.loading import LEAST_BYTES
 from poplite.compile.compiler import compile_graph
 from poplite.errors import (
     FileLoadError,
@@ -73,7 +74,7 @@ from poplite.viz.sweep.grid import sweep_grid
 from poplite.viz.sweep.svg import draw_sweep_svg
 from poplite.viz.sweep.text import draw_sweep_text
 
-MOST_BYTES = 256 << 20
+MOST_BYTES = LEAST_BYTES
 """Memory that a process may take beyond what it has when it begins to load."""
 
 LARGEST_RUN = 32 << 20

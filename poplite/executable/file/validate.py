@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.codec.loading import Malformed, at, check_room
+from poplite.codec.loading import Malformed, at
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
@@ -248,7 +248,6 @@ def check_with_value(
         is_bits = bits.dtype == np.uint8 and bits.shape == (-(-variable.num_elements // 8),)
         if values is None or not is_bits:
             raise Malformed(f"'{variable.name}' does not say which elements have a value")
-        check_room(variable.num_elements, f"which elements of '{variable.name}' have a value")
 
 
 def _check_tiles(variable: StoredVariable, tiles: int, room: int) -> int:

@@ -41,10 +41,11 @@ from poplite.vertex.vertex import Vertex
 from poplite.view import View, empty, storages
 
 MOST_EDGES = 1 << 26
-"""Vertices of a block, and edges of a field: a few numbers of a file may name as many."""
+"""Vertices of a block, and edges of a field: a few numbers of a file may name as many.  Vertices
+take 12 B each while they are connected, so that any file may have these."""
 
-BYTES_A_VERTEX = 12
-"""Memory of a vertex, and of an edge, while they are connected, at regular distances."""
+BYTES_AN_EDGE = 56
+"""Memory of an edge while it is connected, where it is not one of many at regular distances."""
 
 Array = npt.NDArray[Any]
 
@@ -155,7 +156,6 @@ def add_block(graph: Graph, compute_set: ComputeSet, saved: SavedBlock) -> Verte
             values[name] = value
     for name, held in saved.state.items():
         values[name] = _vectors(held, count) if isinstance(held, Vectors) else held
-    check_room(BYTES_A_VERTEX * count, f"{count:,} vertices")
     tile = np.repeat(tiles, np.diff(stops, prepend=0))
     numbers = AllTiles(graph.target.tiles)
     at = saved.location
@@ -217,7 +217,7 @@ def _connected(
         regular = _regular(graph, field, edges, count)
         if regular is not None:
             return regular
-    check_room(BYTES_A_VERTEX * num_edges, f"{num_edges:,} edges of '{field.name}'")
+    check_room(BYTES_AN_EDGE * num_edges, f"{num_edges:,} edges of '{field.name}'")
     if edges.start is not None:
         size = edges.length.array()
         tensor, begin = _cut_from(graph, field, edges.start.array(), size)

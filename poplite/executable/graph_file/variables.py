@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.codec.loading import Malformed
+from poplite.codec.loading import Malformed, take_room
 from poplite.executable.file.validate import check_with_value
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_table import NO_TILE
@@ -128,9 +128,14 @@ def add_variable(graph: Graph, saved: SavedVariable, homes: Sequence[SomeTiles])
         }
     check_with_value(saved.with_value, variable)
     variable.with_value = {
-        replica: np.unpackbits(packed, count=variable.num_elements).astype(np.bool_)
+        replica: _each_with_value(variable, packed)
         for replica, packed in (saved.with_value or {}).items()
     }
+
+
+def _each_with_value(variable: Variable, packed: Array) -> npt.NDArray[np.bool_]:
+    take_room(variable.num_elements, f"which elements of '{variable.name}' have a value")
+    return np.unpackbits(packed, count=variable.num_elements).view(np.bool_)
 
 
 def add_metadata(graph: Graph, number: int, saved: SavedVariable) -> None:
