@@ -14,6 +14,7 @@ import pickle
 import sys
 from collections import ChainMap
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import lru_cache
 from importlib import import_module
 from types import CellType, CodeType, FunctionType
@@ -80,6 +81,7 @@ class Received:
 
         Raises `DeviceRuntimeError` where a module is missing here.
         """
+        token = _is_opening.set(True)
         try:
             return _opened(self._contents)
         except ImportError as error:
@@ -89,6 +91,22 @@ class Received:
                 found=str(error),
                 fix="install it where the workers are; a dask client has upload_file('parts.py')",
             ) from error
+        finally:
+            _is_opening.reset(token)
+
+
+_is_opening: ContextVar[bool] = ContextVar("_is_opening", default=False)
+"""Whether what was sent is being imported in a worker."""
+
+
+def check_not_imported_by_worker() -> None:
+    """Refuse a sweep that a worker meets as it imports `build`: each would start more workers."""
+    if _is_opening.get():
+        raise ControlProgramError(
+            "sweep: a worker of this sweep came upon it again",
+            found="workers import the module of build, and this call is made by importing it",
+            fix="if __name__ == '__main__': above the call; or a function that makes it",
+        )
 
 
 def _pickled(sent: tuple[object, ...]) -> bytes:

@@ -26,7 +26,7 @@ from poplite.simulator.sweeps.measured import (
     measured,
     row_of,
 )
-from poplite.simulator.sweeps.sent import Sent
+from poplite.simulator.sweeps.sent import Sent, check_not_imported_by_worker
 from poplite.simulator.sweeps.warned import WarningThere, gathered, tell
 from poplite.text import clipped, of_type
 
@@ -76,7 +76,8 @@ def sweep(
         ControlProgramError: for a grid without points, parameters that `build` does not take or
             that are called like a measure, for a vertex class whose text is not known, which
             cannot be sent to workers, for a first point that takes other cycles or bytes in a
-            worker than here, and on several ranks of an MPI job.
+            worker than here, on several ranks of an MPI job, and where a worker that imports
+            `build` makes the same call.
         DeviceRuntimeError: where joblib or cloudpickle is missing, `build` holds what cannot be
             sent, such as a lock, or a worker ended without a result or lacks a module.
 
@@ -216,6 +217,8 @@ def _is_here(workers: Any) -> bool:
 
 def _measuring(sent: Sent, workers: Any) -> Callable[[Sequence[Point]], Iterator[Row | RowThere]]:
     """Return what yields the rows of points, in order, as they become known."""
+    if not _is_here(workers):
+        check_not_imported_by_worker()
     if callable(getattr(workers, "submit", None)):
         if not _is_here(workers):
             sent.contents()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import pickle
@@ -232,6 +233,43 @@ def test_a_script_sweeps_its_own_classes_in_processes(tmp_path: Path) -> None:
     one, two = run.stdout.replace("[", "").splitlines()
     assert one == two
     assert "k is 500" in one
+
+
+SWEPT_ON_IMPORT = """
+import sys
+import poplite as pl
+
+def build(n):
+    graph = pl.Graph(pl.Target(tiles=1))
+    x, y = (graph.add_variable(pl.INT, (n,), name, mapping=0) for name in "xy")
+    return graph, pl.Copy(x, y)
+
+if hasattr(sys, "poplite_sweeps"):
+    pl.sweep(build, {"n": [1]}, workers=2)
+"""
+
+
+def test_a_worker_that_imports_the_call_itself_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each worker would start more workers."""
+    pytest.importorskip("cloudpickle")
+    (tmp_path / "swept_on_import.py").write_text(SWEPT_ON_IMPORT)
+    monkeypatch.syspath_prepend(tmp_path)
+    build = importlib.import_module("swept_on_import").build
+    monkeypatch.setattr(sys, "poplite_sweeps", True, raising=False)
+
+    class Importing(Pickling):
+        """A worker that has not imported the module."""
+
+        def submit(self, *given: Any) -> Any:
+            sys.modules.pop("swept_on_import", None)
+            return super().submit(*given)
+
+    with pytest.raises(
+        pl.ControlProgramError, match=r"came upon it again.*\(.*swept_on_import.py:"
+    ):
+        pl.sweep(build, {"n": [4]}, workers=Importing())
 
 
 COUNT: list[int] = []
