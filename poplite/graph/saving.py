@@ -19,6 +19,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
+from poplite.codec.loading import Malformed, parsed_json
 from poplite.errors import FileLoadError
 from poplite.files import check_stream, passing_file
 from poplite.graph.serial import SerializationFormat, checked_format
@@ -151,13 +152,14 @@ def deserialize(
     content: Any = stream.read()
     try:
         if isinstance(content, str):
-            found = json.loads(content)
+            found = parsed_json(content, "the text")
             text: Any = found["graph"] if found["format"] == TEXT else None
             content = base64.b64decode(text, validate=True)
     except (ValueError, KeyError, TypeError) as error:
+        is_told = isinstance(error, Malformed)
         raise FileLoadError(
             "Graph.deserialize: the stream holds no graph",
-            found=f"{type(error).__name__}: {error}",
+            found=str(error) if is_told else f"{type(error).__name__}: {error}",
             fix="graph.serialize(stream, programs) writes one",
         ) from None
     with passing_file("graph") as path:

@@ -129,13 +129,15 @@ def tree_of(nodes: Iterable[Sequence[Any]]) -> Program:
     Raises `Malformed` for other data, and where a node does not follow those under it.
     """
     made: list[Program] = []
-    for kind, name, row, children, at, role, count in nodes:
+    for node in nodes:
+        if not isinstance(node, list) or len(node) != 7 or not isinstance(node[3], list):
+            raise Malformed(f"{clipped(node)} is not a program")
+        kind, name, row, children, at, role, count = node
         whole = (row, *children, 0 if count is None else count)
         texts = (kind, name, at, role)
         if any(type(each) is not int for each in whole) or not all(
             isinstance(each, str) for each in texts
         ):
-            node = [kind, name, row, children, at, role, count]
             raise Malformed(f"{clipped(node)} is not a program")
         if kind not in ProgramType.__members__:
             raise Malformed(f"{clipped(kind)} is not a type of program")

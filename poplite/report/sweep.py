@@ -66,6 +66,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
 
     Raises:
         ElementTypeError: for rows without a value of each parameter, or without an error.
+        ControlProgramError: for a parameter that is called like what is measured.
 
     >>> found = Sweep(("n",), [{"n": 1, "cycles": 70, "error": ""}, {"n": 2, "error": "no"}])
     >>> found["n"].tolist(), found["cycles"].tolist(), found.num_failed
@@ -165,7 +166,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         Raises:
             FileLoadError: when it cannot be written.
         """
-        saved = _SavedSweep(
+        saved = SavedSweep(
             {name: self[name].tolist() for name in self.parameters},
             {name: self[name].tolist() for name in MEASURES},
             [text.encode(errors="replace").decode() for text in self[ERROR]],
@@ -198,6 +199,12 @@ def _checked_names(parameters: object) -> tuple[str, ...]:
     names = checked_items(parameters, "Sweep: parameters", fix)
     for name in names:
         checked_kind(name, str, "Sweep: the name of a parameter", fix)
+        if name in (*MEASURES, ERROR):
+            raise ControlProgramError(
+                f"Sweep: parameter '{name}' is called like what is measured",
+                found=f"measured are {', '.join((*MEASURES, ERROR))}",
+                fix=f"{name}_ or another name",
+            )
     return tuple(names)
 
 
@@ -244,6 +251,7 @@ class _ParameterCoder(Coder):
 
     def encode(self, value: Any, to: Writer) -> Json:
         """Return a value as JSON."""
+        value = value.item() if isinstance(value, np.generic) else value
         is_plain = not isinstance(value, float) or math.isfinite(value)
         return value if is_plain else {"float": str(value)}
 
@@ -278,7 +286,7 @@ class _MeasureCoder(Coder):
 
 
 @dataclass(frozen=True, slots=True)
-class _SavedSweep:
+class SavedSweep:
     """The columns of a sweep."""
 
     parameters: Mapping[str, list[Scalar]]
@@ -290,11 +298,11 @@ SWEEPS = Format(
     "sweep", (2,), "no sweep", "pl.sweep(build, grid).save(path)", ("poplite", "version")
 )
 
-_CODER = Codec({Scalar: _ParameterCoder(), float: _MeasureCoder()}).coder_of(_SavedSweep)
+_CODER = Codec({Scalar: _ParameterCoder(), float: _MeasureCoder()}).coder_of(SavedSweep)
 
 
 def _read(data: Json) -> Sweep:
-    saved: _SavedSweep = _CODER.decode(SWEEPS.parts(data), Reader(ArrayReader({}), (), ()))
+    saved: SavedSweep = _CODER.decode(SWEEPS.parts(data), Reader(ArrayReader({}), (), ()))
     named: dict[str, list[Any]] = {**saved.parameters, **saved.measured, ERROR: saved.error}
     if list(named) != [*saved.parameters, *MEASURES, ERROR]:
         raise Malformed("its columns are not those of a sweep")

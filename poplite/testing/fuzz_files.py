@@ -295,6 +295,7 @@ def _try_state(path: Path) -> Outcomes:
             report = engine.report()
             assert str(report)
             assert report.to_html()
+            assert Report.from_json(report.to_json()) == report
             engine.save_state(path.with_suffix(".again"))
 
     return _try(lambda: engine.load_state(path), use)

@@ -21,11 +21,12 @@ from itertools import zip_longest
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.codec.loading import Malformed
+from poplite.codec.loading import Malformed, shown
 from poplite.errors import FileLoadError
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.identity import constants_of, digest, meaning_of, own_rows
+from poplite.executable.transfers import CodeLoad
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.run.arena import Arena
@@ -37,6 +38,9 @@ from poplite.types import BOOL
 FEW, MOST_CYCLES = 1 << 31, 1 << 52
 """How often a row may run before its cycles are looked at, and the most cycles of all runs, which
 are weeks on a machine."""
+
+MOST_RUNS = 1 << 61
+"""Runs, and what checks ran again, stay below it, so that reports can go on counting."""
 
 Memory = Callable[[int, int, int], Bytes]
 """Returns the bytes of a replica from one position to another."""
@@ -169,6 +173,13 @@ class EngineState:
             raise Malformed(f"its programs are never in mode {mode} of arithmetic")
         if _lengths(saved.streams) != _lengths(own.streams):
             raise Malformed("its streams are not those of its graph")
+        for what in ("ended", "runs_again"):
+            if (number := getattr(saved, what)) >= MOST_RUNS:
+                raise Malformed(f"its {what} is {number:,}, which no runs lead to")
+        functions = {a.function for a in self._executable.actions if isinstance(a, CodeLoad)}
+        for each in saved.loaded:
+            if each not in functions:
+                raise Malformed(f"it says that the code of {shown(each)} is loaded, which never is")
         file.check_members(self._sizes())
         accounts = file.bytes_of("accounts").view("<i8").astype(np.int64)
         self._check_accounts(accounts)

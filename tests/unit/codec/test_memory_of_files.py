@@ -225,3 +225,13 @@ def test_memory_that_stays_is_added_up(tmp_path: Path, monkeypatch: pytest.Monke
     changed(path, claim)
     with pytest.raises(pl.FileLoadError, match="'x2' have a value would take 500,000 B"):
         pl.Graph.load(path)
+
+
+def test_brackets_in_texts_are_none_of_lists_and_objects(tmp_path: Path) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (1,), "x", mapping=0)
+    program = pl.PrintTensor('\\"{[' * 10_000, x)
+    graph.save(path := tmp_path / "graph", program)
+    assert str(pl.Graph.load(path)[1]["0"]) == str(program)
+    pl.compile_graph(graph, program).save(path)
+    pl.Executable.load(path)

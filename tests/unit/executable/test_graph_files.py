@@ -586,6 +586,8 @@ def test_files_that_hold_no_graph(tmp_path: Path) -> None:
         pl.Graph.load(3)  # type: ignore[arg-type]
     with pytest.raises(pl.FileLoadError, match="the stream holds no graph"):
         pl.Graph.deserialize(io.StringIO("{}"))
+    with pytest.raises(pl.FileLoadError, match=r"(?s)holds no graph.*the text is no JSON"):
+        pl.Graph.deserialize(io.StringIO("[" * 10_000))
     graph = pl.Graph()
     x = graph.add_variable(pl.INT, (3,), "x", mapping=0)
     pl.compile_graph(graph, pl.WriteUndef(x)).save(tmp_path / "executable")

@@ -488,6 +488,10 @@ def test_json_is_plain_to_read(report: Report) -> None:
         (lambda data: data["tables"].update(uint16="AAECAwQFBg=="), "buffer size must be a mult"),
         (lambda data: data["tables"].update(uint9=""), "'uint9' is no type of numbers"),
         (lambda data: data.pop("tables"), "None are no tables of numbers"),
+        (
+            lambda data: next(iter(data["compilation"]["programs"].values()))[0].pop(),
+            "compilation.programs: .* is not a program",
+        ),
         (lambda data: tabled(data, "uint8", 0, [4]), "tile 11 of 4"),
         (lambda data: tabled(data, "uint8", 2, [3]), "is not in the file"),
         (lambda data: tabled(data, "uint8", 0, [2, 2]), "names no numbers of the tables"),
@@ -521,6 +525,10 @@ def tabled(data: Any, *ref: object) -> None:
 def test_files_that_are_no_reports(tmp_path: Path) -> None:
     with pytest.raises(pl.FileLoadError, match="no report that can be loaded"):
         Report.from_json("{")
+    (path := tmp_path / "latin").write_bytes(b'{"\xff": 1}')
+    for load in (Report.load, pl.Sweep.load):
+        with pytest.raises(pl.FileLoadError, match="it is no text: "):
+            load(path)
     with pytest.raises(pl.FileLoadError, match=r"cannot read .*absent\.json.*No such file"):
         Report.load(tmp_path / "absent.json")
 

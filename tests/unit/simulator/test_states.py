@@ -115,6 +115,9 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
     ("its streams are not those of its graph", lambda m: m.update(streams=[["in", []]])),
     ("0.5 is not of type int", lambda m: m.update(streams=[["in", [0.5]]])),
     ("loaded: 7 is no list", lambda m: m.update(loaded=7)),
+    ("the code of 'q' is loaded, which never is", lambda m: m.update(loaded=["q"])),
+    ("its ended is 4,611,686,018,427,387,904, which no", lambda m: m.update(ended=1 << 62)),
+    ("its runs_again is 2,305,843,009,213,693,952", lambda m: m.update(runs_again=1 << 61)),
 ]
 
 

@@ -520,3 +520,15 @@ def test_squares_and_bars_say_what_they_are() -> None:
     assert "k 798 to 799: 101" in bars
     nothing = made([{"k": 1, "cycles": math.nan, "error": "E"}])
     assert "k 1: failed" in draw_sweep_svg(sweep_grid(nothing))
+
+
+def test_parameters_of_several_kinds_are_saved_as_numbers(tmp_path: Path) -> None:
+    values = [np.int64(1), 2.0, np.float32("inf"), np.bool_(True), "x"]
+    pl.Sweep(("a",), [{"a": a, "error": ""} for a in values]).save(path := tmp_path / "sweep.json")
+    assert pl.Sweep.load(path)["a"].tolist() == [1, 2.0, np.inf, True, "x"]
+
+
+@pytest.mark.parametrize("name", ["cycles", "error"])
+def test_no_parameter_of_a_sweep_is_called_like_what_is_measured(name: str) -> None:
+    with pytest.raises(pl.ControlProgramError, match=f"'{name}' is called like what is measured"):
+        pl.Sweep((name,), [{name: "", "error": ""}])
