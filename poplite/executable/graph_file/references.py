@@ -6,7 +6,8 @@
     FunctionBuffer           that of its function
     DataStream, ...          its handle
     View                     a list of numbers (`poplite.executable.graph_file.views`)
-    Tensor                   its element type and its view
+    Tensor                   its element type and its view; without elements, what it was cut from:
+                             its name, and the view of its metadata
     HostHandle               its tensor and its line
 
 Importing this module makes the codec know these annotations (`codec.EXECUTABLES`).
@@ -30,12 +31,13 @@ from poplite.graph.host.remote import HostFunction, RemoteBuffer
 from poplite.graph.host.streams import DataStream
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.metadata import check_alike
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import Origin, Tensor
 from poplite.program import Program
 from poplite.program.function import Function, FunctionBuffer
 from poplite.source import SourceLocation
-from poplite.types import QUARTER, ElementType
+from poplite.types import QUARTER, QUARTER_METADATA, ElementType
 from poplite.view import View, storages
+from poplite.view.view import NOWHERE
 
 
 class GraphWriter(Writer):
@@ -132,13 +134,34 @@ _TYPE = coder_of(type[ElementType[Any]])
 
 
 def _write_tensor(to: GraphWriter, tensor: Tensor) -> Json:
-    return [_TYPE.encode(tensor.element_type, to), to.views.encode(tensor.view)]
+    data = [_TYPE.encode(tensor.element_type, to), to.views.encode(tensor.view)]
+    if tensor.view.space is not NOWHERE:
+        return data
+    name, metadata = tensor._cut_from()
+    return [*data, str(name), None if metadata is None else to.views.encode(metadata)]
 
 
 def _read_tensor(of: GraphReader, data: Json) -> Tensor:
-    if type(data) is not list or len(data) != 2:
+    if type(data) is not list or len(data) not in (2, 4):
         raise Malformed(f"{shown(data)} is no tensor")
-    return tensor_of(of.graph, _TYPE.decode(data[0], of), of.views.decode(data[1]))
+    tensor = tensor_of(of.graph, _TYPE.decode(data[0], of), of.views.decode(data[1]))
+    if len(data) == 4:
+        if tensor.view.space is not NOWHERE or type(data[2]) is not str:
+            raise Malformed(f"{shown(data)} names a tensor that has the name of its variables")
+        tensor._origin = Origin(data[2], _metadata(of, data[3]))
+    return tensor
+
+
+def _metadata(of: GraphReader, data: Json) -> View | None:
+    """Return the metadata of what a tensor without elements was cut from."""
+    view = None if data is None else of.views.decode(data)
+    if view is None:
+        return None
+    if view.shape or not all(
+        of.graph.space.variable_of(each).element_type is QUARTER_METADATA for each in storages(view)
+    ):
+        raise Malformed(f"{shown(data)} is no metadata")
+    return view
 
 
 def tensor_of(graph: Graph, element: type[ElementType[Any]], view: View) -> Tensor:

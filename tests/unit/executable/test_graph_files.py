@@ -531,6 +531,10 @@ DAMAGE: dict[str, Damage] = {
         rows=[2, 12, 0], length=[1, 24, 0]
     ),
     "is the number of nothing that stands before": lambda m: m["nodes"][2][2][1].append(7),
+    "names a tensor that has the name": lambda m: m["nodes"][1][2][0].extend(["x", None]),
+    "is no metadata": lambda m: m["nodes"][1][2].__setitem__(
+        0, ["FLOAT", [None, 0, 5, 0], "x", [0, 0]]
+    ),
     "is no program": lambda m: m["nodes"][0].__setitem__(0, "Copied"),
     "a field nests 3 vectors": lambda m: m["classes"][0]["fields"][0].update(depth=3, name="other"),
 }
@@ -596,3 +600,23 @@ def test_files_that_hold_no_graph(tmp_path: Path) -> None:
     graph.save(tmp_path / "graph")
     with pytest.raises(pl.FileLoadError, match="does not say that it is a poplite executable"):
         pl.Executable.load(tmp_path / "graph")
+
+
+def test_tensors_without_elements_keep_name_and_metadata(tmp_path: Path) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (3,), "x", mapping=0)
+    q = graph.add_variable(
+        pl.QUARTER, (3,), "q", mapping=0, metadata=pl.QuarterMetadata("F143", scale=-2)
+    )
+    nothing = graph.add_variable(pl.INT, (0, 2), "nothing")
+    for name, tensor in {"x": x[1:1], "q": q[:0], "nothing": nothing}.items():
+        graph.create_host_read(name, tensor)
+    program = pl.Sequence(pl.PrintTensor(x[2:2]), pl.PrintTensor(q[1:1]))
+    graph.save(path := tmp_path / "graph", program)
+    again, programs = pl.Graph.load(path)
+    assert str(programs["0"]) == str(program)
+    found = {name: each.tensor for name, each in again.host_reads.items()}
+    assert [each.name for each in found.values()] == ["x", "q", "nothing"]
+    assert found["q"].metadata.name == "q/metadata"
+    again.save(other := tmp_path / "again", programs["0"])
+    assert other.read_bytes() == path.read_bytes()
