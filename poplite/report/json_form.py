@@ -1,6 +1,6 @@
 """Reports as JSON, and back.
 
-    {"poplite": "report", "version": 3, "compilation": {...}, "execution": {...}, ...}
+    {"poplite": "report", "version": 4, "compilation": {...}, "execution": {...}, ...}
 
 Every dataclass is an object with the names of its fields (`poplite.codec`); keys are sorted, and
 fields that have their default are left out.  Numbers per tile are written as ranges of tiles with
@@ -32,7 +32,7 @@ from poplite.report.program_tree import Programs, nodes_of, tree_of
 from poplite.report.validate import check_report
 from poplite.text import clipped
 
-REPORTS = Format("report", (3,), "no report", "report.save(path)", ("poplite", "version"))
+REPORTS = Format("report", (4,), "no report", "report.save(path)", ("poplite", "version"))
 """The version increases when the meaning of a field changes."""
 
 TABLES = "tables"

@@ -436,7 +436,7 @@ def test_a_file_that_names_the_same_numbers_too_often_is_refused(
 
 
 def test_reports_of_before_are_refused() -> None:
-    with pytest.raises(pl.FileLoadError, match="has version 1, and this poplite reads 3"):
+    with pytest.raises(pl.FileLoadError, match="has version 1, and this poplite reads 4"):
         Report.load(GOLDEN.with_name("version_1.json"))
 
 
@@ -449,7 +449,7 @@ def test_a_report_of_a_program_without_steps_is_loaded() -> None:
 
 def test_json_is_plain_to_read(report: Report) -> None:
     data = json.loads(report.to_json())
-    assert (data["poplite"], data["version"]) == ("report", 3)
+    assert (data["poplite"], data["version"]) == ("report", 4)
     assert data["execution"]["cycles"] == 680
     compute = data["execution"]["steps"][0]["phases"][2]["tile_cycles"]
     assert compute == {"of": 4, "tiles": [[0, 2]], "values": [240, 120, 120]}
@@ -462,7 +462,7 @@ def test_json_is_plain_to_read(report: Report) -> None:
     ("change", "message"),
     [
         (lambda data: data.update(poplite="tiles"), "does not say that it is a report"),
-        (lambda data: data.update(version=2), "it has version 2, and this poplite reads 3"),
+        (lambda data: data.update(version=3), "it has version 3, and this poplite reads 4"),
         (lambda data: data.pop("execution"), "a Report has no 'execution'"),
         (lambda data: data["execution"].update(runs="1"), "'1' is not of type int"),
         (lambda data: data["instrumentation"].update(checks="some"), "'some' is none of 'strict'"),
@@ -733,7 +733,7 @@ def test_only_files_are_read(load: Callable[[Path], object], kind: str, tmp_path
 
 @pytest.mark.parametrize("bomb", thinned(["[],", '{"":{}},', "{},", '"",', "[1],", "0,"], keep=2))
 def test_texts_take_bounded_memory(bomb: str) -> None:
-    text = '{"poplite": "report", "version": 3, "compilation": [' + bomb * (600_000 // len(bomb))
+    text = '{"poplite": "report", "version": 4, "compilation": [' + bomb * (600_000 // len(bomb))
 
     def load() -> None:
         with pytest.raises(pl.FileLoadError):
