@@ -45,6 +45,7 @@ _KINDS: Mapping[str, tuple[Any, str]] = MappingProxyType(
     {
         "Graph": (Graph, "a graph"),
         "Tensor": (Tensor, "a tensor, as graph.add_variable makes it"),
+        "Operand": (Operand, "a tensor, as graph.add_variable makes it"),
         "str": (str, 'a name, such as "x"'),
         "ComputeSet": (ComputeSet, "a compute set, as graph.add_compute_set makes it"),
         "Target": (Target, "a target, such as graph.target"),
@@ -116,7 +117,8 @@ def bound(library: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
             try:
                 return door(*ordered, **others)
             except TypeError:
-                misfit = binder.refusal(function, tuple(ordered), others)
+                given = arguments, named
+                misfit = binder.refusal(function, tuple(ordered), others, given=given)
                 if misfit is None:
                     raise
             raise misfit

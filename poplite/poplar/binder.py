@@ -141,7 +141,7 @@ _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
         "HostCallbackHandle": lambda value: callable(value) or hasattr(value, "fetch"),
         "StreamCallbackHandle": lambda value: callable(value) or hasattr(value, "fetch"),
         "StringRef": lambda value: isinstance(value, str),
-        "bool": is_truth_value,
+        "bool": lambda value: isinstance(value, int) or is_truth_value(value),
         "std::size_t": lambda value: hasattr(value, "__index__"),
         "unsigned": lambda value: hasattr(value, "__index__"),
     }
@@ -212,6 +212,11 @@ class Declaration:
             if not fits(value):
                 return count
         return min(len(arguments), len(self.parameters))
+
+    def closeness(self, arguments: Sequence[Any]) -> tuple[int, int]:
+        """Return how many arguments fit before the first that does not, and how many in all."""
+        all_that_fit = sum(fits(each) for fits, each in zip(self.fits, arguments, strict=False))
+        return self.matching(arguments), all_that_fit
 
     def nearness(self, arguments: Sequence[Any]) -> tuple[int, bool, int]:
         """Return how well arguments fit, for comparisons: of equals the shorter one is nearer."""
@@ -297,17 +302,20 @@ class Binder:
         arguments: tuple[Any, ...],
         keywords: Mapping[str, Any],
         owners: int = 0,
+        given: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None,
     ) -> ElementTypeError | None:
         """Return the error for arguments that do not fit a function; None for those that do.
 
         Args:
-            function: what does the same here, with its arguments in the same order.
-            arguments: those in order.
+            function: what does the same here.
+            arguments: those in the function's order.
             keywords: those by name.
             owners: 1 for a method of which the first argument is the object.
+            given: what the user wrote, where it had Poplar's order.
         """
         why = why_unfit(function, arguments, keywords)
-        return why and self._unfit(*why, function, arguments[owners:], keywords, owners)
+        shown, named = given or (arguments[owners:], keywords)
+        return why and self._unfit(*why, function, shown, named, owners)
 
     def _unfit(
         self,
@@ -340,13 +348,27 @@ class Binder:
         ]
 
     def in_our_order(
-        self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]
+        self, arguments: tuple[Any, ...], keywords: Mapping[str, Any], as_ours: bool = False
     ) -> tuple[list[Any], dict[str, Any]]:
-        """Return arguments and keywords for our method."""
-        return self._in_our_order(self._declaration_for(arguments), arguments, dict(keywords))
+        """Return arguments and keywords for our method.
+
+        Args:
+            arguments: those in order.
+            keywords: those by name.
+            as_ours: what fits no declaration, but is not too much, has our order already.
+        """
+        declared = self._meant(arguments)
+        if declared is None and as_ours and self._possible(len(arguments)):
+            return list(arguments), dict(keywords)
+        declared = declared or self._nearest(arguments)
+        return self._in_our_order(declared, arguments, dict(keywords))
 
     def _declaration_for(self, arguments: tuple[Any, ...]) -> Declaration:
         """Return the declaration that is meant, or that fits best; refuse what fits none."""
+        return self._meant(arguments) or self._nearest(arguments)
+
+    def _meant(self, arguments: tuple[Any, ...]) -> Declaration | None:
+        """Return the declaration that fits, or begins with what is given; None if none does."""
         count = len(arguments)
         possible = self._possible(count)
         if len(possible) == 1 == len(self._declarations):
@@ -354,7 +376,8 @@ class Binder:
         for declared in possible:
             if declared.matching(arguments) == count:
                 return declared
-        return self._nearest(arguments, possible)
+        begun = [each for each in self._declarations if each.matching(arguments) == count]
+        return min(begun, key=lambda declared: declared.least, default=None)
 
     def _possible(self, count: int) -> list[Declaration]:
         """Return the declarations that take so many arguments."""
@@ -366,20 +389,23 @@ class Binder:
             ]
         return self._of_count[count]
 
-    def _nearest(self, arguments: tuple[Any, ...], possible: Sequence[Declaration]) -> Declaration:
+    def _nearest(self, arguments: tuple[Any, ...]) -> Declaration:
         """Return the declaration that fits best, for arguments that fit none; or refuse them.
 
         Those that are possible take so many arguments; where there are none, more may be missing.
         """
         count = len(arguments)
+        possible = self._possible(count)
         most = max(
             self._declarations, key=lambda each: (each.matching(arguments), len(each.parameters))
         )
         long_enough = possible or [each for each in self._declarations if count <= each.least]
         if long_enough:
-            best = max(long_enough, key=lambda declared: declared.matching(arguments))
-            if most in long_enough or most.matching(arguments) <= best.matching(arguments) + 1:
+            best = max(long_enough, key=lambda declared: declared.closeness(arguments))
+            if most.matching(arguments) <= best.matching(arguments) + 1:
                 return best  # our method says what is wrong
+        if count <= len(most.parameters):
+            return most
         raise ElementTypeError(
             f"{self._member}: {amount(count - len(most.parameters), 'argument')} too many",
             found=f"given {', '.join(clipped(each, 60) for each in arguments)}",

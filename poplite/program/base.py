@@ -155,6 +155,7 @@ def declared(cls: C) -> C:
     """Let a program be made with arguments in Poplar's order, by the declarations of its class."""
     fill: Any = cls.__init__
     kind = next(each.__name__ for each in cls.__mro__ if rows_of(each.__name__))
+    names = fill.__code__.co_varnames[1 : fill.__code__.co_argcount]
     in_our_order: list[int] = []  # such numbers of arguments, whichever declaration is meant
 
     @wraps(fill)
@@ -164,12 +165,12 @@ def declared(cls: C) -> C:
             return
         binder = binder_of(kind, kind)
         in_our_order[:] = binder.counts_in_our_order
-        ordered, named = binder.in_our_order(arguments, named)
-        check_name(named.get("name", ""), kind)
+        ordered, others = binder.in_our_order(arguments, named, as_ours=True)
+        check_name({**dict(zip(names, ordered, strict=False)), **others}.get("name", ""), kind)
         try:
-            fill(self, *ordered, **named)
+            fill(self, *ordered, **others)
         except TypeError:
-            misfit = binder.refusal(fill, (self, *arguments), named, owners=1)
+            misfit = binder.refusal(fill, (self, *ordered), others, 1, (arguments, named))
             if misfit is None:
                 raise
             raise misfit from None

@@ -131,6 +131,8 @@ class Switch(Growing):
         name: str = "",
     ) -> None:
         other: Any = Program() if default is None else default
+        if default is None and isinstance(cases, Program):
+            other, cases = cases, ()
         self._fill(control, cases, "default", other)
 
     @classmethod
@@ -169,8 +171,8 @@ class Switch(Growing):
         return switch
 
     def _fill(self, control: Tensor, cases: Any, unmatched: str, default: Program) -> None:
-        pairs = list(cases.items()) if isinstance(cases, Mapping) else _pairs(cases)
         scalar = deciding(control, "Switch", "control")
+        pairs = list(cases.items()) if isinstance(cases, Mapping) else _pairs(cases)
         part = child(default, "Switch, default")
         set_once(
             self,

@@ -14,6 +14,7 @@ from poplite.compat.compute_sets import Place, one_set
 from poplite.compat.placing import output_mapping
 from poplite.compat.popops.options import Options, check_options
 from poplite.errors import ControlProgramError
+from poplite.expr.operand import Operand
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -124,7 +125,7 @@ def allTrue(graph: Graph, a: Tensor, prog: Steps, debug_context: str = "") -> Te
 def scaledAddTo(
     graph: Graph,
     a: Tensor,
-    b: Tensor,
+    b: Operand,
     k: Any,
     prog: Steps,
     debug_context: str = "",
@@ -137,7 +138,7 @@ def scaledAddTo(
     Args:
         graph: of the tensors.
         a: what is changed.
-        b: what is added.
+        b: what is added, a tensor or an expression of them.
         k: its factor, a number or a tensor of one element.
         prog: where the steps go.
         debug_context: name of the steps.
@@ -151,7 +152,7 @@ def scaledAddTo(
 def scaledSubtractFrom(
     graph: Graph,
     a: Tensor,
-    b: Tensor,
+    b: Operand,
     k: Any,
     prog: Steps,
     debug_context: str = "",
@@ -166,7 +167,7 @@ def scaledSubtractFrom(
 def _scaled(
     graph: Graph,
     a: Tensor,
-    b: Tensor,
+    b: Operand,
     k: Any,
     scale: Any,
     prog: Steps,

@@ -12,7 +12,7 @@ Source: PopLibs, `popops/Fill.hpp`, `popops/Zero.hpp`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, overload
 
 from poplite import ops
@@ -68,7 +68,9 @@ def fill(
     debug_context: str = "",
     *,
     cs: ComputeSet | None = None,
-    **where: Any,
+    tile: int | None = None,
+    regions: Iterable[tuple[int, int]] | None = None,
+    mapping: Held | None = None,
 ) -> None:
     """Record a number for all elements, `popops::fill`; in a compute set for those of tiles.
 
@@ -82,9 +84,13 @@ def fill(
         value: the number.
         debug_context: name of the steps.
         cs: the compute set, where there is one.
-        **where: its tile, intervals or mapping.
+        tile: where its vertex is.
+        regions: the intervals there; by default all elements.
+        mapping: the intervals of each tile, in place of both.
 
     Raises:
+        ElementTypeError: for a tile, intervals or a mapping without a compute set, a program or a
+            name beside one, and a mapping beside a tile or intervals.
         InvalidTileMapping: for a tile or an interval that there is not, or one that is given twice.
         the errors of `poplite.ops.fill`.
 
@@ -99,6 +105,8 @@ def fill(
     >>> engine.read(x)
     array([7, 7, 0, 0, 8], dtype=int32)
     """
+    where = {"tile": tile, "regions": regions, "mapping": mapping}
+    _check_form("popops.fill", cs, where, prog=prog, debug_context=debug_context)
     if cs is not None:
         _fill_in("popops.fill", graph, t, cs, value, **where)
         return
@@ -128,13 +136,35 @@ def zero(
     debug_context: str = "",
     *,
     cs: ComputeSet | None = None,
-    **where: Any,
+    tile: int | None = None,
+    regions: Iterable[tuple[int, int]] | None = None,
+    mapping: Held | None = None,
 ) -> None:
     """Record zero for all elements, `popops::zero`; the forms of `fill`, without a value."""
+    where = {"tile": tile, "regions": regions, "mapping": mapping}
+    _check_form("popops.zero", cs, where, prog=prog, debug_context=debug_context)
     if cs is not None:
         _fill_in("popops.zero", graph, t, cs, False if t.element_type is BOOL else 0, **where)
         return
     ops.zero(t, name=debug_context or "zero", program=prog)
+
+
+def _check_form(what: str, cs: object, where: Mapping[str, Any], **steps: Any) -> None:
+    """Refuse what only another form takes, and elements that are given twice."""
+    given = [name for name, value in where.items() if value is not None]
+    unwanted = given if cs is None else [name for name, value in steps.items() if value]
+    if unwanted:
+        raise ElementTypeError(
+            f"{what}: {' and '.join(unwanted)} {'without' if cs is None else 'beside'} "
+            "a compute set",
+            fix=f"{what}(graph, t, prog, ...), or {what}(graph, t, tile, cs, ...)",
+        )
+    if "mapping" in given and len(given) > 1:
+        raise ElementTypeError(
+            f"{what}: {' and '.join(given)}",
+            found="a mapping has the elements of every tile",
+            fix="mapping alone, or tile and regions",
+        )
 
 
 def _fill_in(

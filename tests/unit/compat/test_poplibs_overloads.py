@@ -28,6 +28,10 @@ class World:
             for name, values in (("a", self.x), ("b", self.y))
         )
 
+    def set(self) -> pl.ComputeSet:
+        """Return a new compute set."""
+        return self.graph.add_compute_set("cs")
+
     def read(self, made: pl.Tensor) -> Any:
         """Run, and return the values of a tensor."""
         engine = pl.Engine(self.graph, self.prog)
@@ -78,6 +82,27 @@ def test_products_take_the_type_before_the_name_or_by_its_name() -> None:
         assert poplin.createMatMulOutput(graph, *shapes).shape == (4, 2)
 
 
+def test_scaled_additions_take_expressions() -> None:
+    world = World()
+    popops.scaledAddTo(world.graph, world.a, world.b + 1, 2.0, world.prog)
+    assert world.read(world.a).tolist() == (world.x + 2 * (world.y + 1)).tolist()
+
+
+def test_what_begins_a_declaration_takes_the_rest_by_name() -> None:
+    world = World()
+    made = popops.reduce(world.graph, world.a, pl.FLOAT, [0], ADD, prog=world.prog)
+    assert world.read(made).tolist() == world.x.sum(0).tolist()
+
+
+def test_an_error_shows_what_was_written() -> None:
+    world = World()
+    for name, *given in (("fill", 1), ("scaledSubtractFrom", 3)):
+        with pytest.raises(pl.ElementTypeError) as caught:
+            vars(popops)[name](world.graph, world.a, *given)
+        assert caught.value.found.startswith("given <Graph ")
+        assert caught.value.found.endswith(f">, {given[0]}")
+
+
 MISFITS: dict[str, tuple[Any, str, str]] = {
     "reduce": (
         lambda w: popops.reduce(w.graph, w.a, [1], ADD),
@@ -108,6 +133,48 @@ MISFITS: dict[str, tuple[Any, str, str]] = {
         lambda w: poputil.mapTensorLinearlyWithOffset(w.graph, w.a, 1, "yes"),
         "poputil.mapTensorLinearlyWithOffset: ascendingOrder is 'yes', not true or false",
         "True or False",
+    ),
+    "no element type": (
+        lambda w: popops.reduce(w.graph, w.a, 3, [0], ADD, w.prog),
+        "3 is no element type",
+        "one of FLOAT",
+    ),
+    "a factor missing": (
+        lambda w: vars(popops)["scaledAddTo"](w.graph, w.a, 2.0, w.b, 3.0),
+        "popops.scaledAddTo: missing a required argument: 'prog'",
+        "void scaledAddTo(Graph &graph, Tensor A, float scaleA, Tensor B, float scaleB",
+    ),
+    "an offset twice": (
+        lambda w: poputil.mapTensorLinearlyWithOffset(w.graph, w.a, 2, 1, offset=1),
+        "multiple values for argument 'offset'",
+        "unsigned offset = 0, bool ascendingOrder",
+    ),
+    "misspelt": (
+        lambda w: vars(popops)["fill"](w.graph, w.a, w.prog, 3, debug_contxt="n"),
+        "popops.fill: got an unexpected keyword argument 'debug_contxt'",
+        "by name as fill(graph, t, prog, value, debug_context='', *, cs=None",
+    ),
+    "misspelt for zero": (
+        lambda w: vars(popops)["zero"](w.graph, w.a, prog=w.prog, nme="n"),
+        "popops.zero: got an unexpected keyword argument 'nme'",
+        "by name as zero(graph, t, prog,",
+    ),
+    "a tile of a program": (
+        lambda w: vars(popops)["fill"](w.graph, w.a, w.prog, 3, tile=1),
+        "popops.fill: tile without a compute set",
+        "popops.fill(graph, t, tile, cs, ...)",
+    ),
+    "a program beside a compute set": (
+        lambda w: vars(popops)["zero"](w.graph, w.a, w.prog, cs=w.set(), tile=1),
+        "popops.zero: prog beside a compute set",
+        "popops.zero(graph, t, prog, ...)",
+    ),
+    "a tile and a mapping": (
+        lambda w: vars(popops)["fill"](
+            w.graph, w.a, None, 3, cs=w.set(), tile=1, mapping=[[(0, 4)]]
+        ),
+        "popops.fill: tile and mapping",
+        "mapping alone, or tile and regions",
     ),
     "twice": (
         lambda w: popops.reduce(w.graph, w.a, pl.INT, [1], ADD, w.prog, output_type=pl.FLOAT),

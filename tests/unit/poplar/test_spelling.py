@@ -40,7 +40,13 @@ def names() -> dict[str, Any]:
     stream = graph.add_host_to_device_fifo("in", pl.FLOAT, 24)
     engine = pl.Engine(graph, pl.Copy(stream, x))
     buffer = graph.add_remote_buffer("b", pl.FLOAT, 24)
-    public = "Target Device Repeat PrintTensor Copy Call Switch Abort cycleCount"
+    cs, seq = graph.add_compute_set("cs"), pl.Sequence()
+    number = graph.add_variable(pl.INT, (), "number", mapping=0)
+    metadata = pl.QuarterMetadata(pl.QuarterMetadata.Format.F143, 1)
+    public = (
+        "FLOAT QUARTER Execute If WriteUndef Sync CrossReplicaCopy Target Device Repeat "
+        "PrintTensor Copy Call Switch Abort cycleCount"
+    )
     return {**locals(), "f": heard} | {name: getattr(pl, name) for name in public.split()}
 
 
@@ -96,6 +102,24 @@ MISFITS = {
     ),
     "Abort('a', 'b', 'c')": ("Abort: 1 argument too many", "given 'a', 'b', 'c'", "std::string"),
     "cycleCount(graph)": ("cycleCount: missing", "given <Graph", "unsigned tile, SyncType"),
+    "WriteUndef(3, 'n')": ("WriteUndef: 3 is not a tensor", "type int", "WriteUndef(tensor)"),
+    "If(x[0, 0], seq, seq, 'n')": ("If: predicate .* is of FLOAT", "", ""),
+    "Execute(cs, 3, 'n')": ("Execute 'cs': result 3 is not a tensor", "", "all_done ="),
+    "PrintTensor('t', x, 3, 'n')": ("PrintTensor 't': 3 is no format", "type int", ""),
+    "PrintTensor(3, 4, 5)": (r"PrintTensor\(3, 4\) has no tensor to print", "title 3", ""),
+    "Sync('foo', 'n')": ("Sync: 'foo' is no SyncType", "type str", ""),
+    "CrossReplicaCopy(x, number, {0: 0}, 'n')": ("CrossReplicaCopy.*FLOAT to INT", "", ""),
+    "Switch(3, 'n')": ("Switch: control 3 is not a tensor", "type int", ""),
+    "graph.cloneN(FLOAT, x)": (
+        "cloneN: missing a required argument: 'n'",
+        "given FLOAT, <Tensor 'x'",
+        "Tensor cloneN(const Type &type, const Tensor &t, std::size_t N",
+    ),
+    "graph.addConstant(FLOAT, metadata, [4])": (
+        "addConstant: missing a required argument: 'value'",
+        "given FLOAT, QuarterMetadata",
+        "Tensor addConstant(const Type &type, const Tensor &metadata",
+    ),
     "engine.connectHostFunction('in', f, 0)": ("index is <function", "function", "unsigned index"),
 }
 """Calls that fit no declaration, and what the error says: its message, what was found, a remedy."""
@@ -115,3 +139,36 @@ def test_callbacks_are_connected_to_all_replicas_or_to_one() -> None:
     objects = names()
     for call in ("('in', f)", "('in', 0, f)"):
         assert eval(f"engine.connectStreamToCallback{call}", objects) is None
+
+
+def test_what_begins_a_declaration_takes_the_rest_by_name() -> None:
+    objects = names()
+    for call, shape in {
+        "graph.cloneN(FLOAT, x, n=2)": (2, 4, 6),
+        "graph.cloneN(QUARTER, metadata, x, n=2)": (2, 4, 6),
+        "graph.addConstant(QUARTER, metadata, [4, 4], value=3)": (4, 4),
+        "graph.addVariable(QUARTER, metadata, shape=[4, 4])": (4, 4),
+    }.items():
+        made = eval(call, objects)
+        assert made.shape == shape
+        assert made.element_type is (pl.FLOAT if "FLOAT" in call else pl.QUARTER)
+
+
+def test_none_stands_for_a_default_in_order() -> None:
+    objects = names()
+    for call in ("{0: seq}, None", "{0: seq}, None, 'n'", "{0: seq}, None, name='n'"):
+        switch = eval(f"Switch(number, {call})", objects)
+        assert switch.same_as(pl.Switch(objects["number"], {0: objects["seq"]}))
+    switch = eval("Switch(number, seq, None)", objects)
+    assert switch.default is objects["seq"]
+    for call in ("x, None, None", "x, None, None, 'n'"):
+        assert eval(f"PrintTensor({call})", objects).same_as(pl.PrintTensor(objects["x"]))
+    short = pl.PrintTensorFormat(digits=3)
+    assert eval("PrintTensor(x, None, short)", objects | {"short": short}).format is short
+
+
+@pytest.mark.parametrize("call", ["Switch(number, {0: seq}, 3)", "Switch(number, {}, None, 3)"])
+def test_what_is_no_default_or_no_name_is_told(call: str) -> None:
+    message = "default: 3 is no program" if "seq" in call else "Switch: name 3 is no text"
+    with pytest.raises(pl.ControlProgramError, match=message):
+        eval(call, names())
