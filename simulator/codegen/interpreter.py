@@ -188,6 +188,7 @@ def interpret(
                     ops[at + 2] = ops[at + 1] if ops[at + 2] == 1 else 1
                     ops[at + 1] = word(ops[at + 3], op.LOOK_LAUNCH)
                     ops[at], ops[at + 3] = op.LAUNCH, 0
+                    budget = max(budget, 1)  # what it writes counts as written already
                 else:
                     end = row + ops[at + 2]
                     while row < end:
