@@ -331,6 +331,8 @@ class FloatingPointTrap(ApplicationRuntimeError, FloatingPointError):
     poplar = "application_runtime_error"
 
     def __init__(self, what: str, *, code: ErrorCode = ErrorCode.TRAP, **parts: Any) -> None:
+        if is_outside(sys._getframe(1)):
+            parts.setdefault("at", None)
         super().__init__(what, **parts)
         self.code = code
 

@@ -65,23 +65,23 @@ def _made(
     own: Any = vars(functions).get(member) if functions else None
     if isinstance(own, FunctionType) and functions and own.__module__ == functions.__name__:
         is_static = rows[0].declaration.startswith("static ")
-        return _checked(staticmethod(own) if is_static else own, rows)
+        return _checked(staticmethod(own) if is_static else own, cls, rows)
     written, ours = vars(cls).get(member), rows[0].ours
     if written and not hasattr(getattr(written, "__func__", written), "__wrapped__"):
-        return _checked(written, rows) if isinstance(written, _METHODS) else None
+        return _checked(written, cls, rows) if isinstance(written, _METHODS) else None
     if not ours or hasattr(cls, member):
         return None
     if not ours.isidentifier():
         return _named(_bound(rows[0].owner, member), cls, rows)
     found = next((vars(base)[ours] for base in cls.__mro__ if ours in vars(base)), None)
     is_method = isinstance(found, _METHODS)
-    return _checked(found, rows) if is_method else _named(_getter(ours, rows[0]), cls, rows)
+    return _checked(found, cls, rows) if is_method else _named(_getter(ours, rows[0]), cls, rows)
 
 
 _METHODS = (FunctionType, staticmethod, classmethod)
 
 
-def _checked(method: Any, rows: Sequence[Row]) -> object:
+def _checked(method: Any, cls: type, rows: Sequence[Row]) -> object:
     """Return a method that shows its declaration where arguments do not fit it."""
     row, owners = rows[0], int(not isinstance(method, staticmethod))
 
@@ -89,6 +89,7 @@ def _checked(method: Any, rows: Sequence[Row]) -> object:
         return binder_of(row.owner, row.member).refusal(function, arguments, keywords, owners)
 
     made = checked_call(getattr(method, "__func__", method), row.member, refusal)
+    _name(made, cls, row.member)
     return made if isinstance(method, FunctionType) else type(method)(made)
 
 
@@ -102,22 +103,24 @@ def declared_function(name: str, value: object) -> object:
     """Return what has a name of Poplar: a function shows its declaration to what does not fit."""
     if not isinstance(value, FunctionType):
         return value
-    return checked_call(value, name, lambda *given: binder_of("", name).refusal(*given))
+    made = checked_call(value, name, lambda *given: binder_of("", name).refusal(*given))
+    made.__module__, made.__name__, made.__qualname__ = "poplite", name, name
+    return made
 
 
 def _getter(name: str, row: Row) -> FunctionType:
-    def get(self: object, *arguments: Any, **keywords: Any) -> Any:
-        if arguments or keywords:
-            given = (self, *arguments), keywords
-            error = binder_of(row.owner, row.member).refusal(_get_alone, *given, owners=1)
+    def get(*arguments: Any, **keywords: Any) -> Any:
+        if len(arguments) != 1 or keywords:
+            binder = binder_of(row.owner, row.member)
+            error = binder.refusal(_get_alone, arguments, keywords, owners=1)
             assert error is not None
             raise error
-        return getattr(self, name)
+        return getattr(arguments[0], name)
 
     return get  # type: ignore[return-value]  # a `def` makes a FunctionType
 
 
-def _get_alone(self: object) -> None:
+def _get_alone(self: object, /) -> None:
     """Stand for what takes nothing beside the object."""
 
 
@@ -144,9 +147,13 @@ def binder_of(owner: str, member: str) -> Binder:
 
 
 def _named(function: FunctionType, cls: type, rows: Sequence[Row]) -> FunctionType:
-    member = rows[0].member
-    function.__name__, function.__module__ = member, cls.__module__
-    function.__qualname__ = f"{cls.__qualname__}.{member}"
+    _name(function, cls, rows[0].member)
     lines = "\n".join(f"    {row.declaration}" for row in rows)
     function.__doc__ = f"C++ spelling of `{rows[0].ours}`.\n\n{lines}\n"
     return function
+
+
+def _name(function: Callable[..., Any], cls: type, member: str) -> None:
+    """Name a function as it is found in its class, also to be pickled by reference."""
+    function.__name__, function.__module__ = member, cls.__module__
+    function.__qualname__ = f"{cls.__qualname__}.{member}"

@@ -87,3 +87,9 @@ def test_only_long_words_lose_their_middle() -> None:
     assert text.startswith("aaa")
     assert "bbb" not in text
     assert text.endswith("ccc: elements [96, 128) of 128 have no tile\n  mapped so far: nothing")
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_an_error_that_a_user_makes_has_no_line(cls: type[PopliteError]) -> None:
+    assert cls("of a user").at is None
+    assert cls("of a user", at=LINE).at is LINE

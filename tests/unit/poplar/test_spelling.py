@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 from typing import Any
 
 import pytest
@@ -44,7 +45,7 @@ def names() -> dict[str, Any]:
     number = graph.add_variable(pl.INT, (), "number", mapping=0)
     metadata = pl.QuarterMetadata(pl.QuarterMetadata.Format.F143, 1)
     public = (
-        "FLOAT QUARTER Execute If WriteUndef Sync CrossReplicaCopy Target Device Repeat "
+        "Graph FLOAT QUARTER Execute If WriteUndef Sync CrossReplicaCopy Target Device Repeat "
         "PrintTensor Copy Call Switch Abort cycleCount"
     )
     return {**locals(), "f": heard} | {name: getattr(pl, name) for name in public.split()}
@@ -120,6 +121,8 @@ MISFITS = {
         "given FLOAT, QuarterMetadata",
         "Tensor addConstant(const Type &type, const Tensor &metadata",
     ),
+    "Graph.getTarget()": ("getTarget: missing .*'self'", "given nothing", "getTarget() const"),
+    "Graph.getTarget(self=graph)": ("getTarget: .*'self'", "given self", "getTarget() const"),
     "engine.connectHostFunction('in', f, 0)": ("index is <function", "function", "unsigned index"),
 }
 """Calls that fit no declaration, and what the error says: its message, what was found, a remedy."""
@@ -172,3 +175,20 @@ def test_what_is_no_default_or_no_name_is_told(call: str) -> None:
     message = "default: 3 is no program" if "seq" in call else "Switch: name 3 is no text"
     with pytest.raises(pl.ControlProgramError, match=message):
         eval(call, names())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Tensor.dimRoll",
+        "Tensor.getMetadata",
+        "Graph.addComputeSet",
+        "Graph.addVariable",
+        "Target.createIPUTarget",
+        "cycleCount",
+    ],
+)
+def test_a_name_of_poplar_is_pickled_by_reference(name: str) -> None:
+    function = eval(f"pl.{name}")
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert function.__qualname__ == name
