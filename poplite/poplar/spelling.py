@@ -111,13 +111,19 @@ def declared_function(name: str, value: object) -> object:
 def _getter(name: str, row: Row) -> FunctionType:
     def get(*arguments: Any, **keywords: Any) -> Any:
         if len(arguments) != 1 or keywords:
-            binder = binder_of(row.owner, row.member)
-            error = binder.refusal(_get_alone, arguments, keywords, owners=1)
-            assert error is not None
-            raise error
+            raise _refusal_of_more(row.owner, row.member, arguments, keywords)
         return getattr(arguments[0], name)
 
     return get  # type: ignore[return-value]  # a `def` makes a FunctionType
+
+
+def _refusal_of_more(
+    owner: str, member: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> ElementTypeError:
+    """Return the error for other arguments than an object alone."""
+    error = binder_of(owner, member).refusal(_get_alone, arguments, keywords, owners=1)
+    assert error is not None
+    return error
 
 
 def _get_alone(self: object, /) -> None:
@@ -125,8 +131,10 @@ def _get_alone(self: object, /) -> None:
 
 
 def _bound(owner: str, member: str) -> FunctionType:
-    def call(self: object, *arguments: Any, **keywords: Any) -> Any:
-        return binder_of(owner, member).call(self, arguments, keywords)
+    def call(*given: Any, **keywords: Any) -> Any:
+        if not given:
+            raise _refusal_of_more(owner, member, given, keywords)
+        return binder_of(owner, member).call(given[0], given[1:], keywords)
 
     return call  # type: ignore[return-value]  # a `def` makes a FunctionType
 

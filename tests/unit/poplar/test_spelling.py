@@ -122,6 +122,8 @@ MISFITS = {
         "Tensor addConstant(const Type &type, const Tensor &metadata",
     ),
     "Graph.getTarget()": ("getTarget: missing .*'self'", "given nothing", "getTarget() const"),
+    "Graph.addVariable()": ("addVariable: missing .*'self'", "given nothing", "addVariable(const"),
+    "Graph.addVariable(shape=3)": ("addVariable: missing .*'self'", "given shape", "addVariable("),
     "Graph.getTarget(self=graph)": ("getTarget: .*'self'", "given self", "getTarget() const"),
     "engine.connectHostFunction('in', f, 0)": ("index is <function", "function", "unsigned index"),
 }
