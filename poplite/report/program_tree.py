@@ -130,9 +130,10 @@ def tree_of(nodes: Iterable[Sequence[Any]]) -> Program:
     """
     made: list[Program] = []
     for node in nodes:
-        if not isinstance(node, list) or len(node) != 7 or not isinstance(node[3], list):
+        parts = node if isinstance(node, list | tuple) else ()  # tuples are those of `nodes_of`
+        if len(parts) != 7 or not isinstance(parts[3], list | tuple):
             raise Malformed(f"{clipped(node)} is not a program")
-        kind, name, row, children, at, role, count = node
+        kind, name, row, children, at, role, count = parts
         whole = (row, *children, 0 if count is None else count)
         texts = (kind, name, at, role)
         if any(type(each) is not int for each in whole) or not all(
