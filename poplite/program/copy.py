@@ -118,13 +118,16 @@ class Copy(Program):
     @property
     def tensor(self) -> Tensor | None:
         """The tensor that decides how much is moved: the source, if that is one."""
-        ends = self.source, self.destination
-        return next((end for end in ends if isinstance(end, Tensor)), None)
+        for end in (self.source, self.destination):
+            if isinstance(end, Tensor):
+                return end
+        return None
 
     @property
     def num_elements(self) -> int:
         """Elements that are moved each time."""
-        return 0 if self.tensor is None else self.tensor.num_elements
+        tensor = self.tensor
+        return 0 if tensor is None else tensor.num_elements
 
     @property
     def size_bytes(self) -> int:

@@ -617,6 +617,7 @@ def test_tensors_without_elements_keep_name_and_metadata(tmp_path: Path) -> None
     assert str(programs["0"]) == str(program)
     found = {name: each.tensor for name, each in again.host_reads.items()}
     assert [each.name for each in found.values()] == ["x", "q", "nothing"]
+    assert found["q"].metadata is not None
     assert found["q"].metadata.name == "q/metadata"
     again.save(other := tmp_path / "again", programs["0"])
     assert other.read_bytes() == path.read_bytes()
