@@ -88,8 +88,11 @@ def _checked(method: Any, cls: type, rows: Sequence[Row]) -> object:
     def refusal(function: Any, arguments: Any, keywords: Any) -> ElementTypeError | None:
         return binder_of(row.owner, row.member).refusal(function, arguments, keywords, owners)
 
-    made = checked_call(getattr(method, "__func__", method), row.member, refusal)
+    function: FunctionType = getattr(method, "__func__", method)
+    made = checked_call(function, row.member, refusal)
     _name(made, cls, row.member)
+    if function.__module__ != cls.__module__:  # its example calls functions of that module
+        made.__doc__ = (function.__doc__ or "").partition(">>>")[0].rstrip()
     return made if isinstance(method, FunctionType) else type(method)(made)
 
 

@@ -171,7 +171,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
             {name: self[name].tolist() for name in MEASURES},
             [text.encode(errors="replace").decode() for text in self[ERROR]],
         )
-        write_text(path, SWEEPS.text(_CODER.encode(saved, Writer()), str(path)) + "\n")
+        write_text(path, SWEEPS.text(_CODER.encode(saved, Writer()), "sweep") + "\n")
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Sweep:

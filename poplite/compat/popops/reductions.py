@@ -245,7 +245,9 @@ def _reduced(reduction: SingleReduceOp, update: Tensor | None = None) -> Expr:
     """Return a reduction as an expression; HALF is not rounded on its way to FLOAT."""
     params, x = _params(reduction.params), reduction.in_
     check_tensors("popops.reduceMany", in_=x)
-    source, kept = x.element_type, element_type(reduction.output_type or x.element_type)
+    source, kept = x.element_type, x.element_type
+    if reduction.output_type is not None:
+        kept = element_type(reduction.output_type)
     operand = ops.cast(x, FLOAT) if (source, kept) == (HALF, FLOAT) else x
     scale: Operand | None = None
     if params.scale is not None:

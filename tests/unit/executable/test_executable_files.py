@@ -518,7 +518,7 @@ def test_foreign_files(folder: Path, tmp_path: Path, model: dict[str, Any]) -> N
     written(path, {"manifest.json": b"[" * 1_000})
     assert "manifest.json is no JSON" in refused(path, folder, model)
     written(path, {"manifest.json": "{}".encode("utf-16")})
-    assert "manifest.json is no JSON: 'utf-8' codec" in refused(path, folder, model)
+    assert "manifest.json is no text: 'utf-8' codec" in refused(path, folder, model)
     written(path, {"manifest.json": b'{"format":3,"kind":"","format":1}'})
     assert "manifest.json has 'format' 2 times in one object" in refused(path, folder, model)
     for name in ("../manifest.json", "/etc/passwd", "arrays/../x.npy", "arrays/object.npy"):
