@@ -10,7 +10,7 @@ that equal numbers give equal bytes. Columns named `.bytes` are taken as they ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from struct import Struct, pack
 from typing import Any
 from zlib import crc32
@@ -45,24 +45,29 @@ def file_of(columns: Mapping[str, Values | bytes | bytearray]) -> bytes:
     {'tile': array([  3, 200], dtype=uint8), 'text.bytes': array([97, 98], dtype=uint8)}
     """
     arrays = {name: _narrow(values) for name, values in columns.items()}
-    rows, parts = [_HEAD.pack(MAGIC, VERSION, len(arrays), 0)], []
+    rows = [_HEAD.pack(MAGIC, VERSION, len(arrays), 0)]
+    parts: list[bytes | memoryview] = []
     at = _aligned(_HEAD.size + _ROW.size * len(arrays))
     for name, array in arrays.items():
         rows.append(_ROW.pack(name.encode(), array.dtype.char.encode(), at, len(array)))
-        parts.append(array.tobytes().ljust(_aligned(array.nbytes), b"\0"))
+        parts += [memoryview(np.ascontiguousarray(array)), bytes(-array.nbytes % ALIGNMENT)]
         at += _aligned(array.nbytes)
     head = b"".join(rows)
-    return with_checksum(b"".join([head.ljust(_aligned(len(head)), b"\0"), *parts]))
+    head = head.ljust(_aligned(len(head)), b"\0")
+    return b"".join([with_checksum(head, parts), *parts])
 
 
-def with_checksum(data: bytes) -> bytes:
-    """Return a file with the checksum of all its other bytes in its place."""
+def with_checksum(data: bytes, more: Iterable[bytes | memoryview] = ()) -> bytes:
+    """Return a file with the checksum of all its other bytes in its place, and of `more` behind."""
     begin, end = _SUM.size - 8, _SUM.size
-    return data[:begin] + pack("<Q", _checksum(data)) + data[end:]
+    return data[:begin] + pack("<Q", _checksum(data, more)) + data[end:]
 
 
-def _checksum(data: bytes) -> int:
-    return crc32(memoryview(data)[_SUM.size :], crc32(data[: _SUM.size - 8]))
+def _checksum(data: bytes, more: Iterable[bytes | memoryview] = ()) -> int:
+    found = crc32(memoryview(data)[_SUM.size :], crc32(data[: _SUM.size - 8]))
+    for part in more:
+        found = crc32(part, found)
+    return found
 
 
 def read(data: bytes) -> dict[str, npt.NDArray[Any]]:
