@@ -50,7 +50,7 @@ def file_of(columns: Mapping[str, Values | bytes | bytearray]) -> bytes:
     at = _aligned(_HEAD.size + _ROW.size * len(arrays))
     for name, array in arrays.items():
         rows.append(_ROW.pack(name.encode(), array.dtype.char.encode(), at, len(array)))
-        parts += [memoryview(np.ascontiguousarray(array)), bytes(-array.nbytes % ALIGNMENT)]
+        parts += [np.ascontiguousarray(array).data, bytes(-array.nbytes % ALIGNMENT)]
         at += _aligned(array.nbytes)
     head = b"".join(rows)
     head = head.ljust(_aligned(len(head)), b"\0")
