@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import wraps
 from numbers import Integral, Real
-from types import MappingProxyType
+from types import FrameType, MappingProxyType
 from typing import Any, ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from poplite.poplar.callable_values import CalledText
@@ -56,7 +56,7 @@ class _InParts(Exception):
         fix: str = "",
     ) -> None:
         if at is USERS_LINE:
-            at = None if is_outside(sys._getframe(1)) else here()
+            at = None if is_outside(_maker_of(self)) else here()
         # Names have any length; a message of megabytes says no more.
         given: Iterable[object] = (what, where, found, fix)
         parts = [each if isinstance(each, str) else clipped(each) for each in given]
@@ -78,6 +78,15 @@ class _InParts(Exception):
     # Exceptions pickle by calling the class with `args`; keyword parts would be lost.
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.what, self.at, self.where, self.found, self.fix)
+
+
+def _maker_of(error: _InParts) -> FrameType:
+    """Return the frame that makes an error, past the constructors of its class and its bases."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_name == "__init__" and frame.f_locals.get("self") is error:
+        assert frame.f_back is not None  # something calls a constructor
+        frame = frame.f_back
+    return frame
 
 
 def _rebuild(
@@ -331,8 +340,6 @@ class FloatingPointTrap(ApplicationRuntimeError, FloatingPointError):
     poplar = "application_runtime_error"
 
     def __init__(self, what: str, *, code: ErrorCode = ErrorCode.TRAP, **parts: Any) -> None:
-        if is_outside(sys._getframe(1)):
-            parts.setdefault("at", None)
         super().__init__(what, **parts)
         self.code = code
 
