@@ -156,9 +156,8 @@ def put_other(
 ) -> int:  # fmt: skip
     """Write other values in some elements, as the kernel."""
     for number, _, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
-        pairs = fills[number, _variant_of(places[part], elements.itemsize), fill]
-        own = chosen[:, part]
-        others = _other_than(pairs.T, old[:, part])
+        own, size = chosen[:, part], elements.itemsize
+        others = _filled_with(fills[number], fill, places[part], size, old[:, part])
         elements[at[own]] = others[own]
     return int(np.count_nonzero(chosen))
 
@@ -170,11 +169,15 @@ def count_kept(
     """Count chosen elements that hold what was written to them, as the kernel."""
     kept = 0
     for number, _, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
-        pairs = fills[number, _variant_of(places[part], elements.itemsize), fill]
-        own = chosen[:, part]
-        others = _other_than(pairs.T, old[:, part]).astype(elements.dtype)
-        kept += int(np.count_nonzero(elements[at[own]] == others[own]))
+        own, size = chosen[:, part], elements.itemsize
+        others = _filled_with(fills[number], fill, places[part], size, old[:, part])
+        kept += int(np.count_nonzero(elements[at[own]] == others[own].astype(elements.dtype)))
     return kept
+
+
+def _filled_with(fills: Array, fill: int, places: Array, size: int, old: Array) -> Array:
+    """Return what `put_other` writes where elements of a field hold `old`."""
+    return _other_than(fills[_variant_of(places, size), fill].T, old)
 
 
 def gather_held(holes: Array, old: Array, count: int, held: Array) -> int:

@@ -90,6 +90,14 @@ def is_taken(fields: Int64s, row: int, only_results: int) -> int:
     return 1 if fields[row + FIELD_WRITES] + has_holes > 0 else 0
 
 
+def load(memory: Bytes, at: int, size: int) -> int:
+    """Return the bytes of one element."""
+    value = 0
+    for byte in range(size):
+        value |= memory[at + byte] << (8 * byte)
+    return value
+
+
 def take(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, only_results: int, values: Int64s,
@@ -103,11 +111,7 @@ def take(
             end = fields[row + FIELD_END]
             if is_taken(fields, row, only_results) > 0:
                 for k in range(i, end):
-                    at = replica * stride + places[k]
-                    value = 0
-                    for byte in range(size):
-                        value |= memory[at + byte] << (8 * byte)
-                    values[replica * total + k] = value
+                    values[replica * total + k] = load(memory, replica * stride + places[k], size)
             i = end
     return total
 
@@ -147,6 +151,12 @@ def variant_of(place: int, size: int) -> int:
     return ((place // size & SPREAD_NUMBERS) * SPREAD >> SPREAD_SHIFT) % VARIANTS
 
 
+def filled_with(fills: Int64s, first: int, fill: int, place: int, size: int, value: int) -> int:
+    """Return what `put_other` writes where `value` is; `first` is the first way of the field."""
+    way = first + variant_of(place, size)
+    return other_than(fills, way * FILL_WORDS + 2 * fill, value)
+
+
 def put_other(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, fills: Int64s, ways: int, old: Int64s, fill: int, chosen: Bytes,
@@ -165,9 +175,7 @@ def put_other(
             while i < fields[row + FIELD_END]:
                 here = replica * total + i
                 if chosen[here] > 0:
-                    way = field * ways + variant_of(places[i], size)
-                    pair = way * FILL_WORDS + 2 * fill
-                    value = other_than(fills, pair, old[here])
+                    value = filled_with(fills, field * ways, fill, places[i], size, old[here])
                     store(memory, replica * stride + places[i], size, value)
                     done += 1
                 i += 1
@@ -320,14 +328,8 @@ def count_kept(
             while i < fields[row + FIELD_END]:
                 here = replica * total + i
                 if chosen[here] > 0:
-                    way = field * ways + variant_of(places[i], size)
-                    pair = way * FILL_WORDS + 2 * fill
-                    value = other_than(fills, pair, old[here])
-                    differs = 0
-                    for byte in range(size):
-                        own = memory[replica * stride + places[i] + byte]
-                        differs |= own ^ ((value >> (8 * byte)) & 255)
-                    if differs == 0:
+                    value = filled_with(fills, field * ways, fill, places[i], size, old[here])
+                    if load(memory, replica * stride + places[i], size) == value:
                         kept += 1
                 i += 1
     return kept
