@@ -23,9 +23,8 @@ from poplite.compat.arguments import sizes_of
 from poplite.compat.options import check_params
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, checked_truth
 from poplite.expr.tree import ElementClass
-from poplite.ops.convolution.arguments import MOST_DIMENSIONS, float_type
-from poplite.ops.convolution.call import check_number
-from poplite.ops.convolution.dimension import dilated
+from poplite.ops.convolution.arguments import MOST_DIMENSIONS, check_number, float_type
+from poplite.ops.convolution.request import dilated
 from poplite.ops.operands import count_of
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import ElementTypeLike, element_type

@@ -43,9 +43,8 @@ from poplite.ops.operands import (
     check_type,
     steps_for,
 )
-from poplite.ops.random.checks import TWO_32, drawn_type, number_of, threshold
-from poplite.ops.random.normals import normal_fields, truncated_fields
-from poplite.ops.random.numbers import CHOSEN, uniform_fields
+from poplite.ops.random.drawing import TWO_32, drawn_type, number_of, threshold
+from poplite.ops.random.numbers import CHOSEN, normal_fields, truncated_fields, uniform_fields
 from poplite.poplar.absent import absent_library_names as _absent_library_names
 from poplite.program import Copy, Sequence as Steps
 from poplite.source import here

@@ -15,62 +15,6 @@ from typing import TYPE_CHECKING
 from poplite.expr.numpy_names import add_numpy_names as _add_numpy_names
 from poplite.graph.tensor.concat import concat as _concat, stack as stack
 from poplite.ops import linalg as linalg, nn as nn, random as random
-from poplite.ops.arithmetic import (
-    absolute as absolute,
-    add as add,
-    clamp as clamp,
-    divide as divide,
-    divide_trunc as divide_trunc,
-    floor_divide as floor_divide,
-    inv_std_dev_to_variance as inv_std_dev_to_variance,
-    maximum as maximum,
-    minimum as minimum,
-    multiply as multiply,
-    negative as negative,
-    power as power,
-    reciprocal as reciprocal,
-    remainder as remainder,
-    remainder_trunc as remainder_trunc,
-    sign as sign,
-    sign_popops as sign_popops,
-    square as square,
-    subtract as subtract,
-    variance_to_inv_std_dev as variance_to_inv_std_dev,
-)
-from poplite.ops.bits import (
-    bitwise_and as bitwise_and,
-    bitwise_not as bitwise_not,
-    bitwise_or as bitwise_or,
-    bitwise_xnor as bitwise_xnor,
-    bitwise_xor as bitwise_xor,
-    count_leading_zeros as count_leading_zeros,
-    popcount as popcount,
-    shift_left as shift_left,
-    shift_right as shift_right,
-    shift_right_logical as shift_right_logical,
-)
-from poplite.ops.choices import (
-    arg as arg,
-    cast as cast,
-    iota as iota,
-    select as select,
-    where as where,
-)
-from poplite.ops.comparisons import (
-    equal as equal,
-    greater as greater,
-    greater_equal as greater_equal,
-    is_finite as is_finite,
-    is_inf as is_inf,
-    is_nan as is_nan,
-    less as less,
-    less_equal as less_equal,
-    logical_and as logical_and,
-    logical_not as logical_not,
-    logical_or as logical_or,
-    logical_xor as logical_xor,
-    not_equal as not_equal,
-)
 from poplite.ops.control import (
     if_ as if_,
     repeat as repeat,
@@ -87,14 +31,58 @@ from poplite.ops.convolution.plan import (
     ConvolutionPlan as ConvolutionPlan,
     plan_convolution as plan_convolution,
 )
-from poplite.ops.filling_and_copying import (
-    copy as copy,
-    fill as fill,
-    zero as zero,
+from poplite.ops.elementwise import (
+    absolute as absolute,
+    add as add,
+    arg as arg,
+    bitwise_and as bitwise_and,
+    bitwise_not as bitwise_not,
+    bitwise_or as bitwise_or,
+    bitwise_xnor as bitwise_xnor,
+    bitwise_xor as bitwise_xor,
+    cast as cast,
+    clamp as clamp,
+    count_leading_zeros as count_leading_zeros,
+    divide as divide,
+    divide_trunc as divide_trunc,
+    equal as equal,
+    floor_divide as floor_divide,
+    greater as greater,
+    greater_equal as greater_equal,
+    inv_std_dev_to_variance as inv_std_dev_to_variance,
+    iota as iota,
+    is_finite as is_finite,
+    is_inf as is_inf,
+    is_nan as is_nan,
+    less as less,
+    less_equal as less_equal,
+    logical_and as logical_and,
+    logical_not as logical_not,
+    logical_or as logical_or,
+    logical_xor as logical_xor,
+    maximum as maximum,
+    minimum as minimum,
+    multiply as multiply,
+    negative as negative,
+    not_equal as not_equal,
+    popcount as popcount,
+    power as power,
+    reciprocal as reciprocal,
+    remainder as remainder,
+    remainder_trunc as remainder_trunc,
+    select as select,
+    shift_left as shift_left,
+    shift_right as shift_right,
+    shift_right_logical as shift_right_logical,
+    sign as sign,
+    sign_popops as sign_popops,
+    square as square,
+    subtract as subtract,
+    variance_to_inv_std_dev as variance_to_inv_std_dev,
+    where as where,
 )
 from poplite.ops.fuse.lowering import Root as Root
 from poplite.ops.fuse.notes import Note as Note
-from poplite.ops.many_reductions import reduce_many as reduce_many
 from poplite.ops.mathematics import (
     acos as acos,
     asin as asin,
@@ -156,11 +144,18 @@ from poplite.ops.order.top import top_k as top_k
 from poplite.ops.order.unique import unique_sorted as unique_sorted
 from poplite.ops.record import (
     assign as assign,
+    copy as copy,
     explain as explain,
+    fill as fill,
     lower as lower,
     map as map,
+    zero as zero,
 )
-from poplite.ops.reduce_by_name import log_sum_exp as log_sum_exp, reduce as reduce
+from poplite.ops.reduce_by_name import (
+    log_sum_exp as log_sum_exp,
+    reduce as reduce,
+    reduce_many as reduce_many,
+)
 from poplite.ops.reductions import (
     all as all,
     any as any,
@@ -195,14 +190,12 @@ from poplite.ops.slices.update import (
     multi_update_max as multi_update_max,
     multi_update_mul as multi_update_mul,
 )
-from poplite.ops.sparse.matmul import (
-    sparse_matmul as sparse_matmul,
-    sparse_matmul_gradient as sparse_matmul_gradient,
-)
-from poplite.ops.sparse.pattern import SparsePattern as SparsePattern
-from poplite.ops.sparse.plan import (
+from poplite.ops.sparse import (
+    SparsePattern as SparsePattern,
     SparsePlan as SparsePlan,
     plan_sparse_matmul as plan_sparse_matmul,
+    sparse_matmul as sparse_matmul,
+    sparse_matmul_gradient as sparse_matmul_gradient,
 )
 from poplite.public import names_of
 

@@ -3,7 +3,7 @@
 HALF is computed in float32 and rounded once. Results are those of `compute`
 (docs/arithmetic.md), with equal bits on every processor: `sqrt` and the functions that round are
 exact, `exp` is within 1 unit in the last place of float32, and the others within 0.51. Operands
-and errors are those of `poplite.ops.arithmetic`.
+and errors are those of `poplite.ops.elementwise`.
 
 Source: NumPy's functions of these names; PopLibs, `popops/ElementWise.hpp`.
 """

@@ -21,7 +21,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.choices import iota, where
+from poplite.ops.elementwise import iota, where
 from poplite.ops.operands import beside, check_closed, dimension, graph_of, operand, steps_for
 from poplite.ops.record import map as stored
 from poplite.program import Sequence

@@ -21,7 +21,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import nn
-from poplite.ops.nn.by_result import by_result
+from poplite.ops.nn.activations import by_result
 from poplite.ops.reductions import float_operand
 from poplite.program import Sequence as Steps
 from poplite.types import FLOAT

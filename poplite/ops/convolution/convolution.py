@@ -28,26 +28,22 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
 from poplite.ops.convolution.arguments import (
+    ConvolutionCall,
     Flag,
     Number,
     Padding,
     check_channels,
+    check_gradient,
+    check_number,
     check_rank,
+    check_same_rank,
     request_of,
     spacings,
 )
-from poplite.ops.convolution.call import (
-    ConvolutionCall,
-    check_gradient,
-    check_number,
-    check_same_rank,
-)
 from poplite.ops.convolution.convolution_steps import Convolution, record_convolutions
-from poplite.ops.convolution.expansion import by_taps, expanded_weights
-from poplite.ops.convolution.phases import PhaseOutputs, joined, parts
+from poplite.ops.convolution.layout import by_channels, by_taps, expanded_weights
 from poplite.ops.convolution.plan import ConvolutionPlan, planned
-from poplite.ops.convolution.request import ConvolutionRequest
-from poplite.ops.convolution.views import by_channels
+from poplite.ops.convolution.request import ConvolutionRequest, PhaseOutputs, joined, parts
 from poplite.ops.matmul.matmul import matmul
 from poplite.ops.operands import (
     Given,

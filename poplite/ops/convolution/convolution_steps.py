@@ -29,21 +29,21 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.ops.convolution.layout import ConvolutionLayout, EqualBlocks, segments
-from poplite.ops.convolution.reading import (
+from poplite.ops.convolution.layout import (
+    ConvolutionLayout,
+    EqualBlocks,
     arranged,
     blocks_of,
     is_scattered,
+    output_of_blocks,
     rows_of,
+    segments,
     signal_of,
     tiles_of,
-    windows_of,
-    with_taps,
-)
-from poplite.ops.convolution.views import (
-    output_of_blocks,
     weight_blocks,
     weights_of_blocks,
+    windows_of,
+    with_taps,
 )
 from poplite.program import Copy, WriteUndef
 from poplite.program.recording import Recorder

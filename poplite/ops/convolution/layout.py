@@ -14,11 +14,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.ops.convolution.request import ConvolutionRequest
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.storage.room import check_room
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.convolution.request import ConvolutionRequest, Dimension, together
+from poplite.program import Copy
+from poplite.program.recording import Recorder
+from poplite.source import here
 
 SHORTEST = 8
 """Neighbouring elements below which an operand is copied."""
@@ -188,3 +198,429 @@ class EqualBlocks:
         """Return the blocks of each dimension that the vertices are for, in their order."""
         within = np.unravel_index(np.arange(math.prod(self.counts)), self.counts)
         return tuple(numbers + each.first for numbers, each in zip(within, self.parts, strict=True))
+
+
+# -- operands as blocks, of which nothing is stored ------------------------------------------------
+# Operands of a convolution as blocks that lie one behind the other: nothing is stored.
+#
+#     input      [batch, groups * inputs, field ...]        weights  [groups, outputs, inputs, taps]
+#     signal     zeros between its elements and around
+#     windows    for each block what it reads; they overlap
+#     block      [batch, field ..., inputs]                   block    [taps, inputs, outputs]
+#
+# In a block, what is multiplied with the weights of a tap stands together.
+
+
+def by_channels(x: Tensor, request: ConvolutionRequest) -> Tensor:
+    """Return an input as [groups, batch, field ..., inputs]."""
+    fields = x.shape[2:]
+    x = x.reshape((request.batch, request.groups, request.inputs, *fields))
+    return x.dim_shuffle((1, 0, *range(3, 3 + len(fields)), 2))
+
+
+def signal(x: Tensor, dim: int, how: Dimension, zeros: Tensor | None) -> Tensor:
+    """Return exactly what all outputs read along a dimension of an input.
+
+    `zeros` is [groups, batch, 1 ..., inputs]; None where none are read.
+    """
+    if how.dilation > 1 and x.shape[dim]:
+        shape = list(x.shape)
+        between = _zeros(zeros, [*shape, how.dilation - 1])
+        joined = concat([x.expand([x.rank]), between], x.rank)
+        order = [*range(dim + 1), x.rank, *range(dim + 1, x.rank)]
+        shape[dim] *= how.dilation
+        x = joined.dim_shuffle(order).reshape(shape)
+    begin, end = how.origin, how.origin + how.places(how.count)
+    kept = x.slice(min(max(begin, 0), x.shape[dim]), min(max(end, 0), x.shape[dim]), dim)
+    before, shape = min(max(0, -begin), end - begin), list(x.shape)
+    behind = end - begin - before - kept.shape[dim]
+    parts = [kept]
+    if before:
+        shape[dim] = before
+        parts.insert(0, _zeros(zeros, shape))
+    if behind:
+        shape[dim] = behind
+        parts.append(_zeros(zeros, shape))
+    return concat(parts, dim)
+
+
+def _zeros(zeros: Tensor | None, shape: list[int]) -> Tensor:
+    """Return zeros of a shape, each channel with its own."""
+    assert zeros is not None, "zeros are read"
+    for d, size in enumerate(shape):
+        if d == zeros.rank:
+            zeros = zeros.expand([d])
+        if zeros.shape[d] != size:
+            zeros = zeros.broadcast(size, d)
+    return zeros
+
+
+def windows(x: Tensor, dim: int, part: EqualParts, how: Dimension) -> Tensor:
+    """Return what blocks of outputs read along a dimension, [..., blocks, places, ...]."""
+    places, distance = how.places(part.part), part.part * how.stride
+    begin = part.begin * how.stride
+    if places == distance:
+        kept = x.slice(begin, begin + part.count * places, dim)
+        return kept.reshape_partial(dim, dim + 1, (part.count, places))
+    found = [
+        x.slice(begin + number * distance, begin + number * distance + places, dim)
+        for number in range(part.count)
+    ]
+    return concat([each.expand([dim]) for each in found], dim)
+
+
+def input_blocks(x: Tensor, kind: EqualBlocks) -> Tensor:
+    """Return what the vertices of a kind read, [groups, batch, field ..., inputs, elements].
+
+    `x` is the signal of all dimensions, [groups, batch, field ..., inputs].
+    """
+    request, parts = kind.layout.request, kind.parts
+    rank = len(request.dimensions)
+    x = x.slice(parts[-2].begin, parts[-2].end, 2 + rank)
+    x = x.reshape_partial(2 + rank, 3 + rank, (parts[-2].count, parts[-2].part))
+    for d in reversed(range(rank)):
+        x = windows(x, 2 + d, parts[2 + d], request.dimensions[d])
+    x = x.slice(parts[1].begin, parts[1].end, 1)
+    x = x.reshape_partial(1, 2, (parts[1].count, parts[1].part))
+    outer = [0, *range(1, x.rank, 2)]
+    x = x.dim_shuffle([*outer, *range(2, x.rank, 2)])
+    return x.reshape((*x.shape[: len(outer)], math.prod(x.shape[len(outer) :])))
+
+
+def weight_blocks(weights: Tensor, kind: EqualBlocks) -> Tensor:
+    """Return the weights that the vertices of a kind read, [groups, inputs, outputs, elements].
+
+    `weights` are [groups, outputs, inputs, taps].
+    """
+    deep, wide = kind.parts[-2:]
+    part = weights[:, wide.begin : wide.end, deep.begin : deep.end]
+    groups, taps = part.shape[0], part.shape[3]
+    part = part.reshape((groups, wide.count, wide.part, deep.count, deep.part, taps))
+    part = part.dim_shuffle((0, 3, 1, 5, 4, 2))
+    return part.reshape((groups, deep.count, wide.count, taps * deep.part * wide.part))
+
+
+def weights_of_blocks(flat: Tensor, layout: ConvolutionLayout, taps: int) -> Tensor:
+    """Return [groups, outputs, inputs, taps] of weights that lie in blocks, kind after kind."""
+    request, begin, rows = layout.request, 0, []
+    for wide in segments(request.outputs, layout.outputs):
+        row = []
+        for deep in segments(request.inputs, layout.inputs):
+            shape = request.groups, deep.count, wide.count, taps, deep.part, wide.part
+            part = flat[begin : begin + math.prod(shape)].reshape(shape)
+            begin += math.prod(shape)
+            part = part.dim_shuffle((0, 2, 5, 1, 4, 3))
+            row.append(
+                part.reshape((request.groups, wide.end - wide.begin, deep.end - deep.begin, taps))
+            )
+        rows.append(concat(row, 2))
+    return concat(rows, 1)
+
+
+def output_of_blocks(flat: Tensor, layout: ConvolutionLayout) -> Tensor:
+    """Return [batch, groups * outputs, field ...] of blocks, kind after kind."""
+    request, begin = layout.request, 0
+    sizes = request.batch, *request.field, request.outputs
+    blocks = layout.batch, *layout.field, layout.outputs
+    cut = [segments(size, part) for size, part in zip(sizes, blocks, strict=True)]
+    pieces: list[Tensor] = []
+    for parts in product(*cut):
+        shape = [each.count for each in parts] + [each.part for each in parts]
+        count = request.groups * math.prod(shape)
+        piece = flat[begin : begin + count].reshape((request.groups, *shape))
+        begin += count
+        rank = len(parts)
+        order = [0, *(d for n in range(rank) for d in (1 + n, 1 + n + rank))]
+        whole = [each.end - each.begin for each in parts]
+        pieces.append(piece.dim_shuffle(order).reshape((request.groups, *whole)))
+    for d in reversed(range(len(cut))):
+        several = len(cut[d])
+        pieces = [concat(pieces[n : n + several], 1 + d) for n in range(0, len(pieces), several)]
+    out = pieces[0]  # [groups, batch, field ..., outputs]
+    last = out.rank - 1
+    out = out.dim_shuffle((1, 0, last, *range(2, last)))
+    return out.reshape((request.batch, request.groups * request.outputs, *request.field))
+
+
+# -- taps that count as channels -------------------------------------------------------------------
+# Taps of a kernel that count as channels of the input.
+#
+# The AMP unit takes 16 channels of HALF at a time, or 8 of FLOAT, and with fewer as long; and rows
+# of places take it the less time each, the longer they are. So what several taps lie on may be the
+# channels of one place:
+#
+#     x          a b c d e f          two places of output 0 and 1, kernel of three taps
+#     expanded   abc bcd cde def      kernel of one tap, three times the channels
+#
+# A view of x says so, which is copied once to where the plan wants it; then all goes on as with an
+# input of so many channels. Dimensions are expanded from the last one on. So sums keep their order,
+# taps and then channels, and what lies side by side in x does so among the channels.
+#
+# Source: PopLibs, `lib/poplin/ConvPlan.cpp`, `getExpandDimsCandidates`, and `expandSpatialDim` of
+# `lib/poplin/ConvTransforms.hpp`.
+
+
+def expansions(request: ConvolutionRequest) -> list[ConvolutionRequest]:
+    """Return a convolution, and the same with the taps of its last dimensions as channels.
+
+    Only the one that is asked for, if one is; up to a kernel that is longer than the input.
+    """
+    if request.expand is not None:
+        return [expanded(request, request.expand)]
+    numbers = [0]
+    for number, each in enumerate(reversed(request.dimensions), 1):
+        if len(each.taps) > each.size:
+            break
+        if len(each.taps) > 1:
+            numbers.append(number)
+    return [expanded(request, number) for number in numbers]
+
+
+def expanded(request: ConvolutionRequest, number: int) -> ConvolutionRequest:
+    """Return a convolution with the taps of its last dimensions as channels.
+
+    >>> from poplite.ops.convolution.request import Spacing, forward
+    >>> from poplite.types import FLOAT
+    >>> dimensions = (forward(8, 3, Spacing()), forward(9, 3, Spacing(stride=2)))
+    >>> print(expanded(ConvolutionRequest(1, 2, 4, 16, dimensions, FLOAT, 0.6), 1))
+    2 of 8 x 4, 12 to 16 channels, kernel 3 x 1, to 6 x 4, FLOAT
+    """
+    if not number:
+        return request
+    rank = len(request.dimensions)
+    last = request.dimensions[rank - number :]
+    return replace(
+        request,
+        inputs=request.inputs * math.prod(len(each.taps) for each in last),
+        dimensions=(
+            *request.dimensions[: rank - number],
+            *(Dimension(each.count, 1, 0, 1, each.count, (0,)) for each in last),
+        ),
+        expand=number,
+        source=request,
+    )
+
+
+def expanded_input(x: Tensor, request: ConvolutionRequest, zeros: Tensor | None) -> Tensor:
+    """Return an input, [batch, groups * inputs, field ...], with taps among its channels.
+
+    `zeros` are as in `signal`.
+    """
+    rank = len(request.dimensions)
+    x = by_taps(by_channels(x, request.read), expanded_dimensions(request), zeros)
+    field = tuple(range(2, 2 + rank))
+    x = x.dim_shuffle((1, 0, 3 + rank, 2 + rank, *field))
+    return x.reshape((request.batch, request.groups * request.inputs, *x.shape[x.rank - rank :]))
+
+
+def expanded_dimensions(request: ConvolutionRequest) -> list[tuple[int, Dimension]]:
+    """Return the number of each dimension whose taps count as channels, and what it was before."""
+    first = len(request.dimensions) - (request.expand or 0)
+    return list(enumerate(request.read.dimensions))[first:]
+
+
+def side_by_side(request: ConvolutionRequest) -> int:
+    """Return how many channels of an expanded input lie side by side in x too."""
+    source = request.read
+    taps = source.dimensions[-1].taps
+    return source.inputs * (len(taps) if taps == tuple(range(len(taps))) else 1)
+
+
+def expanded_weights(weights: Tensor, request: ConvolutionRequest) -> Tensor:
+    """Return weights, [groups, outputs, inputs, taps], with taps among their channels."""
+    if request.source is None:
+        return weights
+    groups, outputs = weights.shape[:2]
+    own = request.taps
+    parted = weights.reshape((groups, outputs, request.source.inputs, own, request.as_channels))
+    return parted.dim_shuffle((0, 1, 4, 2, 3)).reshape((groups, outputs, request.inputs, own))
+
+
+def collapsed_weights(weights: Tensor, request: ConvolutionRequest) -> Tensor:
+    """Return what `expanded_weights` was made of."""
+    if request.source is None:
+        return weights
+    groups, outputs, _, own = weights.shape
+    inputs = request.source.inputs
+    parted = weights.reshape((groups, outputs, request.as_channels, inputs, own))
+    shape = groups, outputs, inputs, request.source.taps
+    return parted.dim_shuffle((0, 1, 3, 4, 2)).reshape(shape)
+
+
+def by_taps(x: Tensor, dimensions: list[tuple[int, Dimension]], zeros: Tensor | None) -> Tensor:
+    """Return what outputs read of an input, [groups, batch, field ..., inputs, taps].
+
+    Only along some dimensions, by their number in the field; `zeros` are as in `signal`.
+    """
+    for d, each in dimensions:
+        x = signal(x, 2 + d, each, zeros)
+    parts = []
+    for taps in product(*(each.taps for _, each in dimensions)):
+        part = x
+        for (d, each), tap in zip(dimensions, taps, strict=True):
+            end = tap + (each.count - 1) * each.stride + 1
+            part = part.slice(tap, end, 2 + d).sub_sample(each.stride, 2 + d)
+        parts.append(part.expand([x.rank]))
+    return concat(parts, x.rank)
+
+
+# -- what vertices read, and where it lies ---------------------------------------------------------
+# What the vertices of convolutions and pooling read of their input, and where it lies.
+#
+# Their input may lie anywhere. Where its channels do not stand together it is copied first, to
+# where a plan would make it: else what vertices read were single elements.
+
+
+def tiles_of(layout: ConvolutionLayout, *blocks: Any) -> Int64:
+    """Return the tiles of the vertices for blocks of each dimension, which are broadcast."""
+    tiles: Int64 = layout.number(tuple(np.broadcast_arrays(*blocks))) // layout.turns
+    return tiles
+
+
+def input_of(graph: Graph, layout: ConvolutionLayout, name: str) -> Tensor:
+    """Make a variable for the input on the tiles that use it.
+
+    Its channels stand together, those of a block on one of the tiles that make outputs of it.
+    """
+    request = layout.request
+    fields = tuple(each.size for each in request.dimensions)
+    shape = request.batch, *fields, request.groups * request.inputs
+    if request.is_empty:
+        made = graph.add_variable(request.element_type, shape, name, mapping="linear")
+        return made.dim_roll(made.rank - 1, 1)
+    check_room(graph.space, request.element_type, shape, "the input of a convolution", here())
+    blocks = []
+    for part, each in zip(layout.field, request.dimensions, strict=True):
+        edges = np.array(each.owner(part))
+        blocks.append(np.repeat(np.arange(len(edges) - 1), np.diff(edges)))
+    batch = np.arange(request.batch) // layout.batch
+    deep = np.arange(layout.cuts[-2])
+    axes = np.ix_(batch, *blocks, np.arange(request.groups), deep)
+    user = _users(layout)[..., None, None]
+    tile = tiles_of(layout, axes[-2], *axes[:-2], axes[-1], user)
+    edges = np.minimum(np.arange(layout.cuts[-2] + 1) * layout.inputs, request.inputs)
+    length = np.broadcast_to(np.diff(edges), tile.shape)
+    mapping = TileMapping(graph.target.tiles, tile.ravel(), length.ravel())
+    made = graph.add_variable(request.element_type, shape, name, mapping=mapping)
+    return made.dim_roll(made.rank - 1, 1)
+
+
+def _users(layout: ConvolutionLayout) -> Int64:
+    """Return which of the tiles that use a place has it, int64[field ...].
+
+    Each has whole rows of a block, or neighbours of a row where it has fewer rows than users.
+    """
+    wide = layout.cuts[-1]
+    *rows, columns = (
+        max(1, min(part * each.stride, each.size))
+        for part, each in zip(layout.field, layout.request.dimensions, strict=True)
+    )
+    parts = -(-wide // math.prod(rows))
+    *field, size = (each.size for each in layout.request.dimensions)
+    row = np.arange(math.prod(field)).reshape((*field, 1))
+    users: Int64 = (row * parts + np.arange(size) * parts // columns) % wide
+    return users
+
+
+def arranged(
+    graph: Graph, recorder: Recorder, layout: ConvolutionLayout, x: Tensor, name: str
+) -> Tensor:
+    """Return an input whose channels stand together: itself, or a copy that is recorded."""
+    if not is_scattered(x.dim_roll(1, x.rank - 1), layout.inputs):
+        return x
+    made = input_of(graph, layout, name)
+    recorder.add(_copied(x, made))
+    return made
+
+
+def with_taps(
+    graph: Graph, recorder: Recorder, layout: ConvolutionLayout, x: Tensor, name: str
+) -> Tensor:
+    """Record a copy of an input with taps among its channels, where a layout wants it."""
+    around = None
+    if any(each.reads_zeros for _, each in expanded_dimensions(layout.request)):
+        around = _around(graph, layout.unexpanded, 0, f"{name}/zeros")
+    made = input_of(graph, layout, name)
+    recorder.add(_copied(expanded_input(x, layout.request, around), made))
+    return made
+
+
+def _copied(x: Tensor, made: Tensor) -> Copy:
+    """Return a Copy of an input whose channels stand together, in their order: of few pieces."""
+    return Copy(x.dim_roll(1, x.rank - 1), made.dim_roll(1, made.rank - 1))
+
+
+def signal_of(
+    graph: Graph, layout: ConvolutionLayout, x: Tensor, value: float, name: str
+) -> Tensor:
+    """Return an input with a number between and around, [groups, batch, field ..., inputs].
+
+    What is around each channel lies on a tile that uses it.
+    """
+    request = layout.request
+    around = None
+    if any(each.reads_zeros for each in request.dimensions):
+        around = _around(graph, layout, value, name)
+    x = by_channels(x, request)
+    for d, each in enumerate(request.dimensions):
+        x = signal(x, 2 + d, each, around)
+    return x
+
+
+def _around(graph: Graph, layout: ConvolutionLayout, value: float, name: str) -> Tensor:
+    """Return a number for each channel, [groups, batch, 1 ..., inputs]."""
+    request = layout.request
+    group, batch, channel = np.ix_(
+        *(np.arange(size) for size in (request.groups, request.batch, request.inputs))
+    )
+    first = [np.zeros(1, np.int64)] * len(request.dimensions)
+    tile = tiles_of(layout, group, batch // layout.batch, *first, channel // layout.inputs, 0)
+    mapping = TileMapping(graph.target.tiles, tile.ravel(), np.ones(tile.size, np.int64))
+    made = graph.add_constant(request.element_type, tile.shape, value, name, mapping=mapping)
+    return made.reshape((*tile.shape[:2], *(1 for _ in first), tile.shape[2]))
+
+
+def blocks_of(whole: Tensor, kind: EqualBlocks, chosen: Int64) -> Slices:
+    """Return what some of the vertices of a kind read of a signal."""
+    at = np.unravel_index(chosen, kind.counts)
+    return rows_of(input_blocks(whole, kind), np.ravel_multi_index(at[:-1], kind.counts[:-1]))
+
+
+def windows_of(kind: EqualBlocks, count: int) -> dict[str, object]:
+    """Return the fields of vertices of a kind that say what their positions read."""
+    taps, rows = _places(kind)
+    columns = together(kind.layout.request.dimensions, kind.sizes[2:-2])
+    rows = rows[:: columns // kind.sizes[-3]]
+    return {
+        "taps": np.broadcast_to(taps, (count, len(taps))),
+        "rows": np.broadcast_to(rows, (count, len(rows))),
+        "columns": columns,
+        "step": kind.layout.request.dimensions[-1].stride,
+    }
+
+
+def is_scattered(x: Tensor, channels: int) -> bool:
+    """Tell whether channels, along the last dimension, do not stand together."""
+    return x.flatten().num_regions() * min(channels, SHORTEST) > x.num_elements
+
+
+def _places(kind: EqualBlocks) -> tuple[Int64, Int64]:
+    """Return the places of the taps of a block, and those where its rows begin."""
+    batch, *field = kind.sizes[1:-2]
+    taps, rows, pitch = np.zeros(1, np.int64), np.zeros(1, np.int64), 1
+    for d, (part, each) in reversed(
+        list(enumerate(zip(field, kind.layout.request.dimensions, strict=True)))
+    ):
+        taps = (np.array(each.taps)[:, None] * pitch + taps).ravel()
+        if d < len(field) - 1:
+            starts = np.arange(part) * each.stride * pitch
+            rows = (starts[:, None] + rows).ravel()
+        pitch *= each.places(part)
+    rows = (np.arange(batch)[:, None] * pitch + rows).ravel()
+    return taps, rows
+
+
+def rows_of(blocks: Tensor, chosen: Int64) -> Slices:
+    """Return some of the blocks in the last dimension of a tensor, by their number."""
+    size = blocks.shape[-1]
+    return Slices(blocks.flatten(), 0, chosen * size, (chosen + 1) * size)

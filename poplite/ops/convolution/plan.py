@@ -30,11 +30,8 @@ from poplite.ops.convolution.arguments import (
     spacings,
 )
 from poplite.ops.convolution.convolution_steps import Convolution, record_convolutions, weights_of
-from poplite.ops.convolution.expansion import collapsed_weights
-from poplite.ops.convolution.layout import ConvolutionLayout
-from poplite.ops.convolution.phases import parts
-from poplite.ops.convolution.reading import input_of
-from poplite.ops.convolution.request import ConvolutionRequest
+from poplite.ops.convolution.layout import ConvolutionLayout, collapsed_weights, input_of
+from poplite.ops.convolution.request import ConvolutionRequest, parts
 from poplite.ops.convolution.search import cheapest_ways, way_with_blocks
 from poplite.ops.matmul.exact import cycles_of
 from poplite.ops.operands import check_parts, count_of, counts_of
@@ -55,7 +52,7 @@ class ConvolutionPlan:
         graph: the graph it was made for.
         request: what is convolved.
         layouts: the way that is taken; of an input with zeros between its elements, one for each
-            phase (`poplite.ops.convolution.phases`) that reads elements, or for several that read
+            phase (`poplite.ops.convolution.request`) that reads elements, or for several that read
             alike, the longest first.
     """
 

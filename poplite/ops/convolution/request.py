@@ -1,13 +1,234 @@
-"""What is convolved: sizes, channels and types, all checked."""
+"""What a convolution computes: how its outputs read the input, dimension by dimension."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise, product
 from typing import Any
 
-from poplite.ops.convolution.dimension import Dimension
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
 from poplite.types import FLOAT, ElementType
+
+# -- one dimension ---------------------------------------------------------------------------------
+# What a convolution does along one dimension of its field.
+#
+#     signal     a . b . c          `size` elements, `dilation` apart, with zeros between and around
+#     output 0   ^   ^              from `origin` on, at the places of `taps`
+#     output 1       ^   ^          `stride` further
+#
+# The gradient by the input reads the gradient of the output in the same way: what was a stride is a
+# dilation there, and the other way round. So one description, and one planner, is for both.
+#
+# Source: PopLibs, `poplin/ConvParams.hpp`, for the sizes of outputs.
+
+
+MOST_UNEVEN = 1.25
+"""How much more elements than in even parts the largest part of a signal may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """How outputs read a signal along a dimension.
+
+    Attributes:
+        size: elements of the signal.
+        dilation: distance between them.
+        origin: where the first output begins to read; before 0 there are zeros.
+        stride: distance between outputs.
+        count: outputs.
+        taps: what each weight is multiplied with, from where an output begins; not negative.
+    """
+
+    size: int
+    dilation: int
+    origin: int
+    stride: int
+    count: int
+    taps: tuple[int, ...]
+
+    @property
+    def span(self) -> int:
+        """Places that an output reads, and those between."""
+        return max(self.taps) + 1
+
+    def places(self, outputs: Any) -> Any:
+        """Return the places that so many neighbouring outputs read, and those between.
+
+        >>> forward(8, 3, Spacing(stride=2)).places(2)
+        5
+        """
+        return (outputs - 1) * self.stride + self.span
+
+    @property
+    def reads_zeros(self) -> bool:
+        """Whether outputs read zeros, between elements or around the signal."""
+        end = self.origin + self.places(self.count)
+        return self.dilation > 1 or self.origin < 0 or bool(end > self.size)
+
+    def owner(self, part: int) -> tuple[int, ...]:
+        """Return where the elements begin that belong to each part of outputs, and their end.
+
+        Parts have so many outputs. What several of them read belongs to the last one; where the
+        last part would have much more than others, each has nearly as many elements of those that
+        it reads.
+
+        >>> forward(8, 3, Spacing(padding=(1, 1))).owner(4)
+        (0, 3, 8)
+        >>> forward(12, 3, Spacing()).owner(2)
+        (0, 2, 4, 7, 9, 12)
+        """
+        count = -(-max(1, self.count) // part)
+        begins = [self.origin + k * part * self.stride for k in range(1, count)]
+        first = [self._element(place) for place in begins]
+        last = [self._element(place - self.stride + self.span) for place in begins]
+        even = [
+            min(max(k * self.size // count, low), max(low, high))
+            for k, (low, high) in enumerate(zip(first, last, strict=True), 1)
+        ]
+        edges, others = ((0, *each, self.size) for each in (first, even))
+        is_even = _largest(edges) <= MOST_UNEVEN * _largest(others)
+        return edges if is_even else others
+
+    def _element(self, place: int) -> int:
+        """Return the first element from a place on."""
+        return min(max(0, -(-place // self.dilation)), self.size)
+
+    @property
+    def inverse(self) -> Dimension:
+        """How elements of the signal read the gradients of the outputs: its gradient.
+
+        >>> forward(8, 3, Spacing(stride=2)).inverse
+        Dimension(size=3, dilation=2, origin=-2, stride=1, count=8, taps=(2, 1, 0))
+        """
+        last = self.span - 1
+        taps = tuple(last - tap for tap in self.taps)
+        return Dimension(
+            self.count, self.stride, -self.origin - last, self.dilation, self.size, taps
+        )
+
+
+def _largest(edges: Sequence[int]) -> int:
+    return max(end - begin for begin, end in pairwise(edges))
+
+
+@dataclass(frozen=True, slots=True)
+class Spacing:
+    """How a kernel goes over an input along a dimension.
+
+    Attributes:
+        stride: distance between outputs.
+        padding: zeros before and after the input; negative ones leave elements out.
+        dilation: distance between taps of the kernel.
+        input_dilation: distance between elements of the input, with zeros between.
+        flip: whether the kernel is turned around.
+    """
+
+    stride: int = 1
+    padding: tuple[int, int] = (0, 0)
+    dilation: int = 1
+    input_dilation: int = 1
+    flip: bool = False
+
+
+def dilated(size: int, dilation: int) -> int:
+    """Return the size of a signal with zeros between its elements.
+
+    >>> dilated(3, 2)
+    5
+    """
+    return 1 + (size - 1) * dilation if size else 0
+
+
+def forward(size: int, kernel: int, how: Spacing) -> Dimension:
+    """Return the dimension of a convolution of sizes that fit.
+
+    >>> forward(8, 3, Spacing(stride=2, padding=(1, 0)))
+    Dimension(size=8, dilation=1, origin=-1, stride=2, count=4, taps=(0, 1, 2))
+    """
+    long = dilated(kernel, how.dilation)
+    taps = tuple(range(0, long, how.dilation))
+    room = dilated(size, how.input_dilation) + sum(how.padding) - long + 1
+    return Dimension(
+        size,
+        how.input_dilation,
+        -how.padding[0],
+        how.stride,
+        -(-room // how.stride),
+        taps[::-1] if how.flip else taps,
+    )
+
+
+def alone(size: int) -> Dimension:
+    """Return a dimension of which each output reads its own element."""
+    return Dimension(size, 1, 0, 1, size, (0,))
+
+
+def together(dimensions: Sequence[Dimension], parts: Sequence[Any]) -> Any:
+    """Return how many outputs of a block read places behind each other, so that they are one row.
+
+    Rows along the last dimension, and rows of rows where nothing is read between them. `parts` are
+    the sizes of the block, numbers or arrays.
+
+    >>> tall = forward(7, 3, Spacing(padding=(1, 1)))
+    >>> together([tall, tall], (7, 7)), together([tall, forward(7, 1, Spacing())], (7, 7))
+    (7, 49)
+    """
+    found = parts[-1]
+    for each, inner, part in zip(dimensions[-2::-1], dimensions[:0:-1], parts[-2::-1], strict=True):
+        if each.stride > 1 or inner.stride > 1 or inner.span > 1:
+            break
+        found = found * part
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionPhase:
+    """Every n-th output along a dimension, of a signal without zeros between its elements.
+
+    Attributes:
+        dimension: how they read it; None where they read only zeros.
+        taps: first, end and step of the taps that do not fall on zeros, as numbers of them.
+        count: how many outputs.
+    """
+
+    dimension: Dimension | None
+    taps: tuple[int, int, int]
+    count: int
+
+
+def phases(dim: Dimension) -> tuple[DimensionPhase, ...]:
+    """Return outputs by the taps that fall on elements, and not on the zeros between them.
+
+    Of n phases, phase p has outputs p, p + n, p + 2 n, ...
+
+    >>> [phase.taps for phase in phases(forward(4, 3, Spacing(stride=2)).inverse)]
+    [(0, 3, 2), (1, 2, 1)]
+    """
+    distance = dim.dilation // math.gcd(dim.stride, dim.dilation)
+    return tuple(_phase(dim, first, distance) for first in range(min(distance, dim.count)))
+
+
+def _phase(dim: Dimension, first: int, distance: int) -> DimensionPhase:
+    count = -(-(dim.count - first) // distance)
+    origin = dim.origin + first * dim.stride
+    kept = [n for n, tap in enumerate(dim.taps) if not (origin + tap) % dim.dilation]
+    if not kept:
+        return DimensionPhase(None, (0, 0, 1), count)
+    places = [(origin + dim.taps[n]) // dim.dilation for n in kept]
+    taps = tuple(place - min(places) for place in places)
+    stride = dim.stride * distance // dim.dilation
+    step = kept[1] - kept[0] if len(kept) > 1 else 1
+    return DimensionPhase(
+        Dimension(dim.size, 1, min(places), stride, count, taps),
+        (kept[0], kept[-1] + 1, step),
+        count,
+    )
+
+
+# -- all of them -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +245,7 @@ class ConvolutionRequest:
         memory: share of a tile's memory that blocks and partials may take.
         expand: of how many of the last dimensions the taps count as channels of the input; None
             where the plan says so.
-        source: the convolution before they did (`poplite.ops.convolution.expansion`); None where
+        source: the convolution before they did (`poplite.ops.convolution.layout`); None where
             none do.
     """
 
@@ -105,3 +326,96 @@ class ConvolutionRequest:
             f"{self.batch:,} of {field}, {groups}{self.inputs:,} to {self.outputs:,} channels, "
             f"kernel {kernel}, to {made}, {self.element_type!r}"
         )
+
+
+# -- phases of an input with zeros between its elements --------------------------------------------
+# Convolutions of inputs with zeros between their elements: one for each phase, without zeros.
+#
+#     input   a . b . c          distance 2, kernel of three taps
+#     even    ^ . ^              taps 0 and 2, of a b c
+#     odd       . ^ .            tap 1
+#
+# Every n-th output reads elements with the same taps, and only zeros with the others. So the
+# outputs of a phase are a convolution of the input as it is, with some of the taps, and together
+# they take the products of elements alone. Their vertices run at once (`convolution_steps`).
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseOutputs:
+    """The outputs of one phase in every dimension.
+
+    Attributes:
+        whole: the convolution that they are of.
+        phases: one for each dimension.
+        numbers: which ones they are.
+    """
+
+    whole: ConvolutionRequest
+    phases: tuple[DimensionPhase, ...]
+    numbers: tuple[int, ...]
+
+    @property
+    def request(self) -> ConvolutionRequest | None:
+        """What is convolved; None where the outputs are zero."""
+        dimensions = tuple(each.dimension for each in self.phases if each.dimension)
+        if len(dimensions) < len(self.phases):
+            return None
+        # Weights of all phases lie together, so none has taps as channels.
+        dilated = any(each.dilation > 1 for each in self.whole.dimensions)
+        return replace(
+            self.whole, dimensions=dimensions, expand=0 if dilated else self.whole.expand
+        )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the outputs, [batch, groups * outputs, field ...]."""
+        whole = self.whole
+        field = tuple(each.count for each in self.phases)
+        return whole.batch, whole.groups * whole.outputs, *field
+
+    def own(self, x: Tensor) -> Tensor:
+        """Return the elements that the outputs of the phase stand for, [batch, channels, ...]."""
+        for d, (number, each) in enumerate(zip(self.numbers, self.whole.dimensions, strict=True)):
+            x = x.slice(number, x.shape[2 + d], 2 + d).sub_sample(len(phases(each)), 2 + d)
+        return x
+
+    def weights(self, weights: Tensor) -> Tensor:
+        """Return the taps of the phase, of weights [groups, outputs, inputs, taps]."""
+        kernel = tuple(len(each.taps) for each in self.whole.dimensions)
+        weights = weights.reshape((*weights.shape[:3], *kernel))
+        for d, each in enumerate(self.phases):
+            first, end, step = each.taps
+            weights = weights.slice(first, end, 3 + d).sub_sample(step, 3 + d)
+        return weights.reshape((*weights.shape[:3], math.prod(weights.shape[3:])))
+
+
+def parts(request: ConvolutionRequest) -> list[PhaseOutputs]:
+    """Return the phases of a convolution; one where there are no zeros."""
+    found = [phases(each) for each in request.dimensions]
+    numbers = product(*(range(len(each)) for each in found))
+    return [
+        PhaseOutputs(request, several, which)
+        for several, which in zip(product(*found), numbers, strict=True)
+    ]
+
+
+def joined(outputs: list[Tensor], request: ConvolutionRequest) -> Tensor:
+    """Return the output of a convolution from those of its phases."""
+    for d in reversed(range(len(request.dimensions))):
+        count = len(phases(request.dimensions[d]))
+        outputs = [
+            _interleaved(outputs[n : n + count], 2 + d) for n in range(0, len(outputs), count)
+        ]
+    return outputs[0]
+
+
+def _interleaved(several: list[Tensor], dim: int) -> Tensor:
+    """Return the elements of tensors in turn, along a dimension; the first may have one more."""
+    if len(several) == 1:
+        return several[0]
+    least = several[-1].shape[dim]
+    turns = concat([each.slice(0, least, dim).expand([dim + 1]) for each in several], dim + 1)
+    shape = list(several[-1].shape)
+    shape[dim] = least * len(several)
+    rest = [each.slice(least, each.shape[dim], dim) for each in several]
+    return concat([turns.reshape(shape), *rest], dim)

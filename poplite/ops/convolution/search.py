@@ -19,10 +19,8 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import GraphMemoryAllocationError
 from poplite.machine.target import Target
-from poplite.ops.convolution.dimension import together
-from poplite.ops.convolution.expansion import expansions, side_by_side
-from poplite.ops.convolution.layout import ConvolutionLayout
-from poplite.ops.convolution.request import ConvolutionRequest
+from poplite.ops.convolution.layout import ConvolutionLayout, expansions, side_by_side
+from poplite.ops.convolution.request import ConvolutionRequest, together
 from poplite.ops.matmul.search import parts_of
 from poplite.types import FLOAT
 from poplite.vertices.convolution import convolution_cycles

@@ -11,13 +11,13 @@ all tiles share, do what is left. All is computed in FLOAT, and HALF is rounded 
 from typing import TYPE_CHECKING
 
 from poplite.expr.numpy_names import add_numpy_names as _add_numpy_names
-from poplite.ops.linalg.cholesky import cholesky as cholesky
-from poplite.ops.linalg.lu import lu as lu
-from poplite.ops.linalg.qr import inverse as inverse, qr as qr
-from poplite.ops.linalg.triangular import (
+from poplite.ops.linalg.factorisations import (
+    cholesky as cholesky,
+    lu as lu,
     triangular_mask as triangular_mask,
     triangular_solve as triangular_solve,
 )
+from poplite.ops.linalg.qr import inverse as inverse, qr as qr
 from poplite.public import names_of
 
 __all__ = names_of(globals())

@@ -26,10 +26,9 @@ from poplite.expr.tree import ElementClass
 from poplite.graph.partition import cut
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.choices import where
-from poplite.ops.convolution.call import ConvolutionCall
-from poplite.ops.filling_and_copying import copy, zero
-from poplite.ops.linalg.work import (
+from poplite.ops.convolution.arguments import ConvolutionCall
+from poplite.ops.elementwise import where
+from poplite.ops.linalg.factorisations import (
     LinalgSteps,
     check_matrices,
     check_one_matrix,
@@ -37,7 +36,7 @@ from poplite.ops.linalg.work import (
     triangle,
 )
 from poplite.ops.operands import called, described
-from poplite.ops.record import map as stored
+from poplite.ops.record import copy, map as stored, zero
 from poplite.program import Execute, Repeat, Sequence, Sequence as Steps
 from poplite.program.recording import recorder
 from poplite.types import FLOAT, INT

@@ -32,9 +32,37 @@ from poplite.ops.nn.attention import (
     multi_head_attention as multi_head_attention,
     multi_head_attention_gradient as multi_head_attention_gradient,
 )
-from poplite.ops.nn.channels import (
+from poplite.ops.nn.gru import (
+    Gru as Gru,
+    GruGradient as GruGradient,
+    GruSaved as GruSaved,
+    gru as gru,
+    gru_gradient as gru_gradient,
+)
+from poplite.ops.nn.losses import (
+    binary_cross_entropy as binary_cross_entropy,
+    binary_cross_entropy_gradient as binary_cross_entropy_gradient,
+    cross_entropy as cross_entropy,
+    cross_entropy_gradient as cross_entropy_gradient,
+    log_softmax as log_softmax,
+    log_softmax_gradient as log_softmax_gradient,
+    softmax as softmax,
+    softmax_gradient as softmax_gradient,
+    squared_error as squared_error,
+    squared_error_gradient as squared_error_gradient,
+)
+from poplite.ops.nn.lstm import (
+    Lstm as Lstm,
+    LstmGradient as LstmGradient,
+    LstmSaved as LstmSaved,
+    LstmState as LstmState,
+    lstm as lstm,
+    lstm_gradient as lstm_gradient,
+)
+from poplite.ops.nn.normalisation import (
     ChannelNormGradient as ChannelNormGradient,
     ChannelStatistics as ChannelStatistics,
+    LayerNormGradient as LayerNormGradient,
     batch_norm as batch_norm,
     batch_norm_gradient as batch_norm_gradient,
     batch_norm_inference as batch_norm_inference,
@@ -43,20 +71,9 @@ from poplite.ops.nn.channels import (
     group_norm_gradient as group_norm_gradient,
     instance_norm as instance_norm,
     instance_norm_gradient as instance_norm_gradient,
-    running_statistics as running_statistics,
-)
-from poplite.ops.nn.losses import (
-    binary_cross_entropy as binary_cross_entropy,
-    binary_cross_entropy_gradient as binary_cross_entropy_gradient,
-    cross_entropy as cross_entropy,
-    cross_entropy_gradient as cross_entropy_gradient,
-    squared_error as squared_error,
-    squared_error_gradient as squared_error_gradient,
-)
-from poplite.ops.nn.normalisation import (
-    LayerNormGradient as LayerNormGradient,
     layer_norm as layer_norm,
     layer_norm_gradient as layer_norm_gradient,
+    running_statistics as running_statistics,
 )
 from poplite.ops.nn.optimizers import (
     AdamState as AdamState,
@@ -64,13 +81,7 @@ from poplite.ops.nn.optimizers import (
     adam_state as adam_state,
     sgd as sgd,
 )
-from poplite.ops.nn.softmax import (
-    log_softmax as log_softmax,
-    log_softmax_gradient as log_softmax_gradient,
-    softmax as softmax,
-    softmax_gradient as softmax_gradient,
-)
-from poplite.ops.pooling.pooling import (
+from poplite.ops.nn.pooling import (
     average_pool as average_pool,
     average_pool_gradient as average_pool_gradient,
     max_pool as max_pool,
@@ -78,26 +89,11 @@ from poplite.ops.pooling.pooling import (
     sum_pool as sum_pool,
     sum_pool_gradient as sum_pool_gradient,
 )
-from poplite.ops.recurrent.gru import (
-    Gru as Gru,
-    GruGradient as GruGradient,
-    GruSaved as GruSaved,
-    gru as gru,
-    gru_gradient as gru_gradient,
-)
-from poplite.ops.recurrent.layer import (
+from poplite.ops.nn.recurrent import (
     RecurrentPlan as RecurrentPlan,
     RecurrentWeights as RecurrentWeights,
     plan_gru as plan_gru,
     plan_lstm as plan_lstm,
-)
-from poplite.ops.recurrent.lstm import (
-    Lstm as Lstm,
-    LstmGradient as LstmGradient,
-    LstmSaved as LstmSaved,
-    LstmState as LstmState,
-    lstm as lstm,
-    lstm_gradient as lstm_gradient,
 )
 from poplite.public import names_of
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 
+from poplite.errors import TensorCreationError
 from poplite.expr.build import cast
+from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr, labelled
-from poplite.ops.arithmetic import absolute, clamp
-from poplite.ops.choices import where
+from poplite.ops.elementwise import absolute, clamp, where
 from poplite.ops.mathematics import erfc, exp, sigmoid
-from poplite.ops.nn.by_result import by_result
 from poplite.ops.reductions import float_operand
 from poplite.types import FLOAT
 
@@ -212,3 +212,20 @@ def _both(what: str, x: Operand, gradient: Operand) -> tuple[Expr, Expr, Element
     operand = float_operand(x, what)
     result = by_result(what, gradient, operand)
     return cast(operand, FLOAT), cast(result, FLOAT), operand.element_type
+
+
+# -- gradients by results --------------------------------------------------------------------------
+# Gradients by results, checked.
+
+
+def by_result(what: str, gradient: Operand, like: Expr) -> Expr:
+    """Return a gradient by what has the shape and the type of `like`, or raise."""
+    made = float_operand(gradient, what)
+    if made.shape != like.shape or made.element_type is not like.element_type:
+        pair = [f"{each.element_type!r} {list(each.shape)}" for each in (made, like)]
+        raise TensorCreationError(
+            f"{what}: a gradient of {pair[0]} beside {pair[1]}",
+            found=f"{formula(made)} beside {formula(like)}",
+            fix=f"a gradient of {pair[1]}",
+        )
+    return made

@@ -20,10 +20,9 @@ from poplite.expr.tree import Expr
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.choices import where
-from poplite.ops.filling_and_copying import one_operation
+from poplite.ops.elementwise import where
 from poplite.ops.matmul.matmul import matmul
-from poplite.ops.nn.softmax import softmax, softmax_gradient
+from poplite.ops.nn.losses import softmax, softmax_gradient
 from poplite.ops.operands import (
     FLOATS,
     Given,
@@ -38,7 +37,7 @@ from poplite.ops.operands import (
     steps_for,
     the_tensor,
 )
-from poplite.ops.record import map as stored
+from poplite.ops.record import map as stored, one_operation
 from poplite.ops.slices.checks import as_tensor
 from poplite.program import Sequence
 from poplite.source import here

@@ -1,20 +1,32 @@
-"""Layer normalisation and its gradients.
+"""Normalisation of layers, batches, groups and instances, with its gradients.
 
 Source: J. Ba, J. Kiros, G. Hinton, "Layer Normalization" (2016); PopLibs, `popnn/LayerNorm.hpp`.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from poplite.errors import TensorCreationError
+from poplite.errors import InvalidOption, TensorCreationError
 from poplite.expr.build import as_expr, cast
 from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Expr, labelled
+from poplite.expr.tree import Expr, Weak, labelled
+from poplite.expr.viewed import reshaped
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor_text import shared
+from poplite.ops.fuse.lowering import Root
 from poplite.ops.mathematics import rsqrt
-from poplite.ops.nn.by_result import by_result
+from poplite.ops.nn.activations import by_result
+from poplite.ops.operands import check_closed, check_name, count_of, the_tensor
+from poplite.ops.record import lower
 from poplite.ops.reductions import float_operand, mean, sum, variance
+from poplite.program import Sequence as Steps
+from poplite.source import here
+from poplite.text import clipped
 from poplite.types import FLOAT
 
 
@@ -118,3 +130,390 @@ def _wide(what: str, role: str, value: Operand | float, x: Expr) -> Expr | float
             fix=f"a number for each element of a row, of shape {x.shape[-1:]}",
         )
     return cast(own, FLOAT)
+
+
+# -- over channels ---------------------------------------------------------------------------------
+# Normalisation of channels: over a batch, over groups of channels, over each channel alone.
+#
+#     x [batch, channels, field ...]      mean and variance of
+#     batch_norm                          a channel, of all samples and places
+#     group_norm                          a group of channels of a sample, of all places
+#     instance_norm                       a channel of a sample, of all places
+#
+# Source: PopLibs, `popnn/BatchNorm.hpp`, `popnn/GroupNorm.hpp`, `popnn/InstanceNorm.hpp`; S. Ioffe,
+# C. Szegedy, "Batch Normalization" (2015), for running statistics, which popnn does not have; Y.
+# Wu, K. He, "Group Normalization" (2018).
+
+
+Scale = Operand | float
+"""A number for each channel, or one for all."""
+
+
+class ChannelNormGradient(NamedTuple):
+    """The gradients of a normalisation of channels.
+
+    Attributes:
+        x: by the operand, of its shape.
+        gain: by the gain, one for each channel.
+        bias: by the bias, likewise.
+    """
+
+    x: Expr
+    gain: Expr
+    bias: Expr
+
+
+class ChannelStatistics(NamedTuple):
+    """What the channels of a batch are like.
+
+    Attributes:
+        mean: of each channel, FLOAT.
+        variance: likewise, of squared distances to the mean.
+    """
+
+    mean: Expr
+    variance: Expr
+
+
+def batch_norm(x: Operand, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: float = 1e-5) -> Expr:
+    """Return each channel with mean 0 and variance 1 in the batch, times a gain, plus a bias.
+
+    Args:
+        x: [batch, channels, field ...] of FLOAT or HALF, with any number of sizes.
+        gain: one for each channel, or a number.
+        bias: likewise.
+        epsilon: what the variance is raised by.
+
+    Raises:
+        ElementTypeError: for elements that are no floats.
+        TensorCreationError: for an x without channels, and another number of gains.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (2, 1), "x", mapping=0, initial_value=[[3], [5]])
+    >>> y = pl.ops.map(batch_norm(x, gain=2, epsilon=0), program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [[-2.0], [2.0]]
+    """
+    return _of_batch("ops.nn.batch_norm", x).normalised(gain, bias, epsilon)
+
+
+def batch_norm_gradient(
+    x: Operand, gradient: Operand, gain: Scale = 1.0, epsilon: float = 1e-5
+) -> ChannelNormGradient:
+    """Return the gradients of `batch_norm` by its operands.
+
+    Args:
+        x: as in `batch_norm`.
+        gradient: that of the result, of its shape and type.
+        gain: as in `batch_norm`.
+        epsilon: as in `batch_norm`.
+
+    Raises:
+        TensorCreationError: for a gradient of another shape or type.
+        the errors of `batch_norm`.
+    """
+    return _of_batch("ops.nn.batch_norm_gradient", x).gradients(gradient, gain, epsilon)
+
+
+def batch_norm_inference(
+    x: Operand,
+    mean: Operand,
+    variance: Operand,
+    gain: Scale = 1.0,
+    bias: Scale = 0.0,
+    epsilon: float = 1e-5,
+) -> Expr:
+    """Return channels normalised by statistics that are given, as those of `running_statistics`.
+
+    `(x - mean) / sqrt(variance + epsilon) * gain + bias`.
+
+    Args:
+        x: as in `batch_norm`.
+        mean: one for each channel.
+        variance: likewise.
+        gain: as in `batch_norm`.
+        bias: likewise.
+        epsilon: likewise.
+
+    Raises:
+        the errors of `batch_norm`.
+    """
+    norm = _of_batch("ops.nn.batch_norm_inference", x)
+    inverse = rsqrt(as_expr(norm.wide("variance", variance), norm.what) + epsilon)
+    scaled = (norm.x - norm.wide("mean", mean)) * inverse * norm.wide("gain", gain) + norm.wide(
+        "bias", bias
+    )
+    return cast(scaled, norm.given.element_type)
+
+
+def batch_statistics(x: Operand) -> ChannelStatistics:
+    """Return mean and variance of the channels of a batch, in FLOAT.
+
+    Raises:
+        the errors of `batch_norm`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.HALF, (8, 3, 5, 5), "x")
+    >>> batch_statistics(x).mean.shape
+    (3,)
+    """
+    norm = _of_batch("ops.nn.batch_statistics", x)
+    return ChannelStatistics(_mean_of(norm), _variance_of(norm))
+
+
+def running_statistics(
+    x: Operand,
+    mean: Tensor,
+    variance: Tensor,
+    *,
+    momentum: float = 0.1,
+    name: str = "running_statistics",
+    program: Steps | None = None,
+) -> None:
+    """Record a step towards the statistics of a batch: `mean += momentum * (that of x - mean)`.
+
+    The variance likewise, of samples: squared distances are divided by one less than their number,
+    which has to be 2 at least.
+
+    Args:
+        x: as in `batch_norm`.
+        mean: FLOAT, one for each channel; it begins with 0.
+        variance: likewise; it begins with 1.
+        momentum: the share of the batch.
+        name: of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Raises:
+        the errors of `batch_norm`.
+        TensorCreationError: for channels of less than two values, and where two of x, mean and
+            variance share elements.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (2, 1), "x", mapping=0, initial_value=[[3], [5]])
+    >>> m = graph.add_variable(pl.FLOAT, (1,), "mean", mapping=0, initial_value=0)
+    >>> v = graph.add_variable(pl.FLOAT, (1,), "variance", mapping=0, initial_value=1)
+    >>> running_statistics(x, m, v, momentum=0.5, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(m).tolist(), engine.read(v).tolist()
+    ([2.0], [1.5])
+    """
+    what = "ops.nn.running_statistics"
+    check_name(what, name)
+    norm = _of_batch(what, x)
+    for role, tensor in (("mean", mean), ("variance", variance)):
+        _check_channels(norm, as_expr(the_tensor(what, role, tensor), what))
+    values = math.prod(norm.x.shape[d] for d in norm.dims)
+    if values < 2:
+        raise TensorCreationError(
+            f"{what}: a channel has {values} values, which have no variance of samples",
+            found=f"x has shape {norm.given.shape}",
+            fix="a batch of more samples",
+        )
+    _check_apart(what, norm.given, mean, variance)
+    found = _mean_of(norm), _variance_of(norm, ddof=1)
+    roots = [
+        Root(old + momentum * (new - old), out=old, name=f"{name}/{role}", at=here())
+        for old, new, role in zip((mean, variance), found, ("mean", "variance"), strict=True)
+    ]
+    lower(mean.graph, roots, program)
+
+
+def _check_apart(what: str, x: Expr, mean: Tensor, variance: Tensor) -> None:
+    """Refuse statistics that share elements with each other, or with x: they change in turn."""
+    others = [("x", each) for each in x.leaves if isinstance(each, Tensor)]
+    for role, changed in (("mean", mean), ("variance", variance)):
+        for other, tensor in others:
+            if tensor.intersects_with(changed):
+                raise TensorCreationError(
+                    f"{what}: {other} '{tensor.name}' and {role} '{changed.name}' share elements",
+                    found=f"both hold {shared(tensor, changed)}",
+                    fix="a variable for each",
+                )
+        others.append((role, changed))
+
+
+def group_norm(
+    x: Operand, groups: int, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: float = 1e-5
+) -> Expr:
+    """Return groups of channels with mean 0 and variance 1 in each sample, scaled by channel.
+
+    Args:
+        x: as in `batch_norm`.
+        groups: how many; channels that follow each other are a group. One is layer normalisation.
+        gain: as in `batch_norm`.
+        bias: likewise.
+        epsilon: likewise.
+
+    Raises:
+        the errors of `batch_norm`, and InvalidOption for groups that do not divide channels.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (1, 4), "x", mapping=0, initial_value=[[3, 5, 1, 9]])
+    >>> y = pl.ops.map(group_norm(x, 2, epsilon=0), program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [[-1.0, 1.0, -1.0, 1.0]]
+    """
+    what = "ops.nn.group_norm"
+    return _of_groups(what, x, count_of(what, "groups", groups)).normalised(gain, bias, epsilon)
+
+
+def group_norm_gradient(
+    x: Operand, gradient: Operand, groups: int, gain: Scale = 1.0, epsilon: float = 1e-5
+) -> ChannelNormGradient:
+    """Return the gradients of `group_norm` by its operands; see `batch_norm_gradient`.
+
+    Raises:
+        the errors of `group_norm`.
+    """
+    what = "ops.nn.group_norm_gradient"
+    norm = _of_groups(what, x, count_of(what, "groups", groups))
+    return norm.gradients(gradient, gain, epsilon)
+
+
+def instance_norm(x: Operand, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: float = 1e-5) -> Expr:
+    """Return each channel of each sample with mean 0 and variance 1; see `batch_norm`.
+
+    Raises:
+        the errors of `batch_norm`.
+    """
+    return _of_groups("ops.nn.instance_norm", x, None).normalised(gain, bias, epsilon)
+
+
+def instance_norm_gradient(
+    x: Operand, gradient: Operand, gain: Scale = 1.0, epsilon: float = 1e-5
+) -> ChannelNormGradient:
+    """Return the gradients of `instance_norm` by its operands; see `batch_norm_gradient`.
+
+    Raises:
+        the errors of `batch_norm`.
+    """
+    norm = _of_groups("ops.nn.instance_norm_gradient", x, None)
+    return norm.gradients(gradient, gain, epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class _Norm:
+    """A normalisation of an operand.
+
+    Attributes:
+        what: the call, for messages.
+        given: the operand.
+        x: the same in FLOAT, with groups of channels as a dimension of their own.
+        dims: over which mean and variance are.
+        across: over which gradients by gain and bias are added up.
+    """
+
+    what: str
+    given: Expr
+    x: Expr
+    dims: Sequence[int]
+    across: Sequence[int]
+
+    @property
+    def channels(self) -> int:
+        """How many channels there are."""
+        return self.given.shape[1]
+
+    def wide(self, role: str, value: Scale) -> Expr | float:
+        """Return a number for each channel as an operand beside `x`, in FLOAT."""
+        what = f"{self.what}, {role}"
+        own = as_expr(value, what)
+        if isinstance(own, Weak):
+            return own.value
+        check_closed(what, own)
+        _check_channels(self, own)
+        kept = [d for d in range(self.x.rank) if d not in self.across]
+        shape = [1] * self.x.rank
+        for d in kept:
+            shape[d] = self.x.shape[d]
+        return cast(reshaped(own, tuple(shape)), FLOAT)
+
+    def whitened(self, epsilon: float) -> tuple[Expr, Expr]:
+        """Return `x` with mean 0 and variance 1, and what divided it, inverted."""
+        inverse = rsqrt(variance(self.x, self.dims, keepdims=True) + epsilon)
+        return (self.x - mean(self.x, self.dims, keepdims=True)) * inverse, inverse
+
+    def normalised(self, gain: Scale, bias: Scale, epsilon: float) -> Expr:
+        """Return the result."""
+        whitened, _ = self.whitened(epsilon)
+        made = cast(
+            whitened * self.wide("gain", gain) + self.wide("bias", bias), self.given.element_type
+        )
+        return reshaped(made, self.given.shape)
+
+    def gradients(self, gradient: Operand, gain: Scale, epsilon: float) -> ChannelNormGradient:
+        """Return the gradients."""
+        result = by_result(self.what, gradient, self.given)
+        wide = cast(reshaped(result, self.x.shape), FLOAT)
+        whitened, inverse = self.whitened(epsilon)
+        inner = wide * self.wide("gain", gain)
+        along = whitened * mean(inner * whitened, self.dims, keepdims=True)
+        by_x = inverse * (inner - mean(inner, self.dims, keepdims=True) - along)
+        element = self.given.element_type
+        by_scale = (
+            reshaped(cast(sum(each, self.across), element), (self.channels,))
+            for each in (wide * whitened, wide)
+        )
+        return ChannelNormGradient(reshaped(cast(by_x, element), self.given.shape), *by_scale)
+
+
+def _mean_of(norm: _Norm) -> Expr:
+    """Return the mean of what is normalised together."""
+    return mean(norm.x, norm.dims)
+
+
+def _variance_of(norm: _Norm, ddof: int = 0) -> Expr:
+    """Return its variance."""
+    return variance(norm.x, norm.dims, ddof=ddof)
+
+
+def _operand(what: str, x: Operand) -> Expr:
+    operand = float_operand(x, what)
+    if operand.rank < 2:
+        raise TensorCreationError(
+            f"{what}: x has shape {operand.shape}",
+            found=formula(operand),
+            fix="[batch, channels, ...]",
+        )
+    return operand
+
+
+def _of_batch(what: str, x: Operand) -> _Norm:
+    given = _operand(what, x)
+    others = [0, *range(2, given.rank)]
+    return _Norm(what, given, cast(given, FLOAT), others, others)
+
+
+def _of_groups(what: str, x: Operand, groups: int | None) -> _Norm:
+    """Return the normalisation of groups of channels; of each channel, where groups is None."""
+    given = _operand(what, x)
+    batch, channels, *field = given.shape
+    number = channels if groups is None else groups
+    if number < (groups is not None) or (number and channels % number):
+        raise InvalidOption(
+            f"{what}: groups={clipped(groups)} of {channels:,} channels",
+            found=f"x has shape {given.shape}",
+            fix=f"a divisor of {channels:,}",
+        )
+    each = channels // number if number else 1
+    parted = reshaped(given, (batch, number, each, *field))
+    dims = [*range(2, parted.rank)]
+    return _Norm(what, given, cast(parted, FLOAT), dims, [0, *dims[1:]])
+
+
+def _check_channels(norm: _Norm, own: Expr) -> None:
+    if own.shape != (norm.channels,):
+        raise TensorCreationError(
+            f"{norm.what}: {formula(own)} has shape {own.shape}, x {norm.given.shape}",
+            found=f"{math.prod(own.shape):,} numbers, {norm.channels:,} channels",
+            fix=f"a number for each channel, of shape ({norm.channels},)",
+        )

@@ -15,7 +15,6 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.ops.filling_and_copying import zero
 from poplite.ops.fuse.placement import Mappings, grain_of, variable
 from poplite.ops.operands import (
     called,
@@ -28,7 +27,7 @@ from poplite.ops.operands import (
 )
 from poplite.ops.order.rows import ORDERED, pieces, ranges
 from poplite.ops.order.scans import cumulative_sum
-from poplite.ops.record import map as stored
+from poplite.ops.record import map as stored, zero
 from poplite.program import Execute, Sequence
 from poplite.program.recording import RecordedSteps as Block
 from poplite.types import UNSIGNED_INT

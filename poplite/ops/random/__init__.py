@@ -14,16 +14,15 @@ row-major order, depends on the key and on i alone, not on tiles, shapes or elem
 from typing import TYPE_CHECKING
 
 from poplite.expr.numpy_names import add_numpy_names as _add_numpy_names
-from poplite.ops.random.dropouts import (
+from poplite.ops.random.drawing import key as key
+from poplite.ops.random.numbers import (
     Dropped as Dropped,
+    bernoulli as bernoulli,
     dropout as dropout,
     dropout_gradient as dropout_gradient,
-)
-from poplite.ops.random.keys import key as key
-from poplite.ops.random.normals import normal as normal, truncated_normal as truncated_normal
-from poplite.ops.random.numbers import (
-    bernoulli as bernoulli,
     integers as integers,
+    normal as normal,
+    truncated_normal as truncated_normal,
     uniform as uniform,
 )
 from poplite.public import names_of

@@ -1,4 +1,4 @@
-"""The steps of a draw of random numbers.
+"""A draw of random numbers: its key, its arguments and its steps.
 
 key         0: seed, 1: seed, 2 and 3: number of the next draw
 
@@ -9,29 +9,131 @@ draw        one vertex for each range of elements     each takes the counter, 16
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from poplite.errors import ElementTypeError, GraphConnectionError, TensorCreationError
+from poplite.errors import (
+    ElementTypeError,
+    GraphConnectionError,
+    InvalidOption,
+    TensorCreationError,
+)
 from poplite.expr.tree import ElementClass
 from poplite.graph.connect.ownership import check_own
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.virtual import mapping_graph
 from poplite.ops.fuse.cuts import cuts
 from poplite.ops.fuse.placement import Mappings, complete, held, variable
-from poplite.ops.operands import check_writeable, steps_for, tensors_of
+from poplite.ops.operands import beside, check_writeable, count_of, steps_for, tensors_of
 from poplite.program import Sequence as Steps
 from poplite.program.recording import Recorder, graph_for, recorder
+from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import clipped
-from poplite.types import UNSIGNED_INT
+from poplite.types import UNSIGNED_INT, ElementTypeLike, element_type as type_of
 from poplite.vertices.random import AdvanceKey, Draw
+
+# -- checks ----------------------------------------------------------------------------------------
+# What the arguments of draws have to be.
+
+
+TWO_32 = 1 << 32
+"""Words there are."""
 
 WORDS = 4
 """Words of a key, and those that one block of Philox makes."""
+
+LARGEST = float(np.finfo(np.float32).max)
+
+
+def drawn_type(
+    what: str,
+    shape: Any,
+    element_type: ElementTypeLike,
+    types: tuple[ElementClass, ...],
+    out: Tensor | None,
+) -> ElementClass:
+    """Return the element type of what is drawn: of `out`, or as asked."""
+    if (shape is None) == (out is None):
+        raise InvalidOption(
+            f"{what}: {'no shape, and no out' if out is None else 'a shape beside out'}",
+            fix=f"{what}(key, shape), or {what}(key, out=tensor)",
+        )
+    if out is not None and not isinstance(out, Tensor):
+        raise no_tensor(f"{what}, out", out)
+    found = type_of(element_type) if out is None else out.element_type
+    if found not in types:
+        raise ElementTypeError(
+            f"{what}: numbers of {found!r} are not drawn",
+            fix="one of " + ", ".join(repr(each) for each in types),
+        )
+    return found
+
+
+def number_of(what: str, name: str, value: object) -> float:
+    """Return a number as a Python float."""
+    if isinstance(value, (int, float, np.floating, np.integer)):
+        with suppress(OverflowError):  # of an integer beyond floats
+            return float(value)
+    raise beside(what, name, value, f"a number, such as {name}=0.5")
+
+
+def rounded(what: str, name: str, value: object, dtype: np.dtype[Any]) -> Any:
+    """Return a finite number of a dtype."""
+    number = number_of(what, name, value)
+    with np.errstate(over="ignore"):
+        rounded = dtype.type(number)
+    if not np.isfinite(rounded):
+        raise beside(what, name, value, f"a number that {dtype} has")
+    return rounded
+
+
+def threshold(what: str, name: str, value: object) -> int:
+    """Return 2^32 times a probability."""
+    number = number_of(what, name, value)
+    if not 0 <= number <= 1:
+        raise beside(what, name, value, "from 0 to 1")
+    return round(number * TWO_32)
+
+
+# -- keys ------------------------------------------------------------------------------------------
+# Keys: what random numbers are drawn from.
+
+
+def key(graph: Graph, seed: int, name: str = "key", *, tile: int = 0) -> Tensor:
+    """Make a key: a variable that random numbers are drawn from.
+
+    Args:
+        graph: where it goes.
+        seed: from 0 to before 2^64. Keys of other seeds give other numbers.
+        name: of the variable.
+        tile: where it lies; every draw sends it to all tiles of the result.
+
+    Returns:
+        UNSIGNED_INT[4]: the words of the seed, lower one first, and of the number of the next
+        draw, which is 0. Replicas draw the same numbers, unless `engine.write` gives each its seed.
+
+    Raises:
+        InvalidOption: for a seed that is no such number.
+        InvalidTileMapping: for a tile that the graph does not have.
+
+    >>> import poplite as pl
+    >>> key(pl.Graph(pl.Target(tiles=1)), seed=7)
+    <Tensor 'key' uint32[4] on tile 0, 16 B>
+    """
+    check_graph("ops.random.key(graph, seed)", graph)
+    number = count_of("key", "seed", seed, 0, 1 << 64)
+    words = np.array([number % TWO_32, number // TWO_32, 0, 0], np.uint32)
+    return graph.add_variable(UNSIGNED_INT, (WORDS,), name, mapping=tile, initial_value=words)
+
+
+# -- drawing ---------------------------------------------------------------------------------------
 
 
 class RandomDraw:

@@ -20,7 +20,7 @@ from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.ops.choices import iota, where
+from poplite.ops.elementwise import iota, where
 from poplite.ops.operands import (
     Given,
     called,

@@ -17,8 +17,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.storage.room import check_room
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.ops.choices import iota, where
-from poplite.ops.comparisons import equal
+from poplite.ops.elementwise import equal, iota, where
 from poplite.ops.operands import (
     FLOATS,
     beside,

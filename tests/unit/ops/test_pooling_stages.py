@@ -13,8 +13,7 @@ from helpers.depth import interpreted, thinned
 from poplite import ops
 from poplite.ops import nn
 from poplite.ops.convolution.arguments import request_of, spacings
-from poplite.ops.pooling.pooling import cheapest_way
-from poplite.ops.pooling.search import pooling_layout
+from poplite.ops.nn.pooling import cheapest_way, pooling_layout
 
 Element = type[pl.FLOAT] | type[pl.HALF]
 Made = Callable[[pl.Tensor, pl.Sequence], pl.Tensor]

@@ -18,28 +18,25 @@ from poplite.expr.tree import Expr
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.control import together
-from poplite.ops.filling_and_copying import copy, one_operation, zero
 from poplite.ops.mathematics import sigmoid, tanh
 from poplite.ops.matmul.matmul import matmul
-from poplite.ops.record import assign, map as stored
-from poplite.ops.recurrent.layer import (
+from poplite.ops.nn.recurrent import (
     Layer,
     RecurrentWeights,
-    layer_of,
-    parted,
-)
-from poplite.ops.recurrent.sequence import (
     among,
     backwards,
     beside,
     forwards,
+    layer_of,
     of_step,
+    parted,
     running,
     sequence,
     shown,
     store_step,
     wide,
 )
+from poplite.ops.record import assign, copy, map as stored, one_operation, zero
 from poplite.ops.reductions import sum
 from poplite.ops.slices.checks import as_tensor
 from poplite.program import Sequence

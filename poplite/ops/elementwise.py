@@ -1,0 +1,697 @@
+"""Operations on elements, as expressions: nothing is computed until `ops.map` records it.
+
+Operands are tensors and expressions of one element type, and numbers of Python's, which take it;
+shapes are broadcast as NumPy does. Operators of Python stand for most of these functions. They
+mean what NumPy means; where PopLibs means something else, there is a function of that meaning.
+
+All raise ElementTypeError for operands of different types or of one that the operation does not
+take, SizeOverflowError for a number that the type cannot hold, and TensorCreationError for shapes
+that cannot be broadcast.
+
+Source: NumPy's functions of these names; PopLibs, `popops/ElementWise.hpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from poplite.expr.arguments import argument as _argument
+from poplite.expr.build import apply, cast as _cast, iota as _iota
+from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
+from poplite.types import INT, ElementTypeLike
+
+# -- arithmetic ------------------------------------------------------------------------------------
+
+
+def add(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `a + b`; integers wrap.
+
+    PopLibs: `Add`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> x + 1
+    <Expr x + 1.0 float32[4]>
+    """
+    return apply("add", a, b)
+
+
+def subtract(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `a - b`; integers wrap.
+
+    PopLibs: `Subtract`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> x - 1
+    <Expr x - 1.0 float32[4]>
+    """
+    return apply("subtract", a, b)
+
+
+def multiply(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `a * b`; integers wrap.
+
+    PopLibs: `Multiply`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> x * 2
+    <Expr x * 2.0 float32[4]>
+    """
+    return apply("multiply", a, b)
+
+
+def divide(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `a / b` of floats; by 0 it is an infinity or NaN.
+
+    Integers are refused: `//` rounds down, `divide_trunc` towards zero.
+
+    PopLibs: `Divide, of floats`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> x / 2
+    <Expr x / 2.0 float32[4]>
+    """
+    return apply("divide", a, b)
+
+
+def floor_divide(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `a // b`, rounded down; integers by 0 give 0.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> x // 2
+    <Expr x // 2.0 float32[4]>
+    """
+    return apply("floor_divide", a, b)
+
+
+def remainder(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `a % b`, which has the sign of `b`; integers by 0 give 0.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> x % 3
+    <Expr x % 3.0 float32[4]>
+    """
+    return apply("remainder", a, b)
+
+
+def divide_trunc(a: Operand | float, b: Operand | float) -> Expr:
+    """Return the quotient of integers, rounded towards zero; by 0 it is 0.
+
+    PopLibs: `Divide, of integers`.
+
+    >>> import poplite as pl
+    >>> i = pl.Graph().add_variable(pl.INT, (4,), "i")
+    >>> divide_trunc(i, 2)
+    <Expr divide_trunc(i, 2) int32[4]>
+    """
+    return apply("divide_trunc", a, b)
+
+
+def remainder_trunc(a: Operand | float, b: Operand | float) -> Expr:
+    """Return what `a` leaves when divided by `b`, with the sign of `a`, as C's `%` and `fmod`.
+
+    PopLibs: `Remainder`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> remainder_trunc(x, 3)
+    <Expr remainder_trunc(x, 3.0) float32[4]>
+    """
+    return apply("remainder_trunc", a, b)
+
+
+def power(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `a ** b`.
+
+    A power by 2 or 3 is products, and of integers one up to 64; by 0.5 it is `sqrt`, by -1
+    `reciprocal`, and by other numbers the kernel of powers, within 1.5 ulp. Of integers, a negative
+    power is 0, and refused where it is a number.
+
+    PopLibs: `Power`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> x ** 2
+    <Expr x ** 2 float32[4]>
+    """
+    return apply("power", a, b)
+
+
+def square(a: Operand) -> Expr:
+    """Return `a * a`.
+
+    PopLibs: `Square`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> square(x)
+    <Expr x ** 2 float32[4]>
+    """
+    return apply("square", a)
+
+
+def negative(a: Operand) -> Expr:
+    """Return `-a`; unsigned integers wrap.
+
+    PopLibs: `Negate`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> -x
+    <Expr -x float32[4]>
+    """
+    return apply("negative", a)
+
+
+def absolute(a: Operand) -> Expr:
+    """Return `abs(a)`; the least integer stays what it is.
+
+    PopLibs: `Absolute`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> abs(x)
+    <Expr absolute(x) float32[4]>
+    """
+    return apply("absolute", a)
+
+
+def reciprocal(a: Operand) -> Expr:
+    """Return `1 / a` of floats.
+
+    PopLibs: `Inverse`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> reciprocal(x)
+    <Expr reciprocal(x) float32[4]>
+    """
+    return apply("reciprocal", a)
+
+
+def sign(a: Operand) -> Expr:
+    """Return -1, 0 or 1; NaN stays NaN.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> sign(x)
+    <Expr sign(x) float32[4]>
+    """
+    return apply("sign", a)
+
+
+def sign_popops(a: Operand) -> Expr:
+    """Return -1, 0 or 1, and 0 for NaN.
+
+    PopLibs: `Signum`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> sign_popops(x)
+    <Expr sign_popops(x) float32[4]>
+    """
+    return apply("sign_popops", a)
+
+
+def maximum(a: Operand | float, b: Operand | float) -> Expr:
+    """Return the greater element; NaN is the greatest.
+
+    PopLibs: `Maximum`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> maximum(x, 0)
+    <Expr maximum(x, 0.0) float32[4]>
+    """
+    return apply("maximum", a, b)
+
+
+def minimum(a: Operand | float, b: Operand | float) -> Expr:
+    """Return the lesser element; NaN is the least.
+
+    PopLibs: `Minimum`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> minimum(x, 0)
+    <Expr minimum(x, 0.0) float32[4]>
+    """
+    return apply("minimum", a, b)
+
+
+def clamp(x: Operand | float, lower: Operand | float, upper: Operand | float) -> Expr:
+    """Return `x`, raised to `lower`, then lowered to `upper`; NaN stays NaN.
+
+    PopLibs: `Clamp`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> clamp(x, -1, 1)
+    <Expr clamp(x, -1.0, 1.0) float32[4]>
+    """
+    return apply("clamp", x, lower, upper)
+
+
+def variance_to_inv_std_dev(variance: Operand | float, epsilon: Operand | float) -> Expr:
+    """Return `1 / sqrt(variance + epsilon)`.
+
+    PopLibs: `VarianceToInvStdDev`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> variance_to_inv_std_dev(x, 1e-5)
+    <Expr variance_to_inv_std_dev(x, 9.999999747378752e-06) float32[4]>
+    """
+    return apply("variance_to_inv_std_dev", variance, epsilon)
+
+
+def inv_std_dev_to_variance(inv_std_dev: Operand | float, epsilon: Operand | float) -> Expr:
+    """Return `1 / inv_std_dev ** 2 - epsilon`.
+
+    PopLibs: `InvStdDevToVariance`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> inv_std_dev_to_variance(x, 1e-5)
+    <Expr inv_std_dev_to_variance(x, 9.999999747378752e-06) float32[4]>
+    """
+    return apply("inv_std_dev_to_variance", inv_std_dev, epsilon)
+
+
+# -- comparisons -----------------------------------------------------------------------------------
+# Comparisons and logic of elements, as expressions of BOOL.
+#
+# NaN is unequal to everything, and no comparison with it holds.
+
+
+def equal(a: Operand | float, b: Operand | float) -> Expr:
+    """Return where `a` and `b` are equal.
+
+    PopLibs: `Equal`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, y = (graph.add_variable(pl.FLOAT, (4,), n) for n in "xy")
+    >>> equal(x, y)
+    <Expr equal(x, y) bool[4]>
+    """
+    return apply("equal", a, b)
+
+
+def not_equal(a: Operand | float, b: Operand | float) -> Expr:
+    """Return where `a` and `b` differ.
+
+    PopLibs: `NotEqual`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, y = (graph.add_variable(pl.FLOAT, (4,), n) for n in "xy")
+    >>> not_equal(x, y)
+    <Expr not_equal(x, y) bool[4]>
+    """
+    return apply("not_equal", a, b)
+
+
+def less(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `a < b`.
+
+    PopLibs: `LessThan`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, y = (graph.add_variable(pl.FLOAT, (4,), n) for n in "xy")
+    >>> x < y
+    <Expr x < y bool[4]>
+    """
+    return apply("less", a, b)
+
+
+def less_equal(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `a <= b`.
+
+    PopLibs: `LessThanEqual`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, y = (graph.add_variable(pl.FLOAT, (4,), n) for n in "xy")
+    >>> x <= y
+    <Expr x <= y bool[4]>
+    """
+    return apply("less_equal", a, b)
+
+
+def greater(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `a > b`.
+
+    PopLibs: `GreaterThan`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, y = (graph.add_variable(pl.FLOAT, (4,), n) for n in "xy")
+    >>> x > y
+    <Expr x > y bool[4]>
+    """
+    return apply("greater", a, b)
+
+
+def greater_equal(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `a >= b`.
+
+    PopLibs: `GreaterThanEqual`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, y = (graph.add_variable(pl.FLOAT, (4,), n) for n in "xy")
+    >>> x >= y
+    <Expr x >= y bool[4]>
+    """
+    return apply("greater_equal", a, b)
+
+
+def is_finite(a: Operand) -> Expr:
+    """Return where floats are neither infinite nor NaN.
+
+    PopLibs: `IsFinite`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> is_finite(x)
+    <Expr is_finite(x) bool[4]>
+    """
+    return apply("is_finite", a)
+
+
+def is_inf(a: Operand) -> Expr:
+    """Return where floats are infinite.
+
+    PopLibs: `IsInf`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> is_inf(x)
+    <Expr is_inf(x) bool[4]>
+    """
+    return apply("is_inf", a)
+
+
+def is_nan(a: Operand) -> Expr:
+    """Return where floats are NaN.
+
+    PopLibs: `IsNaN`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> is_nan(x)
+    <Expr is_nan(x) bool[4]>
+    """
+    return apply("is_nan", a)
+
+
+def logical_and(a: Operand | float, b: Operand | float) -> Expr:
+    """Return where both are true, of BOOL.
+
+    PopLibs: `LogicalAnd`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, y = (graph.add_variable(pl.FLOAT, (4,), n) for n in "xy")
+    >>> logical_and(x > 0, y > 0)
+    <Expr logical_and(x > 0.0, y > 0.0) bool[4]>
+    """
+    return apply("logical_and", a, b)
+
+
+def logical_or(a: Operand | float, b: Operand | float) -> Expr:
+    """Return where one or both are true, of BOOL.
+
+    PopLibs: `LogicalOr`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, y = (graph.add_variable(pl.FLOAT, (4,), n) for n in "xy")
+    >>> logical_or(x > 0, y > 0)
+    <Expr logical_or(x > 0.0, y > 0.0) bool[4]>
+    """
+    return apply("logical_or", a, b)
+
+
+def logical_xor(a: Operand | float, b: Operand | float) -> Expr:
+    """Return where exactly one is true, of BOOL.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, y = (graph.add_variable(pl.FLOAT, (4,), n) for n in "xy")
+    >>> logical_xor(x > 0, y > 0)
+    <Expr logical_xor(x > 0.0, y > 0.0) bool[4]>
+    """
+    return apply("logical_xor", a, b)
+
+
+def logical_not(a: Operand) -> Expr:
+    """Return where an element of BOOL is false.
+
+    PopLibs: `LogicalNot`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> logical_not(x > 0)
+    <Expr logical_not(x > 0.0) bool[4]>
+    """
+    return apply("logical_not", a)
+
+
+# -- bits ------------------------------------------------------------------------------------------
+# Operations on the bits of integers, as expressions.
+#
+# A shift by the width of the type or more, or by a negative amount, leaves no bit: 0, or -1 where a
+# negative number is shifted to the right.
+
+
+def bitwise_and(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `a & b`, of integers or BOOL.
+
+    PopLibs: `BitwiseAnd`.
+
+    >>> import poplite as pl
+    >>> i = pl.Graph().add_variable(pl.INT, (4,), "i")
+    >>> i & 7
+    <Expr i & 7 int32[4]>
+    """
+    return apply("bitwise_and", a, b)
+
+
+def bitwise_or(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `a | b`, of integers or BOOL.
+
+    PopLibs: `BitwiseOr`.
+
+    >>> import poplite as pl
+    >>> i = pl.Graph().add_variable(pl.INT, (4,), "i")
+    >>> i | 8
+    <Expr i | 8 int32[4]>
+    """
+    return apply("bitwise_or", a, b)
+
+
+def bitwise_xor(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `a ^ b`, of integers or BOOL.
+
+    PopLibs: `BitwiseXor`.
+
+    >>> import poplite as pl
+    >>> i = pl.Graph().add_variable(pl.INT, (4,), "i")
+    >>> i ^ 1
+    <Expr i ^ 1 int32[4]>
+    """
+    return apply("bitwise_xor", a, b)
+
+
+def bitwise_xnor(a: Operand | float, b: Operand | float) -> Expr:
+    """Return the bits in which `a` and `b` agree, of integers or BOOL.
+
+    PopLibs: `BitwiseXnor`.
+
+    >>> import poplite as pl
+    >>> i = pl.Graph().add_variable(pl.INT, (4,), "i")
+    >>> bitwise_xnor(i, 1)
+    <Expr bitwise_xnor(i, 1) int32[4]>
+    """
+    return apply("bitwise_xnor", a, b)
+
+
+def bitwise_not(a: Operand) -> Expr:
+    """Return `~a`, of integers; of BOOL, what is not true.
+
+    PopLibs: `BitwiseNot`.
+
+    >>> import poplite as pl
+    >>> i = pl.Graph().add_variable(pl.INT, (4,), "i")
+    >>> ~i
+    <Expr ~i int32[4]>
+    """
+    return apply("bitwise_not", a)
+
+
+def shift_left(a: Operand | float, amount: Operand | float) -> Expr:
+    """Return `a << amount`.
+
+    PopLibs: `ShiftLeft`.
+
+    >>> import poplite as pl
+    >>> i = pl.Graph().add_variable(pl.INT, (4,), "i")
+    >>> i << 2
+    <Expr i << 2 int32[4]>
+    """
+    return apply("shift_left", a, amount)
+
+
+def shift_right(a: Operand | float, amount: Operand | float) -> Expr:
+    """Return `a >> amount`, which keeps the sign.
+
+    PopLibs: `ShiftRightSignExtend`.
+
+    >>> import poplite as pl
+    >>> i = pl.Graph().add_variable(pl.INT, (4,), "i")
+    >>> i >> 2
+    <Expr i >> 2 int32[4]>
+    """
+    return apply("shift_right", a, amount)
+
+
+def shift_right_logical(a: Operand | float, amount: Operand | float) -> Expr:
+    """Return `a` shifted to the right, with zeros from the left.
+
+    PopLibs: `ShiftRight`.
+
+    >>> import poplite as pl
+    >>> i = pl.Graph().add_variable(pl.INT, (4,), "i")
+    >>> shift_right_logical(i, 2)
+    <Expr shift_right_logical(i, 2) int32[4]>
+    """
+    return apply("shift_right_logical", a, amount)
+
+
+def popcount(a: Operand) -> Expr:
+    """Return how many bits are set, in the type of `a`.
+
+    PopLibs: `Popcount`.
+
+    >>> import poplite as pl
+    >>> i = pl.Graph().add_variable(pl.INT, (4,), "i")
+    >>> popcount(i)
+    <Expr popcount(i) int32[4]>
+    """
+    return apply("popcount", a)
+
+
+def count_leading_zeros(a: Operand) -> Expr:
+    """Return how many bits before the first one are 0; of 0, all.
+
+    PopLibs: `CountLeadingZeros`.
+
+    >>> import poplite as pl
+    >>> i = pl.Graph().add_variable(pl.INT, (4,), "i")
+    >>> count_leading_zeros(i)
+    <Expr count_leading_zeros(i) int32[4]>
+    """
+    return apply("count_leading_zeros", a)
+
+
+# -- choices ---------------------------------------------------------------------------------------
+# Choosing between elements, converting them, and counting positions, as expressions.
+
+
+def select(a: Operand | float, b: Operand | float, predicate: Operand) -> Expr:
+    """Return `a` where the predicate is true, else `b`; both are computed.
+
+    PopLibs: `Select`, with the predicate last; `where` has NumPy's order.
+
+    Raises:
+        ElementTypeError: for a predicate that is not BOOL, two numbers, and as `ops.add`.
+        TensorCreationError: for shapes that cannot be broadcast.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> select(x, 0, x > 0)
+    <Expr select(x, 0.0, x > 0.0) float32[4]>
+    """
+    return apply("select", a, b, predicate)
+
+
+def where(predicate: Operand, a: Operand | float, b: Operand | float) -> Expr:
+    """Return `a` where the predicate is true, else `b`: NumPy's order of `select`.
+
+    Raises:
+        ElementTypeError: as `select`.
+        TensorCreationError: as `select`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> where(x > 0, x, 0)
+    <Expr select(x, 0.0, x > 0.0) float32[4]>
+    """
+    return apply("select", a, b, predicate)
+
+
+def cast(x: Operand | float, element_type: ElementTypeLike) -> Expr:
+    """Return elements in another type.
+
+    Floats lose their fraction on the way to integers, and stop at -2^63 and 2^63 - 1, to
+    UNSIGNED_LONGLONG at -2^63 and 2^64 - 1; NaN gives 0. Integers keep the low bits that the type
+    has; to BOOL, what is not 0 is true; to floats, numbers round to nearest.
+
+    Args:
+        x: a tensor or expression of any type but QUARTER, or a number, which must fit.
+        element_type: the type, or the NumPy dtype of one.
+
+    Raises:
+        ElementTypeError: for an unknown type, and for QUARTER.
+        SizeOverflowError: for a number that does not fit.
+
+    >>> import poplite as pl
+    >>> i = pl.Graph().add_variable(pl.INT, (4,), "i")
+    >>> cast(i, pl.FLOAT) / 2
+    <Expr cast(i, FLOAT) / 2.0 float32[4]>
+    """
+    return _cast(x, element_type)
+
+
+def iota(
+    shape: int | Iterable[int], element_type: ElementTypeLike = INT, *, start: int = 0
+) -> Expr:
+    """Return whole numbers by position in row-major order: start, start + 1, ...
+
+    Args:
+        shape: sizes of the dimensions; a number is a shape of rank 1.
+        element_type: of numbers.
+        start: the first.
+
+    Raises:
+        SizeOverflowError: when the last number does not fit the type.
+        TensorCreationError: for a size or a start that is no whole number, and for QUARTER.
+
+    >>> iota((2, 3))
+    <Expr iota([2, 3]) int32[2, 3]>
+    """
+    return _iota(shape, element_type, start)
+
+
+def arg(index: int) -> Expr:
+    """Return a place for a tensor, so that an expression can be used for several.
+
+    Args:
+        index: 0 for the first of the tensors that `ops.map` gets.
+
+    Raises:
+        TensorIndexError: when it is no whole number from 0.
+
+    >>> 0.9 * arg(0) + 0.1 * arg(1)
+    <Expr 0.9 * arg(0) + 0.1 * arg(1)>
+    """
+    return _argument(index)

@@ -1,0 +1,448 @@
+"""Triangular systems, Cholesky and LU: by blocks, with products that all tiles share.
+
+a          in halves, until they are blocks           products, which all tiles share
+
+A11 .      solve A11 with the upper half of B         B2 -= A21 B1
+A21 A22    solve A22 with the lower half
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from poplite.errors import TensorCreationError, checked_truth
+from poplite.expr.build import cast, iota
+from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.convolution.arguments import ConvolutionCall
+from poplite.ops.elementwise import equal, less_equal, where
+from poplite.ops.matmul.matmul import matmul
+from poplite.ops.matmul.plan import estimated_plan
+from poplite.ops.operands import FLOATS, Given, called, check_type, count_of, described, operand
+from poplite.ops.record import assign, map as stored
+from poplite.program import Sequence as Steps
+from poplite.program.recording import recorder
+from poplite.types import FLOAT, INT
+from poplite.vertices.linear import CholeskyBlock, LuBlock, SolveColumn
+
+# -- blocks ----------------------------------------------------------------------------------------
+
+
+def check_matrices(what: str, x: Given, role: str, *, square: bool = True) -> None:
+    """Refuse what has no matrices in its last two dimensions."""
+    if x.rank < 2 or (square and x.shape[-1] != x.shape[-2]):
+        kind = "square matrices" if square else "matrices"
+        raise TensorCreationError(
+            f"{what}, {role}: {called(x)} of shape {x.shape} is no {kind}",
+            found=described(x),
+            fix="of shape (n, n), or (..., n, n)" if square else "of shape (m, n)",
+        )
+
+
+def check_one_matrix(what: str, x: Given) -> None:
+    """Refuse several matrices, and what is none."""
+    if x.rank != 2:
+        raise TensorCreationError(
+            f"{what}: {called(x)} is of shape {x.shape}", found=described(x), fix="one matrix"
+        )
+
+
+def triangle(rows: int, columns: int, lower: bool) -> Expr:
+    """Return BOOL[rows, columns]: whether an element is in a triangle, or on the diagonal."""
+    row, column = iota((rows, 1), INT), iota((1, columns), INT)
+    return less_equal(column, row) if lower else less_equal(row, column)
+
+
+def identity(rows: int, columns: int) -> Expr:
+    """Return FLOAT[rows, columns] with 1 on the diagonal."""
+    return cast(equal(iota((rows, 1), INT), iota((1, columns), INT)), FLOAT)
+
+
+class LinalgSteps:
+    """The steps of one call.
+
+    Args:
+        call: with the checked operands.
+        block: rows of the largest block that one worker works on.
+    """
+
+    def __init__(self, call: ConvolutionCall, block: object) -> None:
+        self.call, self.graph = call, call.graph
+        self.block = count_of(call.what, "block", block, 1)
+        self._turn = 0
+
+    @property
+    def name(self) -> str:
+        """Of the call."""
+        return self.call.name
+
+    @property
+    def program(self) -> Steps | None:
+        """Where the steps go."""
+        return self.call.program
+
+    def copied(self, x: Given, role: str) -> Tensor:
+        """Return a new variable of FLOAT, [groups, rows, columns], with the elements of x."""
+        made = self.graph.add_variable(FLOAT, x.shape, f"{self.name}/{role}", mapping="linear")
+        stored(cast(x, FLOAT), out=made, name=f"{self.name}/{role}", program=self.program)
+        groups = int(np.prod(x.shape[:-2]))
+        return made.reshape((groups, *x.shape[-2:]))
+
+    def finished(self, x: Given, like: Given, shape: tuple[int, ...], role: str = "") -> Tensor:
+        """Return a new variable of the type of an operand, with the elements of x."""
+        name = f"{self.name}/{role}" if role else self.name
+        made = self.graph.add_variable(like.element_type, shape, name, mapping="linear")
+        stored(
+            cast(x, like.element_type),
+            out=made.reshape(x.shape),
+            name=f"{self.name}/result",
+            program=self.program,
+        )
+        return made
+
+    def half(self, n: int) -> int:
+        """Return the rows of the upper half: whole blocks."""
+        blocks = -(-n // self.block)
+        return self.block * -(-blocks // 2)
+
+    def factor(self, a: Tensor) -> None:
+        """Replace the lower triangles of matrices [groups, n, n] by their factors."""
+        n = a.shape[1]
+        if n <= self.block:
+            with self.step("block", a) as step:
+                for tile, each in zip(self.tiles(len(a)), a, strict=True):
+                    self.graph.add_vertex(step, CholeskyBlock, tile=tile, a=each)
+            return
+        h = self.half(n)
+        upper, lower = a[:, :h, :h], a[:, h:, h:]
+        beside = a[:, h:, :h]
+        self.factor(upper)
+        self.solve(upper, beside.dim_shuffle((0, 2, 1)), lower=True, unit=False)
+        self.subtract(lower, beside, beside.dim_shuffle((0, 2, 1)))
+        self.factor(lower)
+
+    def solve(self, a: Tensor, x: Tensor, *, lower: bool, unit: bool) -> None:
+        """Replace x by the solutions of `a y = x`: [groups, n, n] and [groups, n, columns]."""
+        n, columns = x.shape[1:]
+        if n <= self.block:
+            self._solve_block(a, x, lower, unit)
+            return
+        h = self.half(n)
+        first, second = (x[:, :h], x[:, h:]) if lower else (x[:, h:], x[:, :h])
+        one, other = (a[:, :h, :h], a[:, h:, h:])[:: 1 if lower else -1]
+        between = a[:, h:, :h] if lower else a[:, :h, h:]
+        self.solve(one, first, lower=lower, unit=unit)
+        self.subtract(second, between, first)
+        self.solve(other, second, lower=lower, unit=unit)
+
+    def subtract(self, x: Tensor, a: Tensor, b: Tensor) -> None:
+        """Record `x -= a @ b`."""
+        rest = x - self._planned_product(a, b)
+        assign(x, rest, name=f"{self.name}/rest", program=self.program)
+
+    def product(self, a: Tensor, b: Tensor, role: str) -> Tensor:
+        """Record `a @ b`, and return it."""
+        made = self._planned_product(a, b)
+        return stored(made, name=f"{self.name}/{role}", program=self.program)
+
+    @contextmanager
+    def step(
+        self, role: str, *writes: Tensor, reads: Iterable[Tensor] = ()
+    ) -> Iterator[ComputeSet]:
+        """Record a compute set, which gets its vertices in the block."""
+        record = recorder(self.graph, self.call.steps)
+        yield record.compute_set(f"{self.name}/{role}")
+        record.uses(self.name, [*reads, *writes], writes)
+        record.finish(self.call.steps, f"{self.name}/{role}")
+
+    def tiles(self, count: int) -> Iterable[int]:
+        """Return tiles for some blocks: in turn, so that no tile gets all of them."""
+        first, self._turn = self._turn, self._turn + count
+        return (number % self.graph.target.tiles for number in range(first, first + count))
+
+    def _planned_product(self, a: Tensor, b: Tensor) -> Expr:
+        """Return `a @ b` with a plan that is made quickly.
+
+        Each step of a factorisation has products of other sizes, and operands that do not lie where
+        plans want them: prices of the cost model would take ten times as long, and gain nothing.
+        """
+        *groups, m, k = a.shape
+        sizes = math.prod(groups), m, k, b.shape[-1]
+        return matmul(a, b, estimated_plan(self.graph, self.call.what, sizes, FLOAT))
+
+    def _solve_block(self, a: Tensor, x: Tensor, lower: bool, unit: bool) -> None:
+        """Solve for each column on a worker of its own, as far as there are workers."""
+        groups, _, columns = x.shape
+        target = self.graph.target
+        with self.step("solve", x, reads=[a]) as step:
+            for number in range(groups):
+                worker = np.arange(number * columns, (number + 1) * columns)
+                self.graph.add_vertices(
+                    step,
+                    SolveColumn,
+                    tile=worker // target.workers % target.tiles,
+                    a=[a[number]] * columns,
+                    x=x[number].transpose(),
+                    lower=lower,
+                    unit=unit,
+                )
+
+
+# -- triangular systems ----------------------------------------------------------------------------
+# Triangular matrices: systems of equations, and masks.
+#
+# Source of the meaning: PopLibs, `poplin/TriangularSolve.hpp`.
+
+
+def triangular_solve(
+    a: Operand,
+    b: Operand,
+    *,
+    left: bool = True,
+    lower: bool = True,
+    unit_diagonal: bool = False,
+    block: int = 8,
+    name: str = "triangular_solve",
+    program: Steps | None = None,
+) -> Tensor:
+    """Record steps that solve triangular systems: `scipy.linalg.solve_triangular`.
+
+    Args:
+        a: [..., n, n] of FLOAT or HALF. Only one triangle is looked at.
+        b: [..., n, k], or [..., k, n] where a stands at the right; of the same type.
+        left: solve `a x = b`; else `x a = b`.
+        lower: whether it is the lower triangle, or the upper one.
+        unit_diagonal: take the diagonal of a for 1; it is not looked at.
+        block: rows of the blocks that one worker solves.
+        name: of the result and of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        A new variable of the shape and type of b. Where the diagonal has a 0, the solution has
+        infinities and NaN.
+
+    Raises:
+        ElementTypeError: for other types, and for what is not true or false.
+        TensorCreationError: for shapes that do not fit.
+        SizeOverflowError: for a block below 1.
+        ControlProgramError: without `program=` outside of all steps.
+
+    The inverse of a triangular matrix is the solution for the identity.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> numbers = [[2, 0], [1, 4]]
+    >>> a = graph.add_variable(pl.FLOAT, (2, 2), "a", mapping=0, initial_value=numbers)
+    >>> b = graph.add_variable(pl.FLOAT, (2, 1), "b", mapping=1, initial_value=[[6], [11]])
+    >>> x = triangular_solve(a, b, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(x).tolist()
+    [[3.0], [2.0]]
+    """
+    what = "ops.linalg.triangular_solve"
+    call = ConvolutionCall(what, name, program)
+    given, right = call.operands((a, "a"), (b, "b"))
+    left, lower, unit_diagonal = (
+        checked_truth(each, f"{what}: {role}")
+        for role, each in (("left", left), ("lower", lower), ("unit_diagonal", unit_diagonal))
+    )
+    check_matrices(what, given, "a")
+    check_matrices(what, right, "b", square=False)
+    n, own = given.shape[-1], right.shape[-2 if left else -1]
+    if own != n or given.shape[:-2] != right.shape[:-2]:
+        raise TensorCreationError(
+            f"{what}: {called(given)} of shape {given.shape} and {called(right)} of shape "
+            f"{right.shape} do not fit",
+            found=f"a has {n} rows, b {own}" if own != n else "other matrices in front",
+            fix="b of shape (..., n, k), or left=False and (..., k, n)",
+        )
+    work = LinalgSteps(call, block)
+    if not right.num_elements:
+        return call.zeros(right.element_type, right.shape, name)
+    matrix, solution = work.copied(given, "a"), work.copied(right, "b")
+    if left:
+        work.solve(matrix, solution, lower=lower, unit=unit_diagonal)
+    else:
+        turned = (each.dim_shuffle((0, 2, 1)) for each in (matrix, solution))
+        work.solve(*turned, lower=not lower, unit=unit_diagonal)
+    return work.finished(solution, right, right.shape)
+
+
+def triangular_mask(a: Operand, *, lower: bool = True, unit_diagonal: bool = False) -> Expr:
+    """Return a triangle of matrices: `numpy.tril` or `triu`.
+
+    Args:
+        a: [..., n, n] of FLOAT or HALF.
+        lower: the lower triangle, or the upper one.
+        unit_diagonal: 1 on the diagonal, whatever a has there.
+
+    Returns:
+        An expression of the shape and type of a, 0 in the other triangle.
+
+    Raises:
+        ElementTypeError: for other types, and for what is not true or false.
+        TensorCreationError: for what is no square matrix.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> a = graph.add_variable(pl.FLOAT, (2, 2), "a", mapping=0, initial_value=[[5, 6], [7, 8]])
+    >>> x = pl.ops.map(triangular_mask(a, unit_diagonal=True), program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(x).tolist()
+    [[1.0, 0.0], [7.0, 1.0]]
+    """
+    what = "ops.linalg.triangular_mask"
+    given = operand(what, a, None, "a")
+    check_type(what, given, FLOATS, "a")
+    check_matrices(what, given, "a")
+    n = given.shape[-1]
+    kept = where(triangle(n, n, checked_truth(lower, f"{what}: lower")), given, 0)
+    if not checked_truth(unit_diagonal, f"{what}: unit_diagonal"):
+        return kept
+    return where(equal(iota((n, 1), INT), iota((1, n), INT)), 1, kept)
+
+
+# -- Cholesky --------------------------------------------------------------------------------------
+# The Cholesky factorisation.
+#
+# Source of the way: PopLibs, `poplin/Cholesky.hpp`: in halves, down to blocks.
+
+
+def cholesky(
+    a: Operand,
+    *,
+    lower: bool = True,
+    block: int = 8,
+    name: str = "cholesky",
+    program: Steps | None = None,
+) -> Tensor:
+    """Record steps that factor symmetric positive definite matrices: `numpy.linalg.cholesky`.
+
+    Args:
+        a: [..., n, n] of FLOAT or HALF, a tensor or an expression. One triangle is looked at: the
+            lower one, or the upper one.
+        lower: whether the result is L with L L' = a, or U with U' U = a.
+        block: rows of the blocks that one worker factors.
+        name: of the result and of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        A new variable of the shape and type of a: the factor, and 0 in its other triangle. Of a
+        matrix that is not positive definite, the rows before the first one for which it is not are
+        right, the diagonal there is NaN, and so is all that depends on it; nothing stops the
+        program, unless `SetFloatingPointBehaviour` traps invalid operations.
+
+    Raises:
+        ElementTypeError: for other types, and a `lower` that is not true or false.
+        TensorCreationError: for what is no square matrix.
+        SizeOverflowError: for a block below 1.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> numbers = [[4, 2], [2, 10]]
+    >>> a = graph.add_variable(pl.FLOAT, (2, 2), "a", mapping=0, initial_value=numbers)
+    >>> factor = cholesky(a, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(factor).tolist()
+    [[2.0, 0.0], [1.0, 3.0]]
+    """
+    what = "ops.linalg.cholesky"
+    call = ConvolutionCall(what, name, program)
+    (given,) = call.operands((a, "a"))
+    lower = checked_truth(lower, f"{what}: lower")
+    check_matrices(what, given, "a")
+    work = LinalgSteps(call, block)
+    if not given.num_elements:
+        return call.zeros(given.element_type, given.shape, name)
+    made = work.copied(given, "rest")
+    work.factor(made if lower else made.dim_shuffle((0, 2, 1)))
+    kept = where(triangle(given.shape[-1], given.shape[-1], lower), made, 0)
+    return work.finished(kept, given, given.shape)
+
+
+# -- LU --------------------------------------------------------------------------------------------
+# The LU factorisation, without exchanging rows.
+#
+#     A11 A12     A11 becomes L and U on one worker
+#     A21 A22     A12 and A21 are solved, A22 -= A21 A12, and so on with A22
+
+
+def lu(
+    a: Operand, *, block: int = 8, name: str = "lu", program: Steps | None = None
+) -> tuple[Tensor, Tensor]:
+    """Record steps that factor a matrix into a lower and an upper triangle: a = L U.
+
+    Args:
+        a: [m, n] of FLOAT or HALF, a tensor or an expression.
+        block: rows of the blocks that one worker factors.
+        name: of the steps, and what those of the results begin with.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        New variables L, [m, m] with 1 on its diagonal, and U, [m, n], of FLOAT, as PopLibs'
+        `LUFactorization`. No rows are exchanged: where a number on the diagonal of U is 0, or
+        small, results have infinities and NaN, or few right digits. `qr` has no such limit.
+
+    Raises:
+        ElementTypeError: for other types.
+        TensorCreationError: for what is no matrix.
+        SizeOverflowError: for a block below 1.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> a = graph.add_variable(pl.FLOAT, (2, 2), "a", mapping=0, initial_value=[[2, 4], [1, 5]])
+    >>> lower, upper = lu(a, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(lower).tolist(), engine.read(upper).tolist()
+    ([[1.0, 0.0], [0.5, 1.0]], [[2.0, 4.0], [0.0, 3.0]])
+    """
+    what = "ops.linalg.lu"
+    call = ConvolutionCall(what, name, program)
+    (given,) = call.operands((a, "a"))
+    check_one_matrix(what, given)
+    work, (m, n) = LinalgSteps(call, block), given.shape
+    least = min(m, n)
+    if least:
+        rest = work.copied(given, "rest")[0]
+        for first in range(0, least, work.block):
+            _eliminate(work, rest[first:, first:], min(work.block, least - first))
+        upper = stored(
+            where(triangle(m, n, lower=False), rest, 0), name=f"{name}/upper", program=program
+        )
+    else:
+        upper = call.zeros(FLOAT, (m, n), f"{name}/upper")
+    if not m:
+        return call.zeros(FLOAT, (m, m), f"{name}/lower"), upper
+    lower = work.copied(identity(m, m), "lower")[0]
+    if least:
+        left, own = lower[:, :least], rest[:, :least]
+        below = where(triangle(m, least, lower=False), left, own)
+        stored(below, out=left, name=f"{name}/lower", program=program)
+    return lower, upper
+
+
+def _eliminate(work: LinalgSteps, a: Tensor, block: int) -> None:
+    """Factor the first rows and columns of a matrix, and subtract their product from the rest."""
+    corner, right, below = a[:block, :block], a[:block, block:], a[block:, :block]
+    (tile,) = work.tiles(1)
+    with work.step("block", corner) as step:
+        work.graph.add_vertex(step, LuBlock, tile=tile, a=corner)
+    if right.num_elements:
+        work.solve(corner.expand([0]), right.expand([0]), lower=True, unit=True)
+    if below.num_elements:
+        turned = (each.transpose().expand([0]) for each in (corner, below))
+        work.solve(*turned, lower=True, unit=False)
+    if right.num_elements and below.num_elements:
+        work.subtract(a[block:, block:], below, right)

@@ -1,1 +1,0 @@
-"""Recurrent layers over sequences: LSTM and GRU, forward and backward."""

@@ -1,0 +1,725 @@
+"""Products of a sparse and a dense matrix, and their gradients: patterns, plans, recorded steps.
+
+    y = ops.sparse_matmul(pattern, values, x)                          y = A x
+    by_x = ops.sparse_matmul(pattern, values, gradient, transpose=True)         A' g
+    by_values = ops.sparse_matmul_gradient(pattern, gradient, x)       (g x') where A is not 0
+
+Where the non-zeros are is fixed when the graph is built, in compressed rows:
+
+. 5 . 6      row_starts   0 2 2 3        row r has the non-zeros row_starts[r] to
+. . . .      columns      1 3 0          row_starts[r + 1], in the columns that stand there
+7 . . .      values       5 6 7          a tensor, which may change as the program runs
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals import Int64
+from poplite.arrays.masked import unmasked
+from poplite.errors import ElementTypeError, TensorCreationError, checked_truth
+from poplite.expr.build import cast
+from poplite.expr.operand import Operand
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.partition import cut
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.slices import SliceLists, Slices
+from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import Target
+from poplite.ops.convolution.arguments import ConvolutionCall
+from poplite.ops.operands import FLOATS, Given, called, check_parts, count_of, described
+from poplite.ops.record import map as stored
+from poplite.ops.reductions import sum as sum_of
+from poplite.program import Sequence as Steps
+from poplite.program.recording import Recorder, recorder
+from poplite.program.sequence import check_graph
+from poplite.text import clipped, of_type
+from poplite.types import FLOAT, UNSIGNED_INT, ElementType, ElementTypeLike, element_type
+from poplite.vertices.estimators.sparse import sparse_rows
+from poplite.vertices.sparse import SparseDots, SparseRows
+
+MOST = 2**63 - 1
+"""The greatest number that a pattern holds."""
+
+
+class SparsePattern:
+    """The places of the non-zeros of a matrix, row after row.
+
+    Args:
+        shape: rows and columns.
+        row_starts: int[rows + 1], where each row begins among the non-zeros; the last is how many
+            there are.
+        columns: int[non-zeros], the column of each. Within a row they may stand in any order, and
+            equal ones are added.
+
+    Raises:
+        TensorCreationError: for numbers that do not fit together.
+        SizeOverflowError: for a shape below 0.
+        InvalidOption: for a shape that is none.
+
+    >>> pattern = SparsePattern((3, 4), [0, 2, 2, 3], [1, 3, 0])
+    >>> pattern
+    <SparsePattern 3 x 4, 3 non-zeros>
+    """
+
+    def __init__(
+        self, shape: tuple[int, int], row_starts: npt.ArrayLike, columns: npt.ArrayLike
+    ) -> None:
+        what = "ops.SparsePattern"
+        if not isinstance(shape, tuple | list) or len(shape) != 2:
+            raise TensorCreationError(
+                f"{what}: shape={clipped(shape)} is not that of a matrix",
+                found=of_type(shape),
+                fix="shape=(rows, columns)",
+            )
+        self.shape = (count_of(what, "rows", shape[0]), count_of(what, "columns", shape[1]))
+        self.row_starts = _whole(what, "row_starts", row_starts)
+        self.columns = _whole(what, "columns", columns)
+        self._check(what)
+
+    @classmethod
+    def of(cls, matrix: Any) -> SparsePattern:
+        """Return the pattern of a matrix of SciPy in compressed rows; its `data` are the values.
+
+        Args:
+            matrix: `scipy.sparse.csr_array` or `csr_matrix`, or what has `shape`, `indptr` and
+                `indices` like them.
+
+        Raises:
+            TensorCreationError: for anything else.
+
+        >>> from types import SimpleNamespace
+        >>> csr = SimpleNamespace(format="csr", shape=(1, 2), indptr=[0, 1], indices=[1])
+        >>> SparsePattern.of(csr)
+        <SparsePattern 1 x 2, 1 non-zero>
+        """
+        if getattr(matrix, "format", None) != "csr":
+            raise TensorCreationError(
+                f"ops.SparsePattern.of: {clipped(matrix)} is no matrix in compressed rows",
+                found=of_type(matrix),
+                fix="SparsePattern.of(matrix.tocsr())",
+            )
+        return cls(tuple(matrix.shape), matrix.indptr, matrix.indices)
+
+    @property
+    def count(self) -> int:
+        """How many non-zeros there are."""
+        return len(self.columns)
+
+    @cached_property
+    def rows(self) -> Int64:
+        """The row of each non-zero."""
+        return np.repeat(np.arange(self.shape[0]), np.diff(self.row_starts))
+
+    @cached_property
+    def transposed(self) -> tuple[SparsePattern, Int64]:
+        """The pattern of the transposed matrix, and for each of its non-zeros the number here."""
+        order = np.argsort(self.columns, kind="stable")
+        counts = np.bincount(self.columns, minlength=self.shape[1])
+        starts = np.r_[0, np.cumsum(counts)]
+        return SparsePattern(self.shape[::-1], starts, self.rows[order]), order
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        many = "" if self.count == 1 else "s"
+        return f"<SparsePattern {rows:,} x {columns:,}, {self.count:,} non-zero{many}>"
+
+    def _check(self, what: str) -> None:
+        """Raise where the numbers do not fit together."""
+        rows, columns = self.shape
+        starts, count = self.row_starts, self.count
+        found = ""
+        if len(starts) != rows + 1:
+            found = f"row_starts has {len(starts):,} numbers for {rows:,} rows"
+        elif starts[0] != 0 or starts[-1] != count:
+            found = f"row_starts goes from {starts[0]:,} to {starts[-1]:,}, of {count:,} columns"
+        elif (np.diff(starts) < 0).any():
+            row = int(np.argmax(np.diff(starts) < 0))
+            found = f"row {row:,} goes from {starts[row]:,} to {starts[row + 1]:,}"
+        elif count and not 0 <= int(self.columns.min()) <= int(self.columns.max()) < columns:
+            bad = (self.columns < 0) | (self.columns >= columns)
+            at = int(np.argmax(bad))
+            found = f"non-zero {at:,} is in column {self.columns[at]:,} of {columns:,}"
+        if found:
+            raise TensorCreationError(
+                f"{what}: the non-zeros are not those of a matrix of {rows:,} x {columns:,}",
+                found=found,
+                fix="row_starts from 0 to len(columns), never falling; columns below shape[1]",
+            )
+
+
+def _whole(what: str, name: str, values: npt.ArrayLike) -> Int64:
+    """Return a list of whole numbers as an array of its own."""
+    try:
+        array = np.asarray(unmasked(values, f"{what}, {name}"))
+    except ValueError:  # lists of different lengths
+        array = np.asarray(values, object)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+        raise TensorCreationError(
+            f"{what}: {name} is no list of whole numbers",
+            found=f"{array.dtype} of shape {array.shape}",
+            fix="as `indptr` and `indices` of a scipy.sparse.csr_array",
+        )
+    if array.dtype.kind == "u" and (array > MOST).any():  # they would become negative
+        at = int(np.argmax(array > MOST))
+        raise TensorCreationError(
+            f"{what}: {name}[{at:,}] is {int(array[at]):,}",
+            found=f"numbers of {array.dtype}",
+            fix="numbers of no more than 63 bits",
+        )
+    kept = array.astype(np.int64)
+    kept.flags.writeable = False
+    return kept
+
+
+# -- how tiles share a product ---------------------------------------------------------------------
+# How the rows of a sparse matrix are shared: among tiles, and among the workers of each.
+#
+#     non-zeros    | tile 0    | tile 1    | tile 2    |       about as many slots on each tile,
+#     of rows      | 0 1 2 3 4 | 5 6       | 7 8 ...   |       as rows that stay whole allow
+#
+# Each tile gets those rows of the dense matrix that its non-zeros meet, once each. Where there are
+# more tiles than rows need, or rows of the dense matrix are long, its columns are cut as well.
+
+
+Element = type[ElementType[Any]]
+
+CUTS_TRIED = 8
+"""Numbers of parts of the columns that are tried, from 1 up."""
+
+WORTH = 1.25
+"""More parts have to save so much: each repeats the lists of rows, and what exchanges them."""
+
+MEMORY = 0.8
+"""The share of a tile's memory that rows, values and results may take."""
+
+_NUMBER = UNSIGNED_INT.size_bytes
+
+
+@dataclass(frozen=True, eq=False)
+class SparseLayout:
+    """Rows of a pattern on tiles, for some columns of a dense matrix.
+
+    Attributes:
+        target: the machine.
+        pattern: of the sparse matrix.
+        element: the type of both matrices.
+        columns: of the dense matrix.
+        parts: into which these are cut.
+    """
+
+    target: Target
+    pattern: SparsePattern
+    element: Element
+    columns: int
+    parts: int
+
+    @property
+    def widths(self) -> list[tuple[int, int]]:
+        """The first column of each part, and the one behind its last."""
+        ends = [cut(part, self.columns, self.parts) for part in range(self.parts + 1)]
+        return list(zip(ends[:-1], ends[1:], strict=True))
+
+    @property
+    def width(self) -> int:
+        """Columns of the widest part."""
+        return -(-self.columns // self.parts)
+
+    @cached_property
+    def blocks(self) -> Int64:
+        """int64[blocks + 1]: the first row of each tile's block of rows."""
+        tiles = max(1, min(self.target.tiles // self.parts, self.pattern.shape[0]))
+        return self._shared(np.array([0, self.pattern.shape[0]]), tiles).reshape(-1)
+
+    @cached_property
+    def shares(self) -> Int64:
+        """int64[blocks, workers + 1]: the first row of each worker."""
+        return self._shared(self.blocks, self.target.workers)
+
+    @cached_property
+    def busiest(self) -> Int64:
+        """The most non-zeros of a worker, by block."""
+        most: Int64 = np.diff(self.pattern.row_starts[self.shares], axis=1).max(1)
+        return most
+
+    @cached_property
+    def met(self) -> tuple[Int64, Int64, Int64]:
+        """Rows of the dense matrix that blocks meet, where each block's begin, and their places.
+
+        The places are those of each non-zero's row among the rows of its block.
+        """
+        pattern, number = self.pattern, len(self.blocks) - 1
+        block = np.repeat(np.arange(number), np.diff(pattern.row_starts[self.blocks]))
+        size = max(1, pattern.shape[1])
+        found, place = np.unique(block * size + pattern.columns, return_inverse=True)
+        first = np.searchsorted(found // size, np.arange(number + 1))
+        return found % size, first, place.reshape(-1) - first[block]
+
+    @cached_property
+    def cycles(self) -> int:
+        """Cycles of the rows that arrive at the tile that gets most, and of the busiest tile."""
+        _, first, _ = self.met
+        arriving = int(np.diff(first).max(initial=0)) * self.width * self.element.size_bytes
+        arriving += self._values * self.element.size_bytes
+        cost = self.target.cost
+        moved = cost("sync_cycles") + cost("latency_cycles")
+        moved += arriving / self.target.exchange_bytes_per_cycle
+        rows = np.diff(self.shares, axis=1).max(1)
+        made = sparse_rows(self.element, rows, self.busiest, self.width, self.target)
+        return int(moved + made.max(initial=0))
+
+    @cached_property
+    def bytes(self) -> int:
+        """Bytes of the fullest tile."""
+        _, first, _ = self.met
+        size = self.element.size_bytes
+        values = np.diff(self.pattern.row_starts[self.blocks])
+        held = np.diff(first) * (self.width * size + _NUMBER) + values * (size + _NUMBER)
+        held = held + np.diff(self.blocks) * (self.width * size + _NUMBER)
+        return int(held.max(initial=0))
+
+    @property
+    def excess(self) -> float:
+        """Bytes of the fullest tile that are too many."""
+        return max(0.0, self.bytes - MEMORY * self.target.tile_memory_bytes)
+
+    def tile(self, part: int) -> Int64:
+        """The tile of each block, for a part of the columns."""
+        return np.arange(len(self.blocks) - 1) * self.parts + part
+
+    @property
+    def _values(self) -> int:
+        return int(np.diff(self.pattern.row_starts[self.blocks]).max(initial=0))
+
+    def _shared(self, ends: Int64, number: int) -> Int64:
+        """Cut rows between `ends` each into a number of shares of about equal slots."""
+        pattern = self.pattern
+        values = np.arange(3)
+        none, one, two = (
+            sparse_rows(self.element, *pair, self.width, self.target)
+            for pair in zip(values[[0, 1, 0]], values[[0, 0, 1]], strict=True)
+        )
+        lengths = np.diff(pattern.row_starts)
+        weight = np.r_[0, np.cumsum((one - none) + (two - none) * lengths)]
+        low, high = weight[ends[:-1], None], weight[ends[1:], None]
+        wanted = low + (high - low) * np.arange(number + 1) // number
+        found = np.searchsorted(weight, wanted)
+        # The row over which a share ends goes to the side that has more of it.
+        before = np.maximum(found - 1, 0)
+        nearer = np.abs(weight[before] - wanted) < np.abs(weight[found] - wanted)
+        shared: Int64 = np.where(nearer, before, found)
+        shared[:, 0], shared[:, -1] = ends[:-1], ends[1:]
+        return shared
+
+
+@lru_cache(maxsize=16)
+def best_layout(
+    target: Target, pattern: SparsePattern, element: Element, columns: int
+) -> SparseLayout:
+    """Return the layout with the fewest parts, of those that fit and are nearly the quickest."""
+    most = max(1, min(columns, target.tiles))
+    numbers = np.unique(np.geomspace(1, most, CUTS_TRIED).round().astype(int)).tolist()
+    tried = [SparseLayout(target, pattern, element, columns, number) for number in numbers]
+    least = min(layout.excess for layout in tried)
+    fit = [layout for layout in tried if layout.excess == least]
+    quickest = min(layout.cycles for layout in fit)
+    return next(layout for layout in fit if layout.cycles <= WORTH * quickest)
+
+
+# -- plans -----------------------------------------------------------------------------------------
+# Plans of sparse products: which tile has which rows, and variables for values that lie there.
+
+
+class SparsePlan:
+    """How a product of a sparse and a dense matrix is shared among the tiles of a graph.
+
+    `plan_sparse_matmul` makes it, and products find the same one by themselves.
+
+    Attributes:
+        graph: the graph it was made for.
+        layout: the rows of each tile and worker.
+    """
+
+    def __init__(self, graph: Graph, layout: SparseLayout) -> None:
+        check_parts("SparsePlan", "plan_sparse_matmul", graph, "layout", layout, SparseLayout)
+        self.graph, self.layout = graph, layout
+
+    @property
+    def tiles(self) -> int:
+        """How many tiles take part."""
+        return (len(self.layout.blocks) - 1) * self.layout.parts
+
+    @property
+    def cycles(self) -> int:
+        """Cycles by formulas: what arrives at the tile that gets most, and the busiest worker."""
+        return self.layout.cycles
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of rows, values and results on the fullest tile."""
+        return self.layout.bytes
+
+    def create_values(
+        self, name: str = "values", *, initial_value: npt.ArrayLike | None = None
+    ) -> Tensor:
+        """Make a variable for the values of the non-zeros, each on a tile that uses it.
+
+        Args:
+            name: of the variable.
+            initial_value: of the variable, as in `graph.add_variable`.
+
+        Returns:
+            A tensor of shape (non-zeros,).
+
+        Raises:
+            TensorCreationError: for a name that is none.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=4))
+        >>> pattern = SparsePattern((3, 4), [0, 2, 2, 3], [1, 3, 0])
+        >>> plan_sparse_matmul(graph, pattern, 8).create_values("a").shape
+        (3,)
+        """
+        layout = self.layout
+        pattern = layout.pattern
+        counts = pattern.row_starts[layout.blocks[1:]] - pattern.row_starts[layout.blocks[:-1]]
+        mapping = TileMapping(self.graph.target.tiles, layout.tile(0), counts)
+        return self.graph.add_variable(
+            layout.element, (pattern.count,), name, mapping=mapping, initial_value=initial_value
+        )
+
+    def __str__(self) -> str:
+        layout = self.layout
+        return "\n".join(
+            (
+                f"{layout.pattern!r} times {layout.pattern.shape[1]:,} x {layout.columns:,}, "
+                f"{layout.element!r}",
+                f"  grid     {len(layout.blocks) - 1:,} x {layout.parts:,} over rows and columns, "
+                f"{self.tiles:,} tiles",
+                f"  busiest  {int(layout.busiest.max(initial=0)):,} non-zeros of a worker, "
+                f"{layout.width:,} columns",
+                f"  cycles   {self.cycles:,} by formulas",
+                f"  memory   {self.bytes:,} B of a tile",
+            )
+        )
+
+    def __repr__(self) -> str:
+        return f"<SparsePlan of {self.layout.pattern!r} on {self.tiles:,} tiles>"
+
+
+def plan_sparse_matmul(
+    graph: Graph, pattern: SparsePattern, columns: int, type: ElementTypeLike = FLOAT
+) -> SparsePlan:
+    """Plan the product of a sparse matrix and a dense one: rows by their non-zeros.
+
+    Args:
+        graph: whose tiles share it.
+        pattern: of the sparse matrix.
+        columns: of the dense matrix.
+        type: of both, FLOAT or HALF.
+
+    Raises:
+        ElementTypeError: for another type, or no pattern.
+        SizeOverflowError: for columns below 0, or from 2**31 on.
+        ControlProgramError: for no graph.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> pattern = SparsePattern((3, 4), [0, 2, 2, 3], [1, 3, 0])
+    >>> print(plan_sparse_matmul(graph, pattern, columns=8))
+    <SparsePattern 3 x 4, 3 non-zeros> times 4 x 8, FLOAT
+      grid     3 x 1 over rows and columns, 3 tiles
+      busiest  2 non-zeros of a worker, 8 columns
+      cycles   609 by formulas
+      memory   124 B of a tile
+    """
+    what = "ops.plan_sparse_matmul"
+    check_graph("ops.plan_sparse_matmul(graph, pattern, columns)", graph)
+    check_pattern(what, pattern)
+    element = element_type(type)
+    if element not in FLOATS:
+        raise ElementTypeError(
+            f"{what}: type={element!r}",
+            found="sparse products are of FLOAT or HALF",
+            fix="type=pl.FLOAT",
+        )
+    count = count_of(what, "columns", columns, end=1 << 31)
+    return SparsePlan(graph, best_layout(graph.target, pattern, element, count))
+
+
+def check_pattern(what: str, pattern: object) -> None:
+    """Refuse what is no pattern."""
+    if not isinstance(pattern, SparsePattern):
+        raise ElementTypeError(
+            f"{what}: pattern is {clipped(pattern)}",
+            found=of_type(pattern),
+            fix="ops.SparsePattern(shape, row_starts, columns), or SparsePattern.of(csr)",
+        )
+
+
+# -- products --------------------------------------------------------------------------------------
+# Each is one compute set. A tile has some rows of the sparse matrix, and gets those rows of the
+# dense one that they meet.
+
+
+def sparse_matmul(
+    pattern: SparsePattern,
+    values: Operand,
+    x: Operand,
+    *,
+    transpose: bool = False,
+    name: str = "sparse_matmul",
+    program: Steps | None = None,
+) -> Tensor:
+    """Record steps that multiply a sparse matrix by a dense one.
+
+    Args:
+        pattern: where the non-zeros of the sparse matrix are, of shape (m, k).
+        values: their values, [non-zeros] of FLOAT or HALF, a tensor or an expression.
+            `ops.plan_sparse_matmul(...).create_values()` makes a tensor that lies where it is used.
+        x: the dense matrix, [k, n], or a vector [k], of the same type.
+        transpose: multiply by the transposed matrix; then x has m rows, and the result k. That is
+            the gradient by x. Each value goes to the tile that has its column.
+        name: of the result and of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        A new variable [m, n], or [m], on the tiles that make it. An element is the sum of its
+        products from 0 on, in the order of the non-zeros of the row, in float32; HALF is rounded
+        once.
+
+    Raises:
+        ElementTypeError: for other types, no pattern, or a `transpose` that is not true or false.
+        TensorCreationError: for values or x of another shape.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> pattern = SparsePattern((3, 4), [0, 2, 2, 3], [1, 3, 0])
+    >>> a = graph.add_variable(pl.FLOAT, (3,), "a", mapping=0, initial_value=[5, 6, 7])
+    >>> x = graph.add_variable(pl.FLOAT, (4,), "x", mapping="linear", initial_value=[1, 2, 3, 4])
+    >>> y = sparse_matmul(pattern, a, x, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [34.0, 0.0, 7.0]
+    """
+    what = "ops.sparse_matmul"
+    check_pattern(what, pattern)
+    call = ConvolutionCall(what, name, program)
+    given, dense = call.operands((values, "values"), (x, "x"))
+    _check(what, given, (pattern.count,), "values")
+    transpose = checked_truth(transpose, f"{what}: transpose")
+    rows = pattern.shape[0] if transpose else pattern.shape[1]
+    _check(what, dense, (rows,) if dense.rank == 1 else (rows, *dense.shape[1:2]), "x")
+    own, order = pattern.transposed if transpose else (pattern, None)
+    numbers, matrix = call.stored(given, "values"), call.stored(dense, "x")
+    columns = int(np.prod(dense.shape[1:]))
+    shape = (own.shape[0], *dense.shape[1:])
+    if not own.shape[0] * columns * own.count:
+        return call.zeros(numbers.element_type, shape, name)
+    work = _Work(call, own, numbers.element_type, columns)
+    return work.product(numbers, order, matrix.flatten()).reshape(shape)
+
+
+def sparse_matmul_gradient(
+    pattern: SparsePattern,
+    gradient: Operand,
+    x: Operand,
+    *,
+    name: str = "sparse_matmul_gradient",
+    program: Steps | None = None,
+) -> Tensor:
+    """Record steps that make the gradient of `sparse_matmul` by its values.
+
+    Args:
+        pattern: of the sparse matrix, of shape (m, k).
+        gradient: of the product, [m, n] or [m], of FLOAT or HALF.
+        x: the dense matrix, [k, n] or [k], of the same type.
+        name: of the result and of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        A new variable [non-zeros], in the order of the pattern: for the non-zero in row r and
+        column k the product of row r of the gradient and row k of x, on the tile of that row. Of
+        each part of the columns that a tile has, lane j of 64 adds up the products j, j + 64, ...
+        in float32, and the halves of lanes are added; then the parts, by `ops.sum`.
+
+    Raises:
+        ElementTypeError: for other types, or no pattern.
+        TensorCreationError: for a gradient or x of another shape.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> pattern = SparsePattern((3, 4), [0, 2, 2, 3], [1, 3, 0])
+    >>> g = graph.add_variable(pl.FLOAT, (3,), "g", mapping=0, initial_value=[1, 2, 10])
+    >>> x = graph.add_variable(pl.FLOAT, (4,), "x", mapping="linear", initial_value=[1, 2, 3, 4])
+    >>> by_values = sparse_matmul_gradient(pattern, g, x, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(by_values).tolist()
+    [2.0, 4.0, 10.0]
+    """
+    what = "ops.sparse_matmul_gradient"
+    check_pattern(what, pattern)
+    call = ConvolutionCall(what, name, program)
+    given, dense = call.operands((gradient, "gradient"), (x, "x"))
+    rest = given.shape[1:2] if given.rank > 1 else ()
+    _check(what, given, (pattern.shape[0], *rest), "gradient")
+    _check(what, dense, (pattern.shape[1], *rest), "x")
+    by, matrix = call.stored(given, "gradient"), call.stored(dense, "x")
+    columns = int(np.prod(rest))
+    if not pattern.count * columns:
+        return call.zeros(by.element_type, (pattern.count,), name)
+    return _Work(call, pattern, by.element_type, columns).dots(by.flatten(), matrix.flatten())
+
+
+def _check(what: str, x: Given, shape: tuple[int, ...], role: str) -> None:
+    """Refuse an operand of another shape."""
+    if x.shape != shape:
+        raise TensorCreationError(
+            f"{what}, {role}: {called(x)} is of shape {x.shape}",
+            found=described(x),
+            fix=f"of shape {shape}",
+        )
+
+
+class _Work:
+    """The vertices of a call."""
+
+    def __init__(
+        self, call: ConvolutionCall, pattern: SparsePattern, element: Any, columns: int
+    ) -> None:
+        self.call, self.graph, self.element, self.pattern = call, call.graph, element, pattern
+        self.layout = best_layout(self.graph.target, pattern, element, columns)
+
+    def product(self, values: Tensor, order: Int64 | None, x: Tensor) -> Tensor:
+        """Record the product, and return it: [rows, columns]."""
+        call, layout = self.call, self.layout
+        record = recorder(self.graph, call.steps)
+        out, parts = self._variable(call.name, self.pattern.shape[0], layout.widths, layout.blocks)
+        first, end = self._within(self.pattern.row_starts)
+        numbers = Slices(values, 0, first, end)
+        if order is not None:
+            runs = self.pattern.row_starts[layout.blocks]
+            numbers = Slices(values, 0, order, order + 1, runs)
+        self._vertices(record, SparseRows, x, {"values": numbers}, parts)
+        record.uses(call.name, [values, x], [out])
+        record.finish(call.steps, call.name)
+        shape = self.pattern.shape[0]
+        return concat([each.reshape((shape, each.num_elements // shape)) for each in parts], 1)
+
+    def dots(self, gradient: Tensor, x: Tensor) -> Tensor:
+        """Record the products of rows, and return them: [non-zeros]."""
+        call, layout, count = self.call, self.layout, self.pattern.count
+        record = recorder(self.graph, call.steps)
+        ends = self.pattern.row_starts[layout.blocks]
+        element = self.element if layout.parts == 1 else FLOAT
+        name = call.name if layout.parts == 1 else f"{call.name}/parts"
+        each = [(0, 1)] * layout.parts
+        out, parts = self._variable(name, count, each, ends, element)
+        self._vertices(record, SparseDots, x, {"gradient": gradient}, parts)
+        record.uses(call.name, [gradient, x], [out])
+        record.finish(call.steps, call.name)
+        if layout.parts == 1:
+            return out
+        total = sum_of(out.reshape((layout.parts, count)), 0)
+        home = self.graph.add_variable(
+            self.element,
+            (count,),
+            call.name,
+            mapping=TileMapping(self.graph.target.tiles, layout.tile(0), np.diff(ends)),
+        )
+        return stored(
+            cast(total, self.element), out=home, name=f"{call.name}/sum", program=call.program
+        )
+
+    def _variable(
+        self,
+        name: str,
+        size: int,
+        widths: list[tuple[int, int]],
+        ends: Int64,
+        element: Any = None,
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Make a result of some parts, one behind the other: `size` rows of a width each."""
+        tile = np.concatenate([self.layout.tile(part) for part in range(len(widths))])
+        lengths = np.concatenate([np.diff(ends) * (high - low) for low, high in widths])
+        mapping = TileMapping(self.graph.target.tiles, tile, lengths)
+        total = int(lengths.sum())
+        made = self.graph.add_variable(element or self.element, (total,), name, mapping=mapping)
+        cuts = np.cumsum([0, *(size * (high - low) for low, high in widths)]).tolist()
+        return made, [made[low:high] for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
+
+    def _within(self, ends: Int64) -> tuple[Int64, Int64]:
+        """Return where what each block has begins and ends."""
+        at = ends[self.layout.blocks]
+        return at[:-1], at[1:]
+
+    def _vertices(
+        self,
+        record: Recorder,
+        vertex: type[SparseRows[Any, Any]] | type[SparseDots[Any, Any]],
+        x: Tensor,
+        fields: dict[str, Any],
+        parts: list[Tensor],
+    ) -> None:
+        """Add a vertex for each block of rows and part of the columns."""
+        layout = self.layout
+        met, first, places = layout.met
+        blocks = np.arange(len(layout.blocks) - 1)
+        low, high = layout.blocks[:-1], layout.blocks[1:]
+        values = self._within(self.pattern.row_starts)
+        workers = self.graph.target.workers + 1
+        starts = [self.pattern.row_starts[a : b + 1] for a, b in zip(low, high, strict=True)]
+        numbers = {
+            "starts": (np.concatenate([s - s[0] for s in starts]), low + blocks, high + blocks + 1),
+            "places": (places, *values),
+            "shares": (
+                (layout.shares - low[:, None]).ravel(),
+                blocks * workers,
+                (blocks + 1) * workers,
+            ),
+        }
+        step = record.compute_set(self.call.name)
+        for part, (begin, end) in enumerate(layout.widths):
+            width = end - begin
+            rows = Slices(x, 0, met * layout.columns + begin, met * layout.columns + end)
+            more = dict(fields)
+            out = Slices(parts[part], 0, low * width, high * width)
+            if vertex is SparseDots:
+                out = Slices(parts[part], 0, *values)
+                more["gradient"] = self._rows_of(fields["gradient"], begin, end)
+            self.graph.add_vertices(
+                step,
+                vertex,
+                tile=layout.tile(part),
+                x=SliceLists(rows, first),
+                out=out,
+                columns=np.full(len(blocks), width),
+                busiest=layout.busiest,
+                **{field: self._constant(field, part, *each) for field, each in numbers.items()},
+                **more,
+            )
+
+    def _rows_of(self, gradient: Tensor, begin: int, end: int) -> Slices:
+        """Return the columns of a part, of the rows of each block."""
+        low, high = self.layout.blocks[:-1], self.layout.blocks[1:]
+        whole = gradient.reshape((self.pattern.shape[0], self.layout.columns))
+        width = end - begin
+        return Slices(whole[:, begin:end].flatten(), 0, low * width, high * width)
+
+    def _constant(self, name: str, part: int, numbers: Int64, low: Int64, high: Int64) -> Slices:
+        """Return numbers of blocks, on the tile of each block and part."""
+        mapping = TileMapping(self.graph.target.tiles, self.layout.tile(part), high - low)
+        made = self.graph.add_constant(
+            UNSIGNED_INT, (len(numbers),), numbers, f"{self.call.name}/{name}", mapping=mapping
+        )
+        return Slices(made, 0, low, high)
