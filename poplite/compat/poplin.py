@@ -72,12 +72,12 @@ from poplite.expr.tree import Expr
 from poplite.graph.connect.ownership import check_own as _check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.matmul.matmul import product as _matrix_product
-from poplite.ops.matmul.plan import plan_by as _plan_by
-from poplite.ops.matmul.request import (
+from poplite.ops.matmul.layout import (
     Options as _PlanOptions,
     checked_options as _checked_options,
 )
+from poplite.ops.matmul.matmul import product as _matrix_product
+from poplite.ops.matmul.plan import plan_by as _plan_by
 from poplite.ops.operands import steps_for as _steps_for
 from poplite.poplar.absent import absent_library_names as _absent_library_names
 from poplite.program import Sequence as Steps

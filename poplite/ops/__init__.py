@@ -133,15 +133,15 @@ from poplite.ops.moving import (
 from poplite.ops.order.scans import (
     cumulative_product as cumulative_product,
     cumulative_sum as cumulative_sum,
+    unique_sorted as unique_sorted,
 )
 from poplite.ops.order.sorting import (
     argsort as argsort,
     sort as sort,
     sort_key_value as sort_key_value,
+    take_along_axis as take_along_axis,
 )
-from poplite.ops.order.taking import take_along_axis as take_along_axis
 from poplite.ops.order.top import top_k as top_k
-from poplite.ops.order.unique import unique_sorted as unique_sorted
 from poplite.ops.record import (
     assign as assign,
     copy as copy,

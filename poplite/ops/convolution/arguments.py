@@ -12,7 +12,7 @@ from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolution.request import ConvolutionRequest, Spacing, dilated, forward
-from poplite.ops.matmul.request import checked_share
+from poplite.ops.matmul.layout import checked_share
 from poplite.ops.operands import (
     FLOATS,
     Given,

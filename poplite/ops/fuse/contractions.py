@@ -24,8 +24,7 @@ from poplite.ops.fuse.recipe import OperandPart, SumRecipe
 from poplite.ops.fuse.storing import with_operands
 from poplite.ops.fuse.straight import Straight, in_order, straight
 from poplite.ops.matmul.layout import ProductLayout
-from poplite.ops.matmul.matmul_steps import Behind, Multiplication
-from poplite.ops.matmul.passes import BlockParts
+from poplite.ops.matmul.matmul_steps import Behind, BlockParts, Multiplication
 from poplite.ops.matmul.plan import layout_for
 
 

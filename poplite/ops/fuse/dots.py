@@ -15,7 +15,7 @@ from poplite.expr.build import apply, cast
 from poplite.expr.tree import Contraction, Expr, Reduction
 from poplite.expr.viewed import reshaped
 from poplite.ops.fuse.storing import rebuilt
-from poplite.ops.matmul.request import Options
+from poplite.ops.matmul.layout import Options
 from poplite.types import FLOAT
 
 

@@ -46,8 +46,7 @@ from poplite.ops.fuse.positions import split_positions
 from poplite.ops.fuse.storing import MOST_FIELDS, cut, decide, interned
 from poplite.ops.fuse.straight import Straight, in_order, straight
 from poplite.ops.matmul.layout import ProductLayout
-from poplite.ops.matmul.matmul_steps import Multiplication, product_of
-from poplite.ops.matmul.passes import rows_cost_more
+from poplite.ops.matmul.matmul_steps import Multiplication, product_of, rows_cost_more
 from poplite.ops.reduce.fused import reduce_fused
 from poplite.ops.reduce.reduce import reduce_into
 from poplite.program.recording import Recorder

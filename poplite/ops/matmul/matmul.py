@@ -16,8 +16,8 @@ from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr, Leaf, Weak
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.matmul.layout import Options, checked_options, request_of
 from poplite.ops.matmul.plan import MatMulPlan
-from poplite.ops.matmul.request import Options, checked_options, request_of
 from poplite.text import clipped, of_type
 from poplite.types import ElementTypeLike
 

@@ -11,34 +11,252 @@ block, so that little has to move.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from poplite.arrays.intervals import Int64
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.matmul.blocks import MatrixBlocks
-from poplite.ops.matmul.layout import ProductLayout
-from poplite.ops.matmul.passes import (
-    BlockParts,
-    Products,
-    Sums,
-    mapping_of,
-    mapping_of_partials,
-    mapping_of_product,
-    passes,
-)
+from poplite.machine.target import Target
+from poplite.ops.matmul.layout import MatrixBlocks, ProductLayout, ProductRequest
 from poplite.program import WriteUndef
 from poplite.program.recording import Recorder
-from poplite.types import ElementType
+from poplite.types import FLOAT, ElementType
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.amp import vertex_of
+from poplite.vertices.estimators.poplibs import binary, share
 from poplite.vertices.partials import AddPartials
+
+# -- passes ----------------------------------------------------------------------------------------
+# The numbers of the vertices that make a product: their tiles, and what each of them has.
+#
+#     products  of block (i, j) of the left and (j, l) of the right matrix: tile, slices of both in
+#               flat order, and where the product goes
+#     sums      of the partials of block (i, l): tile, which part of the block, and its slices
+#
+# They follow from the layout alone, so layers of a network that are multiplied alike share them.
+
+
+MOST_KEPT = 1 << 14
+"""Blocks of the left matrices times columns of blocks up to which numbers are kept."""
+
+Spans = tuple[Int64, Int64]
+"""Where stretches begin and end, int64[n]."""
+
+
+class BlockParts(NamedTuple):
+    """Parts of blocks of a product, each added up by one vertex; all int64[n].
+
+    Attributes:
+        group: of the block.
+        i: its row.
+        l: its column.
+        low: where the part begins within the block.
+        high: where it ends.
+        begin: where it begins in the flat order.
+        end: where it ends there.
+    """
+
+    group: Int64
+    i: Int64
+    l: Int64  # noqa: E741
+    low: Int64
+    high: Int64
+    begin: Int64
+    end: Int64
+
+
+class Products(NamedTuple):
+    """The products of blocks of a pass, by vertex.
+
+    Attributes:
+        tile: int64[n].
+        left: of the left matrices in flat order.
+        right: of the right ones.
+        out: of the partials, or of the product where there are none.
+        columns: int64[n], of the block of the right matrix.
+    """
+
+    tile: Int64
+    left: Spans
+    right: Spans
+    out: Spans
+    columns: Int64
+
+
+class Sums(NamedTuple):
+    """The sums of partials of a pass, by vertex.
+
+    Attributes:
+        tile: int64[n].
+        slices: of the partials, those of a vertex behind each other.
+        first: int64[n + 1], the slices of each vertex.
+        parts: what each of them adds up.
+    """
+
+    tile: Int64
+    slices: Spans
+    first: Int64
+    parts: BlockParts
+
+
+class ProductPass(NamedTuple):
+    """What the vertices of a pass have; no sums without partials."""
+
+    products: Products
+    sums: Sums | None
+
+
+def passes(target: Target, layout: ProductLayout, *, by_rows: bool) -> Iterable[ProductPass]:
+    """Return the passes of a layout; `by_rows` where complete rows of blocks are added up."""
+    blocks = layout.product.groups * layout.product.in_group
+    if blocks * layout.grid[1] <= MOST_KEPT:
+        return _kept_passes(target, layout, by_rows)
+    return _passes(target, layout, by_rows)
+
+
+@lru_cache(maxsize=32)
+def _kept_passes(target: Target, layout: ProductLayout, by_rows: bool) -> tuple[ProductPass, ...]:
+    return tuple(_passes(target, layout, by_rows))
+
+
+def _passes(target: Target, layout: ProductLayout, by_rows: bool) -> Iterator[ProductPass]:
+    out, (tall, _, wide) = layout.product, layout.grid
+    for top in range(0, out.down, tall):
+        for first in range(0, out.across, wide):
+            numbers = np.meshgrid(
+                np.arange(out.groups),
+                np.arange(top, min(top + tall, out.down)),
+                np.arange(first, min(first + wide, out.across)),
+                indexing="ij",
+            )
+            blocks = numbers[0].ravel(), numbers[1].ravel(), numbers[2].ravel()
+            sums = _sums(target, layout, blocks, by_rows) if layout.has_partials else None
+            yield ProductPass(_products(layout, blocks), sums)
+
+
+def _products(layout: ProductLayout, blocks: tuple[Int64, Int64, Int64]) -> Products:
+    """Return the products of a pass: all blocks of k for some blocks of the result."""
+    cuts = layout.grid[1]
+    j = np.tile(np.arange(cuts), len(blocks[0]))
+    group, i, l = (np.repeat(numbers, cuts) for numbers in blocks)  # noqa: E741
+    # One after the other come those with the same block of the right matrix: on the simulator
+    # it stays in a cache.
+    order = np.lexsort((i, j, l, group))
+    group, i, j, l = (numbers[order] for numbers in (group, i, j, l))  # noqa: E741
+    height, width = layout.product.sizes(i, l)
+    out = layout.product.spans(group, i, l)
+    if layout.has_partials:
+        begin = _room(layout, group, i, j, l)
+        out = begin, begin + height * width
+    left, right = layout.left.spans(group, i, j), layout.right.spans(group, j, l)
+    return Products(layout.tile(group, i, j, l), left, right, out, width)
+
+
+def _sums(
+    target: Target, layout: ProductLayout, blocks: tuple[Int64, Int64, Int64], by_rows: bool
+) -> Sums:
+    """Return the sums of a pass, a part of each block on each of its tiles."""
+    cuts = layout.grid[1]
+    begin, end = layout.product.spans(*blocks)
+    edges = part_edges(end - begin, cuts, grains(target, layout, blocks, by_rows))
+    block, part = np.nonzero(np.diff(edges))  # small blocks leave tiles without a part
+    low, high = edges[block, part], edges[block, part + 1]
+    group, i, l = (numbers[block] for numbers in blocks)  # noqa: E741
+    made = _room(layout, group[:, None], i[:, None], np.arange(cuts), l[:, None]) + low[:, None]
+    slices = made.ravel(), (made + (high - low)[:, None]).ravel()
+    parts = BlockParts(group, i, l, low, high, begin[block] + low, begin[block] + high)
+    return Sums(layout.tile(group, i, part, l), slices, np.arange(len(low) + 1) * cuts, parts)
+
+
+def _room(layout: ProductLayout, group: Int64, i: Int64, j: Int64, l: Int64) -> Int64:  # noqa: E741
+    """Return where the partials of blocks begin."""
+    place = layout.tile(group, i, j, l) * layout.slots + group // layout.sets
+    room: Int64 = place * layout.block[0] * layout.block[2]
+    return room
+
+
+# -- where they lie ------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=32)
+def mapping_of_product(target: Target, layout: ProductLayout, by_rows: bool) -> TileMapping:
+    """Return the tiles of products in flat order: those that make them."""
+    group, i, l = (column[:, None] for column in layout.product.all())  # noqa: E741
+    tiles = layout.tile(group, i, np.arange(layout.grid[1]), l)
+    return mapping_of(target, layout, layout.product, tiles, by_rows=by_rows)
+
+
+@lru_cache(maxsize=32)
+def mapping_of_partials(target: Target, layout: ProductLayout) -> TileMapping:
+    """Return the tiles of what every tile makes in a pass."""
+    room = layout.slots * layout.block[0] * layout.block[2]
+    return TileMapping(target.tiles, np.arange(layout.tiles), np.full(layout.tiles, room))
+
+
+def mapping_of(
+    target: Target,
+    layout: ProductLayout,
+    blocks: MatrixBlocks,
+    tiles: Int64,
+    *,
+    by_rows: bool = False,
+) -> TileMapping:
+    """Return the tiles of blocks, each cut among several, int64[blocks, parts]."""
+    begin, end = blocks.spans(*blocks.all())
+    edges = part_edges(end - begin, tiles.shape[1], grains(target, layout, blocks.all(), by_rows))
+    return TileMapping(target.tiles, tiles.ravel(), np.diff(edges).ravel())
+
+
+def grains(
+    target: Target, layout: ProductLayout, blocks: tuple[Int64, Int64, Int64], by_rows: bool
+) -> Int64:
+    """Return how many elements of each block stay together: what is added up at a time, or rows."""
+    if by_rows:
+        return np.maximum(1, layout.product.sizes(*blocks[1:])[1])
+    return np.full(len(blocks[0]), grain_of(target, layout.request))
+
+
+def grain_of(target: Target, request: ProductRequest) -> int:
+    """Return how many elements are added up at a time."""
+    return int(target.cost("add_partials_bytes")) // request.partials.size_bytes
+
+
+def rows_cost_more(target: Target, layout: ProductLayout) -> bool:
+    """Return whether complete rows leave so many tiles idle that a step for the rest is cheaper.
+
+    Of a block with fewer rows than slices of k, some tiles add up a row each and others nothing, so
+    that more partials arrive at one tile.
+    """
+    (height, _, width), cuts = layout.block, layout.grid[1]
+    grain = grain_of(target, layout.request)
+    by_rows = -(-height // cuts) * width
+    shared = -(-height * width // (grain * cuts)) * grain
+    more = (by_rows - shared) * cuts * layout.request.partials.size_bytes
+    step = target.workers * binary("add", FLOAT, share(shared, target), target)
+    # What is one row for all lies elsewhere: it comes, and is put in its place.
+    step += int(sum(map(target.cost, ("sync_cycles", "latency_cycles", "worker_call"))))
+    return more > step * target.exchange_bytes_per_cycle
+
+
+def part_edges(size: Int64, parts: int, grain: Int64) -> Int64:
+    """Return where parts of some sizes begin and end, int64[sizes, parts + 1], in complete grains.
+
+    >>> part_edges(np.array([10, 3]), 3, np.array([4, 4])).tolist()
+    [[0, 4, 8, 10], [0, 0, 0, 3]]
+    """
+    grains = -(-size // grain)[:, None]
+    edges = np.arange(parts + 1) * grains // parts * grain[:, None]
+    return np.minimum(edges, size[:, None])
+
+
+# -- steps -----------------------------------------------------------------------------------------
 
 
 def left_of(graph: Graph, layout: ProductLayout, name: str) -> Tensor:

@@ -35,10 +35,15 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
 from poplite.machine.target import Target
 from poplite.ops.matmul.exact import priced
-from poplite.ops.matmul.layout import ProductLayout, Three
-from poplite.ops.matmul.matmul_steps import left_of, product_of, right_of
-from poplite.ops.matmul.passes import grain_of, part_edges
-from poplite.ops.matmul.request import Options, ProductRequest, checked_options, request_of
+from poplite.ops.matmul.layout import (
+    Options,
+    ProductLayout,
+    ProductRequest,
+    Three,
+    checked_options,
+    request_of,
+)
+from poplite.ops.matmul.matmul_steps import grain_of, left_of, part_edges, product_of, right_of
 from poplite.ops.matmul.search import cheapest_ways
 from poplite.ops.matmul.upper_bound import most_cycles
 from poplite.ops.operands import check_parts

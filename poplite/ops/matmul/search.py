@@ -20,8 +20,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import GraphMemoryAllocationError
 from poplite.machine.target import Target
-from poplite.ops.matmul.layout import ProductLayout, Three
-from poplite.ops.matmul.request import ProductRequest
+from poplite.ops.matmul.layout import ProductLayout, ProductRequest, Three
 from poplite.types import HALF
 from poplite.vertices.amp import amp_cycles
 from poplite.vertices.partials import partials_cycles

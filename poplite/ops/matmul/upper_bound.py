@@ -21,7 +21,7 @@ from poplite.arrays.intervals import Int64
 from poplite.cost.exchange.latency import has_map, places, route
 from poplite.machine.target import Target
 from poplite.ops.matmul.layout import ProductLayout
-from poplite.ops.matmul.passes import grain_of, part_edges
+from poplite.ops.matmul.matmul_steps import grain_of, part_edges
 from poplite.vertices.amp import amp_cycles
 from poplite.vertices.partials import partials_cycles
 

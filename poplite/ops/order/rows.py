@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.errors import SizeOverflowError
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.graph import Graph
@@ -24,16 +25,20 @@ from poplite.ops.fuse.placement import Mappings, held
 from poplite.ops.operands import (
     FLOATS,
     INTEGERS_32,
+    called,
     check_type,
     dimension,
     graph_of,
     operand,
+    ordered_bits,
     steps_for,
 )
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
 from poplite.program.recording import Recorder, recorder
+from poplite.types import UNSIGNED_INT
 from poplite.vertex.vertex import Vertex
+from poplite.vertices.order import POSITIONS, KeyRule, Positions, Values
 
 ORDERED: tuple[ElementClass, ...] = (*FLOATS, *INTEGERS_32)
 """What can be sorted."""
@@ -161,3 +166,55 @@ def pieces(mapping: TileMapping, size: int, workers: int, grain: int) -> RowRang
 def ranges(x: Tensor, begin: Int64, length: Int64) -> Slices:
     """Return slices of a flattened tensor."""
     return Slices(x.flatten(), 0, begin, begin + length)
+
+
+# -- from sorted words to elements and positions ---------------------------------------------------
+
+
+LEAST = 8
+"""Words of a worker, at least, where several share those of a tile."""
+
+
+def check_positions(rows: Rows) -> None:
+    """Refuse rows that are too long for positions."""
+    if rows.size > POSITIONS:
+        raise SizeOverflowError(
+            f"{rows.what}: {rows.size:,} elements along dimension {rows.dim} of "
+            f"{called(rows.given)}",
+            fix=f"at most {POSITIONS:,}",
+        )
+
+
+def write(
+    rows: Rows, words: Tensor, count: int, rule: KeyRule | None, *, positions: bool = True
+) -> list[Tensor]:
+    """Record the values (with a rule) and the positions of the first words of each row.
+
+    Words are [rows, at least count]; a tile writes those that it has.
+    """
+    first = words[:, :count]
+    mapping = rows.graph.tile_mapping(first)
+    begin, stop, tile = mapping.in_order()
+    length = stop - begin
+    workers = rows.graph.target.workers
+    parts = np.clip(length // LEAST, 1, workers)
+    source = np.repeat(np.arange(len(tile)), parts)
+    part = np.arange(len(source)) - np.repeat(np.cumsum(parts) - parts, parts)
+    low, high = (length[source] * (part + end) // parts[source] for end in (0, 1))
+    tile, begin, length = tile[source], begin[source] + low, high - low
+    made = []
+    for name, vertex, element_type, state in (
+        ("/values", Values, rows.element_type, {} if rule is None else rule._asdict()),
+        ("/indices", Positions, UNSIGNED_INT, {}),
+    ):
+        if (vertex is Values and rule is None) or (vertex is Positions and not positions):
+            continue
+        out = rows.variable(element_type, name, tile, length)
+        made.append(rows.back(out.reshape((rows.count, count))))
+        if len(tile):
+            fields = {
+                "words": ranges(first, begin, length),
+                "out": ranges(ordered_bits(out), begin, length),
+            }
+            rows.execute(name, vertex, tile, **fields, **state)
+    return made

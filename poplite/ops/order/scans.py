@@ -1,4 +1,4 @@
-"""Running sums and products along a dimension.
+"""Running sums and products along a dimension, and the distinct elements that they pack.
 
 totals    TotalSum         each part of a row but the last
 before    CumulativeSum    the totals of a row
@@ -9,24 +9,44 @@ Parts depend on the size of the dimension alone, and so do the bits of a result.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from poplite.errors import checked_truth
+from poplite.errors import TensorCreationError, checked_truth
 from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.operands import NUMBERS
-from poplite.ops.order.rows import Rows, ranges
-from poplite.program import Sequence
-from poplite.types import FLOAT, HALF
+from poplite.machine.target import Target
+from poplite.ops.fuse.placement import Mappings, grain_of, variable
+from poplite.ops.operands import (
+    NUMBERS,
+    called,
+    check_placed,
+    check_type,
+    graph_of,
+    operand,
+    ordered_bits,
+    steps_for,
+)
+from poplite.ops.order.rows import ORDERED, Rows, pieces, ranges
+from poplite.ops.record import map as stored, zero
+from poplite.program import Execute, Sequence
+from poplite.program.recording import RecordedSteps as Block
+from poplite.types import FLOAT, HALF, UNSIGNED_INT
 from poplite.vertices.scans import (
     CumulativeProduct,
     CumulativeSum,
     TotalProduct,
     TotalSum,
     part_length,
+    running_slots,
 )
+from poplite.vertices.taking import PackUnique, TakeRanks, pack_slots, rank_slots
 
 
 def cumulative_sum(
@@ -158,3 +178,175 @@ def _running(
     result = rows.back(out.reshape((rows.count, rows.size)))
     rows.finish([rows.x], [result])
     return result
+
+
+# -- distinct elements -----------------------------------------------------------------------------
+
+
+SHARE = 4
+"""A quarter of a tile's memory, at most, is for a part of the elements."""
+
+
+class Unique(NamedTuple):
+    """What `unique_sorted` returns.
+
+    Attributes:
+        values: the distinct elements, and 0 behind them; of the size of x.
+        length: how many there are, a number that is known when the program has run: UNSIGNED_INT[].
+    """
+
+    values: Tensor
+    length: Tensor
+
+
+def unique_sorted(
+    x: Operand, *, name: str = "unique_sorted", program: Sequence | None = None
+) -> Unique:
+    """Record steps that pack the elements that differ from the one before.
+
+    Of a sorted tensor these are its distinct elements. Equal are 0.0 and -0.0, of which the first
+    is kept, and any two NaNs.
+
+    Args:
+        x: FLOAT, HALF, or integers of up to 32 bits; rank 1. An expression is stored first.
+        name: of the new variables and of the steps.
+        program: where the steps go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        Values and length.
+
+    Raises:
+        ElementTypeError: for other elements.
+        TensorCreationError: for another rank.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
+    >>> x = graph.add_variable(pl.INT, (5,), "x", mapping="linear", initial_value=[1, 1, 2, 5, 5])
+    >>> values, length = unique_sorted(x, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(values).tolist(), int(engine.read(length))
+    ([1, 2, 5, 0, 0], 3)
+    """
+    what = "ops.unique_sorted"
+    given = operand(what, x, program)
+    check_type(what, given, ORDERED)
+    check_placed(given)
+    if given.rank != 1:
+        raise TensorCreationError(
+            f"{what}: {called(given)} has rank {given.rank}",
+            found=f"shape {given.shape}",
+            fix="x.flatten(), sorted",
+        )
+    graph = graph_of(what, given, program)
+    place = steps_for(what, graph, name, program)
+    if isinstance(given, Expr):
+        given = stored(given, name=f"{name}/x", program=program)
+    steps = Block(graph, name)
+    found = _packed(graph, given, name, steps)
+    place.add(steps)
+    return found
+
+
+def _packed(graph: Graph, x: Tensor, name: str, steps: Sequence) -> Unique:
+    """Record that blocks pack what is new in them, and that each tile takes its part of that."""
+    values = variable(Mappings(graph), x.element_type, x.shape, name, [x])
+    zero(values, name=f"{name}/zero", program=steps)
+    none = graph.add_constant(UNSIGNED_INT, (1,), 0, f"{name}/none", mapping=0)
+    if not x.num_elements:
+        return Unique(values, none[0])
+    size = x.element_type.size_bytes
+    block = -(-x.num_elements // best_blocks(graph.target, x.num_elements, size))
+    front, counts = _fronts(graph, x, block, name, steps)
+    ends = cumulative_sum(counts, name=f"{name}/ranks", program=steps)
+    starts, blocks = concat([none, ends]), ends.num_elements
+    at_once = max(1, graph.target.tile_memory_bytes // SHARE // (4 + block * size))
+    for low in range(0, blocks, at_once):
+        high = min(low + at_once, blocks)
+        part = front[low * block : high * block]
+        _take(graph, part, starts[low : high + 1], values, block, f"{name}/take", steps)
+    return Unique(values, ends[blocks - 1])
+
+
+def _fronts(
+    graph: Graph, x: Tensor, block: int, name: str, steps: Sequence
+) -> tuple[Tensor, Tensor]:
+    """Record that blocks put what is new in them to their front; return these, and how many."""
+    begin = np.arange(0, x.num_elements, block)
+    end = np.minimum(begin + block, x.num_elements)
+    tiles = graph.target.tiles
+    tile = np.arange(len(begin)) * tiles // len(begin)
+    front = graph.add_variable(
+        x.element_type, x.shape, f"{name}/front", mapping=TileMapping(tiles, tile, end - begin)
+    )
+    ones = TileMapping(tiles, tile, np.ones(len(begin), np.int64))
+    counts = graph.add_variable(UNSIGNED_INT, (len(begin),), f"{name}/counts", mapping=ones)
+    pack = graph.add_compute_set(f"{name}/pack")
+    graph.add_vertices(
+        pack,
+        PackUnique,
+        tile=tile,
+        x=ranges(x, begin, end - begin),
+        before=ranges(x, np.maximum(begin - 1, 0), np.minimum(begin, 1)),
+        out=ranges(front, begin, end - begin),
+        count=counts,
+    )
+    steps.add(Execute(pack))
+    return front, counts
+
+
+def _take(
+    graph: Graph,
+    front: Tensor,
+    starts: Tensor,
+    values: Tensor,
+    block: int,
+    name: str,
+    steps: Sequence,
+) -> None:
+    """Record that tiles take their elements of some blocks."""
+    size, workers = values.num_elements, graph.target.workers
+    mapping, grain = graph.tile_mapping(values), grain_of(values.element_type)
+    found = pieces(mapping, size, workers, grain)
+    bits, out, count = ordered_bits(front), ordered_bits(values), len(found.tile)
+    take = graph.add_compute_set(name)
+    graph.add_vertices(
+        take,
+        TakeRanks,
+        tile=found.tile,
+        x=bits.expand([0]).broadcast(count, 0),
+        starts=starts.expand([0]).broadcast(count, 0),
+        out=ranges(out, found.begin, found.end - found.begin),
+        first=found.begin,
+        size=block,
+    )
+    steps.add(Execute(take))
+
+
+@lru_cache(maxsize=256)
+def best_blocks(target: Target, size: int, element_bytes: int) -> int:
+    """Return into how many blocks elements are cut that are packed at first: the cheapest number.
+
+    Args:
+        target: the machine.
+        size: of how many elements, at least one.
+        element_bytes: of an element.
+    """
+    workers, tiles = target.workers, target.tiles
+    most = max(1, min(size, tiles * workers, target.tile_memory_bytes // SHARE // 8))
+
+    def cycles(blocks: int) -> float:
+        """Return the modelled cycles of packing, of ranks, and of what tiles receive and take."""
+        turns = -(-blocks // (tiles * workers))
+        part = min(part_length(blocks), blocks)
+        runs = pack_slots(-(-size // blocks)) * turns + running_slots(part) * (1 + (blocks > part))
+        share = -(-size // (tiles * workers))
+        runs += rank_slots(share, blocks, -(-share * blocks // size))
+        start = target.cost("sync_cycles") + target.cost("latency_cycles")
+        received = (size * element_bytes + 4 * blocks) / target.exchange_bytes_per_cycle
+        steps = 3 if blocks <= part else 5
+        return workers * runs + steps * start + received / target.cost("pair_tiles")
+
+    sizes = {1 << k for k in range(most.bit_length())} | {most, min(most, tiles)}
+    return min(sorted(sizes), key=cycles)

@@ -1,22 +1,503 @@
-"""Sorting along a dimension."""
+"""Sorting along a dimension, and elements taken by their positions there."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+
+from poplite.arrays.intervals import Int64
 from poplite.errors import TensorCreationError, checked_truth
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Expr
+from poplite.expr.tree import ElementClass, Expr
+from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.operands import check_name, check_type, own_operand, steps_for
-from poplite.ops.order.network import sorted_words
-from poplite.ops.order.rows import ORDERED, Rows
-from poplite.ops.order.taking import MOVED, take_along_axis
-from poplite.ops.order.words import check_positions, write
+from poplite.machine.target import Target
+from poplite.ops.fuse.placement import grain_of, variable
+from poplite.ops.operands import (
+    INDICES,
+    NUMBERS,
+    called,
+    check_name,
+    check_placed,
+    check_type,
+    ordered_bits,
+    own_operand,
+    steps_for,
+)
+from poplite.ops.order.rows import ORDERED, Rows, check_positions, pieces, ranges, write
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
 from poplite.program.recording import RecordedSteps as Block
-from poplite.vertices.order import key_rule
+from poplite.types import BOOL, LONGLONG
+from poplite.vertices.order import (
+    KeyRule,
+    MergeWords,
+    SortElements,
+    key_rule,
+    merge_slots,
+    sort_slots,
+    value_slots,
+)
+from poplite.vertices.taking import TakePart
+
+# -- plans -----------------------------------------------------------------------------------------
+# How rows are cut for sorting: the way of the fewest modelled cycles.
+#
+# A row is cut into blocks, one a tile, and a block into runs, which workers sort. Sorted blocks
+# become lists of two blocks, of four, and so on, in `levels` merges; then the lists are sorted by a
+# network, in which two of them are merged at a time. Merges to ever longer lists are few stages,
+# but each of their tiles receives both lists; a network has more stages of shorter lists::
+#
+#     blocks  levels  merged                                            then exchanged
+#     8       3       0+1 2+3 4+5 6+7, 01+23 45+67, 0123+4567           nothing
+#     8       1       0+1 2+3 4+5 6+7                                   four lists of two blocks
+#     8       0       nothing                                           eight lists of one block
+
+
+BYTES_A_WORD = 64
+"""Of a tile's memory, for each word of a row that one tile sorts."""
+
+WORD = 8
+"""Bytes of a word."""
+
+SHARE = 4
+"""A quarter of a tile's memory, at most, is for lists that come from other tiles; no more than half
+of what elements to sort leave free on the fullest tile, as that holds sorted words, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class SortPlan:
+    """How each row is sorted.
+
+    Attributes:
+        blocks: of a row, a multiple of those of a list where there are several lists.
+        run: words of a run.
+        levels: merges of blocks before lists are exchanged; a list has `2 ** levels` blocks.
+        alternates: whether a block goes from one tile to another one and back: then all that it
+            is made of comes from other tiles, and nothing is copied beside it.
+        cycles: by the cost model.
+    """
+
+    blocks: int
+    run: int
+    levels: int
+    alternates: bool
+    cycles: int
+
+
+@lru_cache(maxsize=256)
+def sort_plan(
+    target: Target, count: int, size: int, element_bytes: int, held_bytes: int = 0
+) -> SortPlan:
+    """Return the cheapest plan.
+
+    Args:
+        target: the machine.
+        count: number of rows, at least one.
+        size: elements of a row, at least one.
+        element_bytes: of an element.
+        held_bytes: of the memory of a tile, what elements to sort take at most.
+    """
+    pricing = _Pricing(target, count, size, element_bytes, held_bytes)
+    found = [pricing.plan(*way) for way in pricing.ways()]
+    return min(found, key=lambda each: (each.cycles, each.blocks, each.levels))
+
+
+class _Pricing:
+    """The cycles of plans for equal rows."""
+
+    def __init__(
+        self, target: Target, count: int, size: int, element_bytes: int, held_bytes: int
+    ) -> None:
+        self.target, self.count, self.size, self.bytes = target, count, size, element_bytes
+        self.held_bytes = held_bytes
+
+    def ways(self) -> Iterator[tuple[int, int, bool]]:
+        """Yield numbers of blocks and levels, and whether blocks alternate, that fit the memory."""
+        target, size = self.target, self.size
+        least = -(-size // max(1, target.tile_memory_bytes // BYTES_A_WORD))
+        here = target.tiles_per_ipu  # links between IPUs are far slower than an exchange
+        most = max(least, min(size, here // self.count))
+        sizes = {least, most, most // 2, *(1 << k for k in range(most.bit_length()))}
+        memory = target.tile_memory_bytes
+        limit = min(memory // SHARE, (memory - self.held_bytes) // 2)
+        for wished in sorted(each for each in sizes if least <= each <= most):
+            for levels in range((wished - 1).bit_length() + 1):
+                length = 1 << levels
+                blocks = wished if length >= wished else wished // length * length
+                received = WORD * min(2 * length, blocks) * -(-size // blocks)
+                if levels and (received > limit or blocks < least):
+                    break
+                yield blocks, levels, False
+                if blocks > 1 and 2 * blocks * self.count <= here:
+                    yield blocks, levels, True
+
+    def plan(self, blocks: int, levels: int, alternates: bool) -> SortPlan:
+        """Return a plan with its cycles."""
+        block = -(-self.size // blocks)
+        a_tile = -(-self.count * blocks // self.target.tiles)
+        workers = self._workers
+        several = [*range(1, workers + 1), 2 * workers, 4 * workers]
+        cycles, run = min(self._block(block, a_tile, runs) for runs in several)
+        length = block
+        for _ in range(levels):
+            cycles += self._merged(block, length, a_tile, alternates=alternates)
+            length *= 2
+        lists = -(-blocks >> levels) if blocks > 1 else 1
+        depth = (lists - 1).bit_length()
+        stages = depth * (depth + 1) // 2
+        if stages:
+            cycles += stages * self._merged(block, length, a_tile, alternates=alternates)
+        cycles += a_tile * workers * value_slots(-(-block // workers))
+        return SortPlan(blocks, run, levels, alternates, cycles)
+
+    @property
+    def _workers(self) -> int:
+        return self.target.workers
+
+    def _block(self, block: int, a_tile: int, runs: int) -> tuple[int, int]:
+        """Return the cycles of sorting the blocks of a tile, each in so many runs, and the run."""
+        run = -(-block // runs)
+        runs = -(-block // run)
+        cycles = self._received(a_tile * block * self.bytes)
+        cycles += self._workers * -(-a_tile * runs // self._workers) * sort_slots(run)
+        length = run
+        while length < block:
+            pairs = -(-block // (2 * length))
+            cycles += pairs * a_tile * self._merge(min(2 * length, block), length)
+            length *= 2
+        return cycles, run
+
+    def _merged(self, block: int, length: int, a_tile: int, *, alternates: bool) -> int:
+        """Return the cycles of a stage that makes blocks of two lists of so many words."""
+        cost = self.target.cost
+        cycles = a_tile * self._merge(block, length)
+        if length == block and not alternates:  # one list is there
+            return cycles + self._received(a_tile * WORD * length)
+        if not alternates:
+            copied = math.ceil(WORD * block / cost("memcpy_bytes_per_cycle"))
+            cycles += int(cost("worker_call") + a_tile * (cost("copy_piece_cycles") + copied))
+        both = 2 * length / (cost("pair_tiles") if length > block else 1)  # what neighbours share
+        return cycles + self._received(a_tile * WORD * both)
+
+    def _merge(self, words: int, length: int) -> int:
+        """Return the cycles of a vertex that makes so many words of two such lists."""
+        return self._workers * merge_slots(-(-words // self._workers), length)
+
+    def _received(self, size: float) -> int:
+        cost = self.target.cost
+        start = cost("sync_cycles") + cost("latency_cycles")
+        return math.ceil(start + size / self.target.exchange_bytes_per_cycle)
+
+
+# -- rows of words that may lie on several tiles ---------------------------------------------------
+# A row is cut into blocks of equal size, one a tile, and a block into runs, as a plan says::
+#
+#     sort        SortElements    each run of each block
+#     merge 0     MergeWords      neighbouring runs of a block: 6 -> 3 -> 2 -> 1
+#     join 0      MergeWords      neighbouring lists of blocks: 0+1 2+3, then 01+23
+#     exchange 0  MergeWords      two lists: the lesser half of their words, and the others
+#
+# The exchanges are those of Batcher's odd-even merge sort, in which a comparison of two elements
+# becomes a merge of two lists. Each tile makes the words of its own block of what two lists become,
+# and reads both. Every block has two places, and moves from one to the other whenever it takes
+# part, as no vertex may write what another one of its compute set reads.
+#
+# Source: D. Knuth, "The Art of Computer Programming", volume 3, 5.2.2, algorithm M, for any number
+# of elements; 5.3.4, exercise 38, for blocks.
+
+
+NO_TILES = np.empty(0, np.int64)
+
+
+def exchanges(count: int) -> Iterator[tuple[Int64, Int64]]:
+    """Yield the stages of a network that sorts: of each, the lower and the higher places.
+
+    >>> [(low.tolist(), high.tolist()) for low, high in exchanges(4)]
+    [([0, 1], [2, 3]), ([0, 2], [1, 3]), ([1], [2])]
+    """
+    top = 1 << max(0, (count - 1).bit_length() - 1)
+    p = top
+    while p > 0:
+        q, r, d = top, 0, p
+        while True:
+            low = np.arange(max(0, count - d))
+            low = low[(low & p) == r]
+            yield low, low + d
+            if q == p:
+                break
+            q, r, d = q // 2, p, q - p
+        p //= 2
+
+
+def plan_of(rows: Rows) -> SortPlan:
+    """Return how rows are sorted, of at least one element, beside what their tiles hold of them."""
+    graph, size = rows.graph, rows.element_type.size_bytes
+    held = size * int(graph.tile_mapping(rows.rows).elements_per_tile.max())
+    return sort_plan(graph.target, rows.count, rows.size, size, held)
+
+
+def sorted_words(rows: Rows, rule: KeyRule) -> Tensor:
+    """Record the sorting of all rows; return their words, [count, at least size], on few tiles."""
+    if not rows.count * rows.size:
+        return rows.variable(LONGLONG, "/words", NO_TILES, NO_TILES).reshape((rows.count, 0))
+    return NetworkBlocks(rows, rule, plan_of(rows)).sort()
+
+
+class NetworkBlocks:
+    """The blocks of all rows, and their two places each."""
+
+    def __init__(self, rows: Rows, rule: KeyRule, plan: SortPlan) -> None:
+        self.rows, self.rule, self.plan = rows, rule, plan
+        self.blocks, self.run = plan.blocks, plan.run
+        self.runs = -(-rows.size // (plan.blocks * plan.run))
+        self.size = self.run * self.runs
+        count, tiles = rows.count * self.blocks, rows.graph.target.tiles
+        self.count, number = count, np.arange(2 * count)
+        if plan.alternates:
+            self.tile = number
+        elif self.blocks > 1 and count <= tiles:
+            self.tile = number % count
+        else:
+            self.tile = number % count * tiles // count
+        lengths = np.full(2 * count, self.size)
+        self.words = rows.variable(LONGLONG, "/words", self.tile, lengths)
+        self.place = np.zeros(count, np.int64)
+        """Which of its places a block is in: 0 or 1."""
+
+    def sort(self) -> Tensor:
+        """Record all stages; return the words [count, at least size]."""
+        rows, plan = self.rows, self.plan
+        self._sort_runs()
+        length, level = self.run, 0
+        while length < self.size:
+            self._merge_runs(length, level)
+            length, level = 2 * length, level + 1
+        for number in range(plan.levels):
+            begin = np.arange(0, self.blocks, 2 << number)
+            middle, end = (np.minimum(begin + (k << number), self.blocks) for k in (1, 2))
+            other = np.minimum(middle, self.blocks - 1)  # a list without another one moves, too
+            self._join(begin, middle, other, other + end - middle, f"/join {number}")
+        list_size = 1 << plan.levels
+        for number, (low, high) in enumerate(exchanges(-(-self.blocks // list_size))):
+            one, other = low * list_size, high * list_size
+            if len(low):
+                self._join(one, one + list_size, other, other + list_size, f"/exchange {number}")
+        parts = self.words.reshape((2, self.count, self.size))
+        shape = (rows.count, self.blocks * self.size)
+        if not self.place.any() or self.place.all():
+            return parts[int(self.place[0])].reshape(shape)
+        blocks = [parts[place, block] for block, place in enumerate(self.place.tolist())]
+        return concat(blocks).reshape(shape)
+
+    def _sort_runs(self) -> None:
+        """Record the sorting of runs; those behind the end of a row have no elements."""
+        rows = self.rows
+        row, within = np.divmod(np.arange(self.count * self.runs), self.blocks * self.runs)
+        begin = np.minimum(within * self.run, rows.size)
+        end = np.minimum(begin + self.run, rows.size)
+        rows.execute(
+            "/sort",
+            SortElements,
+            np.repeat(self.tile[: self.count], self.runs),
+            x=ranges(ordered_bits(rows.rows), row * rows.size + begin, end - begin),
+            words=self.words[: len(row) * self.run].reshape((len(row), self.run)),
+            first=begin,
+            **self.rule._asdict(),
+        )
+
+    def _merge_runs(self, length: int, level: int) -> None:
+        """Record merges of neighbouring runs of so many words within all blocks."""
+        pairs = -(-self.size // (2 * length))
+        block, pair = np.divmod(np.arange(self.count * pairs), pairs)
+        begin = pair * 2 * length
+        middle, end = (np.minimum(begin + k * length, self.size) for k in (1, 2))
+        source, target = self._at(block), self._at(block, moved=True)
+        self._merge(
+            f"/merge {level}",
+            self._tile_of(block, moved=True),
+            (source + begin, middle - begin),
+            (source + middle, end - middle),
+            (target + begin, end - begin),
+            np.zeros(len(block), np.int64),
+        )
+        self.place = 1 - self.place
+
+    def _join(self, begin: Int64, end: Int64, other: Int64, last: Int64, part: str) -> None:
+        """Record that two lists of blocks of each row are merged; each block takes its words.
+
+        Args:
+            begin: the first block of the first lists, of row 0.
+            end: where these lists end.
+            other: the first block of the second lists.
+            last: where these end.
+            part: name of the step.
+        """
+        blocks = end - begin + last - other
+        pair = np.repeat(np.arange(len(begin)), blocks)
+        number = np.arange(len(pair)) - np.repeat(np.cumsum(blocks) - blocks, blocks)
+        is_first = number < (end - begin)[pair]
+        taker = np.where(is_first, begin[pair] + number, other[pair] + number - (end - begin)[pair])
+        row = np.arange(self.rows.count)[:, None] * self.blocks
+        left, right, taker = ((row + each).ravel() for each in (begin[pair], other[pair], taker))
+        lengths = (
+            np.tile((x - y)[pair], self.rows.count) for x, y in ((end, begin), (last, other))
+        )
+        one, two = (each * self.size for each in lengths)
+        self._merge(
+            part,
+            self._tile_of(taker, moved=True),
+            (self._at(left), one),
+            (self._at(right), two),
+            (self._at(taker, moved=True), np.full(len(taker), self.size)),
+            np.tile(number * self.size, self.rows.count),
+        )
+        self.place[taker] = 1 - self.place[taker]
+
+    def _merge(
+        self,
+        part: str,
+        tile: Int64,
+        left: tuple[Int64, Int64],
+        right: tuple[Int64, Int64],
+        out: tuple[Int64, Int64],
+        first: Int64,
+    ) -> None:
+        """Record a step of merges; each range of words is its begin and its length."""
+        workers = self.rows.graph.target.workers
+        self.rows.execute(
+            part,
+            MergeWords,
+            tile,
+            left=ranges(self.words, *left),
+            right=ranges(self.words, *right),
+            out=ranges(self.words, *out),
+            first=first,
+            share=-(-out[1] // workers),
+        )
+
+    def _at(self, block: Int64, *, moved: bool = False) -> Int64:
+        """Return where blocks begin, in the place they are in or the other one."""
+        begin: Int64 = self._number(block, moved) * self.size
+        return begin
+
+    def _tile_of(self, block: Int64, *, moved: bool) -> Int64:
+        tile: Int64 = self.tile[self._number(block, moved)]
+        return tile
+
+    def _number(self, block: Int64, moved: bool) -> Int64:
+        place = 1 - self.place[block] if moved else self.place[block]
+        number: Int64 = place * self.count + block
+        return number
+
+
+# -- elements by positions -------------------------------------------------------------------------
+# These are known when the program runs.
+
+
+MOVED: tuple[ElementClass, ...] = (*NUMBERS, BOOL)
+
+ROW_SHARE = 4
+"""A quarter of a tile's memory, at most, is for a part of a row."""
+
+
+def take_along_axis(
+    x: Operand,
+    indices: Operand,
+    dim: int | None = -1,
+    *,
+    name: str = "take_along_axis",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record steps that take elements along a dimension: `numpy.take_along_axis`.
+
+    Args:
+        x: of any type but QUARTER and CHAR. An expression is stored first.
+        indices: INT or UNSIGNED_INT, read when the program runs; of the shape of x, but for the
+            size of the dimension. Negative ones count from the end.
+        dim: the dimension; negative ones count from the last. None is for all elements in row-major
+            order.
+        name: of the new variable and of the steps.
+        program: where the steps go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        A new tensor of the shape of `indices`, which lies as they do. Every tile gets the rows that
+        it takes elements of, a part at a time where they are long.
+
+    Raises:
+        ElementTypeError: for other elements or indices.
+        TensorIndexError: for a dimension that x does not have.
+        TensorCreationError: for indices of another shape.
+        ControlProgramError: without `program=` outside of all steps.
+
+    When the program runs, an index outside of a row is an IndexError.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> x = graph.add_variable(pl.INT, (2, 3), "x", mapping=0, initial_value=[[3, 9, 4], [1, 2, 3]])
+    >>> at = [[1, 1], [-1, 0]]
+    >>> which = graph.add_variable(pl.INT, (2, 2), "which", mapping=1, initial_value=at)
+    >>> y = take_along_axis(x, which, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [[9, 9], [3, 1]]
+    """
+    what = "ops.take_along_axis"
+    rows = Rows(what, x, dim, MOVED, name, program, indices)
+    which = own_operand(what, rows.graph, indices, program, "indices")
+    check_type(what, which, INDICES, "indices")
+    check_placed(which)
+    shape = which.shape if dim is not None else (which.num_elements,)
+    there = rows.shape[: rows.dim] + rows.shape[rows.dim + 1 :]
+    rest = shape[: rows.dim] + shape[rows.dim + 1 :]
+    if len(shape) != len(rows.shape) or rest != there:
+        raise TensorCreationError(
+            f"{what}: indices of shape {shape} for {called(rows.given)} of shape {rows.shape}",
+            fix=f"the same sizes in all dimensions but {rows.dim}",
+        )
+    if which.num_elements and not rows.size:
+        raise TensorCreationError(
+            f"{what}: {which.num_elements:,} elements of rows that have none",
+            found=f"{called(rows.given)} has shape {rows.shape}",
+        )
+    if isinstance(which, Expr):
+        which = stored(which, name=f"{name}/indices", program=program)
+    rows.begin()
+    return _taken(rows, which if which.shape == shape else which.flatten())
+
+
+def _taken(rows: Rows, which: Tensor) -> Tensor:
+    """Record the steps."""
+    graph, count = rows.graph, which.shape[rows.dim]
+    out = variable(rows.mappings, rows.element_type, which.shape, rows.name, [which])
+    mine, wanted = rows.of(out), rows.of(which)
+    held = graph.tile_mapping(mine)
+    found = pieces(held, count, graph.target.workers, grain_of(out.element_type))
+    length = graph.target.tile_memory_bytes // ROW_SHARE // rows.element_type.size_bytes
+    at, size = found.row * count + found.begin, found.end - found.begin
+    for part, begin in enumerate(range(0, rows.size if len(at) else 0, max(1, length))):
+        end = min(begin + length, rows.size)
+        rows.execute(
+            f"/part {part}" if length < rows.size else "",
+            TakePart,
+            found.tile,
+            x=ranges(ordered_bits(rows.rows), found.row * rows.size + begin, 0 * at + end - begin),
+            indices=ranges(wanted, at, size),
+            out=ranges(ordered_bits(mine), at, size),
+            first=begin,
+            size=rows.size,
+        )
+    rows.finish([rows.x, which], [out])
+    return out
+
+
+# -- sorting ---------------------------------------------------------------------------------------
 
 
 class Sorted(NamedTuple):

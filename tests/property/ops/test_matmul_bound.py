@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.depth import deep, examples
 from poplite.ops.matmul.exact import priced
-from poplite.ops.matmul.layout import ProductLayout
+from poplite.ops.matmul.layout import ProductLayout, ProductRequest
 from poplite.ops.matmul.plan import (
     MatMulPlan,
     estimated_plan,
@@ -22,7 +22,6 @@ from poplite.ops.matmul.plan import (
     planned,
     ranked,
 )
-from poplite.ops.matmul.request import ProductRequest
 from poplite.ops.matmul.search import cheapest_ways
 from poplite.ops.matmul.upper_bound import most_cycles
 

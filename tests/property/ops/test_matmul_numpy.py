@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.depth import examples, forms, interpreted, values_only
 from poplite import ops
-from poplite.ops.matmul.request import ProductRequest
+from poplite.ops.matmul.layout import ProductRequest
 from poplite.ops.matmul.search import cheapest_ways
 
 HOW = ("planned", "linear", "transposed", "scattered", "part")

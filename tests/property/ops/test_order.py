@@ -16,7 +16,7 @@ import poplite as pl
 from helpers.depth import deep, examples, forms, interpreted, thinned, values_only
 from helpers.running import interpreted_sooner, words_of
 from poplite import ops
-from poplite.ops.order.network import exchanges
+from poplite.ops.order.sorting import exchanges
 from poplite.vertices.scans import running_reference
 
 Array = npt.NDArray[Any]

@@ -9,9 +9,8 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.depth import examples, interpreted, thinned
 from poplite import ops
-from poplite.ops.order.network import NetworkBlocks
 from poplite.ops.order.rows import ORDERED, Rows
-from poplite.ops.order.sort_plan import SortPlan, sort_plan
+from poplite.ops.order.sorting import NetworkBlocks, SortPlan, sort_plan
 from poplite.vertices.order import key_rule
 
 LINES = [  # tiles, rows, elements, most cycles; with a row on a tile, or blocks of 1,024
