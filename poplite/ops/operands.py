@@ -111,15 +111,32 @@ def operand_beside(
     other: tuple[str, Given],
 ) -> Given:
     """Return an operand of a shape, and of the type of another whose role is told, or raise."""
-    made, (other_role, like) = own_operand(what, graph, x, program, role), other
-    if made.shape != shape or made.element_type is not like.element_type:
-        raise TensorCreationError(
-            f"{what}: {role} {called(made)} is {described(made)}",
-            found=f"{other_role} {called(like)} is {described(like)}",
-            fix=f"{role} of {like.element_type!r} {list(shape)}",
-        )
+    made = own_operand(what, graph, x, program, role)
+    check_like(what, role, made, shape, other)
     check_placed(made)
     return made
+
+
+def check_like(
+    what: str, role: str, x: Given, shape: tuple[int, ...], other: tuple[str, Given]
+) -> None:
+    """Refuse an operand of another shape, or of another type than the one whose role is told."""
+    other_role, like = other
+    if x.shape != shape or x.element_type is not like.element_type:
+        found = f"{other_role} {called(like)} is {described(like)}"
+        raise unfit(what, role, x, f"{role} of {like.element_type!r} {list(shape)}", found)
+
+
+def unfit(what: str, role: str, x: Given, fix: str, found: str = "") -> TensorCreationError:
+    """Return the error for an operand of another type or shape than is asked."""
+    return TensorCreationError(
+        f"{what}: {role} {called(x)} is {described(x)}", found=found, fix=fix
+    )
+
+
+def wrong_kind(what: str, value: object, fault: str, fix: str) -> TensorCreationError:
+    """Return the error for an argument of another kind, as `fault` says: "is no plan"."""
+    return TensorCreationError(f"{what}: {clipped(value)} {fault}", found=of_type(value), fix=fix)
 
 
 def _argument(what: str, role: str) -> str:

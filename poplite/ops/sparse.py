@@ -265,8 +265,9 @@ class SparseLayout:
     def cycles(self) -> int:
         """Cycles of the rows that arrive at the tile that gets most, and of the busiest tile."""
         _, first, _ = self.met
-        arriving = int(np.diff(first).max(initial=0)) * self.width * self.element.size_bytes
-        arriving += self._values * self.element.size_bytes
+        size = self.element.size_bytes
+        arriving = int(np.diff(first).max(initial=0)) * self.width * size
+        arriving += int(np.diff(self.pattern.row_starts[self.blocks]).max(initial=0)) * size
         cost = self.target.cost
         moved = cost("sync_cycles") + cost("latency_cycles")
         moved += arriving / self.target.exchange_bytes_per_cycle
@@ -292,10 +293,6 @@ class SparseLayout:
     def tile(self, part: int) -> Int64:
         """The tile of each block, for a part of the columns."""
         return np.arange(len(self.blocks) - 1) * self.parts + part
-
-    @property
-    def _values(self) -> int:
-        return int(np.diff(self.pattern.row_starts[self.blocks]).max(initial=0))
 
     def _shared(self, ends: Int64, number: int) -> Int64:
         """Cut rows between `ends` each into a number of shares of about equal slots."""

@@ -19,6 +19,7 @@ from poplite.ops.operands import (
     called,
     check_placed,
     check_type,
+    counts_of,
     described,
     graph_of,
     operand,
@@ -265,14 +266,16 @@ class ConvolutionCall:
         return zero(made, name=name, program=self.program) if made.num_elements else made
 
 
-def check_same_rank(what: str, one: Given, other: Given) -> None:
-    """Refuse operands of different ranks."""
+def rank_of_field(what: str, one: Given, other: Given) -> int:
+    """Return the rank of the field of an input, or refuse operands of different ranks."""
+    rank = check_rank(what, one.shape)
     if one.rank != other.rank:
         raise TensorCreationError(
             f"{what}: {called(one)} has shape {one.shape}, {called(other)} {other.shape}",
             found=f"{one.rank} and {other.rank} dimensions",
             fix="as many: inputs [batch, channels, size ...], weights [channels, channels, ...]",
         )
+    return rank
 
 
 def check_number(what: str, name: str, sizes: tuple[int, ...], rank: int) -> None:
@@ -285,6 +288,13 @@ def check_number(what: str, name: str, sizes: tuple[int, ...], rank: int) -> Non
         )
 
 
+def sizes_of(what: str, name: str, values: object, rank: int) -> tuple[int, ...]:
+    """Return a size for each dimension, or raise."""
+    sizes = counts_of(what, name, values)
+    check_number(what, name, sizes, rank)
+    return sizes
+
+
 def check_gradient(what: str, gradient: Given, request: ConvolutionRequest) -> None:
     """Refuse a gradient of another shape than the output."""
     shape = request.batch, request.groups * request.outputs, *request.field
@@ -293,13 +303,4 @@ def check_gradient(what: str, gradient: Given, request: ConvolutionRequest) -> N
             f"{what}: {called(gradient)} has shape {gradient.shape}, the output {shape}",
             found=str(request),
             fix="the gradient of the output, with the parameters of the convolution",
-        )
-
-
-def check_equal_shape(what: str, one: Given, other: Given) -> None:
-    """Refuse operands of different shapes."""
-    if one.shape != other.shape:
-        raise TensorCreationError(
-            f"{what}: {called(one)} has shape {one.shape}, {called(other)} {other.shape}",
-            fix="the same shape",
         )

@@ -34,10 +34,9 @@ from poplite.ops.convolution.arguments import (
     Padding,
     check_channels,
     check_gradient,
-    check_number,
-    check_rank,
-    check_same_rank,
+    rank_of_field,
     request_of,
+    sizes_of,
     spacings,
 )
 from poplite.ops.convolution.convolution_steps import Convolution, record_convolutions
@@ -48,12 +47,11 @@ from poplite.ops.matmul.matmul import matmul
 from poplite.ops.operands import (
     Given,
     called,
-    counts_of,
+    wrong_kind,
 )
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
 from poplite.program.recording import recorder
-from poplite.text import clipped, of_type
 from poplite.types import FLOAT
 
 
@@ -121,8 +119,7 @@ def convolution(
     """
     call = ConvolutionCall("ops.convolution", name, program)
     image, kernel = call.operands((x, "x"), (weights, "weights"))
-    rank = check_rank(call.what, image.shape)
-    check_same_rank(call.what, image, kernel)
+    rank = rank_of_field(call.what, image, kernel)
     count = check_channels(call.what, groups, image.shape[1], kernel.shape[0])
     _check_inputs(call.what, image, kernel, count)
     how = spacings(call.what, rank, stride, padding, dilation, input_dilation, flip)
@@ -193,13 +190,11 @@ def convolution_input_gradient(
     """
     call = ConvolutionCall("ops.convolution_input_gradient", name, program)
     result, kernel = call.operands((gradient, "gradient"), (weights, "weights"))
-    rank = check_rank(call.what, result.shape)
-    check_same_rank(call.what, result, kernel)
+    rank = rank_of_field(call.what, result, kernel)
     inputs = kernel.shape[1]
     count = check_channels(call.what, groups, kernel.shape[1] * _count(groups), kernel.shape[0])
     how = spacings(call.what, rank, stride, padding, dilation, input_dilation, flip)
-    sizes = counts_of(call.what, "field", field)
-    check_number(call.what, "field", sizes, rank)
+    sizes = sizes_of(call.what, "field", field, rank)
     request = request_of(
         call.what,
         result.shape[0],
@@ -265,13 +260,11 @@ def convolution_weights_gradient(
     """
     call = ConvolutionCall("ops.convolution_weights_gradient", name, program)
     result, image = call.operands((gradient, "gradient"), (x, "x"))
-    rank = check_rank(call.what, image.shape)
-    check_same_rank(call.what, image, result)
+    rank = rank_of_field(call.what, image, result)
     outputs = result.shape[1]
     count = check_channels(call.what, groups, image.shape[1], outputs)
     how = spacings(call.what, rank, stride, padding, dilation, input_dilation, flip)
-    taps = counts_of(call.what, "kernel", kernel)
-    check_number(call.what, "kernel", taps, rank)
+    taps = sizes_of(call.what, "kernel", kernel, rank)
     request = request_of(
         call.what,
         image.shape[0],
@@ -407,11 +400,8 @@ def _check_inputs(what: str, x: Given, weights: Given, groups: int) -> None:
 
 def _check_plan(call: ConvolutionCall, plan: object, request: ConvolutionRequest) -> None:
     if not isinstance(plan, ConvolutionPlan):
-        raise TensorCreationError(
-            f"{call.what}: {clipped(plan)} is no plan",
-            found=of_type(plan),
-            fix="ops.plan_convolution(graph, batch=8, field=(28, 28), ...)",
-        )
+        fix = "ops.plan_convolution(graph, batch=8, field=(28, 28), ...)"
+        raise wrong_kind(call.what, plan, "is no plan", fix)
     own = plan.request
     if replace(request, memory=own.memory, expand=own.expand) != own:
         raise TensorCreationError(

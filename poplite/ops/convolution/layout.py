@@ -84,7 +84,6 @@ class ConvolutionLayout:
         at_once: vertices of a tile in a pass.
         cycles: by formulas: exchange, products, and the addition of partials.
         held: bytes of a tile: of the input, the weights, partials, and partials that arrive.
-        exact: cycles by the cost model; None where they were not asked for.
         operands: bytes of the fullest tile, about, of an input, weights and an output as the plan
             makes them.
     """
@@ -98,7 +97,6 @@ class ConvolutionLayout:
     at_once: int
     cycles: tuple[int, int, int]
     held: tuple[int, int, int, int]
-    exact: int | None = None
     operands: int = 0
 
     @property
@@ -136,11 +134,6 @@ class ConvolutionLayout:
     def passes(self) -> int:
         """How many steps of products there are."""
         return -(-self.turns // self.at_once)
-
-    @property
-    def total_cycles(self) -> int:
-        """Cycles of all passes: by the cost model, or by the formulas of the search."""
-        return sum(self.cycles) if self.exact is None else self.exact
 
     @property
     def bytes(self) -> int:

@@ -73,19 +73,9 @@ class LinalgSteps:
     """
 
     def __init__(self, call: ConvolutionCall, block: object) -> None:
-        self.call, self.graph = call, call.graph
+        self.call, self.graph, self.name, self.program = call, call.graph, call.name, call.program
         self.block = count_of(call.what, "block", block, 1)
         self._turn = 0
-
-    @property
-    def name(self) -> str:
-        """Of the call."""
-        return self.call.name
-
-    @property
-    def program(self) -> Steps | None:
-        """Where the steps go."""
-        return self.call.program
 
     def copied(self, x: Given, role: str) -> Tensor:
         """Return a new variable of FLOAT, [groups, rows, columns], with the elements of x."""

@@ -18,7 +18,8 @@ from poplite.expr.tree import Expr, Leaf, Weak
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.matmul.layout import Options, checked_options, request_of
 from poplite.ops.matmul.plan import MatMulPlan
-from poplite.text import clipped, of_type
+from poplite.ops.operands import wrong_kind
+from poplite.text import clipped
 from poplite.types import ElementTypeLike
 
 
@@ -70,10 +71,8 @@ def matmul(
     if plan is None:
         return product(a, b, options)
     if not isinstance(plan, MatMulPlan):
-        raise TensorCreationError(
-            f"{what}: {clipped(plan)} is no plan",
-            found=of_type(plan),
-            fix="ops.plan_matmul(graph, m=64, k=128, n=32, type=pl.HALF)",
+        raise wrong_kind(
+            what, plan, "is no plan", "ops.plan_matmul(graph, m=64, k=128, n=32, type=pl.HALF)"
         )
     if (partials, result, memory, constraints) != (None, None, 0.6, None):
         raise InvalidOption(

@@ -36,12 +36,13 @@ from poplite.ops.operands import (
     operand_beside,
     steps_for,
     the_tensor,
+    unfit,
+    wrong_kind,
 )
 from poplite.ops.record import map as stored, one_operation
 from poplite.ops.slices.checks import as_tensor
 from poplite.program import Sequence
 from poplite.source import here
-from poplite.text import clipped, of_type
 from poplite.types import BOOL, FLOAT
 
 
@@ -308,25 +309,17 @@ def _call(
     for role, each in zip(("query", "key", "value"), given, strict=True):
         check_type(what, each, FLOATS, role)
         if each.rank != 3:
-            raise TensorCreationError(
-                f"{what}: {role} {called(each)} is {described(each)}",
-                fix=f"{role} of shape [batch, length, elements]",
-            )
+            raise unfit(what, role, each, f"{role} of shape [batch, length, elements]")
     if not isinstance(weights, AttentionWeights):
-        raise TensorCreationError(
-            f"{what}: {clipped(weights)} are no weights",
-            found=of_type(weights),
-            fix="ops.nn.AttentionWeights(query, key, value, output)",
-        )
+        fix = "ops.nn.AttentionWeights(query, key, value, output)"
+        raise wrong_kind(what, weights, "are no weights", fix)
     tensors = [
         the_tensor(what, f"weights.{role}", each)
         for role, each in zip(weights._fields, weights, strict=True)
     ]
     for role, each in zip(weights._fields, tensors, strict=True):
         if each.rank != 2:
-            raise TensorCreationError(
-                f"{what}: weights.{role} {called(each)} is {described(each)}", fix="a matrix"
-            )
+            raise unfit(what, f"weights.{role}", each, "a matrix")
     count = count_of(what, "heads", heads, 1)
     graph = graph_of(what, tensors[0], program, *tensors, query, key, value)
     q, k, v = given
@@ -383,11 +376,9 @@ def _mask(call: _Call, mask: Operand) -> Operand:
 def _saved(call: _Call, weights: AttentionWeights, forward: object) -> AttentionSaved:
     """Return what a forward pass saved, or raise."""
     if not isinstance(forward, Attention) or not isinstance(forward.saved, AttentionSaved):
-        raise TensorCreationError(
-            f"{call.what}: {clipped(forward)} is nothing that ops.nn.multi_head_attention made",
-            found=of_type(forward),
-            fix="forward = ops.nn.multi_head_attention(...)",
-        )
+        fault = "is nothing that ops.nn.multi_head_attention made"
+        fix = "forward = ops.nn.multi_head_attention(...)"
+        raise wrong_kind(call.what, forward, fault, fix)
     query, key, _ = call.operands
     batch, queries, keys = *query.shape[:2], key.shape[1]
     depth, width = weights.query.shape[1], weights.value.shape[1]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from poplite.errors import TensorCreationError, checked_truth
+from poplite.errors import checked_truth
 from poplite.expr.build import cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
@@ -31,19 +31,20 @@ from poplite.ops.nn.recurrent import (
     forwards,
     layer_of,
     of_step,
+    outputs_before,
     parted,
     running,
+    saved_of,
     sequence,
     shown,
     store_step,
     wide,
 )
 from poplite.ops.operands import Given
-from poplite.ops.record import assign, copy, map as stored, one_operation, zero
+from poplite.ops.record import assign, map as stored, one_operation, zero
 from poplite.ops.reductions import sum
 from poplite.ops.slices.checks import as_tensor
 from poplite.program import Sequence
-from poplite.text import clipped, of_type
 from poplite.types import FLOAT
 
 GATES = 3
@@ -160,9 +161,7 @@ def gru(
         _begin(h, begin)
         after = None if ends is None else as_tensor(ends, "lengths", None)
         if not inference:
-            first = beside(like, "first")
-            copy(h, first)
-            before = concat([first.reshape((1, *first.shape)), outputs])[:steps]
+            before = outputs_before(h, like, outputs)
             width = (GATES + reset_after) * units
             saved = GruSaved(
                 sequence(graph, element, (steps, batch, width), "gates"), before, after
@@ -227,7 +226,7 @@ def gru_gradient(
     steps, batch, inputs, units = call.sizes
     graph, element, wu = call.graph, call.element, call.matrix
     width = (GATES + reset_after) * units
-    saved = _saved(call, forward, width)
+    saved: GruSaved = saved_of(call, forward, Gru, {"gates": width, "outputs": units})
     asked = call.operand_of_type("gradient", gradient, forward.outputs.shape)
     end = (
         None if by_output is None else call.operand_of_type("by_output", by_output, (batch, units))
@@ -355,19 +354,3 @@ def _by_weights(read: Tensor, saved: GruSaved, by_gates: Tensor, parts: int) -> 
         twice = [sums[n : n + 1] for n in (0, 0, 1, 1, 2, 3)]
         sums = concat(twice).reshape((GATES, 2, units))
     return RecurrentWeights(*parted(concat([made, candidate], 1), inputs, GATES), sums)
-
-
-def _saved(call: Layer, forward: object, width: int) -> GruSaved:
-    """Return what a forward pass saved, or raise."""
-    steps, batch, _, units = call.sizes
-    if not isinstance(forward, Gru) or forward.saved is None:
-        raise TensorCreationError(
-            f"{call.what}: {clipped(forward)} is nothing that ops.nn.gru saved",
-            found="inference=True" if isinstance(forward, Gru) else of_type(forward),
-            fix="forward = ops.nn.gru(x, weights)",
-        )
-    call.tensor("forward.saved.gates", forward.saved.gates, (steps, batch, width))
-    call.tensor("forward.saved.outputs", forward.saved.outputs, (steps, batch, units))
-    if forward.saved.lengths is not None:
-        call.lengths(forward.saved.lengths)
-    return forward.saved

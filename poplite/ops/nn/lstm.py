@@ -29,8 +29,10 @@ from poplite.ops.nn.recurrent import (
     forwards,
     layer_of,
     of_step,
+    outputs_before,
     parted,
     running,
+    saved_of,
     sequence,
     shown,
     store_step,
@@ -169,9 +171,7 @@ def lstm(
         after = None if ends is None else as_tensor(ends, "lengths", None)
         saved = None
         if not inference:
-            first = beside(like, "first")
-            copy(h, first)
-            before = concat([first.reshape((1, *first.shape)), outputs])[:steps]
+            before = outputs_before(h, like, outputs)
             gates = sequence(graph, element, (steps, batch, GATES * units), "gates")
             cells = sequence(graph, element, (steps, batch, units), "cells")
             saved = LstmSaved(gates, cells, before, after)
@@ -223,7 +223,8 @@ def lstm_gradient(
     call = layer_of("ops.nn.lstm_gradient", x, weights, GATES, 1, name, program)
     steps, batch, inputs, units = call.sizes
     graph, element, wu = call.graph, call.element, call.matrix
-    saved = _saved(call, forward)
+    widths = {"gates": GATES * units, "cells": units, "outputs": units}
+    saved: LstmSaved = saved_of(call, forward, Lstm, widths)
     asked = call.operand_of_type("gradient", gradient, forward.outputs.shape)
     end = None if by_state is None else _state(call, "by_state", by_state)
     by_x = sequence(graph, element, (steps, batch, inputs), f"{name}/x")
@@ -304,24 +305,3 @@ def _state(call: Layer, role: str, state: object) -> LstmState:
     for part, x in zip(state._fields, state, strict=True):
         call.tensor(f"{role}.{part}", x, (batch, units))
     return state
-
-
-def _saved(call: Layer, forward: object) -> LstmSaved:
-    """Return what a forward pass saved, or raise."""
-    steps, batch, _, units = call.sizes
-    if not isinstance(forward, Lstm) or forward.saved is None:
-        raise TensorCreationError(
-            f"{call.what}: {clipped(forward)} is nothing that ops.nn.lstm saved",
-            found="inference=True" if isinstance(forward, Lstm) else of_type(forward),
-            fix="forward = ops.nn.lstm(x, weights)",
-        )
-    shape = steps, batch, units
-    for role, each, like in (
-        ("gates", forward.saved.gates, (steps, batch, GATES * units)),
-        ("cells", forward.saved.cells, shape),
-        ("outputs", forward.saved.outputs, shape),
-    ):
-        call.tensor(f"forward.saved.{role}", each, like)
-    if forward.saved.lengths is not None:
-        call.lengths(forward.saved.lengths)
-    return forward.saved

@@ -23,7 +23,7 @@ from poplite.ops.mathematics import rsqrt
 from poplite.ops.nn.activations import by_result
 from poplite.ops.operands import check_closed, check_name, count_of, the_tensor
 from poplite.ops.record import lower
-from poplite.ops.reductions import float_operand, mean, sum, variance
+from poplite.ops.reductions import Dims, float_operand, mean, sum, variance
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped
@@ -60,7 +60,7 @@ def layer_norm(
     what = "ops.nn.layer_norm"
     operand = float_operand(x, what)
     by, plus = (_wide(what, role, each, operand) for role, each in (("gain", gain), ("bias", bias)))
-    whitened, _ = _whitened(operand, epsilon)
+    whitened, _ = _whitened(cast(operand, FLOAT), -1, epsilon)
     return labelled(cast(whitened * by + plus, operand.element_type), "layer_norm")
 
 
@@ -102,20 +102,23 @@ def layer_norm_gradient(
     what = "ops.nn.layer_norm_gradient"
     operand = float_operand(x, what)
     result = cast(by_result(what, gradient, operand), FLOAT)
-    whitened, inverse = _whitened(operand, epsilon)
-    inner = result * _wide(what, "gain", gain, operand)
-    along = whitened * mean(inner * whitened, -1, keepdims=True)
-    by_x = inverse * (inner - mean(inner, -1, keepdims=True) - along)
+    whitened, inverse = _whitened(cast(operand, FLOAT), -1, epsilon)
+    by_x = _by_x(result * _wide(what, "gain", gain, operand), whitened, inverse, -1)
     rows = [*range(len(operand.shape) - 1)]
     made = (by_x, sum(result * whitened, rows), sum(result, rows))
     return LayerNormGradient(*(cast(each, operand.element_type) for each in made))
 
 
-def _whitened(operand: Expr, epsilon: float) -> tuple[Expr, Expr]:
-    """Return rows of mean 0 and variance 1, and what divided them, inverted; both in FLOAT."""
-    wide = cast(operand, FLOAT)
-    inverse = rsqrt(variance(wide, -1, keepdims=True) + epsilon)
-    return (wide - mean(wide, -1, keepdims=True)) * inverse, inverse
+def _whitened(x: Expr, dims: Dims, epsilon: float) -> tuple[Expr, Expr]:
+    """Return x with mean 0 and variance 1 over dimensions, and what divided it, inverted."""
+    inverse = rsqrt(variance(x, dims, keepdims=True) + epsilon)
+    return (x - mean(x, dims, keepdims=True)) * inverse, inverse
+
+
+def _by_x(inner: Expr, whitened: Expr, inverse: Expr, dims: Dims) -> Expr:
+    """Return the gradient by what was whitened, of that by the result times the gain."""
+    along = whitened * mean(inner * whitened, dims, keepdims=True)
+    return inverse * (inner - mean(inner, dims, keepdims=True) - along)
 
 
 def _wide(what: str, role: str, value: Operand | float, x: Expr) -> Expr | float:
@@ -437,14 +440,9 @@ class _Norm:
             shape[d] = self.x.shape[d]
         return cast(reshaped(own, tuple(shape)), FLOAT)
 
-    def whitened(self, epsilon: float) -> tuple[Expr, Expr]:
-        """Return `x` with mean 0 and variance 1, and what divided it, inverted."""
-        inverse = rsqrt(variance(self.x, self.dims, keepdims=True) + epsilon)
-        return (self.x - mean(self.x, self.dims, keepdims=True)) * inverse, inverse
-
     def normalised(self, gain: Scale, bias: Scale, epsilon: float) -> Expr:
         """Return the result."""
-        whitened, _ = self.whitened(epsilon)
+        whitened, _ = _whitened(self.x, self.dims, epsilon)
         made = cast(
             whitened * self.wide("gain", gain) + self.wide("bias", bias), self.given.element_type
         )
@@ -454,10 +452,8 @@ class _Norm:
         """Return the gradients."""
         result = by_result(self.what, gradient, self.given)
         wide = cast(reshaped(result, self.x.shape), FLOAT)
-        whitened, inverse = self.whitened(epsilon)
-        inner = wide * self.wide("gain", gain)
-        along = whitened * mean(inner * whitened, self.dims, keepdims=True)
-        by_x = inverse * (inner - mean(inner, self.dims, keepdims=True) - along)
+        whitened, inverse = _whitened(self.x, self.dims, epsilon)
+        by_x = _by_x(wide * self.wide("gain", gain), whitened, inverse, self.dims)
         element = self.given.element_type
         by_scale = (
             reshaped(cast(sum(each, self.across), element), (self.channels,))

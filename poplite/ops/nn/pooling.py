@@ -38,7 +38,8 @@ from typing import Any
 
 import numpy as np
 
-from poplite.errors import GraphMemoryAllocationError
+from poplite.arrays.intervals import Int64
+from poplite.errors import GraphMemoryAllocationError, TensorCreationError
 from poplite.expr.build import apply, cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass
@@ -51,11 +52,11 @@ from poplite.ops.convolution.arguments import (
     ConvolutionCall,
     Number,
     Padding,
-    check_equal_shape,
     check_gradient,
     check_number,
     check_rank,
     request_of,
+    sizes_of,
     spacings,
 )
 from poplite.ops.convolution.layout import (
@@ -78,13 +79,13 @@ from poplite.ops.convolution.request import (
 from poplite.ops.convolution.search import combined
 from poplite.ops.matmul.search import parts_of
 from poplite.ops.moving import pad
-from poplite.ops.operands import Given, count_of, counts_of
+from poplite.ops.operands import Given, called, count_of
 from poplite.ops.record import map as stored
 from poplite.ops.reduce.levels import RemainingPartials, cheapest_levels, cycles_of
 from poplite.ops.reduce.reduce import reduce_into
 from poplite.program import Sequence as Steps
 from poplite.program.recording import Recorder, recorder
-from poplite.types import FLOAT, ElementType
+from poplite.types import FLOAT
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
 from poplite.vertices.pooling import How, PoolMax, PoolMaxGradient, PoolSum, pooling_cycles
@@ -135,7 +136,7 @@ def max_pool(
     """
     call, given, request = _asked("ops.nn.max_pool", x, window, stride, padding, name, program)
     image = call.stored(given, "x")
-    return _pooled(call, request, "max", PoolMax, request.element_type, {"x": image}, -np.inf)
+    return _pooled(call, request, "max", request.element_type, {"x": image})
 
 
 def sum_pool(
@@ -157,7 +158,7 @@ def sum_pool(
     """
     call, given, request = _asked("ops.nn.sum_pool", x, window, stride, padding, name, program)
     image = call.stored(given, "x")
-    return _pooled(call, request, "sum", PoolSum, request.element_type, {"x": image}, 0)
+    return _pooled(call, request, "sum", request.element_type, {"x": image})
 
 
 def average_pool(
@@ -178,7 +179,7 @@ def average_pool(
     """
     call, given, request = _asked("ops.nn.average_pool", x, window, stride, padding, name, program)
     image = call.stored(given, "x")
-    total = _pooled(call, request, "sum", PoolSum, FLOAT, {"x": image}, 0, "/sum")
+    total = _pooled(call, request, "sum", FLOAT, {"x": image}, "/sum")
     mean = cast(total / _counted(call, request), request.element_type)
     return stored(mean, name=name, program=program)
 
@@ -232,17 +233,19 @@ def max_pool_gradient(
         for each, role in ((gradient, "gradient"), (pooled, "pooled"))
     )
     check_gradient(what, result, request)
-    check_equal_shape(what, made, result)
+    if made.shape != result.shape:
+        raise TensorCreationError(
+            f"{what}: {called(made)} has shape {made.shape}, {called(result)} {result.shape}",
+            fix="the same shape",
+        )
     image = call.stored(given, "x")
     read = {"gradient": call.stored(result, "gradient"), "pooled": call.stored(made, "pooled")}
     element = request.element_type
-    if are_disjoint(request) and not request.is_empty:
+    if are_disjoint(request):
         is_most = apply("equal", image, seen(read["pooled"], request))
         given_back = apply("select", seen(read["gradient"], request), 0.0, is_most)
         return stored(given_back, name=name, program=program)
-    return _pooled(
-        call, request.inverse, "backward", PoolMaxGradient, element, read, 0, own={"x": image}
-    )
+    return _pooled(call, request.inverse, "backward", element, read, own={"x": image})
 
 
 def sum_pool_gradient(
@@ -273,11 +276,11 @@ def sum_pool_gradient(
         the errors of `max_pool_gradient`.
     """
     what = "ops.nn.sum_pool_gradient"
-    call, result, request = _backward(what, gradient, field, window, stride, padding, name, program)
+    call, result, request = _asked(what, gradient, window, stride, padding, name, program, field)
     by = call.stored(result, "gradient")
-    if are_disjoint(request) and not request.is_empty:
+    if are_disjoint(request):
         return stored(seen(by, request), name=name, program=program)
-    return _pooled(call, request.inverse, "sum", PoolSum, request.element_type, {"x": by}, 0)
+    return _pooled(call, request.inverse, "sum", request.element_type, {"x": by})
 
 
 def average_pool_gradient(
@@ -296,14 +299,14 @@ def average_pool_gradient(
         the errors of `max_pool_gradient`.
     """
     what = "ops.nn.average_pool_gradient"
-    call, result, request = _backward(what, gradient, field, window, stride, padding, name, program)
+    call, result, request = _asked(what, gradient, window, stride, padding, name, program, field)
     share = cast(result, FLOAT) / _counted(call, request)  # HALF is rounded once, at the end
     by = stored(share, name=f"{name}/shares", program=program)
-    if are_disjoint(request) and not request.is_empty:
+    if are_disjoint(request):
         own = cast(seen(by, request), request.element_type)
         return stored(own, name=name, program=program)
     wide = replace(request.inverse, element_type=FLOAT)
-    return _pooled(call, wide, "sum", PoolSum, request.element_type, {"x": by}, 0)
+    return _pooled(call, wide, "sum", request.element_type, {"x": by})
 
 
 def _asked(
@@ -314,62 +317,34 @@ def _asked(
     padding: Padding,
     name: str,
     program: Steps | None,
+    field: Sequence[int] | None = None,
 ) -> tuple[ConvolutionCall, Given, ConvolutionRequest]:
-    """Return the call of an operation on x, x, and what is pooled."""
+    """Return the call of an operation on x, x, and what is pooled.
+
+    With the `field` of what was pooled, x is the gradient of the result.
+    """
     call = ConvolutionCall(what, name, program)
-    (image,) = call.operands((x, "x"))
-    check_rank(what, image.shape)
-    request = _request(what, image, image.shape[2:], window, stride, padding)
-    return call, image, request
-
-
-def _backward(
-    what: str,
-    gradient: Operand,
-    field: Sequence[int],
-    window: Number,
-    stride: Number | None,
-    padding: Padding,
-    name: str,
-    program: Steps | None,
-) -> tuple[ConvolutionCall, Given, ConvolutionRequest]:
-    """Return the call of a gradient, that of the result, and what was pooled."""
-    call = ConvolutionCall(what, name, program)
-    (result,) = call.operands((gradient, "gradient"))
-    rank = check_rank(what, result.shape)
-    sizes = counts_of(what, "field", field)
-    check_number(what, "field", sizes, rank)
-    request = _request(what, result, sizes, window, stride, padding)
-    check_gradient(what, result, request)
-    return call, result, request
-
-
-def _request(
-    what: str,
-    x: Given,
-    field: tuple[int, ...],
-    window: Any,
-    stride: Any,
-    padding: Padding,
-) -> ConvolutionRequest:
-    rank = len(field)
-    sizes = tuple(window) if isinstance(window, Sequence) else (window,) * rank
-    kernel = tuple(count_of(what, "window", size, 1) for size in sizes)
+    (given,) = call.operands((x, "x" if field is None else "gradient"))
+    rank = check_rank(what, given.shape)
+    sizes = given.shape[2:] if field is None else sizes_of(what, "field", field, rank)
+    windows = tuple(window) if isinstance(window, Sequence) else (window,) * rank
+    kernel = tuple(count_of(what, "window", size, 1) for size in windows)
     check_number(what, "window", kernel, rank)
     how = spacings(what, rank, kernel if stride is None else stride, padding, 1)
-    batch, channels = x.shape[:2]
+    batch, channels = given.shape[:2]
     each = 1, channels, channels
-    return request_of(what, batch, each, field, kernel, how, x.element_type, MEMORY)
+    request = request_of(what, batch, each, sizes, kernel, how, given.element_type, MEMORY)
+    if field is not None:
+        check_gradient(what, given, request)
+    return call, given, request
 
 
 def _pooled(
     call: ConvolutionCall,
     request: ConvolutionRequest,
     how: How,
-    vertex: type[Vertex],
     element: ElementClass,
     read: dict[str, Tensor],
-    around: float,
     part: str = "",
     own: dict[str, Tensor] | None = None,
 ) -> Tensor:
@@ -388,9 +363,8 @@ def _pooled(
         seen = read
         for number, stage in enumerate(first):
             wide = FLOAT if how == "sum" else element
-            made = _of_stage(work, stage, how, vertex, wide, seen, around, f"{name}/part {number}")
-            seen = {"x": made}
-        made = _of_stage(work, last, how, vertex, element, seen, around, name, mine)
+            seen = {"x": _of_stage(work, stage, how, wide, seen, f"{name}/part {number}", {})}
+        made = _of_stage(work, last, how, element, seen, name, mine)
         work.uses(name, [*read.values(), *mine.values()], [made])
         work.finish(call.steps, name)
         return made
@@ -402,20 +376,28 @@ def _of_stage(
     work: Recorder,
     stage: PoolingStage,
     how: How,
-    vertex: type[Vertex],
     element: ElementClass,
     read: dict[str, Tensor],
-    around: float,
     name: str,
-    own: dict[str, Tensor] | None = None,
+    own: dict[str, Tensor],
 ) -> Tensor:
-    """Record the steps of a stage, and return its output."""
+    """Record the steps of a stage, and return its output.
+
+    Args:
+        work: what takes the steps.
+        stage: the windows, and how they are pooled.
+        how: what is done with each.
+        element: type of the result.
+        read: the tensors whose windows vertices read, by field; all of one shape.
+        name: of the steps and of the result.
+        own: those of the shape of the output, of which vertices have their own elements.
+    """
     if stage.is_reduced:
         rows, places = as_rows(read["x"], stage.request)
         operation = "add" if how == "sum" else how
         return reduce_into(work, rows, places, operation, None, name, element)
     layout = pooling_layout(work.graph.target, stage.request, how)
-    return Pooling(work.graph, work, layout, vertex, element, name).record(read, around, own)
+    return _by_vertices(work, layout, how, element, read, name, own)
 
 
 def _counted(call: ConvolutionCall, request: ConvolutionRequest) -> Tensor:
@@ -435,8 +417,10 @@ def _counted(call: ConvolutionCall, request: ConvolutionRequest) -> Tensor:
 
 
 def are_disjoint(request: ConvolutionRequest) -> bool:
-    """Return whether no element is in two windows."""
-    return all(each.count == 1 or each.stride >= len(each.taps) for each in request.dimensions)
+    """Return whether there are elements, none of them in two windows."""
+    return not request.is_empty and all(
+        each.count == 1 or each.stride >= len(each.taps) for each in request.dimensions
+    )
 
 
 def seen(windows: Tensor, request: ConvolutionRequest) -> Tensor:
@@ -461,94 +445,81 @@ def _around(x: Tensor, dim: int, before: int, after: int) -> Tensor:
     return pad(x, [*none[:dim], (before, after), *none[dim + 1 :]])
 
 
-# -- pooling steps ---------------------------------------------------------------------------------
+# -- steps -----------------------------------------------------------------------------------------
 
 
-@dataclass(eq=False)
-class Pooling:
-    """The steps that pool windows of tensors.
+VERTICES: dict[How, tuple[type[Vertex], float]] = {
+    "max": (PoolMax, -np.inf),
+    "sum": (PoolSum, 0),
+    "backward": (PoolMaxGradient, 0),
+}
+"""What pools windows, and the number that stands outside of what they are of."""
 
-    Attributes:
-        graph: whose tiles share them.
-        recorder: what takes the steps.
-        layout: how tiles share them.
-        vertex: class of the vertices.
-        element: type of the result.
-        name: of the steps and of the result.
-    """
 
-    graph: Graph
-    recorder: Recorder
-    layout: ConvolutionLayout
-    vertex: type[Vertex]
-    element: type[ElementType[Any]]
-    name: str
+def _by_vertices(
+    work: Recorder,
+    layout: ConvolutionLayout,
+    how: How,
+    element: ElementClass,
+    read: dict[str, Tensor],
+    name: str,
+    own: dict[str, Tensor],
+) -> Tensor:
+    """Record the vertices that pool windows; return the output, [batch, channels, field ...]."""
+    graph, (vertex, around) = work.graph, VERTICES[how]
 
-    def record(
-        self, read: dict[str, Tensor], around: float, own: dict[str, Tensor] | None = None
-    ) -> Tensor:
-        """Record the steps; return the output, [batch, channels, field ...].
+    def signal(layout: ConvolutionLayout, x: Tensor, field: str) -> Tensor:
+        return signal_of(graph, layout, x, around, f"{name}/around {field}")
 
-        Args:
-            read: the tensors whose windows vertices read, by field; all of one shape.
-            around: the number that stands outside of them.
-            own: those of the shape of the output, of which vertices have their own elements.
-        """
-        layout = self.layout
-        whole = {
-            field: signal_of(self.graph, layout, self._arranged(x, field), around, self._of(field))
-            for field, x in read.items()
-        }
-        identity = tuple(alone(size) for size in layout.request.field)
-        same = replace(layout, request=replace(layout.request, dimensions=identity))
-        mine = {
-            field: signal_of(self.graph, same, x, around, self._of(field))
-            for field, x in (own or {}).items()
-        }
-        found = [(kind, layout.number(kind.blocks())) for kind in layout.kinds()]
-        out = self._variable(found)
-        for at in range(layout.passes):
-            step, begin = self.recorder.compute_set(self.name), 0
-            for kind, number in found:
-                size = math.prod(kind.sizes[:-1])
-                (chosen,) = np.nonzero(number % layout.turns // layout.at_once == at)
-                place = begin + chosen * size
-                begin += len(number) * size
-                if not len(chosen):
-                    continue
-                fields: dict[str, object] = {
-                    name: blocks_of(x, kind, chosen) for name, x in whole.items()
-                }
-                for name, x in mine.items():
-                    fields[name] = blocks_of(x, EqualBlocks(same, kind.parts), chosen)
-                self.graph.add_vertices(
-                    step,
-                    self.vertex,
-                    tile=number[chosen] // layout.turns,
-                    out=Slices(out, 0, place, place + size),
-                    channels=kind.sizes[-1],
-                    **fields,
-                    **windows_of(kind, len(chosen)),
-                )
-        return output_of_blocks(out, layout)
+    whole = {
+        field: signal(layout, arranged(graph, work, layout, x, f"{name}/{field}"), field)
+        for field, x in read.items()
+    }
+    identity = tuple(alone(size) for size in layout.request.field)
+    same = replace(layout, request=replace(layout.request, dimensions=identity))
+    mine = {field: signal(same, x, field) for field, x in own.items()}
+    found = [(kind, layout.number(kind.blocks())) for kind in layout.kinds()]
+    out = _output(graph, layout, found, element, name)
+    for at in range(layout.passes):
+        step, begin = work.compute_set(name), 0
+        for kind, number in found:
+            size = math.prod(kind.sizes[:-1])
+            (chosen,) = np.nonzero(number % layout.turns // layout.at_once == at)
+            place = begin + chosen * size
+            begin += len(number) * size
+            if not len(chosen):
+                continue
+            fields: dict[str, object] = {
+                field: blocks_of(x, kind, chosen) for field, x in whole.items()
+            }
+            for field, x in mine.items():
+                fields[field] = blocks_of(x, EqualBlocks(same, kind.parts), chosen)
+            graph.add_vertices(
+                step,
+                vertex,
+                tile=number[chosen] // layout.turns,
+                out=Slices(out, 0, place, place + size),
+                channels=kind.sizes[-1],
+                **fields,
+                **windows_of(kind, len(chosen)),
+            )
+    return output_of_blocks(out, layout)
 
-    def _of(self, field: str) -> str:
-        return f"{self.name}/around {field}"
 
-    def _arranged(self, x: Tensor, field: str) -> Tensor:
-        return arranged(self.graph, self.recorder, self.layout, x, f"{self.name}/{field}")
-
-    def _variable(self, found: list[tuple[EqualBlocks, Any]]) -> Tensor:
-        """The output in its blocks, each on the tile of its vertex."""
-        layout = self.layout
-        tile = np.concatenate([number // layout.turns for _, number in found])
-        length = np.concatenate(
-            [np.full(len(number), math.prod(kind.sizes[:-1])) for kind, number in found]
-        )
-        mapping = TileMapping(self.graph.target.tiles, tile, length)
-        return self.graph.add_variable(
-            self.element, (int(length.sum()),), self.name, mapping=mapping
-        )
+def _output(
+    graph: Graph,
+    layout: ConvolutionLayout,
+    found: list[tuple[EqualBlocks, Int64]],
+    element: ElementClass,
+    name: str,
+) -> Tensor:
+    """Make a variable for the output in its blocks, each on the tile of its vertex."""
+    tile = np.concatenate([number // layout.turns for _, number in found])
+    length = np.concatenate(
+        [np.full(len(number), math.prod(kind.sizes[:-1])) for kind, number in found]
+    )
+    mapping = TileMapping(graph.target.tiles, tile, length)
+    return graph.add_variable(element, (int(length.sum()),), name, mapping=mapping)
 
 
 # -- stages ----------------------------------------------------------------------------------------

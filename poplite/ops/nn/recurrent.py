@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from poplite.errors import TensorCreationError, checked_truth, made_by
 from poplite.expr.build import as_expr, cast
@@ -41,8 +41,10 @@ from poplite.ops.operands import (
     own_operand,
     steps_for,
     the_tensor,
+    unfit,
+    wrong_kind,
 )
-from poplite.ops.record import map as stored
+from poplite.ops.record import copy, map as stored
 from poplite.ops.slices.dynamic import create_sliceable, dynamic_slice, dynamic_update
 from poplite.program import Sequence
 from poplite.program.sequence import check_graph
@@ -350,11 +352,9 @@ class Layer:
         """Return the numbers of steps of the sequences, or raise."""
         made = own_operand(self.what, self.graph, lengths, self.program, "lengths")
         if made.shape != self.x.shape[1:2] or made.element_type is not UNSIGNED_INT:
-            raise TensorCreationError(
-                f"{self.what}: lengths {called(made)} is {described(made)}",
-                found=f"x {called(self.x)} is {described(self.x)}",
-                fix=f"lengths of UNSIGNED_INT [{self.x.shape[1]}]: the steps of each sequence",
-            )
+            fix = f"lengths of UNSIGNED_INT [{self.x.shape[1]}]: the steps of each sequence"
+            found = f"x {called(self.x)} is {described(self.x)}"
+            raise unfit(self.what, "lengths", made, fix, found)
         check_placed(made)
         return made
 
@@ -370,6 +370,30 @@ class Layer:
         return operand_beside(self.what, self.graph, self.program, role, x, shape, like)
 
 
+def outputs_before(h: Tensor, like: Tensor, outputs: Tensor) -> Tensor:
+    """Record a copy of the first output; return the outputs before each step."""
+    first = beside(like, "first")
+    copy(h, first)
+    return concat([first.reshape((1, *first.shape)), outputs])[: outputs.shape[0]]
+
+
+def saved_of(call: Layer, forward: object, kind: type[Any], widths: dict[str, int]) -> Any:
+    """Return what a forward pass saved, [steps, batch, width] for each role, or raise."""
+    if not isinstance(forward, kind) or forward.saved is None:
+        function = call.what.removesuffix("_gradient")
+        raise TensorCreationError(
+            f"{call.what}: {clipped(forward)} is nothing that {function} saved",
+            found="inference=True" if isinstance(forward, kind) else of_type(forward),
+            fix=f"forward = {function}(x, weights)",
+        )
+    for role, width in widths.items():
+        shape = *call.sizes[:2], width
+        call.tensor(f"forward.saved.{role}", getattr(forward.saved, role), shape)
+    if forward.saved.lengths is not None:
+        call.lengths(forward.saved.lengths)
+    return forward.saved
+
+
 def layer_of(
     what: str,
     x: Operand,
@@ -383,21 +407,13 @@ def layer_of(
     own = operand(what, x, program)
     check_type(what, own, FLOATS)
     if own.rank != 3:
-        raise TensorCreationError(
-            f"{what}: x {called(own)} is {described(own)}", fix="x of shape [steps, batch, inputs]"
-        )
+        raise unfit(what, "x", own, "x of shape [steps, batch, inputs]")
     if not isinstance(weights, RecurrentWeights):
-        raise TensorCreationError(
-            f"{what}: {clipped(weights)} are no weights",
-            found=of_type(weights),
-            fix="ops.nn.RecurrentWeights(input, output, bias)",
-        )
+        fix = "ops.nn.RecurrentWeights(input, output, bias)"
+        raise wrong_kind(what, weights, "are no weights", fix)
     first = the_tensor(what, "weights.input", weights.input)
     if first.rank != 3:
-        raise TensorCreationError(
-            f"{what}: weights.input {called(first)} is {described(first)}",
-            fix=f"[{gates}, {own.shape[2]}, units]",
-        )
+        raise unfit(what, "weights.input", first, f"[{gates}, {own.shape[2]}, units]")
     units = first.shape[2]
     graph = graph_of(what, first, program, x, *weights)
     made = Layer(what, graph, own, weights, name, program, steps_for(what, graph, name, program))

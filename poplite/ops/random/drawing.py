@@ -162,10 +162,17 @@ class RandomDraw:
         is_placed: bool = False,
         again: bool = False,
     ) -> None:
-        if not isinstance(key, Tensor) or key.element_type is not UNSIGNED_INT or key.rank != 1:
-            raise self._no_key(what, key)
-        if key.num_elements != WORDS:
-            raise self._no_key(what, key)
+        if (
+            not isinstance(key, Tensor)
+            or key.element_type is not UNSIGNED_INT
+            or key.shape != (WORDS,)
+        ):
+            found = type_and_shape(key) if isinstance(key, Tensor) else f"given {clipped(key)}"
+            raise ElementTypeError(
+                f"{what}: numbers are drawn from a key, 4 words of UNSIGNED_INT",
+                found=found,
+                fix="key = ops.random.key(graph, seed=1)",
+            )
         self._what, self._key, self._name = what, key, name
         self.graph = graph_for(key.graph, tensors_of(key, *operands), program, is_placed=is_placed)
         self._target = steps_for(what, self.graph, name, program)
@@ -173,15 +180,6 @@ class RandomDraw:
         self._mappings = Mappings(self.graph)
         self._tile = None if again else int(self._mappings.of(key).tiles[0])
         self.counter = key
-
-    @staticmethod
-    def _no_key(what: str, key: object) -> ElementTypeError:
-        found = type_and_shape(key) if isinstance(key, Tensor) else f"given {clipped(key)}"
-        return ElementTypeError(
-            f"{what}: numbers are drawn from a key, 4 words of UNSIGNED_INT",
-            found=found,
-            fix="key = ops.random.key(graph, seed=1)",
-        )
 
     def new(
         self,

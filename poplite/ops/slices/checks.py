@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from poplite.errors import InvalidOption, TensorCreationError, TensorIndexError, checked_items
+from poplite.errors import InvalidOption, TensorIndexError, checked_items
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.slices import Slices
@@ -17,11 +17,9 @@ from poplite.ops.fuse.placement import held
 from poplite.ops.operands import (
     INDICES,
     Given,
-    called,
     check_placed,
     check_type,
     count_of,
-    described,
     dimension,
     own_operand,
 )
@@ -68,16 +66,6 @@ def is_strict(what: str, out_of_range: object) -> bool:
             f"{what}: out_of_range is {clipped(out_of_range)}", fix='"error" or "popops"'
         )
     return out_of_range == "error"
-
-
-def check_shape(what: str, name: str, x: Given, shape: tuple[int, ...], like: Tensor) -> None:
-    """Refuse a tensor of another shape, or of another type than `like`."""
-    if x.shape != shape or x.element_type is not like.element_type:
-        raise TensorCreationError(
-            f"{what}: {name} {called(x)} is {described(x)}",
-            found=f"x '{like.name}' is {type_and_shape(like)}",
-            fix=f"{name} of {like.element_type!r} {list(shape)}",
-        )
 
 
 def indices_of(

@@ -24,6 +24,7 @@ from poplite.ops.elementwise import iota, where
 from poplite.ops.operands import (
     Given,
     called,
+    check_like,
     graph_of,
     own_operand,
     steps_for,
@@ -34,7 +35,6 @@ from poplite.ops.record import map as stored
 from poplite.ops.slices.checks import (
     as_tensor,
     check_indices,
-    check_shape,
     indices_of,
     is_strict,
     sliced,
@@ -163,7 +163,7 @@ def dynamic_update(
     shape = list(x.shape)
     for dim, size in zip(dims, sizes, strict=True):
         shape[dim] = size
-    check_shape(what, "s", given, tuple(shape), x)
+    check_like(what, "s", given, tuple(shape), ("x", x))
     begin = _offsets(what, graph, offset, dims, name, program)
     new = as_tensor(given, f"{name}/s", program)
     with over(graph):

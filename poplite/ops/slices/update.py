@@ -28,6 +28,7 @@ from poplite.ops.operands import (
     NUMBERS,
     bits_of,
     called,
+    check_like,
     check_type,
     described,
     dimension,
@@ -41,7 +42,6 @@ from poplite.ops.slices.checks import (
     as_tensor,
     check_indices,
     check_rows,
-    check_shape,
     indices_of,
     is_strict,
 )
@@ -248,7 +248,8 @@ def _update(
     rows_given = own_operand(what, graph, s, program, "s")
     check_rows(what, x, x.shape[dim], given.num_elements)
     rest = x.shape[:dim] + x.shape[dim + 1 :]
-    check_shape(what, "s", rows_given, x.shape[:dim] + given.shape + x.shape[dim + 1 :], x)
+    shape = x.shape[:dim] + given.shape + x.shape[dim + 1 :]
+    check_like(what, "s", rows_given, shape, ("x", x))
     width = int(np.prod(rest))
     matrix = x.dim_roll(dim, 0).reshape((x.shape[dim], width))
     check_plan(what, plan, matrix)
