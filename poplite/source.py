@@ -22,6 +22,7 @@ import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FrameType
+from typing import Annotated
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
 """What files of poplite begin with."""
@@ -100,12 +101,22 @@ class SourceLocation:
         >>> SourceLocation("/home/ada/nets.py", 7, "dense").portable
         'nets.py:7 in dense'
         """
-        line: SourceLocation | None = self
-        lines = []
-        while line is not None:
-            lines.append(SourceLocation(portable_path(line.file), line.line, line.function))
-            line = line.caller
-        return ", called at ".join(each.innermost for each in lines)
+        return _portable(self)
+
+
+Line = Annotated[str, "line"]
+"""A line as `SourceLocation.portable` writes it; empty where there is none."""
+
+
+@lru_cache(maxsize=1 << 12)
+def _portable(location: SourceLocation) -> str:
+    line: SourceLocation | None = location
+    lines = []
+    while line is not None:
+        lines.append(SourceLocation(portable_path(line.file), line.line, line.function))
+        line = line.caller
+    # Bytes of a path that are no UTF-8 are surrogates in its text.
+    return ", called at ".join(each.innermost for each in lines).encode(errors="replace").decode()
 
 
 def location_from(text: str) -> SourceLocation | None:

@@ -38,9 +38,9 @@ from poplite.codec.coders import (
     TableCoder,
 )
 from poplite.codec.loading import Malformed, shown
-from poplite.source import SourceLocation, shortest
+from poplite.source import Line, SourceLocation, shortest
 from poplite.types import ELEMENT_TYPES, ElementType
-from poplite.vertex.vertex import Vertex
+from poplite.vertex.vertex import Vertex, VertexMeta
 
 
 class Codec:
@@ -73,14 +73,16 @@ class Codec:
             return self.coder_of(origin.__value__[arguments] if arguments else origin.__value__)
         if annotation in (bool, int, float, str):
             return ScalarCoder(annotation)
+        if annotation == Line:
+            return NumberedCoder(str, "line", "lines")
         if annotation is SourceLocation:
-            return NumberedCoder(SourceLocation)
+            return NumberedCoder(SourceLocation, "location", "locations")
         if origin is Literal:
             return ChosenCoder("literal", {value: value for value in arguments})
         if origin is type:
             inner = get_origin(arguments[0]) or arguments[0]
             if inner is Vertex:
-                return NumberedCoder(Vertex)
+                return NumberedCoder(VertexMeta, "class", "classes")
             if inner is ElementType:
                 return ChosenCoder(
                     "element type", {repr(element): element for element in ELEMENT_TYPES}
@@ -114,13 +116,20 @@ class Codec:
         return RecordCoder(cls, {name: self.coder_of(hints[name]) for name in own})
 
 
-EXECUTABLES = Codec({})
-"""Of executables, and of graphs, which add annotations of their own."""
+GRAPHS = Codec({})
+"""Of graphs, which add annotations of their own."""
 
 
 def coder_of(annotation: Any) -> Coder:
-    """Return the coder of an annotation in files of executables and graphs."""
-    return EXECUTABLES.coder_of(annotation)
+    """Return the coder of an annotation in files of graphs."""
+    return GRAPHS.coder_of(annotation)
+
+
+def lines_of(data: Json) -> list[str]:
+    """Return the lines that are text, as a file lists them."""
+    if type(data) is not list or any(type(each) is not str for each in data):
+        raise Malformed(f"{shown(data)} is no list of lines")
+    return data
 
 
 def portable(location: SourceLocation) -> list[Any]:

@@ -26,12 +26,16 @@ Json = Any
 
 
 class Writer:
-    """What is collected while data are written: arrays, and numbers of vertex classes and lines."""
+    """What is collected while data are written: arrays, and numbers of vertex classes and lines.
+
+    `lines` are those that are text, `locations` those that are not.
+    """
 
     def __init__(self) -> None:
         self.arrays = ArrayWriter()
         self.classes: dict[type[Vertex], int] = {}
         self.locations: dict[SourceLocation, int] = {}
+        self.lines: dict[str, int] = {}
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -42,12 +46,14 @@ class Reader:
         arrays: those of the file.
         classes: vertex classes, by number.
         locations: lines, by number.
+        lines: lines that are text, by number.
         lent: values of fields that lend them to objects which are read later, by name.
     """
 
     arrays: ArrayReader
     classes: Sequence[type[Vertex]]
     locations: Sequence[SourceLocation]
+    lines: Sequence[str]
     lent: dict[str, Any] = dataclasses.field(default_factory=dict, init=False)
 
 
@@ -145,25 +151,29 @@ class ChosenCoder(Coder):
 
 
 class NumberedCoder(Coder):
-    """Vertex classes and lines: listed once, named by number."""
+    """Vertex classes and lines: listed once, named by number.
 
-    def __init__(self, kind: type) -> None:
-        self.name = "class" if kind is Vertex else "location"
+    Args:
+        kind: their type.
+        name: what one is called.
+        listed: the attribute of writers and readers that lists them.
+    """
+
+    def __init__(self, kind: type, name: str, listed: str) -> None:
+        self.kind, self.name, self.listed = kind, name, listed
 
     def fits(self, value: Any) -> bool:
         """Tell whether a value is one of these."""
-        if self.name == "class":
-            return isinstance(value, type) and issubclass(value, Vertex)
-        return isinstance(value, SourceLocation)
+        return isinstance(value, self.kind)
 
     def encode(self, value: Any, to: Writer) -> Json:
         """Return a value as JSON."""
-        known: dict[Any, int] = to.classes if self.name == "class" else to.locations
+        known: dict[Any, int] = getattr(to, self.listed)
         return known.setdefault(value, len(known))
 
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
-        known: Sequence[Any] = of.classes if self.name == "class" else of.locations
+        known: Sequence[Any] = getattr(of, self.listed)
         if type(data) is not int or not 0 <= data < len(known):
             raise Malformed(f"{shown(data)} is the number of no {self.name}")
         return known[data]

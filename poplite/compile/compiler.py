@@ -23,13 +23,12 @@ from poplite.compile.program_parts import (
     numbers_of,
     parts_of,
 )
-from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.step_cost import StepCost, data_dependent_steps
 from poplite.errors import ControlProgramError, ProfilingDisabled, UnknownName
 from poplite.executable.executable import Checks, Executable
 from poplite.executable.joined import JoinedCopyCost
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.operation import CompiledOperation
+from poplite.executable.opcodes import Code, steps_before
 from poplite.expr.operand import Operand
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.forms import EdgeTables
@@ -40,6 +39,8 @@ from poplite.program import CycleStamp, Program
 from poplite.program.base import programs_or_none
 from poplite.program.floating_point import SetMode
 from poplite.program.function import written_steps
+from poplite.report.compilation import Operation
+from poplite.report.memory import Memory
 from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.vertex.vertex import Vertex
@@ -139,13 +140,16 @@ def _compiled(
         is_random=any(mode & STOCHASTIC for mode in float_modes),
         data_dependent=data_dependent_steps(prices.steps),
     )
+    codes = {name: emitter.code(p) for name, p in named.items()}
+    if prices.memory is not None:
+        _note_rows(prices.memory, codes)
     for program in named.values():
         program.mark_used(here())
     return Executable(
         target=graph.target,
         layout=layout,
         steps=steps,
-        programs={name: emitter.code(p) for name, p in named.items()},
+        programs=codes,
         actions=lowered.all_actions(),
         origins=tuple(map(origins_of, parts.compute_sets)),
         checks=checks,
@@ -162,7 +166,7 @@ def _compiled(
 
 
 @no_collection()
-def plan_memory(graph: Graph, programs: Programs) -> MemoryPlan:
+def plan_memory(graph: Graph, programs: Programs) -> Memory:
     """Return what the memory of tiles holds when programs run, also where they have too little.
 
     Programs may change afterwards. Raises what `compile_graph` does.
@@ -170,7 +174,7 @@ def plan_memory(graph: Graph, programs: Programs) -> MemoryPlan:
     >>> from poplite.program import Copy
     >>> graph = Graph()
     >>> a, b = (graph.add_variable("int32", (3,), mapping=0) for _ in range(2))
-    >>> plan_memory(graph, Copy(a, b)).fullest
+    >>> plan_memory(graph, Copy(a, b)).including_gaps.worst_tile
     0
     """
     graph = graph.top_level_graph
@@ -205,7 +209,7 @@ class _Prices:
 
     steps: tuple[StepCost, ...]
     actions: tuple[StepCost | None, ...]
-    memory: MemoryPlan | None
+    memory: Memory | None
 
 
 def _priced(
@@ -233,7 +237,29 @@ def _priced(
     return _Prices(costs, action_costs, memory)
 
 
-def _operations(graph: Graph, compute_sets: Sequence[ComputeSet]) -> tuple[CompiledOperation, ...]:
+def _note_rows(memory: Memory, programs: Mapping[str, Code]) -> None:
+    """Note in each step which rows of code do its work.
+
+    A step that stands in several places has a number in each, and is planned where it stands first:
+    the rows of the others do the same.
+    """
+    planned, before = {each.number for each in memory.steps}, steps_before(programs)
+    rows: dict[int, list[int]] = {}
+    for name, code in programs.items():
+        numbers = (before[name] + code.first_numbers).tolist()
+        work = list(map(tuple, code.ops[:, :2].tolist()))
+        of_work: dict[tuple[int, ...], int] = {}
+        for row in code.acting_rows:
+            number = numbers[row]
+            if number not in planned:
+                number = of_work.get(work[row], number)
+            of_work.setdefault(work[row], number)
+            rows.setdefault(number, []).append(row)
+    for each in memory.steps:
+        each.rows = tuple(rows.get(each.number, ()))
+
+
+def _operations(graph: Graph, compute_sets: Sequence[ComputeSet]) -> tuple[Operation, ...]:
     """Return the operations of which programs execute something."""
     numbers = {each: number for number, each in enumerate(compute_sets)} if graph.operations else {}
     found = []
@@ -243,7 +269,7 @@ def _operations(graph: Graph, compute_sets: Sequence[ComputeSet]) -> tuple[Compi
                 sum(one.num_elements * one.element_type.size_bytes for one in variables)
                 for variables in (each.results, each.temporaries)
             ]
-            found.append(CompiledOperation(each.name, each.location, tuple(steps), *sizes))
+            found.append(Operation(each.name, each.location.portable, tuple(steps), *sizes))
     return tuple(found)
 
 

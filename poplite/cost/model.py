@@ -14,10 +14,10 @@ from poplite.cost.exchange.phases import (
     phases_of_copy,
     phases_of_host,
 )
-from poplite.cost.spread import Spread
 from poplite.cost.step_cost import PhaseCost, StepCost
 from poplite.cost.vertex_costs import vertex_costs
 from poplite.program import CycleStamp
+from poplite.report.per_tile import PerTile
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet
@@ -61,4 +61,4 @@ def _host_cost(graph: Graph, program: Program) -> StepCost:
         return StepCost(phases_of_host(graph, program))
     cycles = np.zeros(graph.target.tiles, np.int64)
     cycles[graph.tile_mapping(program.tensor).tiles] = graph.target.cost("cycle_stamp_cycles")
-    return StepCost((PhaseCost("compute", Spread.of(cycles)),))
+    return StepCost((PhaseCost("compute", PerTile.of(cycles)),))

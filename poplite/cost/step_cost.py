@@ -15,17 +15,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
-
-import numpy as np
+from typing import Any, Literal
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
-from poplite.cost.spread import NOTHING, Spread
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
-from poplite.report.execution import TilePairs
+from poplite.report.execution import Cause, TilePairs
+from poplite.report.per_tile import PerTile
 from poplite.report.phase_kinds import PhaseKind
-from poplite.source import SourceLocation
 from poplite.vertex.compute import Checked, remembered
 from poplite.vertex.vertex import Vertex
 
@@ -37,64 +34,8 @@ _BRANCHES = (ast.If, ast.IfExp, ast.BoolOp, ast.While)
 """Branches in source; chained comparisons, which stop at the first false one, branch too."""
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseCause:
-    """A reason why a phase takes as long as it does.
-
-    Attributes:
-        what: the field or tensor, as messages call it.
-        why: what happens to it, in words.
-        at: the user's line; None where there is none.
-        bytes: how much is moved.
-    """
-
-    what: str
-    why: str
-    at: SourceLocation | None
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """The bytes that tiles receive from each other.
-
-    Attributes:
-        block: tiles that are counted together; 1 where each pair is known.
-        bytes: by receiving and sending block: block `r` receives from block `s` what stands at
-            `r * blocks + s`.
-        largest: of blocks, some of the largest pairs: source, receiver, bytes.
-    """
-
-    block: int
-    bytes: Spread
-    largest: tuple[tuple[int, int, int], ...]
-
-    def columns(self, num_tiles: int) -> tuple[Int64, Int64, Int64]:
-        """Return receivers, sources and bytes of blocks of tiles, each int64[pairs]."""
-        to, source = np.divmod(self.bytes.tiles.array(), -(-num_tiles // self.block))
-        return to, source, self.bytes.values.array()
-
-    def listed(self, num_tiles: int) -> list[tuple[int, int, int]]:
-        """Return source, receiver and bytes of each pair of blocks."""
-        to, source, size = (column.tolist() for column in self.columns(num_tiles))
-        return list(zip(source, to, size, strict=True))
-
-    def times(self, factor: int) -> Pairs:
-        """Return the bytes of several executions."""
-        if not factor:
-            return NO_PAIRS
-        largest = tuple((source, to, size * factor) for source, to, size in self.largest)
-        return Pairs(self.block, self.bytes.times(factor), largest)
-
-    def per_block(self, num_tiles: int) -> TilePairs | None:
-        """Return the same as reports have it; None for no pairs."""
-        if self.bytes.is_empty:
-            return None
-        blocks = -(-num_tiles // self.block)
-        return TilePairs(self.block, self.bytes.per_tile(blocks * blocks), self.largest)
-
-
-NO_PAIRS = Pairs(1, NOTHING, ())
+NOTHING: Any = None
+"""Stands for zero on every tile, of as many tiles as a phase has, where it is made."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,19 +54,24 @@ class PhaseCost:
         causes: the largest causes of the phase, the most bytes first; the last one may be of
             all others together, without a line.
         controls: instructions by which each tile sends and receives.
-        pairs: bytes that tiles receive from each other in an exchange.
+        pairs: bytes that tiles receive from each other in an exchange; None where there are none.
     """
 
     kind: PhaseKind
-    cycles: Spread
+    cycles: PerTile
     sync: int = 0
-    received: Spread = NOTHING
-    sent: Spread = NOTHING
-    copied: Spread = NOTHING
-    buffers: Spread = NOTHING
-    causes: tuple[PhaseCause, ...] = ()
-    controls: Spread = NOTHING
-    pairs: Pairs = NO_PAIRS
+    received: PerTile = NOTHING
+    sent: PerTile = NOTHING
+    copied: PerTile = NOTHING
+    buffers: PerTile = NOTHING
+    causes: tuple[Cause, ...] = ()
+    controls: PerTile = NOTHING
+    pairs: TilePairs | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("received", "sent", "copied", "buffers", "controls"):
+            if getattr(self, name) is NOTHING:
+                object.__setattr__(self, name, PerTile.nothing(self.cycles.num_tiles))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

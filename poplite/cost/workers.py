@@ -25,18 +25,20 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
-from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import VertexCosts
 from poplite.graph.mapping.tile_table import Int32
 from poplite.jit.kernels.workers import finish, pack
 from poplite.jit.native import address, native
+from poplite.report.per_tile import PerTile
 from poplite.vertex.vertex import MultiVertex
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target
 
 
-def tile_cycles(vertices: Sequence[VertexCosts], slots: Sequence[Series], target: Target) -> Spread:
+def tile_cycles(
+    vertices: Sequence[VertexCosts], slots: Sequence[Series], target: Target
+) -> PerTile:
     """Return the cycles that each tile takes to run its vertices of a compute set.
 
     `slots` holds one series for each family: worker slots of each vertex, or tile cycles of a
@@ -44,7 +46,7 @@ def tile_cycles(vertices: Sequence[VertexCosts], slots: Sequence[Series], target
     """
     ran = [(each, taken) for each, taken in zip(vertices, slots, strict=True) if taken.count]
     if not ran:
-        return NOTHING
+        return PerTile.nothing(target.tiles)
     cycles = np.zeros(target.tiles, np.int64)
     shared = []
     for family, taken in ran:
@@ -54,7 +56,7 @@ def tile_cycles(vertices: Sequence[VertexCosts], slots: Sequence[Series], target
             shared.append((family, taken))
     if shared:
         _add_shared(cycles, shared, target.workers)
-    return Spread.of(cycles)
+    return PerTile.of(cycles)
 
 
 def _add_one_by_one(cycles: Int64, family: VertexCosts, taken: Series) -> None:

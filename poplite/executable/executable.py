@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
-from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.step_cost import StepCost
 from poplite.errors import made_by
 from poplite.executable.actions import Action
@@ -20,11 +19,12 @@ from poplite.executable.host_tensor import HostTensor
 from poplite.executable.joined import JoinedCopyCost
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.opcodes import Code
-from poplite.executable.operation import CompiledOperation
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.files import check_stream, passing_file
 from poplite.machine.target import Target
+from poplite.report.compilation import Operation
+from poplite.report.memory import Memory
 from poplite.text import amount
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Executable:
         joined: neighbour Copies that could be one; nothing where costs are not modelled.
     """
 
-    target: Target
+    target: Target = field(metadata={"lends": True})
     layout: ArenaLayout
     steps: tuple[ComputeStep | CopyStep, ...]
     programs: Mapping[str, Code]
@@ -71,8 +71,8 @@ class Executable:
     host_writes: Mapping[str, HostTensor]
     costs: tuple[StepCost, ...]
     action_costs: tuple[StepCost | None, ...]
-    memory: MemoryPlan | None
-    operations: tuple[CompiledOperation, ...] = ()
+    memory: Memory | None
+    operations: tuple[Operation, ...] = ()
     joined: tuple[JoinedCopyCost, ...] = ()
 
     def __post_init__(self) -> None:

@@ -39,8 +39,9 @@ scatters and copies are all launches: a copy is a driver whose rows are copy rec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -233,6 +234,12 @@ class Code:
         return end
 
     @property
+    def acting_rows(self) -> list[int]:
+        """The rows that do the work of a step or call back, rising."""
+        callbacks = np.flatnonzero(self.ops[:, 0] == CALLBACK)
+        return [*map(int, np.union1d(self.step_rows, callbacks))]
+
+    @property
     def first_numbers(self) -> npt.NDArray[np.int64]:
         """Step numbers in the place where a function is first called: int64[rows].
 
@@ -268,3 +275,9 @@ class Code:
         first = min(number + 1, self.num_steps)
         step = f"step {first:,} of {self.num_steps:,}"
         return f"{step}, which {what} decides on{self.of_program}"
+
+
+def steps_before(programs: Mapping[str, Code]) -> dict[str, int]:
+    """Return how many steps the programs before each one have: a report counts over all."""
+    counts = [code.num_steps for code in programs.values()]
+    return dict(zip(programs, accumulate(counts, initial=0), strict=False))

@@ -41,12 +41,14 @@ from poplite.cost.exchange.remote_reads import edge_tiles
 from poplite.cost.exchange.rows_to_gather import edges_in_place
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges, edge_table
+from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.graph import Graph
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor_text import elements
 from poplite.ipu.codelets.class_text import own_text
 from poplite.ipu.findings import Finding
 from poplite.ipu.graph_check import check_graph
+from poplite.source import SourceLocation
 from poplite.text import amount
 from poplite.vertex.compute import check
 from poplite.vertex.compute.mathematics.functions import KERNELS
@@ -261,7 +263,7 @@ def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
                     f"compute set '{compute_set.name}'",
                     f"{cause.what} {cause.why}: {cause.bytes:,} B are copied on their tiles "
                     f"{when} the vertices run",
-                    cause.at or compute_set.location,
+                    _line_of(table, cause.at) or compute_set.location,
                     f"{amount(phase.cycles.most, 'cycle')} of the slowest tile, in which the "
                     f"compute set copies {phase.copied.total:,} B on all tiles",
                     "declare an InOut, or connect other elements than those of its Outputs"
@@ -269,6 +271,16 @@ def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
                     else "connect elements in the order of memory, or lay the tensor out as it is "
                     "read; poplite-viz regions --field draws where they lie",
                 )
+
+
+def _line_of(table: EdgeTable, text: str) -> SourceLocation | None:
+    """Return the user's line that a report calls so, of those that added vertices."""
+    for family in table.families:
+        some = family.vertices
+        for each in [some] if isinstance(some, VertexBlock) else some:
+            if each.location.portable == text:
+                return each.location
+    return None
 
 
 # -- emulation -------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from poplite.report.per_tile import PerPiece, TilePerPiece
+from poplite.source import Line
 
 MOST_PIECES = 1 << 20
 """Most pieces of the mappings that an executable keeps, of all variables together: those of the
@@ -36,7 +37,7 @@ class Variable:
     element_type: str
     shape: tuple[int, ...]
     constant: bool
-    at: str
+    at: Line
     first: PerPiece | None = None
     tiles: TilePerPiece | None = None
 
@@ -77,5 +78,5 @@ class StepAccesses:
     kind: Literal["execute", "copy", "host", "control"]
     places: tuple[tuple[str, int], ...]
     compute_set: int | None
-    at: str
+    at: Line
     accesses: tuple[Access, ...]

@@ -12,6 +12,7 @@ from poplite.report.execution import ExecutionStep
 from poplite.report.memory import LivenessStep, Memory, MemoryVariable, TileMemory
 from poplite.report.per_tile import LazySequence, PerTile
 from poplite.report.program_tree import Programs
+from poplite.source import Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class Operation:
     """
 
     name: str
-    at: str
+    at: Line
     compute_sets: tuple[int, ...]
     result_bytes: int
     temporary_bytes: int

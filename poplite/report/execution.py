@@ -22,6 +22,7 @@ from poplite.machine.target import Target
 from poplite.report.per_tile import PerPair, PerTile
 from poplite.report.phase_kinds import PHASE_KINDS, PhaseKind, Source
 from poplite.report.program_tree import Program, Programs
+from poplite.source import Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Cause:
 
     what: str
     why: str
-    at: str
+    at: Line
     bytes: int
 
 
@@ -66,6 +67,11 @@ class TilePairs:
     def matrix(self) -> Int64:
         """Return the total of bytes by receiver and source: int64[blocks, blocks]."""
         return self.bytes.array().reshape(self.num_blocks, -1)
+
+    def columns(self) -> tuple[Int64, Int64, Int64]:
+        """Return receivers, sources and bytes of the pairs of blocks, each int64[pairs]."""
+        to, source = np.divmod(self.bytes.tiles.array(), self.num_blocks)
+        return to, source, self.bytes.values.array()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +193,7 @@ class ExecutionStep:
     kind: Literal["execute", "copy", "host"]
     program_name: str
     row: int
-    at: str
+    at: Line
     executions: int
     cycles: int
     phases: tuple[Phase, ...]

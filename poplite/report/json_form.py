@@ -1,13 +1,13 @@
 """Reports as JSON, and back.
 
-    {"poplite": "report", "version": 4, "compilation": {...}, "execution": {...}, ...}
+    {"poplite": "report", "version": 5, "compilation": {...}, "execution": {...}, ...}
 
 Every dataclass is an object with the names of its fields (`poplite.codec`); keys are sorted, and
 fields that have their default are left out.  Numbers per tile are written as ranges of tiles with
 their values, or one value if all are equal.  Where that would be many numbers, they name a part of
 `tables`, one long array of each type in base 64: of tiles the distances from each to the next.
-Programs are a list of nodes in which children stand before their parents, so that a function stands
-there once.
+The user's lines are numbers of those in `lines`.  Programs are a list of nodes in which children
+stand before their parents, so that a function stands there once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Listed, Rising, Runs, Series, Steps, compact, constant, counting
 from poplite.codec.archive import ELEMENT_DTYPES, ArrayReader
-from poplite.codec.codec import Codec
+from poplite.codec.codec import Codec, lines_of
 from poplite.codec.coders import Coder, Json, Reader, ScalarCoder, Writer
 from poplite.codec.loading import Format, Malformed, add_room, parsed_json
 from poplite.report.per_tile import PerPair, PerPiece, PerTile, TilePerPiece
@@ -32,10 +32,10 @@ from poplite.report.program_tree import Programs, nodes_of, tree_of
 from poplite.report.validate import check_report
 from poplite.text import clipped
 
-REPORTS = Format("report", (4,), "no report", "report.save(path)", ("poplite", "version"))
+REPORTS = Format("report", (5,), "no report", "report.save(path)", ("poplite", "version"))
 """The version increases when the meaning of a field changes."""
 
-TABLES = "tables"
+TABLES, LINES = "tables", "lines"
 
 FEW = 64
 """Most ranges of tiles, and most different numbers, that are written out as lists."""
@@ -58,6 +58,7 @@ def to_json(report: Any) -> str:
     """Return a report, a dataclass, as JSON."""
     to = _Writer()
     outer = _REPORTS.coder_of(type(report)).encode(report, to)
+    outer[LINES] = list(to.lines)
     outer[TABLES] = {
         name: b64encode(np.concatenate(parts).tobytes()).decode()
         for name, parts in to.arrays.parts().items()
@@ -74,8 +75,8 @@ def from_json(cls: type[T], text: str | bytes, source: str = "this") -> T:
 
 def _loaded(cls: type[T], data: Json, looks: int) -> T:
     parts = REPORTS.parts(data)
-    tables = _tables(parts.pop(TABLES, None))
-    loaded: T = _REPORTS.coder_of(cls).decode(parts, _Reader(tables, (), (), looks))
+    tables, lines = _tables(parts.pop(TABLES, None)), lines_of(parts.pop(LINES, None))
+    loaded: T = _REPORTS.coder_of(cls).decode(parts, _Reader(tables, (), (), lines, looks))
     check_report(loaded)
     return loaded
 
@@ -157,6 +158,7 @@ class _PerTileCoder(Coder):
 
     def __init__(self, least: int = 0, *, of_tiles: bool = False) -> None:
         self.least, self.of_tiles = least, of_tiles
+        self.keys = {"tiles", "values"} | (set() if of_tiles else {"of"})
 
     def fits(self, value: Any) -> bool:
         """Tell whether a value is one of these."""
@@ -172,16 +174,18 @@ class _PerTileCoder(Coder):
         if written is None:
             numbers = values.array()
             written = numbers.tolist() if count <= FEW else _packed(numbers, values.low, to)
-        return {"of": value.num_tiles, "tiles": where, "values": written}
+        found = {"tiles": where, "values": written}
+        return found if self.of_tiles else {"of": value.num_tiles, **found}
 
     def decode(self, data: Json, of: Any) -> Any:
         """Return the value of JSON: what is written about ranges stays as short."""
         saved = _object(data)
-        where, values, size = saved.get("tiles"), saved.get("values"), saved.get("of")
+        if saved.keys() != self.keys:
+            raise Malformed(f"{clipped(data)} are no {self.name}")
+        where, values = saved["tiles"], saved["values"]
+        size = int(of.lent["target"].tiles) if self.of_tiles else saved.get("of")
         if type(size) is not int or not 0 <= size < MOST:
             raise Malformed(f"{clipped(data)} does not say of how many tiles it is")
-        if self.of_tiles and size != (num_tiles := of.lent["target"].tiles):
-            raise Malformed(f"{clipped(data)} is not a number for each of {num_tiles:,}")
         tiles = _of_steps(where, size, of) if _is_ref(where) else _of_ranges(where, size)
         if type(values) is int and abs(values) < MOST:
             numbers: Series = constant(values, tiles.count)

@@ -16,18 +16,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean
 from poplite.report.per_tile import LazySequence, PerTile
+from poplite.source import Line
 
 Steps = tuple[tuple[int, int], ...]
 """First and last step of each stretch of steps."""
 
+Category = Literal[
+    "variable",
+    "constant",
+    "message",
+    "rearrangement",
+    "global_message",
+    "host_message",
+    "vertex_instance_state",
+    "vertex_field_data",
+    "vector_list_descriptor",
+    "control_table",
+    "control_code",
+    "vertex_code",
+    "internal_exchange_code",
+    "global_exchange_code",
+    "host_exchange_code",
+    "stack",
+]
+"""What something in memory is: elements of tensors; buffers of a step that receive or rearrange
+data; vertices; code; stacks.
 
-@dataclass(frozen=True, slots=True)
+Source of the terms: PopVision analysis library, "Memory".
+"""
+
+
+@dataclass(slots=True)  # frozen ones take twice as long to make, and there are many
 class Held:
     """Something that lies in the memory of some tiles.
 
@@ -40,22 +66,28 @@ class Held:
         at: the user's line; empty where there is none.
         shape: of a variable or constant; None of other things.
         element_type: of its elements, such as "FLOAT"; empty where it has no shape.
+        align: bytes that its address is a multiple of.
+        interleaved: whether it is in interleaved memory.
+        why: why a variable is always live; empty where it is not.
     """
 
     name: str
     bytes: PerTile
     category: str
     steps: Steps | None
-    at: str
+    at: Line
     shape: tuple[int, ...] | None = None
     element_type: str = ""
+    align: int = 8
+    interleaved: bool = False
+    why: str = ""
 
     def is_in(self, step: int) -> bool:
         """Tell whether it is live in a step, and not always."""
         return any(first <= step <= last for first, last in self.steps or ())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # as of Held
 class MemoryStep:
     """A step of a program; one that stands in several places of the program comes once.
 
@@ -71,7 +103,7 @@ class MemoryStep:
 
     program: str
     name: str
-    at: str
+    at: Line
     most: int
     tile: int
     number: int = 0

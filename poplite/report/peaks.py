@@ -20,7 +20,7 @@ what has ended is taken off.  So a machine of 1,472 tiles and 200 steps takes mi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,7 +113,7 @@ class Peaks:
 def peaks_of(memory: Memory) -> Peaks:
     """Return the fullest step of every tile."""
     tiles = len(memory.including_gaps)
-    begin, end = _changes(memory)
+    begin, end = changes(memory.held)
     now, most = np.zeros(tiles, np.int64), np.zeros(tiles, np.int64)
     step = np.full(tiles, NO_STEP)
     for number in sorted(begin.keys() | end.keys()):
@@ -131,7 +131,7 @@ def peaks_of(memory: Memory) -> Peaks:
 def bytes_by_step(memory: Memory, tile: int) -> Int64:
     """Return int64[steps]: the bytes of a tile that are live in each step, but not always."""
     change = np.zeros(len(memory.steps) + 1, np.int64)
-    for held, first, last in _stretches(memory):
+    for held, first, last in _stretches(memory.held):
         size = held.bytes[tile]
         change[first] += size
         change[last + 1] -= size
@@ -153,17 +153,17 @@ def step_of_memory(memory: Memory, program: str, row: int) -> int | None:
     return next(places, None)
 
 
-def _stretches(memory: Memory) -> Iterator[tuple[Held, int, int]]:
-    for held in memory.held:
-        for first, last in held.steps or ():
-            yield held, first, last
-
-
-def _changes(memory: Memory) -> tuple[dict[int, list[PerTile]], dict[int, list[PerTile]]]:
+def changes(things: Iterable[Held]) -> tuple[dict[int, list[PerTile]], dict[int, list[PerTile]]]:
     """Return what begins in each step, and what ended in the step before."""
     begin: dict[int, list[PerTile]] = {}
     end: dict[int, list[PerTile]] = {}
-    for held, first, last in _stretches(memory):
+    for held, first, last in _stretches(things):
         begin.setdefault(first, []).append(held.bytes)
         end.setdefault(last + 1, []).append(held.bytes)
     return begin, end
+
+
+def _stretches(things: Iterable[Held]) -> Iterator[tuple[Held, int, int]]:
+    for held in things:
+        for first, last in held.steps or ():
+            yield held, first, last

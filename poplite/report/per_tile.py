@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, TypeVar, overload
 
 import numpy as np
@@ -55,7 +55,7 @@ class PerTile(Sequence[int]):
     @classmethod
     def nothing(cls, num_tiles: int) -> PerTile:
         """Return zero on every tile."""
-        return cls(num_tiles, constant(0, 0), constant(0, 0))
+        return _nothing(num_tiles)
 
     def array(self) -> Int64:
         """Return int64[tiles], which may not be written."""
@@ -122,6 +122,11 @@ class PerTile(Sequence[int]):
 
     def __repr__(self) -> str:
         return f"<PerTile {self.total:,} on {self.num_used:,} of {self.num_tiles:,} tiles>"
+
+
+@lru_cache(maxsize=64)
+def _nothing(num_tiles: int) -> PerTile:
+    return PerTile(num_tiles, constant(0, 0), constant(0, 0))
 
 
 PerPair = Annotated[PerTile, "pair"]

@@ -302,7 +302,7 @@ _CODER = Codec({Scalar: _ParameterCoder(), float: _MeasureCoder()}).coder_of(Sav
 
 
 def _read(data: Json) -> Sweep:
-    saved: SavedSweep = _CODER.decode(SWEEPS.parts(data), Reader(ArrayReader({}), (), ()))
+    saved: SavedSweep = _CODER.decode(SWEEPS.parts(data), Reader(ArrayReader({}), (), (), ()))
     named: dict[str, list[Any]] = {**saved.parameters, **saved.measured, ERROR: saved.error}
     if list(named) != [*saved.parameters, *MEASURES, ERROR]:
         raise Malformed("its columns are not those of a sweep")

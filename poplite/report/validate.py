@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -42,7 +42,7 @@ LARGEST_ELEMENT = max(each.size_bytes for each in ELEMENT_TYPES)
 ELEMENTS = frozenset(each.__name__ for each in ELEMENT_TYPES)
 
 
-class _Known(NamedTuple):
+class Known(NamedTuple):
     """What a report has, by which its other parts are judged; of programs their steps and rows."""
 
     tiles: int
@@ -55,22 +55,22 @@ class _Known(NamedTuple):
     operations: frozenset[str]
 
 
-Holds = Callable[[Any, _Known], bool]
+Holds = Callable[[Any, Known], bool]
 
 
-def _compute_set(number: int | None, known: _Known) -> bool:
+def _compute_set(number: int | None, known: Known) -> bool:
     return number is None or number < known.compute_sets
 
 
-def _program(name: str, known: _Known) -> bool:
+def _program(name: str, known: Known) -> bool:
     return name in known.programs
 
 
-def _shape(shape: Sequence[int] | None, _: _Known) -> bool:
+def _shape(shape: Sequence[int] | None, _: Known) -> bool:
     return math.prod(shape or ()) < MOST_TOTAL
 
 
-def _stretches(steps: Sequence[tuple[int, int]] | None, known: _Known) -> bool:
+def _stretches(steps: Sequence[tuple[int, int]] | None, known: Known) -> bool:
     """Return whether stretches of steps rise, each to its last step."""
     before = -1
     for first, last in steps or ():
@@ -80,12 +80,12 @@ def _stretches(steps: Sequence[tuple[int, int]] | None, known: _Known) -> bool:
     return True
 
 
-def _order(order: Sequence[tuple[int, int]], known: _Known) -> bool:
+def _order(order: Sequence[tuple[int, int]], known: Known) -> bool:
     are_there = all(place < known.places and times for place, times in order)
     return are_there and sum(times for _, times in order) <= MOST_ORDERED
 
 
-def _pieces(variable: Variable, known: _Known) -> bool:
+def _pieces(variable: Variable, known: Known) -> bool:
     """Return whether the pieces of a variable rise within it, each on a tile or on none."""
     if variable.first is None or variable.tiles is None:
         return variable.first is variable.tiles
@@ -102,7 +102,7 @@ def _pieces(variable: Variable, known: _Known) -> bool:
     return bool(ends[0] == 0 and (np.diff(ends) > 0).all()) and tiles.most < known.tiles
 
 
-def _of_blocks(pairs: TilePairs, known: _Known) -> bool:
+def _of_blocks(pairs: TilePairs, known: Known) -> bool:
     """Return whether there is a number for each pair of blocks of tiles."""
     return pairs.block > 0 and pairs.bytes.num_tiles == (-(-known.tiles // pairs.block)) ** 2
 
@@ -117,13 +117,18 @@ FIELDS: dict[str, dict[str, Holds]] = {
         "program_name": _program,
     },
     "Held": {
+        "align": lambda number, _: number > 0,
         "element_type": lambda name, _: not name or name in ELEMENTS,
         "shape": _shape,
         "steps": _stretches,
     },
     "JoinedCopies": {"program_name": _program},
     "Measured": {"program": _program},
-    "MemoryStep": {"program": _program, "tile": lambda number, known: number < known.tiles},
+    "MemoryStep": {
+        "number": lambda number, known: number <= sum(known.programs.values()),
+        "program": _program,
+        "tile": lambda number, known: number < known.tiles,
+    },
     "Operation": {
         "compute_sets": lambda numbers, known: all(n < known.compute_sets for n in numbers)
     },
@@ -190,7 +195,7 @@ def check_report(report: Any) -> None:
     compilation = report.compilation
     programs = compilation.programs
     memory = compilation.modelled
-    known = _Known(
+    known = Known(
         tiles=compilation.target.tiles,
         variables=len(compilation.variables),
         compute_sets=len(compilation.compute_sets),
@@ -205,8 +210,13 @@ def check_report(report: Any) -> None:
         ),
         operations=frozenset(each.name for each in compilation.operations),
     )
+    check_parts([report], known)
+
+
+def check_parts(parts: Iterable[Any], known: Known) -> None:
+    """Raise Malformed where parts of a report, or what is below them, cannot be."""
     totals: Counter[tuple[type, str]] = Counter()
-    pending: list[Any] = [report]
+    pending: list[Any] = list(parts)
     while pending:
         each = pending.pop()
         cls: Any = type(each)

@@ -211,7 +211,7 @@ def summary_of(graph: Graph, program: Program | Mapping[str, Program] | None = N
     """
     graph = graph.top_level_graph
     load, model = tile_load(graph), modelled(graph, program)
-    sizes_of_tiles = load.size_bytes if model.plan is None else model.plan.with_gaps()
+    sizes_of_tiles = load.size_bytes if model.plan is None else model.plan.including_gaps.array()
     worst = int(sizes_of_tiles.argmax())
     counts, sizes = [0, 0], [0, 0]
     for variable in graph.variables:

@@ -14,23 +14,25 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, compress
+from itertools import compress
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
+from poplite.cost.exchange.pairs import pairs_of_several
+from poplite.cost.spread import times
 from poplite.cost.step_cost import PhaseCost, StepCost, VertexCosts
 from poplite.cost.workers import tile_cycles
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import Code
+from poplite.executable.opcodes import Code, steps_before
 from poplite.executable.program_trees import program_trees
 from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
 from poplite.executable.transfers import CodeLoad, HostAction
-from poplite.report.execution import Cause, ExecutionStep, Phase, TypeCycles
+from poplite.report.execution import ExecutionStep, Phase, TypeCycles
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_kinds import Source
 from poplite.report.program_tree import Programs
@@ -148,7 +150,7 @@ class Accounts:
         guess = cycles_around(self._executable.costs[number], self._executable.target.tiles)
         for phase in priced.phases:
             if phase.kind == "compute":
-                guess += phase.cycles.dense(len(guess))
+                guess += phase.cycles.array()
         return count * (priced.cycles - int(guess.max())) + counted.elapsed
 
     def _ran(self) -> Iterator[tuple[str, int, int, _Priced]]:
@@ -176,8 +178,7 @@ class Accounts:
 
     def _costly(self, code: Code) -> Iterator[tuple[int, _Priced]]:
         costs, action_costs = self._executable.costs, self._executable.action_costs
-        callbacks = np.flatnonzero(code.ops[:, 0] == op.CALLBACK)
-        for row in sorted({*code.step_rows.tolist(), *callbacks.tolist()}):
+        for row in code.acting_rows:
             kind, number = code.ops[row, :2].tolist()
             if kind == op.CALLBACK:
                 cost = action_costs[number] if action_costs else None
@@ -196,10 +197,10 @@ class Accounts:
     ) -> ExecutionStep:
         code = self._executable.programs[program]
         number, is_host = int(code.ops[row, 1]), bool(code.ops[row, 0] == op.CALLBACK)
-        counted, tiles = self._slot_totals(program, row), self._executable.target.tiles
+        counted = self._slot_totals(program, row)
         kind = self._kind(number, is_host=is_host)
         phases = tuple(
-            _phase(phase, count, tiles)
+            _phase(phase, count)
             if counted is None or phase.kind != "compute"
             else _ran_for(counted)
             for phase in priced.phases
@@ -236,7 +237,8 @@ class Accounts:
 
     @cached_property
     def _operations(self) -> dict[int, str]:
-        return {step: each.name for each in self._executable.operations for step in each.steps}
+        operations = self._executable.operations
+        return {number: each.name for each in operations for number in each.compute_sets}
 
     @cached_property
     def _numbers(self) -> dict[str, list[int]]:
@@ -271,21 +273,20 @@ def _source(known: TypeCycles, family: int, counted: SlotTotals | None) -> Sourc
     return "guessed" if counted.is_cut[family] else "counted"
 
 
-def _phase(phase: PhaseCost, count: int, tiles: int) -> Phase:
+def _phase(phase: PhaseCost, count: int) -> Phase:
     """Return what so many executions of a phase took."""
+    once = phase.cycles, phase.received, phase.sent, phase.copied
+    cycles, received, sent, copied = (times(each, count) for each in once)
     return Phase(
         phase.kind,
         phase.cycles.most * count,
         phase.sync * count,
-        phase.cycles.times(count).per_tile(tiles),
-        phase.received.times(count).per_tile(tiles),
-        phase.sent.times(count).per_tile(tiles),
-        phase.copied.times(count).per_tile(tiles),
-        tuple(
-            Cause(each.what, each.why, "" if each.at is None else each.at.portable, each.bytes)
-            for each in phase.causes
-        ),
-        phase.pairs.times(count).per_block(tiles),
+        cycles,
+        received,
+        sent,
+        copied,
+        phase.causes,
+        phase.pairs and pairs_of_several(phase.pairs, count),
     )
 
 
@@ -294,12 +295,6 @@ def _ran_for(counted: SlotTotals) -> Phase:
     nothing = PerTile.nothing(len(counted.tile_cycles))
     busy = PerTile.of(counted.tile_cycles)
     return Phase("compute", counted.slowest, 0, busy, nothing, nothing, nothing, ())
-
-
-def steps_before(programs: Mapping[str, Code]) -> dict[str, int]:
-    """Return how many steps the programs before each one have: a report counts over all."""
-    counts = [code.num_steps for code in programs.values()]
-    return dict(zip(programs, accumulate(counts, initial=0), strict=False))
 
 
 def type_names(executable: Executable) -> dict[type[Vertex], str]:

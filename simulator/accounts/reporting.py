@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.cost.memory.plan import MemoryPlan, stretches
+from poplite.cost.memory.addresses import addresses_of
 from poplite.errors import ControlProgramError, ProfilingDisabled
 from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, positions
@@ -27,22 +27,20 @@ from poplite.report.compilation import (
     ComputeSet,
     ComputeSetVertices,
     GraphCounts,
-    Operation,
     VertexType,
 )
 from poplite.report.diff import steps_since
 from poplite.report.execution import Execution, ExecutionStep
-from poplite.report.memory import Held, Memory, MemoryStep
+from poplite.report.memory import Memory
 from poplite.report.per_tile import LateSequence, LazySequence, PerTile
 from poplite.report.program_tree import Programs
 from poplite.report.report import Instrumentation, Report
 from poplite.report.traces.trace import Trace
 from poplite.simulator.accounts.accesses import accesses_of, variables_of
-from poplite.simulator.accounts.accounts import Accounts, steps_before, type_names
+from poplite.simulator.accounts.accounts import Accounts, type_names
 from poplite.simulator.accounts.joined_copies import joined_copies
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.run_control import EnginePrograms
-from poplite.source import SourceLocation
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.vertex.vertex import Vertex
 
@@ -114,8 +112,7 @@ def traced(
             fix="engine.tracing(), for the first 10,000 steps",
         )
     trace = Trace(executable.target, replicas=executable.layout.replicas)
-    if executable.memory is not None:
-        trace.memory = memory_of_plan(executable.memory, executable.programs)
+    trace.memory = memory_of(executable)
     recording = Recording(LAUNCHES * limit)
     programs = Programs(lambda: program_trees(executable))
     earlier = accounts.totals(programs)
@@ -168,81 +165,20 @@ def compilation_of(executable: Executable) -> Compilation:
             ),
         ),
         programs=Programs(lambda: program_trees(executable)),
-        modelled=None
-        if executable.memory is None
-        else memory_of_plan(executable.memory, executable.programs),
-        operations=tuple(
-            Operation(
-                each.name,
-                each.location.portable,
-                each.steps,
-                each.result_bytes,
-                each.temporary_bytes,
-            )
-            for each in executable.operations
-        ),
+        modelled=memory_of(executable),
+        operations=executable.operations,
         variables=LateSequence(lambda: variables_of(executable)),
         accesses=LateSequence(lambda: accesses_of(executable)),
         joined=LateSequence(lambda: tuple(joined_copies(executable))),
     )
 
 
-def memory_of_plan(plan: MemoryPlan, programs: Mapping[str, Code]) -> Memory:
-    """Return a plan of memory as data of the report; `programs` are those of an executable."""
-    rows = {name: _rows_of_steps(plan, name, code) for name, code in programs.items()}
-    before = steps_before(programs)
-    return Memory(
-        including_gaps=plan.including_gaps.per_tile(plan.num_tiles),
-        not_always_live=plan.peak.per_tile(plan.num_tiles),
-        held=tuple(
-            Held(
-                each.name,
-                each.bytes.per_tile(plan.num_tiles),
-                each.category,
-                None if each.steps is None else stretches(each.steps),
-                _place(each.at),
-                each.shape,
-                each.element_type,
-            )
-            for each in plan.held
-        ),
-        steps=tuple(
-            MemoryStep(
-                each.program,
-                each.name,
-                _place(each.at),
-                each.most,
-                each.tile,
-                before[each.program] + each.number,
-                tuple(rows[each.program].get(each.number, ())),
-            )
-            for each in plan.steps
-        ),
-        addresses=LateSequence(
-            lambda: tuple(each.per_tile(plan.num_tiles) for each in plan.addresses())
-        ),
-    )
-
-
-def _rows_of_steps(plan: MemoryPlan, program: str, code: Code) -> dict[int, list[int]]:
-    """Return the rows that do the work of each step in a plan of memory, by its number.
-
-    A step that stands in several places has a number in each, and is planned where it stands first:
-    the rows of the others do the same.
-    """
-    planned = {each.number for each in plan.steps if each.program == program}
-    callbacks = np.flatnonzero(code.ops[:, 0] == op.CALLBACK)
-    rows: dict[int, list[int]] = {}
-    of_work: dict[tuple[int, int], int] = {}
-    numbers = code.first_numbers
-    for row in sorted({*code.step_rows.tolist(), *callbacks.tolist()}):
-        kind, what = code.ops[row, :2].tolist()
-        number = int(numbers[row])
-        if number not in planned:
-            number = of_work.get((kind, what), number)
-        of_work.setdefault((kind, what), number)
-        rows.setdefault(number, []).append(row)
-    return rows
+def memory_of(executable: Executable) -> Memory | None:
+    """Return what the memory of tiles holds, with the addresses; None where it is not modelled."""
+    memory, target = executable.memory, executable.target
+    if memory is None:
+        return None
+    return replace(memory, addresses=LateSequence(lambda: addresses_of(memory.held, target)))
 
 
 def execution_steps(totals: Iterable[ExecutionStep]) -> tuple[ExecutionStep, ...]:
@@ -309,10 +245,6 @@ def steps_between(
     )
     steps = steps_since(after, before)
     return [steps[place] for place in places if place in steps]
-
-
-def _place(location: SourceLocation | None) -> str:
-    return "" if location is None else location.portable
 
 
 def _counts(

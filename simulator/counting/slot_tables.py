@@ -179,11 +179,11 @@ def cycles_around(cost: StepCost, num_tiles: int) -> Int64:
     for phase in cost.before:
         if phase.sync:
             cycles[:] = 0
-        cycles += phase.cycles.dense(num_tiles)
+        cycles += phase.cycles.array()
     for phase in cost.after:
         if phase.sync:
             break
-        cycles += phase.cycles.dense(num_tiles)
+        cycles += phase.cycles.array()
     return cycles
 
 

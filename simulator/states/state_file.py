@@ -161,6 +161,6 @@ def reading(path: str) -> Iterator[StateFile]:
     ):
         from poplite.codec.coders import Reader
 
-        of = Reader(ArrayReader({}), (), ())
+        of = Reader(ArrayReader({}), (), (), ())
         saved: SavedState = _coder().decode(STATES.parts(manifest), of)
         yield StateFile(saved, zipped)

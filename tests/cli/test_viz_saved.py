@@ -261,15 +261,16 @@ def test_faults_say_what_to_do(
         assert message in printed(capsys, *words.split(), code=1)
 
 
-def test_older_files_are_drawn_as_far_as_they_go(capsys: pytest.CaptureFixture[str]) -> None:
+def test_older_files_are_refused_and_those_of_the_format_drawn(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     shutil.copy(GOLDEN / "reports" / "version_1.json", "old.json")
     assert "it has version 1" in printed(capsys, "summary", "old.json", code=1)
-    shutil.copy(GOLDEN / "executables" / "format_3.poplite", "old.poplite")
-    shutil.copy(GOLDEN / "executables" / "format_3_vertices.txt", "model.py")
+    shutil.copy(GOLDEN / "executables" / "format_5.poplite", "old.poplite")
+    shutil.copy(GOLDEN / "executables" / "format_5_vertices.txt", "model.py")
     vertices = ["--vertices", "model.py"]
     assert "writes:" in printed(capsys, "graph", "old.poplite", *vertices)
-    err = printed(capsys, "tensor", "old.poplite", "x", *vertices, code=1)
-    assert "the file does not say on which tiles 'x' lies" in err
+    assert "on 8 tiles" in printed(capsys, "tensor", "old.poplite", "x", *vertices)
 
 
 def test_a_class_of_the_user_hides_none_of_the_library(
@@ -284,9 +285,18 @@ def test_a_class_of_the_user_hides_none_of_the_library(
             self.x += 1
 
     monkeypatch.setattr(vertex_classes, "defined_classes", lambda _: [Add])
-    shutil.copy(GOLDEN / "executables" / "format_3.poplite", "old.poplite")
-    shutil.copy(GOLDEN / "executables" / "format_3_vertices.txt", "model.py")
+    shutil.copy(GOLDEN / "executables" / "format_5.poplite", "old.poplite")
+    shutil.copy(GOLDEN / "executables" / "format_5_vertices.txt", "model.py")
     assert "writes:" in printed(capsys, "graph", "old.poplite", "--vertices", "model.py")
+
+
+def test_a_report_may_not_say_where_a_variable_lies(capsys: pytest.CaptureFixture[str]) -> None:
+    data = json.loads(Path("run.json").read_text())
+    for each in data["compilation"]["variables"]:
+        del each["first"], each["tiles"]
+    Path("run.json").write_text(json.dumps(data))
+    err = printed(capsys, "tensor", "run.json", "x", code=1)
+    assert "the file does not say on which tiles 'x' lies" in err
 
 
 def test_a_report_that_cannot_be_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,8 +59,8 @@ def _say_fit(graph: Graph, programs: dict[str, Program]) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of cycles, which are not told here
-        needed = plan_memory(graph, programs).with_gaps()
-    tile, limit = int(needed.argmax()), graph.target.tile_memory_bytes
-    if needed[tile] > limit:
-        size = f"{int(needed[tile]):,} B of {limit:,} B"
-        print(f"poplite: does not fit by the model: tile {tile:,} needs {size}", file=sys.stderr)
+        needed = plan_memory(graph, programs).including_gaps
+    limit = graph.target.tile_memory_bytes
+    if needed.most > limit:
+        what = f"tile {needed.worst_tile:,} needs {needed.most:,} B of {limit:,} B"
+        print(f"poplite: does not fit by the model: {what}", file=sys.stderr)

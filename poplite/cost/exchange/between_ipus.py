@@ -22,9 +22,10 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.cost.exchange.pairs import PairSums
 from poplite.cost.exchange.pieces import MovedPieces, by_place
-from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import PhaseCause, PhaseCost
+from poplite.cost.step_cost import NOTHING, PhaseCost
 from poplite.machine.links import Link, global_sync_cycles, link_bytes_per_cycle, route
+from poplite.report.execution import Cause
+from poplite.report.per_tile import PerTile
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 def global_phase(
     target: Target,
     pieces: MovedPieces,
-    causes: tuple[PhaseCause, ...],
-    buffers: Spread = NOTHING,
+    causes: tuple[Cause, ...],
+    buffers: PerTile = NOTHING,
     replica_map: Sequence[int] = (0,),
 ) -> PhaseCost:
     """Return the phase in which pieces move, each to another IPU or replica.
@@ -61,10 +62,10 @@ def global_phase(
     whole = dataclasses.replace(target, ipus=target.ipus * replicas, tiles=target.tiles * replicas)
     return PhaseCost(
         "global exchange",
-        Spread.of(cycles),
+        PerTile.of(cycles),
         global_sync_cycles(whole),
-        received=Spread.of(received),
-        sent=Spread.of(sent),
+        received=PerTile.of(received),
+        sent=PerTile.of(sent),
         buffers=buffers,
         causes=causes,
         pairs=sums.pairs(),

@@ -22,9 +22,11 @@ from poplite.cost.exchange.on_tile_copies import CopiedRows, copy_phase, one_row
 from poplite.cost.exchange.pairs import sum_of_pairs
 from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES, exchange_of_few
-from poplite.cost.spread import Spread
-from poplite.cost.step_cost import PhaseCause, PhaseCost
+from poplite.cost.spread import at_tile
+from poplite.cost.step_cost import PhaseCost
 from poplite.jit.kernels.locations import pair
+from poplite.report.execution import Cause
+from poplite.report.per_tile import PerTile
 from poplite.view import num_runs, runs
 from poplite.view.contiguous.few_runs import few_runs
 
@@ -67,22 +69,22 @@ def sum_of_parts(target: Target, phases: Sequence[PhaseCost]) -> PhaseCost:
     }
     again = int(target.cost(fixed[first.kind]))
     num_tiles, cause = target.tiles, first.causes[0]
-    cycles = [phase.cycles.dense(num_tiles) for phase in phases]
+    cycles = [phase.cycles.array() for phase in phases]
     cycles[1:] = [np.maximum(each - again, 0) for each in cycles[1:]]
     return PhaseCost(
         first.kind,
-        Spread.of(np.sum(cycles, axis=0)),
+        PerTile.of(np.sum(cycles, axis=0)),
         first.sync,
-        received=_total([phase.received for phase in phases], num_tiles),
-        sent=_total([phase.sent for phase in phases], num_tiles),
-        copied=_total([phase.copied for phase in phases], num_tiles),
+        received=_total([phase.received for phase in phases]),
+        sent=_total([phase.sent for phase in phases]),
+        copied=_total([phase.copied for phase in phases]),
         causes=(replace(cause, bytes=sum(phase.causes[0].bytes for phase in phases)),),
         pairs=sum_of_pairs(num_tiles, [phase.pairs for phase in phases]),
     )
 
 
-def _total(spreads: Sequence[Spread], num_tiles: int) -> Spread:
-    return Spread.of(np.sum([spread.dense(num_tiles) for spread in spreads], axis=0))
+def _total(spreads: Sequence[PerTile]) -> PerTile:
+    return PerTile.of(np.sum([spread.array() for spread in spreads], axis=0))
 
 
 def pieces_between(
@@ -164,21 +166,28 @@ def phases_of_few(
     if target.ipus > 1 and any(row[0] // own != row[1] // own for row in rows):
         return None
     width = copy.source.element_type.size_bytes
-    what = f"'{copy.source.name}' -> '{copy.destination.name}'"
+    what, at = f"'{copy.source.name}' -> '{copy.destination.name}'", copy.location.portable
     stays = [row for row in rows if row[0] == row[1]]
     phases = []
     if stays:
         num_bytes = sum([row[4] for row in stays]) * width
-        cause = PhaseCause(what, "is copied on its tile", copy.location, num_bytes)
+        cause = Cause(what, "is copied on its tile", at, num_bytes)
         phases.append(_copied(target, homes, stays, width, cause))
     if len(rows) > len(stays):
-        source, to, at, into, count = zip(*rows, strict=True)
+        source, to, begin_at, into, count = zip(*rows, strict=True)
         jumps = (True, *[a[1] != b[1] or a[3] + a[4] != b[3] for a, b in pairwise(rows)])
         moved = sum([row[4] for row in rows if row[0] != row[1]]) * width
-        cause = PhaseCause(what, "goes to other tiles", copy.location, moved)
-        low = min(at)
+        cause = Cause(what, "goes to other tiles", at, moved)
+        low = min(begin_at)
         # Counted from the least place, so that other Copies find the same pieces.
-        pieces = source, to, tuple([place - low for place in at]), count, (width,) * found, jumps
+        pieces = (
+            source,
+            to,
+            tuple([place - low for place in begin_at]),
+            count,
+            (width,) * found,
+            jumps,
+        )
         phases.append(exchange_of_few(target, pieces, (cause,), homes.exchanges))
     return tuple(phases)
 
@@ -188,14 +197,14 @@ def _copied(
     homes: Locations,
     stays: Sequence[tuple[int, ...]],
     width: int,
-    cause: PhaseCause,
+    cause: Cause,
 ) -> PhaseCost:
     """Return the phase in which pieces are copied that stay on their tiles."""
     if len(stays) == 1:
         tile = stays[0][1]
         cycles = one_row_cycles(target, cause.bytes)
-        copied = Spread.at_tile(tile, cause.bytes)
-        return PhaseCost("copy", Spread.at_tile(tile, cycles), copied=copied, causes=(cause,))
+        took, copied = (at_tile(target.tiles, tile, each) for each in (cycles, cause.bytes))
+        return PhaseCost("copy", took, copied=copied, causes=(cause,))
     source, to, at, into, size = np.array(stays, np.int64).T
     jumps = np.ones(len(to), np.bool_)
     pieces = MovedPieces(source, to, at, size, np.full(len(to), width), jumps)

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.cost.spread import Spread
-from poplite.cost.step_cost import PhaseCause, PhaseCost
+from poplite.cost.spread import at_tiles
+from poplite.cost.step_cost import PhaseCost
 from poplite.graph.tensor.placement import mapping_of
+from poplite.report.execution import Cause
+from poplite.report.per_tile import PerTile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,13 +40,13 @@ def host_phase(graph: Graph, program: Program) -> PhaseCost:
     tiles = np.flatnonzero(sent + received) if num_bytes else np.zeros(1, np.int64)
     moved = [f"'{tensor.name}'" for tensor in (*reads, *writes)]
     why = f"{'go' if len(moved) > 1 else 'goes'} between device and host"
-    cause = PhaseCause(" and ".join(moved) or str(program), why, program.location, num_bytes)
+    cause = Cause(" and ".join(moved) or str(program), why, program.location.portable, num_bytes)
     return PhaseCost(
         "host exchange",
-        Spread.at_tiles(tiles, np.full(len(tiles), cycles)),
+        at_tiles(target.tiles, tiles, np.full(len(tiles), cycles)),
         int(target.cost("sync_cycles")),
-        received=Spread.of(received),
-        sent=Spread.of(sent),
+        received=PerTile.of(received),
+        sent=PerTile.of(sent),
         causes=(cause,),
     )
 

@@ -28,9 +28,9 @@ from poplite.graph.mapping.tile_table import NO_TILE, Int32, TileTable
 from poplite.jit.native import address, native
 
 if TYPE_CHECKING:
-    from poplite.cost.spread import Spread
-    from poplite.cost.step_cost import Pairs
     from poplite.graph.graph import Graph
+    from poplite.report.execution import TilePairs
+    from poplite.report.per_tile import PerTile
 
 FEW = 32
 """Most segments and runs of a Copy that are handled without compiled code.
@@ -83,7 +83,7 @@ class Locations:
         self._graph = ref(graph)
         self._variables = graph.variables
         self._bases = [variable.base for variable in self._variables]
-        self.exchanges: dict[object, tuple[tuple[Spread, ...], Pairs]] = {}
+        self.exchanges: dict[object, tuple[tuple[PerTile, ...], TilePairs | None]] = {}
         self._few: dict[int, _Lists] = {}
         self._places: dict[int, Int64] = {}
         self._complete: dict[int, bool] = {}

@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import PhaseCause, PhaseCost
+from poplite.cost.step_cost import NOTHING, PhaseCost
+from poplite.report.execution import Cause
+from poplite.report.per_tile import PerTile
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target
@@ -72,14 +73,14 @@ def joined_rows(several: Sequence[CopiedRows]) -> CopiedRows:
 
 
 def copy_phase(
-    target: Target, rows: CopiedRows, causes: tuple[PhaseCause, ...], buffers: Spread = NOTHING
+    target: Target, rows: CopiedRows, causes: tuple[Cause, ...], buffers: PerTile = NOTHING
 ) -> PhaseCost:
     """Return the phase in which rows are copied; `buffers` are bytes to gather them in."""
     num_bytes = _sums(rows.tile, rows.bytes, target.tiles)
     cycles = _sums(rows.tile, cycles_of(target, rows), target.tiles)
     cycles[num_bytes > 0] += _row_costs(target)[0]
     return PhaseCost(
-        "copy", Spread.of(cycles), copied=Spread.of(num_bytes), buffers=buffers, causes=causes
+        "copy", PerTile.of(cycles), copied=PerTile.of(num_bytes), buffers=buffers, causes=causes
     )
 
 

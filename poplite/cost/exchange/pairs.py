@@ -17,8 +17,9 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import compact
 from poplite.cost.exchange.pieces import MovedPieces
-from poplite.cost.spread import Spread
-from poplite.cost.step_cost import NO_PAIRS, Pairs
+from poplite.cost.spread import at_few, at_tile, times
+from poplite.report.execution import TilePairs
+from poplite.report.per_tile import PerTile
 
 MOST_PAIRS = 10_000
 """Most pairs of tiles that are kept."""
@@ -37,8 +38,8 @@ class PairSums:
     >>> source, to = np.array([0, 0, 0]), np.array([2, 2, 7])
     >>> four = np.array([4, 4, 4])
     >>> sums.add(MovedPieces(source, to, four, np.array([5, 3, 5]), four, source == 0))
-    >>> sums.pairs().listed(8)
-    [(0, 2, 32), (0, 7, 20)]
+    >>> [column.tolist() for column in sums.pairs().columns()]
+    [[2, 7], [0, 0], [32, 20]]
     """
 
     def __init__(self, num_tiles: int) -> None:
@@ -57,45 +58,59 @@ class PairSums:
         self._keys.append(key)
         self._bytes.append(size)
 
-    def pairs(self) -> Pairs:
-        """Return what was added."""
+    def pairs(self) -> TilePairs | None:
+        """Return what was added; None for nothing."""
         if not self._keys:
-            return NO_PAIRS
+            return None
         key, size = self._keys[0], self._bytes[0]
         if len(self._keys) > 1:
             key, size = _summed(np.concatenate(self._keys), np.concatenate(self._bytes))
         return _kept(self._num_tiles, key, size)
 
 
-def pairs_of_few(num_tiles: int, pieces: Iterable[Sequence[int]]) -> Pairs:
-    """Return the pairs of a few pieces: source, to, and bytes of each."""
+def pairs_of_few(num_tiles: int, pieces: Iterable[Sequence[int]]) -> TilePairs | None:
+    """Return the pairs of a few pieces: source, to, and bytes of each; None for no pairs."""
     sums: dict[int, int] = {}
     for source, to, size in pieces:
         if source != to:
             key = to * num_tiles + source
             sums[key] = sums.get(key, 0) + size
+    if not sums:
+        return None
     if len(sums) == 1:
         ((key, total),) = sums.items()
-        return Pairs(1, Spread.at_tile(key, total), ())
+        return TilePairs(1, at_tile(num_tiles**2, key, total))
     keys = sorted(sums)
-    return Pairs(1, Spread.at_few(keys, [sums[key] for key in keys]), ())
+    return TilePairs(1, at_few(num_tiles**2, keys, [sums[key] for key in keys]))
 
 
-def sum_of_pairs(num_tiles: int, several: Sequence[Pairs]) -> Pairs:
+def sum_of_pairs(num_tiles: int, parts: Iterable[TilePairs | None]) -> TilePairs | None:
     """Return the sum of pairs of parts of one exchange, that are kept alike or in blocks."""
+    several = [each for each in parts if each is not None]
+    if not several:
+        return None
     block = max(each.block for each in several)
+    blocks = -(-num_tiles // block)
     keys, sizes = [], []
     for each in several:
-        to, source, size = each.columns(num_tiles)
+        to, source, size = each.columns()
         if each.block < block:
             to, source = to // block, source // block
-        keys.append(to * -(-num_tiles // block) + source)
+        keys.append(to * blocks + source)
         sizes.append(size)
     key, size = _summed(np.concatenate(keys), np.concatenate(sizes))
     if block == 1:
         return _kept(num_tiles, key, size)
     largest = sorted((pair for each in several for pair in each.largest), key=lambda p: -p[2])
-    return Pairs(block, Spread(compact(key), compact(size)), tuple(largest[:LARGEST]))
+    return TilePairs(block, _of_blocks(blocks, key, size), tuple(largest[:LARGEST]))
+
+
+def pairs_of_several(pairs: TilePairs, factor: int) -> TilePairs | None:
+    """Return the bytes of several executions; None for none."""
+    if not factor:
+        return None
+    largest = tuple((source, to, size * factor) for source, to, size in pairs.largest)
+    return TilePairs(pairs.block, times(pairs.bytes, factor), largest)
 
 
 def _summed(key: Int64, size: Int64) -> tuple[Int64, Int64]:
@@ -109,10 +124,12 @@ def _summed(key: Int64, size: Int64) -> tuple[Int64, Int64]:
     return key[first], np.add.reduceat(size, first)
 
 
-def _kept(num_tiles: int, key: Int64, size: Int64) -> Pairs:
+def _kept(num_tiles: int, key: Int64, size: Int64) -> TilePairs | None:
     """Return pairs as they are kept, from ascending keys."""
+    if not len(key):
+        return None
     if len(key) <= MOST_PAIRS:
-        return Pairs(1, Spread(compact(key), compact(size)), ())
+        return TilePairs(1, _of_blocks(num_tiles, key, size))
     to, source = np.divmod(key, num_tiles)
     most = np.argsort(-size, kind="stable")[:LARGEST]
     columns = (column[most].tolist() for column in (source, to, size))
@@ -120,4 +137,8 @@ def _kept(num_tiles: int, key: Int64, size: Int64) -> Pairs:
     blocks = -(-num_tiles // block)
     key, size = _summed(to // block * blocks + source // block, size)
     largest = tuple(zip(*columns, strict=True))
-    return Pairs(block, Spread(compact(key), compact(size)), largest)
+    return TilePairs(block, _of_blocks(blocks, key, size), largest)
+
+
+def _of_blocks(blocks: int, key: Int64, size: Int64) -> PerTile:
+    return PerTile(blocks * blocks, compact(key), compact(size))

@@ -44,10 +44,11 @@ from poplite.cost.exchange.pieces import MovedPieces, joined, sent_home
 from poplite.cost.exchange.remote_reads import RemoteElements, touched
 from poplite.cost.exchange.rows_to_gather import rows_to_gather, rows_to_keep
 from poplite.cost.exchange.within_ipu import exchange_phase, load_of
-from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import PhaseCause, PhaseCost
+from poplite.cost.step_cost import NOTHING, PhaseCost
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.program.replicated import CrossReplicaCopy
+from poplite.report.execution import Cause
+from poplite.report.per_tile import PerTile
 from poplite.view import Storage, contains_aliases
 
 if TYPE_CHECKING:
@@ -86,12 +87,12 @@ def phases_of_alike(phases: Phases, first: EdgeTable, table: EdgeTable) -> Phase
 
     Only the user's lines are its own; None where one line of the first stands for several of it.
     """
-    lines: dict[SourceLocation | None, SourceLocation] = {}
+    lines = {"": ""}
     for known, own in zip(first.families, table.families, strict=True):
         assert isinstance(known.vertices, VertexBlock)
         assert isinstance(own.vertices, VertexBlock)
-        line = own.vertices.location
-        if lines.setdefault(known.vertices.location, line) != line:
+        line = own.vertices.location.portable
+        if lines.setdefault(known.vertices.location.portable, line) != line:
             return None
     if all(line == own for line, own in lines.items()):
         return phases
@@ -99,10 +100,8 @@ def phases_of_alike(phases: Phases, first: EdgeTable, table: EdgeTable) -> Phase
     return before, after
 
 
-def _with_lines(
-    phase: PhaseCost, lines: Mapping[SourceLocation | None, SourceLocation]
-) -> PhaseCost:
-    return replace(phase, causes=tuple([replace(c, at=c.at and lines[c.at]) for c in phase.causes]))
+def _with_lines(phase: PhaseCost, lines: Mapping[str, str]) -> PhaseCost:
+    return replace(phase, causes=tuple([replace(c, at=lines[c.at]) for c in phase.causes]))
 
 
 def phases_of_copy(graph: Graph, copy: TensorCopy | CrossReplicaCopy) -> tuple[PhaseCost, ...]:
@@ -129,9 +128,9 @@ def _phases_of_views(
     """Yield the phases of a part of a Copy."""
     width, target = copy.source.element_type.size_bytes, graph.target
     pieces, into = pieces_between(homes, source, destination, width)
-    what = f"'{copy.source.name}' -> '{copy.destination.name}'"
+    what, at = f"'{copy.source.name}' -> '{copy.destination.name}'", copy.location.portable
     if isinstance(copy, CrossReplicaCopy) and copy.replica_map != _identity(copy):
-        cause = PhaseCause(what, "goes to other replicas", copy.location, int(pieces.bytes.sum()))
+        cause = Cause(what, "goes to other replicas", at, int(pieces.bytes.sum()))
         yield global_phase(target, pieces, (cause,), replica_map=copy.replica_map)
         return
     stays = np.flatnonzero(pieces.source == pieces.to)
@@ -139,11 +138,11 @@ def _phases_of_views(
     if len(stays):
         rows = rows_of(homes, pieces.ordered(stays), into[stays])
         here = int(rows.bytes.sum())
-        cause = PhaseCause(what, "is copied on its tile", copy.location, here)
+        cause = Cause(what, "is copied on its tile", at, here)
         yield copy_phase(target, rows, (cause,))
         num_bytes -= here
     if num_bytes:
-        cause = PhaseCause(what, "goes to other tiles", copy.location, num_bytes)
+        cause = Cause(what, "goes to other tiles", at, num_bytes)
         once = isinstance(source.space, Storage) and not contains_aliases(source)
         yield from _exchanges(target, [pieces], once, lambda: ((cause,), NOTHING))
 
@@ -249,7 +248,7 @@ def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[Phas
             if way.needs_room(each):
                 _add(room, rows.tile, rows.bytes)
         every = joined_rows([rows for _, rows, _ in copied])
-        yield copy_phase(target, every, _causes(found), Spread.of(room))
+        yield copy_phase(target, every, _causes(found), PerTile.of(room))
     some = [each for each in moved if each.remote.count]
     if some:
         room = np.zeros(target.tiles, np.int64)
@@ -257,7 +256,7 @@ def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[Phas
         parts = _parts(found, way, room)
         # A result leaves only the tile of the one vertex that wrote it.
         once = not way.is_in or (len(some) == 1 and some[0].part.edges.surely_disjoint())
-        yield from _exchanges(target, parts, once, lambda: (_causes(found), Spread.of(room)))
+        yield from _exchanges(target, parts, once, lambda: (_causes(found), PerTile.of(room)))
 
 
 def _parts(found: Sequence[_Sums], way: _Way, room: Int64) -> Iterator[MovedPieces]:
@@ -286,7 +285,7 @@ def _exchanges(
     target: Target,
     parts: Iterable[MovedPieces],
     once: bool,
-    described: Callable[[], tuple[tuple[PhaseCause, ...], Spread]],
+    described: Callable[[], tuple[tuple[Cause, ...], PerTile]],
 ) -> Iterator[PhaseCost]:
     """Yield the exchange within IPUs, then that between them; the first one has the buffers."""
     others: list[MovedPieces] = []
@@ -306,8 +305,8 @@ def _exchanges(
 
 
 def _divided(
-    causes: tuple[PhaseCause, ...], between: int
-) -> tuple[tuple[PhaseCause, ...], tuple[PhaseCause, ...]]:
+    causes: tuple[Cause, ...], between: int
+) -> tuple[tuple[Cause, ...], tuple[Cause, ...]]:
     """Return the parts of causes within IPUs and between them, where so many bytes move."""
     whole = sum(cause.bytes for cause in causes)
     far = [cause.bytes * between // whole for cause in causes]
@@ -353,19 +352,19 @@ class _Sums:
         if most > self._most or (most == self._most and at < self._tile):
             self._most, self._tile = most, at
 
-    def cause(self) -> PhaseCause:
+    def cause(self) -> Cause:
         """Return the field as a cause."""
         field = f"field '{self.moved.part.field.name}' of {self.moved.family.cls.__name__}"
-        return PhaseCause(field, self.why, self.moved.at(self._tile), self.bytes)
+        return Cause(field, self.why, self.moved.at(self._tile).portable, self.bytes)
 
 
-def _causes(found: Sequence[_Sums]) -> tuple[PhaseCause, ...]:
+def _causes(found: Sequence[_Sums]) -> tuple[Cause, ...]:
     """Return the largest causes, and what is left as one."""
     order = sorted(found, key=lambda sums: -sums.bytes)
     named = [sums.cause() for sums in order[:MOST_CAUSES]]
     if others := order[MOST_CAUSES:]:
         what = f"each of {len(others):,} other fields" if len(others) > 1 else "another field"
-        named.append(PhaseCause(what, others[0].why, None, sum(sums.bytes for sums in others)))
+        named.append(Cause(what, others[0].why, "", sum(sums.bytes for sums in others)))
     return tuple(named)
 
 

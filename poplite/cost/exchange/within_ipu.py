@@ -32,10 +32,12 @@ from poplite.arrays.sweep import sorted_with_order
 from poplite.cost.exchange.latency import has_map, places, route_cycles
 from poplite.cost.exchange.pairs import pairs_of_few
 from poplite.cost.exchange.pieces import MovedPieces
-from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import NO_PAIRS, Pairs, PhaseCause, PhaseCost
+from poplite.cost.spread import at_few, at_tiles
+from poplite.cost.step_cost import NOTHING, PhaseCost
 from poplite.jit.kernels.exchange import LOAD_WORDS, PIECE_WORDS, fragments, receive, send
 from poplite.jit.native import address, native
+from poplite.report.execution import Cause, TilePairs
+from poplite.report.per_tile import PerTile
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target
@@ -92,9 +94,9 @@ class Load(NamedTuple):
 def exchange_phase(
     target: Target,
     load: Load,
-    causes: tuple[PhaseCause, ...],
-    buffers: Spread = NOTHING,
-    pairs: Pairs = NO_PAIRS,
+    causes: tuple[Cause, ...],
+    buffers: PerTile = NOTHING,
+    pairs: TilePairs | None = None,
 ) -> PhaseCost:
     """Return the phase in which pieces move between the tiles of an IPU, or of several."""
     costs = _constants(target)
@@ -102,7 +104,7 @@ def exchange_phase(
     payload = -(-words * costs.word_bytes // costs.bytes_per_cycle)
     cycles = np.maximum(load.first + np.maximum(payload, load.controls), load.last)
     columns = cycles, load.received, load.sent, load.controls
-    spreads = tuple([Spread.at_tiles(load.tiles, column) for column in columns])
+    spreads = tuple([at_tiles(target.tiles, load.tiles, column) for column in columns])
     return _phase(target, spreads, causes, buffers, pairs)
 
 
@@ -139,8 +141,8 @@ def load_of(target: Target, parts: Iterable[MovedPieces], once: bool = False) ->
 def exchange_of_few(
     target: Target,
     pieces: tuple[tuple[int, ...], ...],
-    causes: tuple[PhaseCause, ...],
-    known: dict[object, tuple[tuple[Spread, ...], Pairs]],
+    causes: tuple[Cause, ...],
+    known: dict[object, tuple[tuple[PerTile, ...], TilePairs | None]],
 ) -> PhaseCost:
     """Return the exchange phase of a few pieces, as columns; `known` caches their numbers."""
     found = known.get(pieces)
@@ -156,10 +158,10 @@ def exchange_of_few(
 
 def _phase(
     target: Target,
-    spreads: tuple[Spread, ...],
-    causes: tuple[PhaseCause, ...],
-    buffers: Spread,
-    pairs: Pairs,
+    spreads: tuple[PerTile, ...],
+    causes: tuple[Cause, ...],
+    buffers: PerTile,
+    pairs: TilePairs | None,
 ) -> PhaseCost:
     cycles, received, sent, controls = spreads
     return PhaseCost(
@@ -175,7 +177,7 @@ def _phase(
     )
 
 
-def _spreads_of_few(target: Target, load: Sequence[list[int]]) -> tuple[Spread, ...]:
+def _spreads_of_few(target: Target, load: Sequence[list[int]]) -> tuple[PerTile, ...]:
     """Return cycles, bytes in, bytes out and controls of a load whose columns are lists."""
     known = _constants(target)
     tiles, words_in, words_out, words_apart, controls, first, last, received, sent = load
@@ -189,7 +191,8 @@ def _spreads_of_few(target: Target, load: Sequence[list[int]]) -> tuple[Spread, 
     for k in range(len(tiles)):
         payload = -(-max(words_in[k], words_out[k]) * known.word_bytes // known.bytes_per_cycle)
         cycles.append(max(first[k] + max(payload, controls[k]), last[k]))
-    return tuple([Spread.at_few(tiles, each) for each in (cycles, received, sent, controls)])
+    columns = cycles, received, sent, controls
+    return tuple([at_few(target.tiles, tiles, each) for each in columns])
 
 
 def _sums_of_few(target: Target, pieces: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:

@@ -9,17 +9,17 @@ out          0  0 16 16                                 64
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_order
 from poplite.cost.memory.allocation import Placing, alike
-from poplite.cost.spread import Spread
-
-if TYPE_CHECKING:
-    from poplite.cost.memory.plan import PlannedItem
+from poplite.cost.spread import few
+from poplite.machine.target import Target
+from poplite.report.memory import Held
+from poplite.report.per_tile import PerTile
 
 
 class TileAddresses(NamedTuple):
@@ -39,7 +39,7 @@ class TileAddresses(NamedTuple):
     address: Int64
     used: Int64
 
-    def of_each(self, num_things: int) -> list[Spread]:
+    def of_each(self, num_things: int) -> tuple[PerTile, ...]:
         """Return the address of each thing on each tile; 0 where it is not, or begins the tile."""
         order = np.argsort(self.thing, kind="stable")
         kind, address = self.kind[order], self.address[order]
@@ -48,28 +48,37 @@ class TileAddresses(NamedTuple):
         for begin, end in zip([0, *ends], ends, strict=False):
             there = kind[begin:end]
             of_kind[there] = address[begin:end]
-            found.append(Spread.of(of_kind[self.kinds]))
+            found.append(PerTile.of(of_kind[self.kinds]))
             of_kind[there] = 0
-        return found
+        return tuple(found)
 
 
-def placed(held: Sequence[PlannedItem], num_tiles: int, border: int, limit: int) -> TileAddresses:
-    """Place everything; interleaved memory begins at `border`, and a tile has `limit` bytes."""
-    number: dict[Spread, int] = {}  # few: all variables of a size on a tile have the same
-    which = np.array([number.setdefault(each.bytes, len(number)) for each in held], np.int64)
-    spreads = list(number)
-    tiles, kinds = alike(spreads, num_tiles)
-    row = np.full(num_tiles, -1)
+def addresses_of(held: Sequence[Held], target: Target) -> tuple[PerTile, ...]:
+    """Return where each thing begins on each tile; 0 where it is not there."""
+    return placed(held, target).of_each(len(held))
+
+
+def placed(held: Sequence[Held], target: Target) -> TileAddresses:
+    """Place everything in the memory of the tiles."""
+    spreads = {id(each.bytes): each.bytes for each in held}  # few: many things have the same
+    number = dict(zip(spreads, range(len(spreads)), strict=True))
+    which = np.array([number[id(each.bytes)] for each in held], np.int64)
+    several = list(spreads.values())
+    tiles, kinds = alike(several, target.tiles)
+    row = np.full(target.tiles, -1)
     row[tiles] = np.arange(len(tiles))
-    placing = placing_of(held, border, limit)
-    on, place, size = _listed(spreads, which[placing.order], row)
+    placing = placing_of(held, target)
+    on, place, size = _listed(several, which[placing.order], row)
     counts = np.bincount(on, minlength=len(tiles)).tolist()
     addresses, used = placing.addresses(size, counts, place)
     return TileAddresses(kinds, on, placing.order[place], addresses, used)
 
 
-def placing_of(held: Sequence[PlannedItem], border: int, limit: int) -> Placing:
-    """Return how things are placed; `border` is the address at which interleaved memory begins."""
+def placing_of(held: Sequence[Held], target: Target) -> Placing:
+    """Return how things are placed."""
+    border, limit = int(target.cost("interleaved_begin_bytes")), target.tile_memory_bytes
+    if border >= limit:
+        border = 0  # a model of a small tile: all of its memory is the same
     return Placing(
         [each.align for each in held],
         [each.interleaved for each in held],
@@ -79,27 +88,27 @@ def placing_of(held: Sequence[PlannedItem], border: int, limit: int) -> Placing:
     )
 
 
-def _listed(spreads: Sequence[Spread], which: Int64, row: Int64) -> tuple[Int64, Int64, Int64]:
+def _listed(spreads: Sequence[PerTile], which: Int64, row: Int64) -> tuple[Int64, Int64, Int64]:
     """Return the numbers of the tiles that have a row, of many things.
 
     `which`, int64[things], says which of the spreads each thing has. Returns the row, the thing and
     the number of each, sorted by row and then by thing.
     """
-    few: list[int] = []  # row, number and value of each, one after the other
+    found_few: list[int] = []  # row, number and value of each, one after the other
     many = [np.zeros((3, 0), np.int64)]
     row_of = row.tolist()
     for number, spread in enumerate(spreads):
-        some = spread.few()
+        some = few(spread)
         if some is not None:
             for tile, value in some:
                 if row_of[tile] >= 0:
-                    few += (row_of[tile], number, value)
+                    found_few += (row_of[tile], number, value)
         else:
             on = row[spread.tiles.array()]
             chosen = np.flatnonzero(on >= 0)
             values = spread.values.array()[chosen]
             many.append(np.stack([on[chosen], np.full(len(chosen), number), values]))
-    found = np.concatenate([np.array(few, np.int64).reshape(-1, 3).T, *many], axis=1)
+    found = np.concatenate([np.array(found_few, np.int64).reshape(-1, 3).T, *many], axis=1)
     found = found[:, sorted_order(found[1])]
     end = np.cumsum(np.bincount(found[1], minlength=len(spreads)))
     count = np.diff(end, prepend=0)[which]

@@ -17,10 +17,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import Series, Steps
-from poplite.cost.spread import Spread
+from poplite.arrays.series import Steps
+from poplite.cost.spread import few
 from poplite.jit.kernels.allocation import ALWAYS, first_fit
 from poplite.jit.native import address, native
+from poplite.report.memory import Steps as Stretches
+from poplite.report.per_tile import PerTile
 
 FEW = 1000
 """Most things on a tile that are placed without compiled code; on several tiles, as many squared.
@@ -33,14 +35,13 @@ class Placing:
     """Things to be placed, whatever their sizes on a tile.
 
     `aligns` are bytes that each address must be a multiple of; `steps` are the steps in which each
-    thing is needed, ascending, or None for always. Interleaved memory begins at the address
+    thing is needed, or None for always. Interleaved memory begins at the address
     `border`; `limit` is the bytes of a tile's memory.
 
     Attributes:
         order: int64[things], the numbers of the things in the order in which they are placed.
 
-    >>> from poplite.arrays.series import counting
-    >>> steps = [counting(0, 2), None, counting(2, 1)]
+    >>> steps = [((0, 1),), None, ((2, 2),)]
     >>> placing = Placing([8, 8, 8], [False] * 3, steps, 1024, 4096)
     >>> placing.order.tolist()
     [1, 0, 2]
@@ -52,12 +53,12 @@ class Placing:
         self,
         aligns: Sequence[int],
         interleaved: Sequence[bool],
-        steps: Sequence[Series | None],
+        steps: Sequence[Stretches | None],
         border: int,
         limit: int,
     ) -> None:
-        first = np.array([ALWAYS if each is None else each.low for each in steps], np.int64)
-        last = np.array([ALWAYS if each is None else each.high for each in steps], np.int64)
+        first = np.array([ALWAYS if each is None else each[0][0] for each in steps], np.int64)
+        last = np.array([ALWAYS if each is None else each[-1][1] for each in steps], np.int64)
         upper = np.array(interleaved, np.int64)
         # Always before sometimes; of those always there, interleaved ones keep their region.
         self.order: Int64 = np.lexsort((1 - upper, first))
@@ -95,12 +96,12 @@ class Placing:
         return found, np.array(used, np.int64)
 
 
-def alike(spreads: Sequence[Spread], num_tiles: int) -> tuple[Int64, Int64]:
+def alike(spreads: Sequence[PerTile], num_tiles: int) -> tuple[Int64, Int64]:
     """Find the tiles that have equal numbers in each of some spreads.
 
     Returns one tile of each kind, and int64[num_tiles], the kind of each tile.
 
-    >>> halves, last = Spread.of(np.array([4, 4, 4, 4])), Spread.of(np.array([0, 0, 0, 8]))
+    >>> halves, last = PerTile.of(np.array([4, 4, 4, 4])), PerTile.of(np.array([0, 0, 0, 8]))
     >>> [found.tolist() for found in alike([halves, last], 4)]
     [[0, 3], [0, 0, 0, 1]]
     """
@@ -109,16 +110,16 @@ def alike(spreads: Sequence[Spread], num_tiles: int) -> tuple[Int64, Int64]:
     for spread in spreads:
         if len(sizes) == num_tiles:
             break  # no two are alike
-        few = spread.few()
-        if few is not None:
-            _part_few(kinds, sizes, few)
+        some = few(spread)
+        if some is not None:
+            _part_few(kinds, sizes, some)
             continue
         regular = isinstance(spread.tiles, Steps) and isinstance(spread.values, Steps)
-        key = (spread.tiles, spread.values) if regular else spread.dense(num_tiles).tobytes()
+        key = (spread.tiles, spread.values) if regular else spread.array().tobytes()
         if key in seen:
             continue
         seen.add(key)
-        _, number = np.unique(spread.dense(num_tiles), return_inverse=True)
+        _, number = np.unique(spread.array(), return_inverse=True)
         _, kinds = np.unique(kinds * (int(number.max()) + 1) + number, return_inverse=True)
         sizes = np.bincount(kinds).tolist()
     _, tiles, kinds = np.unique(kinds, return_index=True, return_inverse=True)

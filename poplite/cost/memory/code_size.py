@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.cost.memory.plan import Category
+from poplite.cost.spread import add_each_to, add_to
 from poplite.cost.step_cost import PhaseCost, StepCost
 from poplite.errors import VertexCompileError
+from poplite.report.memory import Category
 from poplite.report.phase_kinds import PhaseKind
 from poplite.vertex.compute import check
 
@@ -93,7 +94,7 @@ class ControlCode:
                 known = self._exchanges.get(moved)
                 self._exchanges[moved] = phase, 1 if known is None else known[1] + 1
             else:
-                phase.copied.add_each_to(self._control, self._bytes["run"])
+                add_each_to(self._control, phase.copied, self._bytes["run"])
 
     def found(self) -> dict[Category, Int64]:
         """Return the bytes of each category, int64[tiles]."""
@@ -104,6 +105,6 @@ class ControlCode:
                 found[category] = np.zeros_like(self._control)
             # Code that sets up to receive and to send, then code that controls what moves.
             for moved in (phase.received, phase.sent):
-                moved.add_each_to(found[category], times * self._bytes["exchange"])
-            phase.controls.add_to(found[category], times * self._instruction)
+                add_each_to(found[category], moved, times * self._bytes["exchange"])
+            add_to(found[category], phase.controls, times * self._instruction)
         return found

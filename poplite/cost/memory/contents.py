@@ -18,11 +18,12 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import compact
 from poplite.cost.memory.code_size import ControlCode, vertex_code_bytes
 from poplite.cost.memory.liveness import Lifetimes
-from poplite.cost.memory.plan import Category, PlannedItem
 from poplite.cost.memory.vertex_size import VertexBytes
-from poplite.cost.spread import NOTHING, Spread
+from poplite.cost.spread import at_tile
 from poplite.cost.step_cost import StepCost
 from poplite.program import Execute, Loop, Program, Repeat, children_first
+from poplite.report.memory import Category, Held, Steps
+from poplite.report.per_tile import PerTile
 from poplite.report.phase_kinds import PhaseKind
 from poplite.source import SourceLocation
 
@@ -41,6 +42,9 @@ BUFFERS: Mapping[PhaseKind, Category] = {
 }
 """The kind of buffer that a phase needs."""
 
+Planned = tuple[Held, SourceLocation | None]
+"""A thing, and the user's line that made it."""
+
 EdgesOf = Callable[["ComputeSet"], "EdgeTable"]
 CostOf = Mapping[object, StepCost | None]
 
@@ -51,7 +55,7 @@ def contents(
     edges_of: EdgesOf,
     cost_of: CostOf,
     found: Lifetimes,
-) -> Iterator[PlannedItem]:
+) -> Iterator[Planned]:
     """Yield everything that lies on tiles, starting with what is always live.
 
     `cost_of` has the costs of steps by compute set or by program; `found` says when variables are
@@ -85,50 +89,50 @@ def contents(
     for number, steps in chain(zip(found.always, repeat(None)), found.live.items()):
         variable, (alignment, interleaved) = variables[number], asked.get(number, usual)
         if variable.num_elements:
-            yield PlannedItem(
+            held = Held(
                 variable.name,
-                "constant" if variable.constant else "variable",
                 bytes_of(variable, target.tiles),
-                alignment,
-                interleaved,
+                "constant" if variable.constant else "variable",
                 steps,
-                found.always.get(number, ""),
-                variable.location,
+                variable.location.portable,
                 variable.shape,
                 variable.element_type.__name__,
+                alignment,
+                interleaved,
+                found.always.get(number, ""),
             )
+            yield held, variable.location
     yield from _buffers(found, cost_of, align)
 
 
-def bytes_of(variable: Variable, num_tiles: int) -> Spread:
+def bytes_of(variable: Variable, num_tiles: int) -> PerTile:
     """Return the bytes of a variable on each tile."""
     tile = variable.only_tile
     if tile is not None:
-        return _at_tile(tile, variable.num_elements * variable.element_type.size_bytes)
+        return _at_tile(num_tiles, tile, variable.num_elements * variable.element_type.size_bytes)
     breaks, tiles = variable.mapping.pieces()
     if len(tiles) == 1 and tiles[0] >= 0:
-        return Spread.at_tile(int(tiles[0]), int(breaks[1]) * variable.element_type.size_bytes)
+        return at_tile(num_tiles, int(tiles[0]), int(breaks[1]) * variable.element_type.size_bytes)
     sizes = np.diff(breaks) * variable.element_type.size_bytes
     if (tiles[1:] > tiles[:-1]).all() and len(tiles) and tiles[0] >= 0:
-        return Spread(compact(tiles.astype(np.int64)), compact(sizes))
+        return PerTile(num_tiles, compact(tiles.astype(np.int64)), compact(sizes))
     total = np.zeros(num_tiles, np.int64)
     mapped = tiles >= 0
     np.add.at(total, tiles[mapped], sizes[mapped])
-    return Spread.of(total)
+    return PerTile.of(total)
 
 
 @lru_cache(maxsize=1 << 14)
-def _at_tile(tile: int, size: int) -> Spread:
+def _at_tile(num_tiles: int, tile: int, size: int) -> PerTile:
     """Return bytes on one tile; shared, as many variables have the same."""
-    return Spread.at_tile(tile, size)
+    return at_tile(num_tiles, tile, size)
 
 
 def _always(
-    name: str, category: Category, size: Int64, align: int, at: SourceLocation | None = None
-) -> PlannedItem:
-    return PlannedItem(
-        name, category, Spread.of(size), align, why=category.replace("_", " "), at=at
-    )
+    name: str, category: Category, size: Int64, align: int, line: SourceLocation | None = None
+) -> Planned:
+    at = "" if line is None else line.portable
+    return Held(name, PerTile.of(size), category, None, at, align=align), line
 
 
 def _executes(leaves: Iterable[Program]) -> Iterator[Execute]:
@@ -170,7 +174,7 @@ def _asked(
     return asked
 
 
-def _buffers(found: Lifetimes, cost_of: CostOf, align: int) -> Iterator[PlannedItem]:
+def _buffers(found: Lifetimes, cost_of: CostOf, align: int) -> Iterator[Planned]:
     """Yield the buffers of steps, each live while its step runs."""
     places: dict[Program, list[int]] = {}
     for number, (_, step) in enumerate(found.steps):
@@ -178,8 +182,26 @@ def _buffers(found: Lifetimes, cost_of: CostOf, align: int) -> Iterator[PlannedI
     for leaf, numbers in places.items():
         cost = _cost(leaf, cost_of)
         for phase in (*cost.before, *cost.after):
-            if phase.buffers is not NOTHING and not phase.buffers.is_empty:
-                steps = compact(np.array(numbers, np.int64))
-                category = BUFFERS[phase.kind]
-                size = phase.buffers
-                yield PlannedItem(str(leaf), category, size, align, steps=steps, at=leaf.location)
+            if phase.buffers.num_used:
+                at, steps, category = (
+                    leaf.location.portable,
+                    _stretches(numbers),
+                    BUFFERS[phase.kind],
+                )
+                yield (
+                    Held(str(leaf), phase.buffers, category, steps, at, align=align),
+                    leaf.location,
+                )
+
+
+def _stretches(numbers: Sequence[int]) -> Steps:
+    """Return the first and the last of each stretch of consecutive numbers, which rise.
+
+    >>> _stretches([0, 1, 2, 5])
+    ((0, 2), (5, 5))
+    """
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        first = found.pop()[0] if found and found[-1][1] == number - 1 else number
+        found.append((first, number))
+    return tuple(found)

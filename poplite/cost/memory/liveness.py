@@ -28,9 +28,6 @@ from itertools import chain
 from operator import and_, or_
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from poplite.arrays.series import Series, compact, counting
 from poplite.cost.memory.accesses import AccessBlock, AccessedPieces, Flow, places
 from poplite.program import (
     If,
@@ -43,6 +40,7 @@ from poplite.program import (
     children_first,
     distinct_steps,
 )
+from poplite.report.memory import Steps
 from poplite.view import storages
 
 if TYPE_CHECKING:
@@ -68,7 +66,7 @@ class Lifetimes:
 
     steps: Sequence[tuple[str, Step]]
     always: Mapping[int, str]
-    live: Mapping[int, Series]
+    live: Mapping[int, Steps]
 
 
 def lifetimes(
@@ -86,8 +84,8 @@ def lifetimes(
     ...                   edge_table)
     >>> found.always
     {0: 'read before it is written', 3: 'a result that no step reads'}
-    >>> {number: steps.array().tolist() for number, steps in found.live.items()}
-    {1: [0, 1], 2: [1, 2]}
+    >>> found.live
+    {1: ((0, 1),), 2: ((1, 2),)}
     """
     every = [(name, step) for name, program in programs.items() for step in distinct_steps(program)]
     nodes = {name: list(children_first(program)) for name, program in programs.items()}
@@ -98,7 +96,7 @@ def lifetimes(
     reached = {name: _reached(below) for name, below in nodes.items()}
     steps = [(name, step) for name, step in every if id(step.program) in reached[name]]
     lasting = _lasting(graph)
-    why, live = dict(lasting), dict[int, Series]()
+    why, live = dict(lasting), dict[int, Steps]()
     for block in pieces.blocks():
         flows: dict[int, Flow] = {}
         for node in chain.from_iterable(nodes.values()):
@@ -237,7 +235,7 @@ def _live(
     always: Iterable[int],
     steps: Sequence[tuple[str, Step]],
     after: Sequence[int],
-) -> dict[int, Series]:
+) -> dict[int, Steps]:
     """Return the steps in which the variables of a block that are not `always` live are live.
 
     `after` are the pieces that are live after each step. The steps are ascending.
@@ -262,13 +260,6 @@ def _live(
             number = block.variable[place]
             pieces[number] -= 1
             if not pieces[number]:
-                spans.setdefault(number, []).append((since.pop(number), count))
+                spans.setdefault(number, []).append((since.pop(number), count - 1))
         before = live
-    return {number: _steps(found) for number, found in sorted(spans.items())}
-
-
-def _steps(spans: Sequence[tuple[int, int]]) -> Series:
-    if len(spans) == 1:
-        first, stop = spans[0]
-        return counting(first, stop - first)
-    return compact(np.concatenate([np.arange(*span) for span in spans]))
+    return {number: tuple(found) for number, found in sorted(spans.items())}

@@ -22,10 +22,10 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, constant
-from poplite.cost.memory.plan import Category
 from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.jit.kernels.allocation import aligned
+from poplite.report.memory import Category
 from poplite.source import SourceLocation
 from poplite.vertex.fields import Field
 from poplite.vertex.layouts import VectorLayout, VectorListLayout

@@ -1,7 +1,7 @@
 """Executables as files: their manifest, and loading what cannot be trusted.
 
-    manifest.json    {"format": 3, "classes": [...], "locations": [...], "callers": [...],
-                      "executable": {...}}
+    manifest.json    {"format": 5, "classes": [...], "locations": [...], "callers": [...],
+                      "lines": [...], "executable": {...}}
 
 Compiled code trusts what is loaded, so every number is checked first
 (`poplite.executable.file.validate`).  The format number rises when the meaning of a field changes;
@@ -15,10 +15,11 @@ import os
 from collections.abc import Iterable
 
 from poplite.codec.archive import read_archive, write_archive
-from poplite.codec.codec import callers, coder_of, location_of, portable
+from poplite.codec.codec import callers, lines_of, location_of, portable
 from poplite.codec.coders import Reader, Writer
 from poplite.codec.loading import Format, Malformed, add_room
 from poplite.executable.executable import Executable
+from poplite.executable.file.cost_coders import EXECUTABLE_CODEC
 from poplite.executable.file.validate import validate
 from poplite.executable.file.vertex_classes import (
     NamedClass,
@@ -28,7 +29,7 @@ from poplite.executable.file.vertex_classes import (
 )
 from poplite.files import checked_path, replacing
 
-FORMAT, UNCHECKED_FORMAT = 3, 4
+FORMAT, UNCHECKED_FORMAT = 5, 6
 """Numbers of the formats. Programs with `checks="none"` have one of their own, so that a poplite
 that does not know them refuses them."""
 
@@ -41,11 +42,12 @@ def save(executable: Executable, path: str | os.PathLike[str]) -> None:
     """Write an executable to a file; see `Executable.save`."""
     place = checked_path(path, "save", "model.poplite")
     to = Writer()
-    data = coder_of(Executable).encode(executable, to)
-    classes = [coder_of(NamedClass).encode(named_class(cls), to) for cls in to.classes]
+    data = EXECUTABLE_CODEC.coder_of(Executable).encode(executable, to)
+    classes = list(map(named_class, to.classes))
     manifest = {
-        "classes": classes,
+        "classes": EXECUTABLE_CODEC.coder_of(list[NamedClass]).encode(classes, to),
         "locations": [portable(location) for location in to.locations],
+        "lines": list(to.lines),
         "executable": data,
     }
     called = [callers(location) for location in to.locations]
@@ -70,16 +72,17 @@ def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
         manifest.get("locations"), list
     ):
         raise Malformed("its manifest lists no classes or no locations")
-    of = Reader(arrays, (), ())
-    named = [coder_of(NamedClass).decode(each, of) for each in manifest["classes"]]
+    of = Reader(arrays, (), (), ())
+    named = EXECUTABLE_CODEC.coder_of(list[NamedClass]).decode(manifest["classes"], of)
     lines = manifest["locations"]
     called = manifest.get("callers", [[]] * len(lines))
     if not isinstance(called, list) or len(called) != len(lines):
         raise Malformed("its manifest does not list the callers of each location")
     locations = list(map(location_of, lines, called))
     classes = found_classes(named, vertices, name)
-    executable: Executable = coder_of(Executable).decode(
-        manifest.get("executable"), Reader(arrays, classes, locations)
+    executable: Executable = EXECUTABLE_CODEC.coder_of(Executable).decode(
+        manifest.get("executable"),
+        Reader(arrays, classes, locations, lines_of(manifest.get("lines"))),
     )
     if (executable.checks == "none") != (manifest["format"] == UNCHECKED_FORMAT):
         raise Malformed(f"it has format {manifest['format']} and checks {executable.checks!r}")

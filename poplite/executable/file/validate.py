@@ -26,10 +26,10 @@ from poplite.executable.file.validate_code import check_code
 from poplite.executable.file.validate_costs import (
     check_action_costs,
     check_copy_cost,
-    check_memory,
     check_rising,
     check_slot_sums,
     check_step_costs,
+    check_workers,
     series_count,
 )
 from poplite.executable.file.validate_vertices import check_vertex_tiles, check_vertices
@@ -43,10 +43,14 @@ from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import ArenaBlock, RowTransfer, Transfer
 from poplite.graph.storage.variable import COMMON, Variable
 from poplite.machine.replicas import MOST_REPLICAS
-from poplite.report.program_tree import num_steps
+from poplite.report.program_tree import Program, num_steps
+from poplite.report.validate import Known, check_parts
 from poplite.types import UNSIGNED_INT
 
-CHECKED = ("steps", "layout", "origins", "programs", "costs", "action_costs", "memory", "joined")
+CHECKED = (
+    *("steps", "layout", "origins", "programs", "costs", "action_costs", "memory", "joined"),
+    "operations",
+)
 """Fields of an executable in which the host reads and writes nothing."""
 
 FLOAT_MODES = 1 << 6
@@ -90,7 +94,8 @@ def validate(executable: Executable) -> None:
             )
     _check_costs(executable)
     _check_joined(executable)
-    _check_trees(executable)
+    _check_trees(executable, program_trees(executable))
+    _check_parts_of_reports(executable)
     for field in dataclasses.fields(executable):
         if field.name not in CHECKED:
             with at(f".{field.name}"):
@@ -106,12 +111,12 @@ def _check_joined(executable: Executable) -> None:
                 raise Malformed(f"steps {joined.steps!r:.60}")
             if not all(isinstance(steps[each], CopyStep) for each in joined.steps):
                 raise Malformed("a compute set is joined")
-            check_copy_cost(joined.cost, executable.target.tiles)
+            check_copy_cost(joined.cost)
 
 
-def _check_trees(executable: Executable) -> None:
+def _check_trees(executable: Executable, trees: Mapping[str, Program]) -> None:
     """Check that what takes time stands in the trees of programs, from which reports are made."""
-    for name, tree in program_trees(executable).items():
+    for name, tree in trees.items():
         code = executable.programs[name]
         with at(f".programs[{name!r}]"):
             steps = {node.row for node in tree.walk() if not node.children}
@@ -119,6 +124,28 @@ def _check_trees(executable: Executable) -> None:
                 if row not in steps:
                     raise Malformed(f"row {row:,} is no step of the program")
             _check_numbers(code, num_steps(tree))
+
+
+def _check_parts_of_reports(executable: Executable) -> None:
+    """Check what reports hold as it is: memory, operations, and which tiles exchange."""
+    memory, costs = executable.memory, [*executable.costs, *executable.action_costs]
+    costs += [each.cost for each in executable.joined]
+    phases = [phase for cost in costs if cost for phase in (*cost.before, *cost.after)]
+    known = Known(
+        tiles=executable.target.tiles,
+        variables=0,
+        compute_sets=len(executable.origins),
+        places=0,
+        memory_steps=0 if memory is None else len(memory.steps),
+        programs={name: code.num_steps for name, code in executable.programs.items()},
+        rows=frozenset(),
+        operations=frozenset(),
+    )
+    check_parts([phase.pairs for phase in phases if phase.pairs is not None], known)
+    check_parts(executable.operations, known)
+    if memory is not None:
+        with at(".memory"):
+            check_parts([memory], known)
 
 
 def _check_numbers(code: Code, count: int) -> None:
@@ -151,9 +178,9 @@ def _check_costs(executable: Executable) -> None:
             raise Malformed("there are costs, but no memory")
         return
     tiles, arena = executable.target.tiles, executable.layout.size_bytes
-    check_memory(executable.memory, executable.target, executable.programs)
+    check_workers(executable.target)
     check_step_costs(costs, executable.steps, tiles=tiles, arena=arena)
-    check_action_costs(action_costs, executable.actions, tiles)
+    check_action_costs(action_costs, executable.actions)
     for name, code in executable.programs.items():
         with at(f".programs[{name!r}]"):
             check_slot_sums(code)

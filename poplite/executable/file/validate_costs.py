@@ -1,9 +1,8 @@
 """Checks the costs of a loaded executable: tiles exist, vertices are those of the steps.
 
-    spreads     tiles of the target, rising; no number below zero
+    numbers     tiles of the target, rising; no number below zero
     vertices    as many of each class as the step has; every tile and every shape exists
     shapes      as many words as the class has; no length beyond memory
-    memory      every tile and every step exists
 
 Reports add up these numbers, partly in compiled code.  Numbers that the file does not list one by
 one are not listed here either.
@@ -11,10 +10,8 @@ one are not listed here either.
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,9 +20,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Listed, Series
 from poplite.codec.loading import Malformed, at
-from poplite.cost.memory.plan import NO_STEP, MemoryPlan
-from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import NO_PAIRS, Pairs, PhaseCost, StepCost, VertexCosts
+from poplite.cost.step_cost import StepCost, VertexCosts
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Action, Stamp
 from poplite.executable.descriptor import COUNT
@@ -36,30 +31,17 @@ from poplite.executable.transfers import HostAction
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
 from poplite.machine.target import Target
-from poplite.report.validate import ELEMENTS
-from poplite.text import clipped
+from poplite.report.per_tile import PerTile
 from poplite.vertex.vertex import Vertex
 
 MOST_WORKERS = 1 << 28
 """Most workers of all tiles together: there is a number of each while vertices are shared out."""
 
-SPREADS = tuple(field.name for field in dataclasses.fields(PhaseCost) if field.type == "Spread")
-"""Fields of a phase that hold a number for each tile."""
 
-
-def check_memory(plan: MemoryPlan, target: Target, programs: Mapping[str, Code]) -> None:
-    """Check a plan of memory, and that the target has no more workers than can be shared out."""
-    tiles = target.tiles
-    if tiles * target.workers > MOST_WORKERS:
-        raise Malformed(f"target: {tiles:,} tiles of {target.workers:,} workers")
-    with at(".memory"):
-        _check_plan(plan, tiles)
-        for number, step in enumerate(plan.steps):
-            if step.program not in programs:
-                raise Malformed(f".steps[{number}]: of a program {clipped(step.program)}")
-            count = programs[step.program].num_steps
-            if not 0 <= step.number <= count:
-                raise Malformed(f".steps[{number}]: number {step.number:,} of {count:,}")
+def check_workers(target: Target) -> None:
+    """Check that a target has no more workers than can be shared out."""
+    if target.tiles * target.workers > MOST_WORKERS:
+        raise Malformed(f"target: {target.tiles:,} tiles of {target.workers:,} workers")
 
 
 def check_step_costs(
@@ -71,13 +53,10 @@ def check_step_costs(
         raise Malformed(f"costs of {len(costs):,} steps, there are {len(steps):,}")
     for number, (cost, step) in enumerate(zip(costs, steps, strict=False)):
         with at(f".costs[{number}]"):
-            _check_phases(cost, tiles)
             _check_families(cost, step if isinstance(step, ComputeStep) else None, tiles, arena)
 
 
-def check_action_costs(
-    costs: Sequence[StepCost | None], actions: Sequence[Action], tiles: int
-) -> None:
+def check_action_costs(costs: Sequence[StepCost | None], actions: Sequence[Action]) -> None:
     """Check what each action costs; None for those that cost nothing."""
     if len(costs) != len(actions):
         raise Malformed(f"costs of {len(costs):,} actions, there are {len(actions):,}")
@@ -86,15 +65,13 @@ def check_action_costs(
             with at(f".action_costs[{number}]"):
                 if not isinstance(action, HostAction | Stamp):
                     raise Malformed(f"{type(action).__name__} takes nothing")
-                _check_phases(cost, tiles)
-                _check_families(cost, None, tiles, 0)
+                _check_families(cost, None, 0, 0)
 
 
-def check_copy_cost(cost: StepCost, tiles: int) -> None:
+def check_copy_cost(cost: StepCost) -> None:
     """Check what a Copy costs."""
     if cost.vertices or cost.after:
         raise Malformed("a Copy runs vertices")
-    _check_phases(cost, tiles)
 
 
 def check_slot_sums(code: Code) -> None:
@@ -105,12 +82,6 @@ def check_slot_sums(code: Code) -> None:
     before = np.searchsorted(rows, sums) - 1
     if (before < 0).any() or (ops[rows[before], 1] != ops[sums, 1]).any():
         raise Malformed("it counts what does not run")
-
-
-def _check_phases(cost: StepCost, tiles: int) -> None:
-    for number, phase in enumerate((*cost.before, *cost.after)):
-        with at(f" phase {number}"):
-            _check_phase(phase, tiles)
 
 
 def _check_families(cost: StepCost, step: ComputeStep | None, tiles: int, arena: int) -> None:
@@ -132,39 +103,15 @@ def _check_families(cost: StepCost, step: ComputeStep | None, tiles: int, arena:
         raise Malformed(f"no vertex has number {step.num_vertices - 1:,}")
 
 
-def _check_phase(phase: PhaseCost, tiles: int) -> None:
-    if not 0 <= phase.sync <= MOST:
-        raise Malformed(f"a wait of {phase.sync:,} cycles")
-    for name in SPREADS:
-        spread = getattr(phase, name)
-        if spread is not NOTHING:
-            with at(f".{name}"):
-                check_spread(spread, tiles)
-    if any(not 0 <= cause.bytes <= MOST for cause in phase.causes):
-        raise Malformed("a cause of so many bytes")
-    if phase.pairs is not NO_PAIRS:
-        with at(".pairs"):
-            _check_pairs(phase.pairs, tiles)
-
-
-def _check_pairs(pairs: Pairs, tiles: int) -> None:
-    if not 1 <= pairs.block <= tiles:
-        raise Malformed(f"blocks of {pairs.block:,} tiles, there are {tiles:,}")
-    blocks = -(-tiles // pairs.block)
-    check_spread(pairs.bytes, blocks * blocks)
-    for source, to, size in pairs.largest:
-        if not (0 <= source < tiles and 0 <= to < tiles and 0 <= size <= MOST):
-            raise Malformed(f"{size:,} B from tile {source:,} to tile {to:,} of {tiles:,}")
-
-
-def check_spread(spread: Spread, tiles: int) -> None:
-    """Check that a spread has one number for each of its tiles, all of which exist."""
-    count = series_count(spread.tiles)
-    if count != series_count(spread.values) or not 0 <= count <= tiles:
-        raise Malformed(f"numbers of {count:,} tiles, there are {tiles:,}")
+def checked_spread(num_tiles: int, tiles: Series, values: Series) -> PerTile:
+    """Return numbers of tiles, of which there is one for each, and all of which exist."""
+    count = series_count(tiles)
+    if count != series_count(values) or not 0 <= count <= num_tiles:
+        raise Malformed(f"numbers of {count:,} tiles, there are {num_tiles:,}")
     if count:
-        check_rising(spread.tiles, tiles - 1, "tiles")
-        _check_within(spread.values, MOST)
+        check_rising(tiles, num_tiles - 1, "tiles")
+        _check_within(values, MOST)
+    return PerTile(num_tiles, tiles, values)
 
 
 def _check_vertices(family: VertexCosts, num_vertices: int, num_tiles: int, arena: int) -> int:
@@ -210,37 +157,8 @@ def _check_shapes(cls: type[Vertex], shapes: Int64, count: int, arena: int) -> N
                 raise Malformed(f"'{field.name}' of {int(own.min()):,} to {int(own.max()):,}")
 
 
-def _check_plan(plan: MemoryPlan, tiles: int) -> None:
-    if plan.num_tiles != tiles or plan.peak_step.shape != (tiles,):
-        raise Malformed(f"memory of {plan.num_tiles:,} tiles, there are {tiles:,}")
-    if min(plan.tile_bytes, plan.element_bytes) < 1 or not 0 <= plan.interleaved_begin <= MOST:
-        raise Malformed("memory of no bytes")
-    steps, peaks = len(plan.steps), plan.peak_step
-    if not peaks.flags.c_contiguous or peaks.min() < NO_STEP or peaks.max() >= steps:
-        raise Malformed(f"peaks in other steps than {steps:,}")
-    for name in ("peak", "including_gaps"):
-        with at(f".{name}"):
-            check_spread(getattr(plan, name), tiles)
-    for number, held in enumerate(plan.held):
-        with at(f".held[{number}]"):
-            check_spread(held.bytes, tiles)
-            shape = held.shape or ()
-            if min(shape, default=0) < 0 or math.prod(shape) > MOST:
-                raise Malformed(f"shape {shape!r:.60}")
-            if held.element_type and held.element_type not in ELEMENTS:
-                raise Malformed(f"elements of type {clipped(held.element_type)}")
-            if not 1 <= held.align <= MOST:
-                raise Malformed(f"an address at a multiple of {held.align:,}")
-            if held.steps is not None:
-                if not 1 <= series_count(held.steps) <= steps:
-                    raise Malformed(f"{series_count(held.steps):,} of {steps:,} steps")
-                check_rising(held.steps, steps - 1, "steps")
-    for number, step in enumerate(plan.steps):
-        if not (0 <= step.most <= MOST and 0 <= step.tile < tiles):
-            raise Malformed(f".steps[{number}]: {step.most:,} B on tile {step.tile:,}")
-
-
 def _check_series(series: Series, count: int, most: int) -> None:
+    """Check that there are as many numbers as needed, all of them in [0, most]."""
     if series_count(series) != count:
         raise Malformed(f"{series_count(series):,} of {count:,} vertices")
     _check_within(series, most)

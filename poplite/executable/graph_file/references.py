@@ -10,7 +10,7 @@
                              its name, and the view of its metadata
     HostHandle               its tensor and its line
 
-Importing this module makes the codec know these annotations (`codec.EXECUTABLES`).
+Importing this module makes the codec know these annotations (`codec.GRAPHS`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from poplite.codec.codec import EXECUTABLES, coder_of
+from poplite.codec.codec import GRAPHS, coder_of
 from poplite.codec.coders import Coder, Json, PartsCoder, Reader, Writer
 from poplite.codec.loading import Malformed, shown
 from poplite.errors import ControlProgramError
@@ -175,28 +175,28 @@ def tensor_of(graph: Graph, element: type[ElementType[Any]], view: View) -> Tens
     return Tensor(graph, element, view)
 
 
-EXECUTABLES.coders[View] = ReferenceCoder(
+GRAPHS.coders[View] = ReferenceCoder(
     View, lambda to, view: to.views.encode(view), lambda of, data: of.views.decode(data)
 )
-EXECUTABLES.coders[Tensor] = ReferenceCoder(Tensor, _write_tensor, _read_tensor)
-EXECUTABLES.coders[Variable] = ReferenceCoder(
+GRAPHS.coders[Tensor] = ReferenceCoder(Tensor, _write_tensor, _read_tensor)
+GRAPHS.coders[Variable] = ReferenceCoder(
     Variable, lambda to, variable: variable.id, _listed(lambda of: of.graph.space.variables)
 )
-EXECUTABLES.coders[ComputeSet] = ReferenceCoder(
+GRAPHS.coders[ComputeSet] = ReferenceCoder(
     ComputeSet, lambda to, cs: to.compute_sets[cs], _listed(lambda of: of.graph.compute_sets)
 )
-EXECUTABLES.coders[Program] = ReferenceCoder(
+GRAPHS.coders[Program] = ReferenceCoder(
     Program, lambda to, program: to.number_of(program), _listed(lambda of: of.programs)
 )
-EXECUTABLES.coders[Function] = ReferenceCoder(
+GRAPHS.coders[Function] = ReferenceCoder(
     Function, lambda to, function: to.number_of(function), lambda of, data: of.function(data)
 )
-EXECUTABLES.coders[FunctionBuffer] = ReferenceCoder(
+GRAPHS.coders[FunctionBuffer] = ReferenceCoder(
     FunctionBuffer,
     lambda to, buffer: to.number_of(buffer.function),
     lambda of, data: of.buffer(data),
 )
-EXECUTABLES.coders |= {kind: _of_handle(kind) for kind in (DataStream, RemoteBuffer, HostFunction)}
-EXECUTABLES.coders[HostHandle] = PartsCoder(
+GRAPHS.coders |= {kind: _of_handle(kind) for kind in (DataStream, RemoteBuffer, HostFunction)}
+GRAPHS.coders[HostHandle] = PartsCoder(
     HostHandle, {"tensor": coder_of(Tensor), "location": coder_of(SourceLocation)}
 )

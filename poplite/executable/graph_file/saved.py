@@ -170,14 +170,14 @@ def _loaded(name: str, sources: Iterable[VertexSource]) -> tuple[Graph, dict[str
         if type(manifest.get(part)) is not list:
             raise Malformed(f"its manifest lists no {part}")
     declared = coder_of(tuple[DeclaredClass, ...]).decode(
-        manifest["classes"], Reader(arrays, (), ())
+        manifest["classes"], Reader(arrays, (), (), ())
     )
     locations = []
     for pair in manifest["locations"]:
         if type(pair) is not list or len(pair) != 2:
             raise Malformed("its manifest does not list the callers of each line")
         locations.append(location_of(*pair))
-    reader = Reader(arrays, known_classes(declared, sources), locations)
+    reader = Reader(arrays, known_classes(declared, sources), locations, ())
     try:
         return _built(manifest, reader)
     except PopliteError as error:  # of what a user's call refuses too
@@ -207,7 +207,7 @@ def _built(manifest: Mapping[str, Any], reader: Reader) -> tuple[Graph, dict[str
     for number, variable in enumerate(variables):
         add_metadata(graph, number, variable)
     views = ViewReader(graph.space.variables, reader.arrays)
-    of = GraphReader(reader.arrays, reader.classes, reader.locations, graph, views)
+    of = GraphReader(reader.arrays, reader.classes, reader.locations, (), graph, views)
     with at("spaces"):
         views.read_spaces(manifest.get("spaces"))
     for saved in part("compute_sets"):

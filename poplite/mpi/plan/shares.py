@@ -63,7 +63,7 @@ def _work(executable: Executable, tiles: int) -> npt.NDArray[np.float64]:
         if executable.costs:
             vertices, target = executable.costs[number].vertices, executable.target
             slots = [known_slots(each, target)[0] for each in vertices]
-            work += times * tile_cycles(vertices, slots, target).dense(tiles)
+            work += times * tile_cycles(vertices, slots, target).array()
             continue
         for group in step.groups:
             counts = group.rows[:, COUNT]

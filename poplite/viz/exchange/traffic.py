@@ -195,10 +195,9 @@ def _matrix(phases: Sequence[Phase], tiles: int, block: int, received: Int64) ->
     for phase in phases:
         if phase.pairs is None:
             return None
-        fine = phase.pairs.bytes
-        to, source = np.divmod(fine.tiles.array(), phase.pairs.num_blocks)
+        to, source, size = phase.pairs.columns()
         place = to * phase.pairs.block // block, source * phase.pairs.block // block
-        np.add.at(total, place, fine.values.array())
+        np.add.at(total, place, size)
     rows = np.add.reduceat(received, np.arange(0, tiles, block))
     return total if np.array_equal(total.sum(axis=1), rows) else None
 

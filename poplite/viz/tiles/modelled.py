@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from poplite.cost.memory.plan import NO_STEP, MemoryPlan
 from poplite.errors import PopliteError
+from poplite.report.memory import Memory
+from poplite.report.peaks import peaks_of
 from poplite.viz.tiles.tile_load import TileLoad, tile_load
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Modelled:
         missing: why it cannot.
     """
 
-    plan: MemoryPlan | None
+    plan: Memory | None
     missing: str = ""
 
 
@@ -35,7 +36,7 @@ def modelled(graph: Graph, programs: Program | Mapping[str, Program] | None = No
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
     >>> _ = graph.add_variable(pl.FLOAT, (100,), "x", mapping=1)
-    >>> modelled(graph).plan.with_gaps().tolist()
+    >>> list(modelled(graph).plan.including_gaps)
     [3168, 3568]
     """
     from poplite.compile.compiler import plan_memory  # and with it all that prices steps
@@ -61,23 +62,21 @@ def judged_load(graph: Graph, programs: Program | Mapping[str, Program] | None =
     title = load.title if programs else f"{load.title}, no program"
     replicas = graph.replication_factor
     title += f"; of one of {replicas:,} replicas" if replicas > 1 else ""
-    return replace(load, title=title, needed=model.plan.with_gaps())
+    return replace(load, title=title, needed=model.plan.including_gaps.array())
 
 
-def kinds_on(plan: MemoryPlan, tile: int) -> dict[str, int]:
+def kinds_on(plan: Memory, tile: int) -> dict[str, int]:
     """Return the bytes of each kind of thing on a tile in its fullest step, and between them.
 
     They add up to the bytes that the tile needs.
     """
-    step = int(plan.peak_step[tile])
+    step = int(peaks_of(plan).step[tile])
     found: dict[str, int] = {}
-    for held, size in [
-        *((held, held.bytes.at(tile)) for held in plan.held if held.steps is None),
-        *(plan.live_in(step, tile) if step != NO_STEP else ()),
-    ]:
+    for held in plan.held:
+        size = held.bytes[tile] if held.steps is None or held.is_in(step) else 0
         if size:
             kind = held.category.replace("_", " ")
             found[kind] = found.get(kind, 0) + size
     found = dict(sorted(found.items(), key=lambda each: -each[1]))
-    gaps = int(plan.with_gaps()[tile]) - sum(found.values())
+    gaps = plan.including_gaps[tile] - sum(found.values())
     return found | ({"gaps": gaps} if gaps else {})

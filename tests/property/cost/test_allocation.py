@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from poplite.arrays.series import compact, counting
 from poplite.cost import spread
 from poplite.cost.memory import allocation
 from poplite.cost.memory.allocation import Placing, alike
-from poplite.cost.spread import Spread
+from poplite.report.per_tile import PerTile
 
 BORDER, LIMIT = 256, 384
 
@@ -44,7 +43,7 @@ THINGS = st.lists(
 
 
 def placing_of(things: list[Thing]) -> Placing:
-    steps = [None if t.first is None else counting(t.first, t.last - t.first + 1) for t in things]
+    steps = [None if t.first is None else ((t.first, t.last),) for t in things]
     aligns, upper = [t.align for t in things], [t.interleaved for t in things]
     return Placing(aligns, upper, steps, BORDER, LIMIT)
 
@@ -101,7 +100,7 @@ def test_compiled_and_not_the_addresses_are_the_same(things: list[Thing]) -> Non
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=5, max_size=5), max_size=4), st.booleans())
 def test_tiles_are_alike_that_hold_the_same(rows: list[list[int]], few: bool) -> None:
-    spreads = [Spread.of(np.array(row)) for row in rows]
+    spreads = [PerTile.of(np.array(row)) for row in rows]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(spread, "FEW", spread.FEW if few else 0)
         tiles, kinds = alike(spreads, 5)
@@ -112,7 +111,7 @@ def test_tiles_are_alike_that_hold_the_same(rows: list[list[int]], few: bool) ->
 
 
 def test_many_steps_may_have_gaps_between_them() -> None:
-    steps = [compact(np.array([0, 5])), counting(2, 2)]
+    steps = [((0, 0), (5, 5)), ((2, 3),)]
     placing = Placing([8, 8], [False, False], steps, BORDER, LIMIT)
     found, used = placing.addresses(np.array([10, 10]), [2])
     # A thing keeps its place from its first step to its last.

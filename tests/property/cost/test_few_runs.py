@@ -14,8 +14,9 @@ from poplite.cost.exchange import phases as exchange
 from poplite.cost.exchange.copies import phases_of_few
 from poplite.cost.exchange.locations import locations_of
 from poplite.cost.exchange.phases import phases_of_copy
-from poplite.cost.spread import Spread
-from poplite.cost.step_cost import Pairs, PhaseCost
+from poplite.cost.step_cost import PhaseCost
+from poplite.report.execution import TilePairs
+from poplite.report.per_tile import PerTile
 
 SIZES = 1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 40
 """Around the numbers of pieces up to which plain Python does it."""
@@ -63,10 +64,10 @@ def told(phases: tuple[PhaseCost, ...], tiles: int) -> list[list[object]]:
 
     def numbers(value: object) -> object:
         match value:
-            case Spread():
-                return value.dense(tiles).tolist()
-            case Pairs():
-                return value.block, value.listed(tiles), value.largest
+            case PerTile():
+                return value.array().tolist()
+            case TilePairs():
+                return value.block, value.matrix().tolist(), value.largest
         return value
 
     return [[numbers(getattr(phase, each.name)) for each in fields(phase)] for phase in phases]

@@ -140,7 +140,10 @@ def expected(graph: pl.Graph, program: Program) -> tuple[dict[str, set[Program]]
 def found_by(graph: pl.Graph, found: Lifetimes) -> tuple[dict[str, set[Program]], set[str]]:
     steps = [step.program for _, step in found.steps]
     names = [variable.name for variable in graph.variables]
-    live = {names[n]: {steps[k] for k in s.array().tolist()} for n, s in found.live.items()}
+    live = {
+        names[n]: {steps[k] for first, last in s for k in range(first, last + 1)}
+        for n, s in found.live.items()
+    }
     return live, {names[n] for n in found.always}
 
 

@@ -175,7 +175,7 @@ def test_words_and_costs_are_those_of_each_vertex(
     assert costs.slots is not None
     slots = costs.slots.array().tolist()
     assert slots == [each.cycles for each in estimates if each is not None]
-    found = tile_cycles([costs], [costs.slots], target).dense(4).tolist()
+    found = tile_cycles([costs], [costs.slots], target).array().tolist()
     assert found == queued(list(zip([f["tile"] for f in all_fields], slots, strict=True)), 6)
 
 
@@ -184,7 +184,7 @@ def test_a_virtual_graph_costs_the_same_elsewhere(all_fields: list[dict[str, Any
     whole = pl.Graph(pl.Target(tiles=8, ipus=2))
     parts = [whole.create_virtual_graph(0, 4), whole.create_virtual_graph(4, 8)]
     here, there = (
-        tile_cycles([costs], [costs.slots], whole.target).dense(8).tolist()
+        tile_cycles([costs], [costs.slots], whole.target).array().tolist()
         for part in parts
         for work in [added(part, all_fields, block=True)]
         for costs in vertex_costs(whole, work, edge_table(work))

@@ -174,9 +174,9 @@ FIRST_ACCESS = "compilation", "accesses", 0
 VARIABLE = "compilation", "variables", 0
 
 MEASURED = {"program": "x", "runs": 1, "cycles": 1, "seconds": 0.5, "modelled": 1}
-OPERATION = {"name": "a", "at": "", "compute_sets": [0], "result_bytes": 0, "temporary_bytes": 0}
+OPERATION = {"name": "a", "at": 0, "compute_sets": [0], "result_bytes": 0, "temporary_bytes": 0}
 
-IDLE = {"of": 4, "tiles": [], "values": 0}
+IDLE: dict[str, object] = {"tiles": [], "values": 0}
 
 JOINED = {"program_name": "x", "rows": [], "cycles": 1, "code_bytes": 1, "apart_bytes": 1}
 
@@ -202,8 +202,10 @@ REFUSED: list[tuple[str, Path, object, str | None]] = [
     ("branches", (*IN_MEMORY, "held", 0, "steps"), [[0, 3]], "Held.steps cannot be"),
     ("branches", (*IN_MEMORY, "held", 0, "steps"), [[1, 0]], "Held.steps cannot be"),
     ("branches", (*IN_MEMORY, "held", 0, "steps"), [[0, 1], [1, 2]], "Held.steps cannot be"),
+    ("branches", (*IN_MEMORY, "held", 0, "align"), 0, "Held.align cannot be 0"),
     ("branches", (*IN_MEMORY, "held", 0, "element_type"), "X", "Held.element_type cannot be 'X'"),
     ("branches", (*IN_MEMORY, "held", 0, "shape"), [1 << 31] * 2, "Held.shape cannot be"),
+    ("branches", (*IN_MEMORY, "steps", 0, "number"), 4, "MemoryStep.number cannot be 4"),
     ("branches", (*IN_MEMORY, "steps", 0, "tile"), 2, "MemoryStep.tile cannot be 2"),
     ("branches", (*IN_MEMORY, "steps", 0, "program"), "x", "MemoryStep.program cannot be 'x'"),
     ("branches", (*VARIABLE, "shape"), [1 << 60], "more bytes than are counted"),

@@ -16,6 +16,7 @@ from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.exchange.within_ipu import exchange_phase, load_of
 from poplite.cost.step_cost import PhaseCost
 from poplite.graph.compute_sets.edge_table import edge_table
+from poplite.source import portable_path
 
 GC2 = pl.Target(architecture="gc2")
 C600 = pl.Target(architecture="c600")
@@ -137,7 +138,7 @@ def test_a_copy_on_a_tile_takes_what_it_took(size: int, measured: int) -> None:
     a, b = (graph.add_variable(pl.FLOAT, (size,), name, mapping=3) for name in "ab")
     (phase,) = phases_of_copy(graph, pl.Copy(a, b))
     assert phase.kind == "copy"
-    assert phase.cycles.at(3) == pytest.approx(measured, rel=0.04)
+    assert phase.cycles[3] == pytest.approx(measured, rel=0.04)
 
 
 def test_a_block_of_a_tile_is_in_one_place() -> None:
@@ -154,7 +155,7 @@ def test_a_block_of_a_tile_is_in_one_place() -> None:
     other = graph.add_variable(pl.FLOAT, (64,), "other", mapping=0)
     (phase,) = phases_of_copy(graph, pl.Copy(x[8:, :8].flatten(), other))
     assert phase.cycles.most < 64 + 100
-    assert phase.received.at(0) == 256
+    assert phase.received[0] == 256
 
 
 def test_halos_of_the_makers_model() -> None:
@@ -296,14 +297,14 @@ def test_the_tiles_of_a_pair_send_over_one_lane_or_two(
     moved = pieces((0, 1, 500, 50, 1), (0, 8, 0, 150, 1), (1, 9, 1_000, 150, 1))
     load = load_of(target, [moved])
     latency, spread = load.first, exchange_phase(target, load, ()).cycles
-    assert spread.at(0) == cycles + latency[0]
+    assert spread[0] == cycles + latency[0]
 
 
 def test_a_wider_exchange_takes_half() -> None:
     target = pl.Target(architecture="gc2", exchange_bytes_per_cycle=8)
     load = load_of(target, [pieces((0, 8, 0, 1_000, 1))])
-    assert exchange_phase(target, load, ()).cycles.at(8) == 1_100
-    assert exchange_phase(GC2, load, ()).cycles.at(8) == 1_100
+    assert exchange_phase(target, load, ()).cycles[8] == 1_100
+    assert exchange_phase(GC2, load, ()).cycles[8] == 1_100
 
 
 def test_elements_of_a_column_are_one_strided_copy() -> None:
@@ -325,7 +326,7 @@ def test_what_is_in_one_place_or_all_elsewhere_is_not_copied() -> None:
     graph.add_vertex(compute_set, Floats, tile=0, x=pl.concat([x[6:10], x[14:]]), y=y[1:])
     before, after = phases_of(graph, compute_set)
     assert [phase.kind for phase in before] == ["exchange"]
-    assert before[0].received.at(0) == 24
+    assert before[0].received[0] == 24
     assert after == ()
 
 
@@ -338,15 +339,14 @@ def test_an_edge_of_several_places_is_put_together_once_for_a_tile() -> None:
         at = {"x": x[2:8], "y": y[4 * number : 4 * number + 4]}
         graph.add_vertex(compute_set, Floats, tile=1, **at)
     (copied, exchanged), after = phases_of(graph, compute_set)
-    assert (copied.copied.at(1), exchanged.received.at(1)) == (16, 8)
-    assert (copied.buffers.at(1), exchanged.buffers.at(1)) == (16, 8)
-    assert copied.cycles.at(1) == 288 + 9 + 2
+    assert (copied.copied[1], exchanged.received[1]) == (16, 8)
+    assert (copied.buffers[1], exchanged.buffers[1]) == (16, 8)
+    assert copied.cycles[1] == 288 + 9 + 2
     assert after == ()
     (cause,) = copied.causes
     assert (cause.what, cause.bytes) == ("field 'x' of Floats", 16)
     assert cause.why == "is put together from several places"
-    assert cause.at is not None
-    assert cause.at.file == __file__
+    assert cause.at.startswith(f"{portable_path(__file__)}:")
 
 
 def test_what_two_fields_read_comes_once() -> None:
@@ -356,8 +356,8 @@ def test_what_two_fields_read_comes_once() -> None:
     compute_set = graph.add_compute_set("cs")
     graph.add_vertex(compute_set, Twice, tile=0, x=x[4:10], z=x[6:12], y=y)
     (phase,), _ = phases_of(graph, compute_set)
-    assert phase.received.dense(4).tolist() == [32, 0, 0, 0]
-    assert phase.sent.dense(4).tolist() == [0, 16, 16, 0]
+    assert phase.received.array().tolist() == [32, 0, 0, 0]
+    assert phase.sent.array().tolist() == [0, 16, 16, 0]
     assert [(cause.what, cause.bytes) for cause in phase.causes] == [
         ("field 'x' of Twice", 24),
         ("field 'z' of Twice", 24),
@@ -374,7 +374,7 @@ def test_what_is_read_and_written_comes_and_goes_in_one_buffer() -> None:
         ("copy", 16, 0),
         ("exchange", 0, 8),
     ]
-    assert [(p.kind, p.copied.total, p.received.at(0)) for p in after] == [
+    assert [(p.kind, p.copied.total, p.received[0]) for p in after] == [
         ("copy", 16, 0),
         ("exchange", 0, 8),
     ]
@@ -384,7 +384,7 @@ def test_what_is_read_and_written_comes_and_goes_in_one_buffer() -> None:
         "is taken apart to several places",
         "goes to other tiles",
     ]
-    assert {cause.at.line for cause in causes if cause.at} == {line}
+    assert {int(cause.at.split(":")[1].split()[0]) for cause in causes if cause.at} == {line}
 
 
 def test_a_regular_block_costs_what_its_vertices_do() -> None:
@@ -403,7 +403,7 @@ def test_a_regular_block_costs_what_its_vertices_do() -> None:
         found = phases_of(graph, compute_set)
         counts.append(
             [
-                (each.kind, each.cycles.dense(6).tolist(), each.received.dense(6).tolist())
+                (each.kind, each.cycles.array().tolist(), each.received.array().tolist())
                 for phases in found
                 for each in phases
             ]
@@ -417,9 +417,9 @@ def test_replicas_exchange_over_links() -> None:
     a, b = (graph.add_variable(pl.FLOAT, (1_000,), name, mapping=0) for name in "ab")
     (phase,) = phases_of_copy(graph, pl.CrossReplicaCopy(a, b, {0: 1, 1: 0, 2: 3, 3: 2}))
     assert phase.kind == "global exchange"
-    assert phase.received.at(0) == phase.sent.at(0) == 4_000
+    assert phase.received[0] == phase.sent[0] == 4_000
     # Four links of a card take 43.92 bytes a cycle; the tile itself sends 4.
-    assert phase.cycles.at(0) == 2_054 + 1_000
+    assert phase.cycles[0] == 2_054 + 1_000
     (own,) = phases_of_copy(graph, pl.CrossReplicaCopy(a, b, {n: n for n in range(4)}))
     assert own.kind == "copy"
 
@@ -429,8 +429,8 @@ def test_what_goes_to_other_ipus_is_apart() -> None:
     a = graph.add_variable(pl.FLOAT, (8,), "a", mapping="linear")
     b = graph.add_variable(pl.FLOAT, (8,), "b", mapping=2)
     inside, across = phases_of_copy(graph, pl.Copy(a, b))[1:]
-    assert (inside.kind, inside.received.at(2)) == ("exchange", 12)
-    assert (across.kind, across.received.at(2)) == ("global exchange", 16)
+    assert (inside.kind, inside.received[2]) == ("exchange", 12)
+    assert (across.kind, across.received[2]) == ("global exchange", 16)
     assert across.sync == 600
 
 
@@ -440,8 +440,8 @@ def test_what_several_tiles_of_an_ipu_want_passes_its_link_once() -> None:
     a = graph.add_variable(pl.FLOAT, (50_000,), "a", mapping=0)
     b = graph.add_variable(pl.FLOAT, (3, 50_000), "b", mapping=[[], [], [], [], [], *_thirds()])
     (phase,) = phases_of_copy(graph, pl.Copy(a.broadcast(3, 0), b.flatten()))
-    assert (phase.sent.at(0), phase.received.total) == (200_000, 600_000)
-    assert phase.cycles.at(0) == 2_054 + 50_000
+    assert (phase.sent[0], phase.received.total) == (200_000, 600_000)
+    assert phase.cycles[0] == 2_054 + 50_000
 
 
 def _thirds() -> list[list[tuple[int, int]]]:
@@ -464,7 +464,7 @@ def test_a_copy_of_many_runs_is_added_up_in_parts(monkeypatch: pytest.MonkeyPatc
             (one.sent, other.sent),
             (one.copied, other.copied),
         ):
-            assert spread.dense(16).tolist() == expected.dense(16).tolist()
+            assert spread == expected
         assert one.causes == other.causes
     assert parts[1].cycles.most == pytest.approx(whole[1].cycles.most, rel=0.15)
 
@@ -508,5 +508,5 @@ def test_what_comes_home_lands_in_the_order_of_memory_whatever_field_it_is_of() 
             a, b = parts[2 * tile : 2 * tile + 2]
             graph.add_vertex(compute_set, Both, tile=tile, a=a, b=b)
         _, (after,) = phases_of_compute_set(graph, compute_set, edge_table(compute_set))
-        controls.append(after.controls.at(9))
+        controls.append(after.controls[9])
     assert controls == [5, 9]  # one place; turns to two tiles, or to one after the other again

@@ -70,7 +70,7 @@ def test_copies_alike_have_causes_of_their_own() -> None:
     tiles = {"a": 0, "b": 1, "c": 1}
     a, b, c = (graph.add_variable(pl.FLOAT, (8,), name, mapping=t) for name, t in tiles.items())
     one, other = (phases_of_copy(graph, pl.Copy(a, to))[0] for to in (b, c))
-    assert one.cycles.dense(4).tolist() == other.cycles.dense(4).tolist()
+    assert one.cycles.array().tolist() == other.cycles.array().tolist()
     assert [phase.causes[0].what for phase in (one, other)] == ["'a' -> 'b'", "'a' -> 'c'"]
     longer = phases_of_copy(graph, pl.Copy(a[:4], c[4:]))[0]
     assert (longer.causes[0].bytes, longer.received.total) == (16, 16)
@@ -107,7 +107,7 @@ def test_slices_of_what_is_on_many_tiles(begin: int, end: int) -> None:
 
 def told(phase: PhaseCost) -> tuple[object, ...]:
     spreads = phase.cycles, phase.received, phase.sent, phase.copied, phase.controls
-    return phase.kind, phase.causes, *[spread.dense(64).tolist() for spread in spreads]
+    return phase.kind, phase.causes, *[spread.array().tolist() for spread in spreads]
 
 
 def test_tables_of_some_variables_say_what_that_of_all_does() -> None:

@@ -271,6 +271,6 @@ def test_an_addition_of_1536_takes_the_tile_what_the_maker_says() -> None:
     (costs,) = vertex_costs(graph, work, edge_table(work))
     assert (costs.source, costs.tiles.count) == ("formula", 6)
     assert costs.slots is not None
-    found = tile_cycles([costs], [costs.slots], TARGET).dense(2)
+    found = tile_cycles([costs], [costs.slots], TARGET).array()
     # Without the launch of a vertex for all workers, as these are six.
     assert np.array_equal(found, [2_489 - 11, 0])

@@ -7,7 +7,6 @@ import pytest
 
 import poplite as pl
 from poplite.arrays.series import Series, compact, counting
-from poplite.cost.spread import NOTHING
 from poplite.cost.step_cost import VertexCosts
 from poplite.cost.workers import tile_cycles
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
@@ -41,13 +40,13 @@ def family(
 
 def cycles(*families: tuple[VertexCosts, Series], target: pl.Target = TARGET) -> list[int]:
     costs, slots = [costs for costs, _ in families], [slots for _, slots in families]
-    return [*map(int, tile_cycles(costs, slots, target).dense(target.tiles))]
+    return [*map(int, tile_cycles(costs, slots, target).array())]
 
 
 def test_nothing_takes_nothing() -> None:
-    assert tile_cycles([], [], TARGET) is NOTHING
+    assert not tile_cycles([], [], TARGET).num_used
     costs, slots = family(One, [], [])
-    assert tile_cycles([costs], [slots], TARGET) is NOTHING
+    assert not tile_cycles([costs], [slots], TARGET).num_used
 
 
 def test_a_worker_with_nothing_to_do_lets_no_other_go_faster() -> None:

@@ -29,6 +29,7 @@ from poplite.codec.coders import ArrayCoder
 from poplite.codec.loading import Format, Malformed
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
+from poplite.executable.file.cost_coders import EXECUTABLE_CODEC
 from poplite.executable.file.validate import check_moves, validate
 from poplite.executable.file.validate_code import OPERANDS
 from poplite.executable.moves import Moves
@@ -238,9 +239,9 @@ def test_the_operands_of_every_op_are_checked() -> None:
 
 
 def test_every_field_of_an_executable_can_be_saved() -> None:
-    assert coder_of(Executable).name == "Executable"
+    assert EXECUTABLE_CODEC.coder_of(Executable).name == "Executable"
     with pytest.raises(TypeError, match="<class 'object'> cannot be saved"):
-        coder_of(Mapping[str, tuple[object, ...]])
+        EXECUTABLE_CODEC.coder_of(Mapping[str, tuple[object, ...]])
 
 
 def test_aliases_of_annotations_are_looked_through() -> None:
@@ -519,7 +520,7 @@ def test_foreign_files(folder: Path, tmp_path: Path, model: dict[str, Any]) -> N
     assert "manifest.json is no JSON" in refused(path, folder, model)
     written(path, {"manifest.json": "{}".encode("utf-16")})
     assert "manifest.json is no text: 'utf-8' codec" in refused(path, folder, model)
-    written(path, {"manifest.json": b'{"format":3,"kind":"","format":1}'})
+    written(path, {"manifest.json": b'{"format":5,"kind":"","format":1}'})
     assert "manifest.json has 'format' 2 times in one object" in refused(path, folder, model)
     for name in ("../manifest.json", "/etc/passwd", "arrays/../x.npy", "arrays/object.npy"):
         written(path, {**members(folder / "model.poplite"), name: b""})
@@ -550,8 +551,11 @@ def test_a_path_of_other_bytes_than_utf_8_is_saved(tmp_path: Path) -> None:
     text = "graph = pl.Graph(pl.Target(tiles=1))\nx = graph.add_variable(pl.INT, (2,), mapping=0)"
     exec(compile(text, "b\udcff.py", "exec"), names)
     pl.compile_graph(names["graph"], pl.PrintTensor(names["x"])).save(tmp_path / "saved")
-    [variable] = pl.Executable.load(tmp_path / "saved").layout.variables
+    loaded = pl.Executable.load(tmp_path / "saved")
+    [variable] = loaded.layout.variables
     assert variable.location.file == "b?.py"
+    report = pl.Engine(loaded).report()
+    assert pl.Report.from_json(report.to_json()) == report
 
 
 def test_members_that_lie(folder: Path, tmp_path: Path, model: dict[str, Any]) -> None:
@@ -569,13 +573,13 @@ def test_members_that_lie(folder: Path, tmp_path: Path, model: dict[str, Any]) -
     assert "'arrays/int64.npy' does not begin as an array of int64" in refused(path, folder, model)
 
 
-@pytest.mark.parametrize("version", [2, 0, "3", None, True, 3.0])
+@pytest.mark.parametrize("version", [3, 0, "5", None, True, 5.0])
 def test_another_format(
     folder: Path, tmp_path: Path, model: dict[str, Any], version: object
 ) -> None:
     write = altered(folder / "model.poplite", lambda m: m.update(format=version))
     told = refused(write(tmp_path / "newer"), folder, model)
-    assert f"it has format {version!r}, and this poplite reads 3 and 4" in told
+    assert f"it has format {version!r}, and this poplite reads 5 and 6" in told
 
 
 def test_lines_with_callers_are_read_without_them_too(tmp_path: Path) -> None:
@@ -800,7 +804,7 @@ def test_memory_is_bounded(
     folder: Path, tmp_path: Path, model: dict[str, Any], bomb: bytes
 ) -> None:
     text = b"[" + bomb * (600_000 // len(bomb)) + b"0]"
-    manifest = b'{"kind":"poplite executable","format":3,"locations":' + text + b',"classes":[]}'
+    manifest = b'{"kind":"poplite executable","format":5,"locations":' + text + b',"classes":[]}'
     path = written(tmp_path / "bomb", {"manifest.json": manifest})
     tracemalloc.start()
     told = refused(path, folder, model)

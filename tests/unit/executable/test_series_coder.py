@@ -13,7 +13,7 @@ from poplite.codec.codec import coder_of
 from poplite.codec.coders import Reader, Writer
 from poplite.codec.loading import Malformed
 
-OF = Reader(ArrayReader({"uint32": np.array([4, 0, 9], np.uint32)}), (), ())
+OF = Reader(ArrayReader({"uint32": np.array([4, 0, 9], np.uint32)}), (), (), ())
 
 
 @pytest.mark.parametrize(

@@ -96,15 +96,21 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: e.update(memory=None), "there are costs, but no memory"),
     (lambda e: e.update(action_costs=[]), "costs of 0 actions, there are 1"),
     (lambda e: e["target"].update(workers=1 << 26), "8 tiles of 67,108,864 workers"),
-    (lambda e: phase(e).update(sync=-1), "phase 1: a wait of -1 cycles"),
-    (lambda e: phase(e)["causes"][0].update(bytes=-1), "a cause of so many bytes"),
-    (lambda e: phase(e)["cycles"].update(tiles=[0, 9, 1]), "cycles: numbers of 9 tiles"),
-    (lambda e: phase(e)["cycles"].update(tiles=[1, 8, 1]), "cycles: numbers 1 to 8 of 0 to 7"),
-    (lambda e: phase(e)["cycles"].update(tiles=[7, 8, -1]), "its tiles do not rise"),
-    (lambda e: phase(e)["cycles"].update(tiles=[0, 2, 1, 4, 0]), "its tiles do not rise"),
-    (lambda e: phase(e)["cycles"].update(values=[-4, 8, 1]), "cycles: numbers -4 to 3"),
-    (lambda e: phase(e)["sent"].update(values=[1, 0, 0]), "sent: numbers of"),
-    (lambda e: phase(e)["sent"].update(values=[1, -1, 0, -8, 0]), "sent: numbers of"),
+    (lambda e: phase(e).update(sync=-1), r"before\[1\].sync: -1 is not among the numbers"),
+    (lambda e: phase(e)["causes"][0].update(bytes=-1), r"causes\[0\].bytes: -1 is not among"),
+    (lambda e: phase(e)["cycles"].__setitem__(0, [0, 9, 1]), "cycles: numbers of 9 tiles"),
+    (lambda e: phase(e)["cycles"].__setitem__(0, [1, 8, 1]), "cycles: numbers 1 to 8 of 0 to 7"),
+    (lambda e: phase(e)["cycles"].__setitem__(0, [7, 8, -1]), "its tiles do not rise"),
+    (lambda e: phase(e)["cycles"].__setitem__(0, [0, 2, 1, 4, 0]), "its tiles do not rise"),
+    (lambda e: phase(e)["cycles"].__setitem__(1, [-4, 8, 1]), "cycles: numbers -4 to 3"),
+    (lambda e: phase(e)["sent"].__setitem__(1, [1, 0, 0]), "sent: numbers of"),
+    (lambda e: phase(e)["sent"].__setitem__(1, [1, -1, 0, -8, 0]), "sent: numbers of"),
+    (lambda e: phase(e)["sent"].append([1, 8, 0]), "sent: .* are no numbers of tiles"),
+    (lambda e: phase(e).update(sent={}), "sent: .* are no numbers of tiles"),
+    (lambda e: phase(e)["pairs"].update(block=0), "TilePairs, numbers are not those of pairs"),
+    (lambda e: phase(e)["pairs"].update(block=2), "TilePairs, numbers are not those of pairs"),
+    (lambda e: phase(e)["pairs"]["bytes"].__setitem__(0, 65), "are no numbers of tiles"),
+    (lambda e: phase(e)["pairs"].update(largest=[[0, 8, 1]]), "TilePairs.largest cannot be"),
     (lambda e: e["costs"][2].update(vertices=e["costs"][0]["vertices"]), "where none run"),
     (lambda e: family(e, "Scale").update(cls=family(e, "Sink")["cls"]), "other classes than"),
     (lambda e: family(e, "Known").update(numbers=[0, 5, 1]), "no vertex has number 28"),
@@ -112,7 +118,7 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: family(e, "Scale").update(source="formula"), "slots are said to be formula"),
     (lambda e: family(e, "Scale").update(shape=[0, 24, 1]), "shape: numbers 0 to 23 of 0 to 0"),
     (lambda e: family(e, "Scale").update(shapes=None), "neither slots nor shapes"),
-    (lambda e: family(e, "Scale")["shapes"].__setitem__(2, [1, 2]), r"\(1, 2\), 1 words are"),
+    (lambda e: family(e, "Scale").update(shapes=["int64", 0, [1, 2]]), r"\(1, 2\), 1 words are"),
     (lambda e: family(e, "Scale")["shapes"].__setitem__(2, [0, 1]), r"\(0, 1\), 1 words are"),
     (
         lambda e: family(e, "Scale").update(shapes=["int64", 0, [], [9, 1]]),
@@ -122,18 +128,23 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: family(e, "Known").update(flops=[1 << 60, 5, 0]), "flops: numbers 1,152"),
     (lambda e: family(e, "Known").update(flops=[1, 6, 0]), "flops: 6 of 5 vertices"),
     (lambda e: family(e, "Sink")["tiles"].update(num_tiles=9), "tiles of a target of 9"),
-    (lambda e: e["memory"].update(num_tiles=9), "memory of 9 tiles, there are 8"),
-    (lambda e: e["memory"].update(element_bytes=0), "memory of no bytes"),
-    (lambda e: e["memory"].update(peak_step=["int64", 0, [], [8]]), "peaks in other steps than"),
-    (lambda e: e["memory"]["held"][0].update(align=0), r"held\[0\]: an address at a multiple of 0"),
-    (lambda e: e["memory"]["held"][0].update(steps=[0, 9, 1]), "9 of 4 steps"),
-    (lambda e: e["memory"]["steps"][1].update(tile=8), r"steps\[1\]: 0 B on tile 8"),
-    (lambda e: e["memory"]["steps"][1].update(number=-1), r"steps\[1\]: number -1 of 4"),
-    (lambda e: e["memory"]["steps"][1].update(number=5), r"steps\[1\]: number 5 of 4"),
-    (lambda e: e["memory"]["held"][0].update(element_type="FLOTA"), r"held\[0\]: elements of type"),
+    (lambda e: e["memory"]["held"][0].update(align=0), "memory: Held.align cannot be 0"),
+    (lambda e: e["memory"]["held"][0].update(steps=[[0, 8]]), "Held.steps cannot be"),
+    (lambda e: e["memory"]["held"][0].update(steps=[[1, 1], [0, 0]]), "Held.steps cannot be"),
+    (lambda e: e["memory"]["held"][0].update(shape=[1 << 31] * 2), "Held.shape cannot be"),
+    (lambda e: e["memory"]["held"][0].update(element_type="FLOTA"), "Held.element_type cannot be"),
+    (lambda e: e["memory"]["held"][0].update(at=99), r"held\[0\].at: 99 is the number of no line"),
+    (lambda e: e["memory"]["steps"][1].update(tile=8), "MemoryStep.tile cannot be 8"),
+    (lambda e: e["memory"]["steps"][1].update(number=-1), "-1 is not among the numbers of costs"),
+    (lambda e: e["memory"]["steps"][1].update(number=5), "MemoryStep.number cannot be 5"),
+    (lambda e: e["memory"]["steps"][1].update(program="other"), "MemoryStep.program cannot be"),
     (
-        lambda e: e["memory"]["steps"][1].update(program="other"),
-        r"steps\[1\]: of a program 'other'",
+        lambda e: e.update(
+            operations=[
+                {"name": "", "at": 0, "compute_sets": [2], "result_bytes": 0, "temporary_bytes": 0}
+            ]
+        ),
+        "Operation.compute_sets cannot be",
     ),
 ]
 
@@ -189,4 +200,4 @@ def test_what_is_nothing_is_left_out(whole: Path) -> None:
     assert rearranged.keys() == {"kind", "cycles", "copied", "causes"}
     assert exchanged.keys() >= {"kind", "cycles", "sync", "received", "sent", "causes"}
     assert "copied" not in exchanged
-    assert rearranged["copied"] == {"tiles": [0, 8, 1], "values": [12, 8, 0]}
+    assert rearranged["copied"] == [[0, 8, 1], [12, 8, 0]]

@@ -91,7 +91,7 @@ def cycles(graph: pl.Graph) -> int:
         costs = vertex_costs(graph, work, edge_table(work))
         assert {each.source for each in costs} == {"formula"}
         slots = [each.slots for each in costs if each.slots is not None]
-        total += int(tile_cycles(costs, slots, graph.target).dense(graph.target.tiles).max())
+        total += int(tile_cycles(costs, slots, graph.target).array().max())
     return total
 
 

@@ -17,15 +17,13 @@ import pytest
 import poplite as pl
 from helpers.depth import thinned
 from helpers.made import made
-from poplite.arrays.series import compact
 from poplite.compile.compiler import compile_graph
-from poplite.cost.memory.plan import LiveStep, MemoryPlan, PlannedItem
-from poplite.cost.spread import Spread
 from poplite.report import Change, Execution, Instrumentation, ProgramVisitor, Report
 from poplite.report.execution import Cause, ExecutionStep, Phase, TypeCycles
+from poplite.report.memory import Held, Memory, MemoryStep, Steps
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program, Programs
-from poplite.simulator.accounts.reporting import compilation_of, execution_steps, memory_of_plan
+from poplite.simulator.accounts.reporting import compilation_of, execution_steps
 from poplite.source import SourceLocation
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "reports" / "two_steps.txt"
@@ -52,11 +50,6 @@ class Gather(pl.Vertex):
 
     def compute(self) -> None:
         self.total = 0.0
-
-
-def spread(*numbers: int) -> Spread:
-    """Return a number for each tile."""
-    return Spread.of(np.array(numbers, np.int64))
 
 
 def tiles(*numbers: int) -> PerTile:
@@ -90,33 +83,28 @@ COPY = ExecutionStep(
 NEVER = replace(COPY, name="y to x", row=0, executions=0, cycles=0)
 
 
-def held(name: str, category: Any, size: Spread, steps: list[int] | None = None) -> PlannedItem:
+def held(name: str, category: str, size: PerTile, steps: Steps | None = None) -> Held:
     """Return something in memory."""
-    live = None if steps is None else compact(np.array(steps, np.int64))
-    return PlannedItem(name, category, size, 4, False, live, "", HERE)
+    return Held(name, size, category, steps, HERE.portable)
 
 
-PLAN = MemoryPlan(
-    num_tiles=TILES,
-    tile_bytes=1000,
-    element_bytes=16384,
-    interleaved_begin=0,
+PLAN = Memory(
+    including_gaps=tiles(504, 1004, 100, 100),
+    not_always_live=tiles(0, 500),
     held=(
-        held("x", "variable", spread(400, 400, 0, 0)),
-        held("blur", "vertex_code", spread(100, 100, 100, 100)),
-        held("buffer", "message", spread(0, 300, 0, 0), [0, 1, 3]),
-        held("y", "variable", spread(0, 500, 0, 0), [2]),
+        held("x", "variable", tiles(400, 400)),
+        held("blur", "vertex_code", tiles(100, 100, 100, 100)),
+        held("buffer", "message", tiles(0, 300), ((0, 1), (3, 3))),
+        held("y", "variable", tiles(0, 500), ((2, 2),)),
     ),
     steps=tuple(
-        LiveStep("main", f"step {n}", HERE, most, 1, n + 1) for n, most in enumerate([3, 3, 5, 3])
+        MemoryStep("main", f"step {n}", HERE.portable, most, 1, 1 + n // 2)
+        for n, most in enumerate([3, 3, 5, 3])
     ),
-    peak=spread(0, 500, 0, 0),
-    peak_step=np.array([-1, 2, -1, -1]),
-    including_gaps=spread(504, 1004, 100, 100),
 )
 
 
-def report_of(*totals: ExecutionStep, ipus: int = 1, plan: MemoryPlan | None = PLAN) -> Report:
+def report_of(*totals: ExecutionStep, ipus: int = 1, plan: Memory | None = PLAN) -> Report:
     """Return the report of hand-made totals and memory."""
     graph = pl.Graph(pl.Target(tiles=TILES, ipus=ipus, clock_hz=1e9, tile_memory_bytes=1000))
     x, y = (graph.add_variable(pl.FLOAT, (8,), name, mapping="linear") for name in "xy")
@@ -128,8 +116,7 @@ def report_of(*totals: ExecutionStep, ipus: int = 1, plan: MemoryPlan | None = P
     main = pl.Sequence(pl.Repeat(2, pl.Execute(blur)), pl.Copy(x, y))
     unlimited = {"debug.allowOutOfMemory": True}
     executable = compile_graph(graph, {"main": main}, "fast", options=unlimited)
-    memory = None if plan is None else memory_of_plan(plan, executable.programs)
-    compilation = replace(compilation_of(executable), modelled=memory)
+    compilation = compilation_of(replace(executable, memory=plan))
     steps = execution_steps(
         replace(step, target=graph.target, programs=compilation.programs) for step in totals
     )
@@ -436,7 +423,7 @@ def test_a_file_that_names_the_same_numbers_too_often_is_refused(
 
 
 def test_reports_of_before_are_refused() -> None:
-    with pytest.raises(pl.FileLoadError, match="has version 1, and this poplite reads 4"):
+    with pytest.raises(pl.FileLoadError, match="has version 1, and this poplite reads 5"):
         Report.load(GOLDEN.with_name("version_1.json"))
 
 
@@ -449,12 +436,12 @@ def test_a_report_of_a_program_without_steps_is_loaded() -> None:
 
 def test_json_is_plain_to_read(report: Report) -> None:
     data = json.loads(report.to_json())
-    assert (data["poplite"], data["version"]) == ("report", 4)
+    assert (data["poplite"], data["version"]) == ("report", 5)
     assert data["execution"]["cycles"] == 680
     compute = data["execution"]["steps"][0]["phases"][2]["tile_cycles"]
-    assert compute == {"of": 4, "tiles": [[0, 2]], "values": [240, 120, 120]}
+    assert compute == {"tiles": [[0, 2]], "values": [240, 120, 120]}
     code = data["compilation"]["modelled"]["held"][1]["bytes"]
-    assert code == {"of": 4, "tiles": [[0, 3]], "values": 100}
+    assert code == {"tiles": [[0, 3]], "values": 100}
     assert data["compilation"]["modelled"]["held"][2]["steps"] == [[0, 1], [3, 3]]
 
 
@@ -462,14 +449,14 @@ def test_json_is_plain_to_read(report: Report) -> None:
     ("change", "message"),
     [
         (lambda data: data.update(poplite="tiles"), "does not say that it is a report"),
-        (lambda data: data.update(version=3), "it has version 3, and this poplite reads 4"),
+        (lambda data: data.update(version=3), "it has version 3, and this poplite reads 5"),
         (lambda data: data.pop("execution"), "a Report has no 'execution'"),
         (lambda data: data["execution"].update(runs="1"), "'1' is not of type int"),
         (lambda data: data["instrumentation"].update(checks="some"), "'some' is none of 'strict'"),
         (lambda data: data["compilation"].update(vertex_types=3), "3 is no list"),
         (
             lambda data: data["compilation"]["modelled"]["including_gaps"].update(of=2),
-            "is not a number for each of 4",
+            "are no numbers of tiles",
         ),
         (
             lambda data: data["compilation"]["modelled"]["including_gaps"].update(values=[1]),
@@ -538,7 +525,7 @@ def test_files_that_are_no_reports(tmp_path: Path) -> None:
 
 def test_changes_from_one_report_to_another(report: Report) -> None:
     faster = replace(BLUR, cycles=390, phases=PHASES[:2])
-    fewer = replace(PLAN, including_gaps=spread(504, 904, 100, 100), held=PLAN.held[1:])
+    fewer = replace(PLAN, including_gaps=tiles(504, 904, 100, 100), held=PLAN.held[1:])
     diff = report.diff(report_of(faster, replace(COPY, name="z to y"), plan=fewer))
     assert [(c.name, c.before, c.after) for c in diff.totals] == [
         ("cycles", 680, 580),
@@ -695,10 +682,10 @@ def test_ranges_of_many_tiles_take_the_room_of_their_numbers(report: Report) -> 
     data["compilation"]["target"].update(tiles=most, ipus=1)
 
     def widen(value: Any) -> None:
-        if isinstance(value, dict) and {"of", "tiles", "values"} == value.keys():
-            is_of_pairs = value["of"] == TILES**2
-            size = most**2 if is_of_pairs else most
-            value.update(of=size, tiles=[[0, size // 2], [size // 2 + 2, size - 1]], values=1)
+        if isinstance(value, dict) and {"tiles", "values"} <= value.keys():
+            size = most**2 if "of" in value else most
+            value |= {"of": size} if "of" in value else {}
+            value.update(tiles=[[0, size // 2], [size // 2 + 2, size - 1]], values=1)
         elif isinstance(value, dict | list):
             for each in value.values() if isinstance(value, dict) else value:
                 widen(each)
@@ -710,8 +697,8 @@ def test_ranges_of_many_tiles_take_the_room_of_their_numbers(report: Report) -> 
 
 
 def test_numbers_of_other_tiles_are_refused(report: Report) -> None:
-    text = report.to_json().replace('"of":4,', f'"of":{1 << 28},')
-    with pytest.raises(pl.FileLoadError, match="is not a number for each of 4"):
+    text = report.to_json().replace('"tiles":[[0,3]]', f'"tiles":[[0,{1 << 28}]]')
+    with pytest.raises(pl.FileLoadError, match="tile 268,435,456 of 4"):
         Report.from_json(text)
     with pytest.raises(pl.FileLoadError, match="is not among the numbers of a report"):
         Report.from_json(report.to_json().replace('"runs":1', f'"runs":{1 << 63}'))
@@ -733,7 +720,7 @@ def test_only_files_are_read(load: Callable[[Path], object], kind: str, tmp_path
 
 @pytest.mark.parametrize("bomb", thinned(["[],", '{"":{}},', "{},", '"",', "[1],", "0,"], keep=2))
 def test_texts_take_bounded_memory(bomb: str) -> None:
-    text = '{"poplite": "report", "version": 4, "compilation": [' + bomb * (600_000 // len(bomb))
+    text = '{"poplite": "report", "version": 5, "compilation": [' + bomb * (600_000 // len(bomb))
 
     def load() -> None:
         with pytest.raises(pl.FileLoadError):

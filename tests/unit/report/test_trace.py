@@ -13,8 +13,8 @@ import pytest
 
 import poplite as pl
 from poplite.compile.compiler import compile_graph
-from poplite.cost.spread import Spread
 from poplite.cost.step_cost import PhaseCost, StepCost
+from poplite.report.per_tile import PerTile
 from poplite.report.traces.trace import trace_of
 from poplite.simulator.run.recording import Recording
 
@@ -192,9 +192,9 @@ def test_a_trace_needs_the_model_and_room() -> None:
 # -- Chrome's format -------------------------------------------------------------------------
 
 
-def spread(*numbers: int) -> Spread:
+def spread(*numbers: int) -> PerTile:
     """Return a number for each tile."""
-    return Spread.of(np.array(numbers, np.int64))
+    return PerTile.of(np.array(numbers, np.int64))
 
 
 COST = StepCost(

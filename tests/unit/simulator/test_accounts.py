@@ -10,14 +10,14 @@ import pytest
 import poplite as pl
 from helpers.running import simulated
 from poplite.compile.compiler import compile_graph
-from poplite.cost.spread import Spread
 from poplite.cost.step_cost import PhaseCost, StepCost
 from poplite.executable.executable import Executable
+from poplite.report.per_tile import PerTile
 
 
-def spread(*numbers: int) -> Spread:
+def spread(*numbers: int) -> PerTile:
     """Return a number for each tile."""
-    return Spread.of(np.array(numbers, np.int64))
+    return PerTile.of(np.array(numbers, np.int64))
 
 
 COPY = StepCost(
