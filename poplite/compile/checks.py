@@ -43,6 +43,7 @@ from poplite.program import (
     Execute,
     Program,
     Repeat,
+    Step,
     children_first,
     distinct_decisions,
     distinct_steps,
@@ -55,14 +56,24 @@ from poplite.vertex.vertex import Field
 from poplite.view import storages
 
 
+class _Place(NamedTuple):
+    """Where a program uses something; written out only in errors, since steps may be many."""
+
+    step: Step | str
+    of_program: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.step}{self.of_program}"
+
+
 class _Used(NamedTuple):
     """The objects that programs use, each with the first step that uses it."""
 
-    compute_sets: dict[ComputeSet, str]
-    tensors: list[tuple[Tensor, str, SourceLocation]]
-    results: dict[Execute, str]
+    compute_sets: dict[ComputeSet, _Place]
+    tensors: list[tuple[Tensor, _Place, SourceLocation]]
+    results: dict[Execute, _Place]
 
-    def add(self, program: Program, where: str) -> None:
+    def add(self, program: Program, where: _Place) -> None:
         tensors = *program.reads, *program.writes
         self.tensors.extend((tensor, where, program.location) for tensor in tensors)
 
@@ -70,7 +81,7 @@ class _Used(NamedTuple):
 class _Fault(NamedTuple):
     text: str
     at: SourceLocation
-    where: str
+    where: _Place
 
     def __str__(self) -> str:
         return f"{self.text} ({self.at})"
@@ -128,20 +139,19 @@ def _used(graph: Graph, programs: Mapping[str, Program]) -> _Used:
         ("create_host_write", graph.host_writes),
     ):
         for name, handle in handles.items():
-            used.tensors.append(
-                (handle.tensor, f"{what} '{name}', {handle.location}", handle.location)
-            )
+            where = _Place(f"{what} '{name}', {handle.location}")
+            used.tensors.append((handle.tensor, where, handle.location))
     for name, program in programs.items():
         of_program = f", of program '{name}'" if len(programs) > 1 else ""
         for step in distinct_steps(program):
-            where = f"{step}{of_program}"
+            where = _Place(step, of_program)
             if isinstance(step.program, Execute):
                 used.compute_sets.setdefault(step.program.compute_set, where)
                 if step.program.result is not None:
                     used.results[step.program] = where
             used.add(step.program, where)
         for step in distinct_decisions(program):
-            used.add(step.program, f"{step}{of_program}")
+            used.add(step.program, _Place(step, of_program))
     return used
 
 
@@ -160,7 +170,7 @@ def _check_graph(graph: Graph, used: _Used) -> None:
         raise ControlProgramError(
             f"the program uses {amount(len(faults), 'object')} of another graph than {graph!r}",
             at=faults[0].at,
-            where=faults[0].where,
+            where=str(faults[0].where),
             found=listed([str(fault) for fault in faults], "objects"),
             fix="make compute sets, variables and the engine with one graph",
         )
@@ -218,7 +228,7 @@ def _check_connected(used: _Used) -> None:
     raise kind(
         first.text + (f"; {same_problem(len(faults) - 1, 'more field')}" * several),
         at=first.at,
-        where=first.where,
+        where=str(first.where),
         found=listed([str(fault) for fault, _ in faults], "fields")
         if several
         else f"declared {lack.field}",
@@ -272,7 +282,7 @@ def _check_vertices_mapped(graph: Graph, used: _Used) -> None:
             f"{amount(len(faults), 'vertex', 'vertices')} "
             f"{'has' if len(faults) == 1 else 'have'} no tile",
             at=faults[0].at,
-            where=faults[0].where,
+            where=str(faults[0].where),
             found=listed([str(fault) for fault in faults], "vertices"),
             fix=f"add_vertex(..., tile=0), or graph.set_tile_mapping(vertex, tile); "
             f"tiles are {ranges(range(graph.target.tiles))}",
@@ -289,7 +299,7 @@ def _check_results(used: _Used) -> None:
         raise ControlProgramError(
             f"{execute}: no vertex of '{compute_set.name}' returns a truth value",
             at=execute.location,
-            where=where,
+            where=str(where),
             found=listed(names, "classes") if names else "it has no vertices",
             fix="def compute(self) -> bool, or leave out the result: Execute(compute_set)",
         )
@@ -298,7 +308,7 @@ def _check_results(used: _Used) -> None:
 def _check_variables_mapped(
     graph: Graph, used: _Used, owners: Mapping[ComputeSet, Sequence[int]]
 ) -> None:
-    first_use: dict[Variable, str] = {}
+    first_use: dict[Variable, _Place] = {}
     variables = graph.variables
     for compute_set, where in used.compute_sets.items():
         for number in owners[compute_set]:
@@ -309,7 +319,7 @@ def _check_variables_mapped(
     holes = [variable for variable in first_use if not variable.mapping.is_complete]
     if not holes:
         return
-    errors = [_unmapped(graph, variable, first_use[variable]) for variable in holes]
+    errors = [_unmapped(graph, variable, str(first_use[variable])) for variable in holes]
     if len(errors) == 1:
         raise errors[0]
     lines = [f"{error.what} ({error.at})" for error in errors]
@@ -341,7 +351,7 @@ def _warn_of_empty(used: _Used) -> None:
         EmptyComputeSetWarning(
             f"{len(empty):,} compute sets are executed without vertices" if lines[1:] else what,
             at=first.location,
-            where=where,
+            where=str(where),
             found=listed(lines, "compute sets") if lines[1:] else "",
             fix=f"graph.add_vertex(compute_set, ...) before the engine is made, or leave out "
             f"Execute('{first.name}')",

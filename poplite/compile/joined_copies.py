@@ -15,17 +15,23 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence as Several
 from typing import Any
 
+from poplite import view as views
 from poplite.cost.exchange.phases import phases_of_copy
 from poplite.cost.step_cost import StepCost
 from poplite.executable.joined import JoinedCopyCost
 from poplite.graph.graph import Graph
-from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.metadata import metadata_of, same_meaning
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Copy, Program, Sequence, TensorCopy, children_first
+from poplite.types import QUARTER
 from poplite.view import View, num_runs, runs
 from poplite.view.contiguous.few_runs import few_runs
 
 MOST_PIECES = 1 << 12
 """Pieces of memory of a Copy that is looked at: what sync and code take counts little beyond."""
+
+Pieces = tuple[list[int], list[int]]
+"""Where pieces of memory begin, and how many elements each has."""
 
 
 def joined_copies(
@@ -41,54 +47,77 @@ def joined_copies(
     for program in programs:
         for node in children_first(program):
             if isinstance(node, Sequence):
-                for series in _series(node.children):
-                    steps = tuple(numbers[each] for each in series)
+                for series in _series(graph, node.children):
+                    steps = tuple([numbers[each] for each in series])
                     if steps not in found:
                         found[steps] = JoinedCopyCost(steps, _cost(graph, series))
     return tuple(found.values())
 
 
-def _series(children: Iterable[Program]) -> Iterator[list[TensorCopy]]:
+def _series(graph: Graph, children: Iterable[Program]) -> Iterator[list[TensorCopy]]:
     """Yield neighbours that do not depend on each other, at least two."""
-    series: list[TensorCopy] = []
-    read, written = _Elements(), _Elements()
+    series = _Series(graph)
     for child in children:
-        copy = child if isinstance(child, TensorCopy) and child.num_elements else None
-        pieces = None if copy is None else _pieces(copy)
-        begins_anew = copy is None or pieces is None
-        if pieces is not None and copy is not None:
-            begins_anew = bool(series) and copy.source.element_type is not (
-                series[0].source.element_type
-            )
-            begins_anew |= any(written.meet(*piece) for piece in (*pieces[0], *pieces[1]))
-            begins_anew |= any(read.meet(*piece) for piece in pieces[1])
-        if begins_anew:
-            if len(series) > 1:
-                yield series
-            series, read, written = [], _Elements(), _Elements()
-        if pieces is not None and copy is not None:
-            series.append(copy)
-            for elements, own in zip((read, written), pieces, strict=True):
-                for piece in own:
-                    elements.add(*piece)
-    if len(series) > 1:
-        yield series
+        copy = child if isinstance(child, TensorCopy) else None
+        ends = None if copy is None else _pieces(copy)
+        if copy is None or ends is None or not series.takes(copy, *ends):
+            if len(series.copies) > 1:
+                yield series.copies
+            if series.copies:
+                series = _Series(graph)
+        if copy is not None and ends is not None:
+            series.add(copy, *ends)
+    if len(series.copies) > 1:
+        yield series.copies
 
 
-def _pieces(copy: TensorCopy) -> tuple[list[tuple[int, int]], list[tuple[int, int]]] | None:
-    """Return what a Copy reads and what it writes, as intervals; None where they are many."""
-    views = copy.source.view, copy.destination.view
-    if copy.num_elements > MOST_PIECES and any(num_runs(view) > MOST_PIECES for view in views):
-        return None
-    return _intervals(views[0]), _intervals(views[1])
+class _Series:
+    """Neighbours that do not depend on each other, and what they read and write."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.copies: list[TensorCopy] = []
+        self._graph, self._read, self._written = graph, _Elements(), _Elements()
+
+    def takes(self, copy: TensorCopy, read: Pieces, written: Pieces) -> bool:
+        """Return whether one Copy may do what those and this one do."""
+        if not self.copies:
+            return True
+        if not _are_alike(self._graph, self.copies[0].source, copy.source):
+            return False
+        meet = self._written.meet
+        return not (meet(read) or meet(written) or self._read.meet(written))
+
+    def add(self, copy: TensorCopy, read: Pieces, written: Pieces) -> None:
+        """Add a Copy that reads and writes these."""
+        self.copies.append(copy)
+        self._read.add(read)
+        self._written.add(written)
 
 
-def _intervals(view: View) -> list[tuple[int, int]]:
+def _are_alike(graph: Graph, one: Tensor, other: Tensor) -> bool:
+    """Return whether the elements of two tensors mean the same, so that they can be joined."""
+    if one.element_type is not QUARTER or other.element_type is not QUARTER:
+        return one.element_type is other.element_type
+    space = graph.space
+    return same_meaning(space, *(metadata_of(space, each.view) for each in (one, other)))
+
+
+def _pieces(copy: TensorCopy) -> tuple[Pieces, Pieces] | None:
+    """Return what a Copy reads and what it writes; None where it is nothing, or many pieces."""
+    read = _pieces_of(copy.source.view)
+    written = None if read is None else _pieces_of(copy.destination.view)
+    return None if read is None or written is None else (read, written)
+
+
+def _pieces_of(view: View) -> Pieces | None:
+    """Return the pieces of memory of a view; None where they are none, or many."""
     few = few_runs(view)
-    if few is None:
-        begin, length = runs(view)
-        few = begin.tolist(), length.tolist()
-    return [(begin, begin + length) for begin, length in zip(*few, strict=True)]
+    if few is not None:
+        return few if few[0] else None
+    if view.num_elements > MOST_PIECES and num_runs(view) > MOST_PIECES:
+        return None
+    begin, size = runs(view)
+    return begin.tolist(), size.tolist()
 
 
 class _Elements:
@@ -98,23 +127,42 @@ class _Elements:
         self._begins: list[int] = []
         self._ends: list[int] = []
 
-    def meet(self, begin: int, end: int) -> bool:
-        """Return whether some of an interval are among these."""
-        at = bisect_right(self._ends, begin)
-        return at < len(self._begins) and self._begins[at] < end
+    def meet(self, pieces: Pieces) -> bool:
+        """Return whether some of the elements in pieces are among these."""
+        begins, ends = self._begins, self._ends
+        for begin, size in zip(*pieces, strict=True):
+            at = bisect_right(ends, begin)
+            if at < len(begins) and begins[at] < begin + size:
+                return True
+        return False
 
-    def add(self, begin: int, end: int) -> None:
-        """Add an interval."""
-        first, last = bisect_left(self._ends, begin), bisect_right(self._begins, end)
-        if first < last:
-            begin, end = min(begin, self._begins[first]), max(end, self._ends[last - 1])
-        self._begins[first:last] = [begin]
-        self._ends[first:last] = [end]
+    def add(self, pieces: Pieces) -> None:
+        """Add the elements in pieces."""
+        begins, ends = self._begins, self._ends
+        for begin, size in zip(*pieces, strict=True):
+            end = begin + size
+            first, last = bisect_left(ends, begin), bisect_right(begins, end)
+            if first < last:
+                begin, end = min(begin, begins[first]), max(end, ends[last - 1])
+            begins[first:last] = [begin]
+            ends[first:last] = [end]
 
 
 def _cost(graph: Graph, series: Several[TensorCopy]) -> StepCost:
     """Return what one Copy costs in place of several."""
-    source = concat([each.source.flatten() for each in series])
-    one = Copy(source, concat([each.destination.flatten() for each in series]))
+    one = Copy(
+        _joined(graph, [each.source for each in series]),
+        _joined(graph, [each.destination for each in series]),
+    )
     assert isinstance(one, TensorCopy)
     return StepCost(phases_of_copy(graph, one))
+
+
+def _joined(graph: Graph, tensors: Several[Tensor]) -> Tensor:
+    """Return the elements of tensors that are alike, one after the other."""
+    flat = [_flat(each.view) for each in tensors]
+    return Tensor(graph, tensors[0].element_type, views.concat(flat, 0))
+
+
+def _flat(view: View) -> View:
+    return view if len(view.shape) == 1 else view.reshape((view.num_elements,))

@@ -40,7 +40,6 @@ from poplite.program import (
     TensorCopy,
     children_first,
     distinct_decisions,
-    distinct_steps,
 )
 
 AnyCopy = TensorCopy | CrossReplicaCopy
@@ -119,10 +118,10 @@ class Numbers:
 def parts_of(programs: Iterable[Program]) -> ProgramParts:
     """Find the parts of programs, in the order in which they are first met."""
     listed = list(programs)
-    leaves = dict.fromkeys(step.program for each in listed for step in distinct_steps(each))
-    nodes = dict.fromkeys(node for each in listed for node in children_first(each))
+    nodes = dict.fromkeys([node for each in listed for node in children_first(each)])
+    leaves = [node for node in nodes if node.num_steps and not node.children]
     return ProgramParts(
-        leaves=list(leaves),
+        leaves=leaves,
         compute_sets=list(
             dict.fromkeys(leaf.compute_set for leaf in leaves if isinstance(leaf, Execute))
         ),

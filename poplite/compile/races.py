@@ -70,7 +70,7 @@ class Race(NamedTuple):
 
 
 def check_races(
-    graph: Graph, tables: Mapping[ComputeSet, EdgeTable], steps: Mapping[ComputeSet, str]
+    graph: Graph, tables: Mapping[ComputeSet, EdgeTable], steps: Mapping[ComputeSet, object]
 ) -> None:
     """Refuse compute sets whose vertices race; `steps` says where each is executed."""
     found = [(cs, races(cs, table)) for cs, table in tables.items()]
@@ -85,7 +85,7 @@ def check_races(
     raise GraphCycleError(
         f"compute set '{compute_set.name}': {first.writer} {what}{more}",
         at=first.at,
-        where=steps[compute_set],
+        where=str(steps[compute_set]),
         found=listed(lines + [""] * (count - len(lines)), "races"),
         fix="use two buffers: read one variable, write another, and swap them in the next "
         "compute set; InOut where only one vertex touches an element"
@@ -95,7 +95,7 @@ def check_races(
 
 
 def check_in_place(
-    graph: Graph, tables: Mapping[ComputeSet, EdgeTable], steps: Mapping[ComputeSet, str]
+    graph: Graph, tables: Mapping[ComputeSet, EdgeTable], steps: Mapping[ComputeSet, object]
 ) -> None:
     """Refuse an Input that shares elements with an InOut of the same vertex.
 
@@ -123,7 +123,7 @@ def check_in_place(
         f"compute set '{compute_set.name}': Input '{other}' of {first.writer} shares elements "
         f"with its InOut '{field}'{more}",
         at=first.at,
-        where=steps[compute_set],
+        where=str(steps[compute_set]),
         found=listed(lines + [""] * (count - len(lines)), "pairs")
         + "\nwhat is written in place is gone for other fields, before or after they read it",
         fix=f"read them through '{field}', or make it an Output and read through '{other}', which "

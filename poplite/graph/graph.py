@@ -110,7 +110,9 @@ class Parts:
 
 
 @cpp_spelling(poplar_only, but="connect")
-@checked_methods("pl.Graph graph", but="add_vertex connect set_tile_mapping tile_mapping")
+@checked_methods(
+    "pl.Graph graph", but="add_vertex connect set_tile_mapping tile_mapping variable_of"
+)
 @refuse_copies(
     "call the function that builds the graph once more; pl.compile_graph(...).save(path) "
     "keeps a compiled one"
@@ -140,10 +142,10 @@ class Graph(Displayed, GraphSpelling):
         at = here()
         machine, replicas = part_of(checked_target(target, at), replication_factor, at)
         self.target, self.replication_factor = machine, CalledInt(replicas)
-        names = Names()
-        self.space = Space(machine.tiles, names, machine.memory_bytes)
+        names, tiles = Names(), int(machine.tiles)  # arithmetic is slower on what can be called
+        self.space = Space(tiles, names, int(machine.memory_bytes))
         self._parts = Parts(self.space, names)
-        self._tiles: TileNumbers = AllTiles(machine.tiles)
+        self._tiles: TileNumbers = AllTiles(tiles)
 
     @property
     def variables(self) -> tuple[Variable, ...]:

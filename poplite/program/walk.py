@@ -107,8 +107,12 @@ def children_first(program: Program) -> Iterator[Program]:
             yield node
         elif id(node) not in seen:
             seen.add(id(node))
-            pending.append((node, True))
-            pending.extend((child, False) for child in reversed(node.children))
+            below = node.children
+            if below:
+                pending.append((node, True))
+                pending.extend([(child, False) for child in reversed(below)])
+            else:
+                yield node
 
 
 def _nodes(program: Program, once: bool) -> Iterator[tuple[int, Program]]:

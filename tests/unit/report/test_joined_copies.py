@@ -67,6 +67,19 @@ def test_copies_that_depend_on_each_other_stay_apart() -> None:
         assert found(rows.graph, program)[1].compilation.joined == ()
 
 
+def test_codes_of_another_scale_begin_a_series() -> None:
+    graph = pl.Graph(pl.Target(tiles=8))
+
+    def codes(tile: int, scale: int) -> pl.Tensor:
+        metadata = pl.QuarterMetadata("F143", scale=scale)
+        return graph.add_variable(pl.QUARTER, (4,), mapping=tile, metadata=metadata)
+
+    scales = (-2, -2, 3)
+    copies = [pl.Copy(codes(k, scale), codes(k + 4, scale)) for k, scale in enumerate(scales)]
+    compilation = pl.Engine(graph, pl.Sequence(*copies)).report().compilation
+    assert [each.rows for each in compilation.joined] == [(0, 1)]
+
+
 def test_a_copy_that_depends_on_those_before_begins_a_series() -> None:
     rows = Rows()
     z = rows.graph.add_variable(pl.FLOAT, (8, 8), "z", mapping="linear", initial_value=0)
