@@ -21,7 +21,8 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared
 from poplite.ops.fuse.contractions import layout_of
 from poplite.ops.fuse.dots import is_dot
-from poplite.ops.fuse.lowering import Lowering, Root
+from poplite.ops.fuse.levels import Root
+from poplite.ops.fuse.lowering import Lowering
 from poplite.ops.fuse.notes import NOTES
 from poplite.ops.fuse.once import distinct
 from poplite.ops.fuse.placement import Mappings

@@ -2,7 +2,8 @@
 
 straight     a tree as numbered lines, equal parts once
 class_text   the lines as the text of a vertex class
-dots         products of one row by one column as sums
+dots         products by one row or column as sums
+arrivals     what products take whose operands lie elsewhere
 joining      what reductions compute of an element, in slots
 once         reductions along what is repeated
 cuts         which elements each worker of each tile computes

@@ -55,6 +55,14 @@ def layout_of(graph: Graph, node: Contraction) -> tuple[Graph, ProductLayout]:
     return layout_for(graph, how, sizes, node.operands[0].element_type)
 
 
+def made_where(layout: ProductLayout) -> str:
+    """Return where a product is made."""
+    pm, pk, pn = layout.grid
+    sets = f"{layout.sets} sets of " if layout.sets > 1 else ""
+    passes = f", {layout.num_passes} passes" if layout.num_passes > 1 else ""
+    return f"on {sets}{pm} x {pk} x {pn} tiles over m, k, n{passes}"
+
+
 def _of_groups(tensor: Tensor, groups: Shape) -> Tensor:
     rank = len(groups) + 2
     view = tensor.reshape((1,) * (rank - tensor.rank) + tensor.shape)

@@ -134,7 +134,7 @@ def _of_operand(target: Target, reads: VectorReads, operand: ReadOperand) -> Slo
     runs = (end - 1) // length - begin // length + 1
     runs[1:] -= (vector[1:] == vector[:-1]) & (begin[1:] == end[:-1]) & (begin[1:] % length > 0)
     pieces, elements = (_totals(vector, each, count) for each in (runs, end - begin))
-    taken = _copied(target, pieces, elements, operand)
+    taken = copied_cycles(target, pieces, elements, operand)
     in_one_place = elements == 1
     if not operand.is_gathered:
         in_one_place |= (pieces == 1) & (stride == 1)
@@ -150,7 +150,7 @@ def _totals(of: Int64, values: Slots | Int64, count: int) -> Slots:
     return np.bincount(of, values, count).astype(np.float64)
 
 
-def _copied(target: Target, runs: Slots, elements: Slots, operand: ReadOperand) -> Slots:
+def copied_cycles(target: Target, runs: Slots, elements: Slots, operand: ReadOperand) -> Slots:
     """Return the cycles of copying vectors, each of elements in some runs of a digit."""
     cost = target.cost
     word = cost("data_path_bytes") / cost("strided_copy_bytes_per_cycle")

@@ -15,13 +15,36 @@ All orders of steps follow from these rules:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from poplite.expr.tree import Expr, ViewExpr
 from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.straight import in_order
 from poplite.program import Execute, Program
 from poplite.program.recording import Recorder
+from poplite.source import SourceLocation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Root:
+    """An expression that is stored, and where.
+
+    Attributes:
+        expr: what is stored.
+        out: the tensor that takes it, of its shape or one that it is broadcast to; None for a new
+            one.
+        mapping: of a new tensor, as in `graph.add_variable`; None for the rule of `ops.map`.
+        name: of a new tensor and of its steps.
+        at: the user's line.
+    """
+
+    expr: Expr
+    out: Tensor | None = None
+    mapping: Any = None
+    name: str = ""
+    at: SourceLocation | None = None
 
 
 class Beside(Recorder):

@@ -28,53 +28,41 @@ from poplite.expr.tree import (
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import mapping_graph
+from poplite.ops.fuse.arrivals import cycles_of_product
 from poplite.ops.fuse.contractions import (
     as_matrices,
     computed_behind,
     layout_of,
+    made_where,
     products_behind,
 )
-from poplite.ops.fuse.dots import with_dots
+from poplite.ops.fuse.dots import (
+    ProductPrices,
+    as_sum,
+    is_vector_product,
+    sent_to_sums,
+    with_dots,
+)
 from poplite.ops.fuse.filling import add_filling, is_made_in_place, positions
 from poplite.ops.fuse.gathering import HeldShare
-from poplite.ops.fuse.levels import Beside, Task, levels
+from poplite.ops.fuse.levels import Beside, Root, Task, levels
 from poplite.ops.fuse.maps import add_copy, add_map, broadcast_to
 from poplite.ops.fuse.notes import Note
 from poplite.ops.fuse.once import read_once
 from poplite.ops.fuse.placement import Mappings, complete, like, place, spread
 from poplite.ops.fuse.positions import split_positions
-from poplite.ops.fuse.storing import MOST_FIELDS, cut, decide, interned
+from poplite.ops.fuse.storing import MOST_FIELDS, all_parts, cut, decide, interned, with_operands
 from poplite.ops.fuse.straight import Straight, in_order, straight
 from poplite.ops.matmul.layout import ProductLayout
 from poplite.ops.matmul.matmul_steps import Multiplication, product_of, rows_cost_more
-from poplite.ops.reduce.fused import reduce_fused
+from poplite.ops.reduce.fused import Fused, FusedReduction
+from poplite.ops.reduce.order import ordered
 from poplite.ops.reduce.reduce import reduce_into
 from poplite.program.recording import Recorder
-from poplite.source import SourceLocation
 from poplite.view import storages
 
 MOST_REDUCED = 64
 """Lines of what is reduced without being stored: its class writes each of them some 25 times."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Root:
-    """An expression that is stored, and where.
-
-    Attributes:
-        expr: what is stored.
-        out: the tensor that takes it, of its shape or one that it is broadcast to; None for a new
-            one.
-        mapping: of a new tensor, as in `graph.add_variable`; None for the rule of `ops.map`.
-        name: of a new tensor and of its steps.
-        at: the user's line.
-    """
-
-    expr: Expr
-    out: Tensor | None = None
-    mapping: Any = None
-    name: str = ""
-    at: SourceLocation | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -95,6 +83,7 @@ class Lowering:
     _kept: set[Expr] = field(default_factory=set)
     _behind_of: dict[Expr, list[Contraction]] = field(default_factory=dict)
     _left: set[Contraction] = field(default_factory=set)
+    _prices: dict[Contraction, ProductPrices] = field(default_factory=dict)
     _first: int = 0  # the number of the first variable that is made here
 
     @property
@@ -110,7 +99,7 @@ class Lowering:
         """
         exprs = read_once(with_dots([root.expr for root in roots]))
         exprs = interned(split_positions(self.mappings, exprs))
-        parts = _all(exprs)
+        parts = all_parts(exprs)
         kept: set[Expr] = {
             node
             for node in parts
@@ -180,7 +169,7 @@ class Lowering:
     def _overwritten(self, out: Tensor) -> None:
         """Forget stored parts whose tensors have changed since."""
         for node in [*self.stored]:
-            leaves = [each for each in _all([node]) if isinstance(each, Leaf)]
+            leaves = [each for each in all_parts([node]) if isinstance(each, Leaf)]
             if any(_tensor(each).intersects_with(out) for each in leaves):
                 del self.stored[node]
 
@@ -287,13 +276,15 @@ class Lowering:
 
     def _multiplied(self, expr: Contraction, root: Root) -> Tensor:
         """Store a product: where its plan makes it, or in a tensor that is there."""
+        if (total := self._as_sum(expr)) is not None:
+            return self._reduced(total, root)
         root = self._with_variable(root)
         work = self._multiplication(expr)
         flat = self._flat_out(root, expr, work, ())
         if flat is not None and root.out is not None:
             with self.graph.scope(root.name):
                 work.products(flat)
-            self._note("multiplied", expr, _planned(work.layout), "", root.out)
+            self._note("multiplied", expr, self._planned(expr, work.layout), "", root.out)
             return root.out
         name = root.name if root.out is None else f"{root.name}/product"
         made = self._product(expr, work, name)
@@ -327,11 +318,38 @@ class Lowering:
         request = work.layout.request
         return work.layout.product.flat(out.reshape((request.groups, request.m, request.n)))
 
-    def _multiplication(self, expr: Contraction) -> Multiplication:
-        left, right = (
-            _tensor(each) if isinstance(each, Leaf) else self.stored[each] for each in expr.operands
+    def _as_sum(self, expr: Contraction) -> Reduction | None:
+        """Return a product by one row or column as a sum, where that is cheaper."""
+        if not is_vector_product(expr) or not expr.num_elements:
+            return None
+        left, right = self._operands(expr)
+        total = as_sum(with_operands(expr, (Leaf(left), Leaf(right))))
+        _, layout = layout_of(self.graph, expr)
+        fused, limit = self._fused(total, None), layout.request.memory
+        if fused is None or fused.stored_bytes() > limit * self.graph.target.tile_memory_bytes:
+            return None
+        prices = self._prices[expr] = ProductPrices(
+            round(fused.cycles() + sent_to_sums(self.mappings, expr, left, right)),
+            round(cycles_of_product(self.mappings, layout, *as_matrices(expr, left, right))),
         )
-        one, other = as_matrices(expr, left, right)
+        if not prices.is_sum:
+            return None
+        self.notes.append(Note.of("reduced", expr, str(prices)))
+        return total
+
+    def _planned(self, expr: Contraction, layout: ProductLayout) -> str:
+        """Return where a product is made, and why it is no sum."""
+        prices = self._prices.get(expr)
+        return made_where(layout) + (f"; {prices}" if prices else "")
+
+    def _operands(self, expr: Contraction) -> list[Tensor]:
+        """Return the operands of a product, which are stored."""
+        return [
+            _tensor(each) if isinstance(each, Leaf) else self.stored[each] for each in expr.operands
+        ]
+
+    def _multiplication(self, expr: Contraction) -> Multiplication:
+        one, other = as_matrices(expr, *self._operands(expr))
         graph, layout = layout_of(self.graph, expr)
         return Multiplication(graph, self.recorder, layout, one, other)
 
@@ -341,13 +359,27 @@ class Lowering:
         with self.graph.scope(name):
             work.products(flat)
         made = work.layout.product.matrices(flat).reshape(expr.shape)
-        self._note("multiplied", expr, _planned(work.layout), "", made)
+        self._note("multiplied", expr, self._planned(expr, work.layout), "", made)
         return made
 
     def _behind(self, root: Root, expr: Expr, products: Sequence[Contraction]) -> Tensor:
         """Store an expression around products that nothing else reads, where sums are made."""
+        totals = {each: self._as_sum(each) for each in products}
+        for each, total in totals.items():
+            if total is not None:
+                name = f"{root.name}/{step_name(each) or 'value'}"
+                self.stored[each] = self._reduced(total, Root(total, name=name))
+        left = [each for each in products if totals[each] is None]
+        made = self._behind_one(root, expr, *left) if left else self._mapped(expr, root)
+        for each in products:
+            self.stored.pop(each, None)
+        return made
+
+    def _behind_one(
+        self, root: Root, expr: Expr, node: Contraction, *others: Contraction
+    ) -> Tensor:
+        """Store an expression around products where the sums of one are made."""
         root = self._with_variable(root)
-        node, *others = products
         for number, each in enumerate(others, 1):
             name = f"{root.name}/matmul{number}"
             self.stored[each] = self._product(each, self._multiplication(each), name)
@@ -359,8 +391,6 @@ class Lowering:
         elif made is None:
             self.stored[node] = self._product(node, work, f"{root.name}/product")
             made = self._store(expr, root)
-        for each in products:
-            self.stored.pop(each, None)
         return made
 
     def _summed(
@@ -384,7 +414,7 @@ class Lowering:
         assert out is not None
         with self.graph.scope(root.name):
             work.products(flat, behind)
-        self._note("multiplied", node, _planned(layout), "", work.partials)
+        self._note("multiplied", node, self._planned(node, layout), "", work.partials)
         why = f"by the vertices that add up {layout.grid[1]} slices of k"
         self._note("stored", expr, why, behind.vertex.__name__, out, body)
         return out if root.out in (None, out) else self._copied(root, out)
@@ -423,10 +453,19 @@ class Lowering:
         return out.reshape(tuple(size for d, size in sizes if d not in expr.dims))
 
     def _reduced_in_one(self, expr: Reduction, root: Root) -> Tensor | None:
-        """Reduce an expression that is not stored.
+        """Reduce an expression that is not stored; None where that cannot be, or costs more."""
+        fused = self._fused(expr, root.out)
+        if fused is None or not fused.is_in_one():
+            return None
+        made = fused.build(root.name)
+        why = "with its operand, which is not stored"
+        self._note("reduced", expr, why, "", made, fused.body)
+        return made
 
-        None where it lies as none of its tensors, or is long: storing it costs little then; and
-        where storing it takes fewer cycles.
+    def _fused(self, expr: Reduction, out: Tensor | None) -> FusedReduction | None:
+        """Return a reduction of an expression that need not be stored.
+
+        None where it lies as none of its tensors, or is long: storing it costs little then.
         """
         operand = expr.operands[0]
         if operand.num_elements < 2:
@@ -437,29 +476,24 @@ class Lowering:
         main = like(self.mappings, operand.shape, body.tensors)
         if main is None:
             return None
+        order = ordered(main, expr.dims)
         operands = [
             each.reshape(()) if each.num_elements == 1 else broadcast_to(each, operand.shape)
             for each in body.tensors
         ]
-        lies = self.mappings.of(main)
-        made = reduce_fused(
+        shares = [self._share_of(each, main) for each in body.tensors]
+        lies = spread(self.mappings, operand.shape, body.tensors, operand.element_type)
+        return FusedReduction(
             self.recorder,
-            body,
-            operand.element_type,
+            Fused(body, operand.element_type, expr.how, main, order, operands, shares),
             main,
-            operands,
-            [self._share_of(each, main) for each in body.tensors],
+            order,
             expr.dims,
             expr.how,
-            self._target(expr, root.out, body.tensors),
+            self._target(expr, out, body.tensors),
             expr.element_type,
-            root.name,
-            spread(self.mappings, operand.shape, body.tensors, operand.element_type) or (lies, 0.0),
+            lies or (self.mappings.of(main), 0.0),
         )
-        if made is not None:
-            why = "with its operand, which is not stored"
-            self._note("reduced", expr, why, "", made, body)
-        return made
 
     def _share_of(self, tensor: Tensor, main: Tensor) -> HeldShare:
         """Return how much of a tensor is on the tiles of another of its shape, or stretched."""
@@ -534,30 +568,6 @@ class Lowering:
         size = made.num_elements * made.element_type.size_bytes
         lines = None if body is None else body.body
         self.notes.append(Note.of(what, expr, why, vertex, size, lines, made.name))
-
-
-def _planned(layout: ProductLayout) -> str:
-    """Return where a product is made."""
-    pm, pk, pn = layout.grid
-    sets = f"{layout.sets} sets of " if layout.sets > 1 else ""
-    passes = f", {layout.num_passes} passes" if layout.num_passes > 1 else ""
-    return f"on {sets}{pm} x {pk} x {pn} tiles over m, k, n{passes}"
-
-
-def _all(roots: Sequence[Expr]) -> list[Expr]:
-    """Return expressions and their parts, each once."""
-    found: dict[Expr, None] = {}
-    for root in roots:
-        if root in found:
-            continue
-        found[root] = None
-        waiting = [root]
-        while waiting:
-            for each in waiting.pop().operands:
-                if each not in found:
-                    found[each] = None
-                    waiting.append(each)
-    return list(found)
 
 
 def _is_view(task: Task) -> bool:

@@ -230,6 +230,22 @@ def _own_slots(node: Applied) -> float:
     return slots_of(node.operation.name, element, node.element_type, kinds)
 
 
+def all_parts(roots: Sequence[Expr]) -> list[Expr]:
+    """Return expressions and their parts, each once."""
+    found: dict[Expr, None] = {}
+    for root in roots:
+        if root in found:
+            continue
+        found[root] = None
+        waiting = [root]
+        while waiting:
+            for each in waiting.pop().operands:
+                if each not in found:
+                    found[each] = None
+                    waiting.append(each)
+    return list(found)
+
+
 def interned(roots: Sequence[Expr]) -> list[Expr]:
     """Return expressions in which equal parts are one node, and so known by identity."""
     made: dict[Expr, Expr] = {}

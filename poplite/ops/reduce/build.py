@@ -32,7 +32,7 @@ from poplite.ops.reduce.pieces import repeated
 from poplite.ops.reduce.plan import Plan, Problem, Stage, Types, plan_for
 from poplite.ops.reduce.ranges import Mask
 from poplite.ops.reduce.stage import StageWork
-from poplite.ops.reduce.worth import ReductionWay, is_cheaper_in_one
+from poplite.ops.reduce.worth import ReductionWay
 from poplite.program.recording import Recorder
 from poplite.types import FLOAT, HALF
 from poplite.vertex.vertex import Vertex
@@ -144,10 +144,10 @@ class Builder:
             found = TileMapping(graph.target.tiles, tile[first], (high - low)[first])
             graph.set_tile_mapping(self._result, found)
 
-    def is_cheaper_in_one(
+    def ways(
         self, fused: Fused, stored: Order, mapping: TileMapping, sent: float
-    ) -> bool:
-        """Return whether the expression takes fewest cycles where it is reduced.
+    ) -> tuple[ReductionWay, ReductionWay]:
+        """Return the expression computed where it is reduced, and stored first.
 
         Args:
             fused: the expression, whose elements have a price.
@@ -155,19 +155,18 @@ class Builder:
             mapping: where a map puts that tensor.
             sent: the cycles of sending it the operands, beyond those of sending them here.
         """
-        graph, adds = self.graph, self.way is OPERATIONS["add"]
+        adds = self.way is OPERATIONS["add"]
         problem = self._stored(stored, mapping)
         digits: tuple[Digit, ...] = ((problem.mapping.num_elements, 1),)
         if not stored.is_row_major:  # as if it lay as what is reduced
             digits = tuple(stored.tensor.view.flat_digits())
         entire = (ReadOperand(digits, self._element.size_bytes),)
-        before = sent + fused.map_cycles(mapping, graph.target, is_sent=sent > 0)
-        return is_cheaper_in_one(
-            graph.target,
+        before = sent + fused.map_cycles(mapping, self.graph.target, is_sent=sent > 0)
+        return (
             ReductionWay(
                 self._problem, lambda: self._plan, fused.read, adds, computed=fused.computed
             ),
-            ReductionWay(problem, lambda: plan_for(graph, problem), entire, adds, before),
+            ReductionWay(problem, lambda: plan_for(self.graph, problem), entire, adds, before),
         )
 
     @cached_property

@@ -13,7 +13,7 @@ import poplite as pl
 from helpers.depth import interpreted, thinned
 from poplite import ops
 from poplite.ops.fuse.gathering import ReadOperand, VectorReads, gathering_cycles
-from poplite.ops.reduce import build
+from poplite.ops.reduce import fused
 from poplite.vertices.estimators.poplibs import reduce_one
 
 pytestmark = pytest.mark.priced
@@ -203,6 +203,87 @@ def test_a_product_and_a_wider_sum_of_the_same_products_keep_their_types() -> No
     error = np.float32(np.float16(exact)) - exact
     found = [engine.read(each) for each in results]
     np.testing.assert_allclose(found, [error, -error], rtol=0.01)  # sums may differ in a last bit
+
+
+VECTORS = [
+    (64, pl.FLOAT, (300, 200), (200,), True),
+    (64, pl.HALF, (512, 48), (48, 1), True),
+    (16, pl.FLOAT, (40,), (40, 300), False),
+    (16, pl.HALF, (1, 20), (20, 700), False),
+    (7, pl.FLOAT, (3, 25, 60), (60,), True),
+    (1, pl.FLOAT, (50, 48), (48,), True),
+    (256, pl.HALF, (300, 64), (64,), False),
+    (64, pl.FLOAT, (20, 640), (640,), True),
+    (16, pl.HALF, (30,), (30, 5), False),
+]
+
+
+@pytest.mark.parametrize(
+    ("tiles", "element", "left", "right", "is_sum"),
+    thinned(VECTORS, keep=[VECTORS[0], VECTORS[2], VECTORS[5]]),
+)
+def test_a_product_by_one_row_or_column_is_what_takes_fewer_cycles(
+    tiles: int,
+    element: type[pl.ElementType[Any]],
+    left: tuple[int, ...],
+    right: tuple[int, ...],
+    is_sum: bool,
+) -> None:
+    rng = np.random.default_rng(4)
+    one, other = (rng.integers(-3, 4, shape).astype(np.float32) for shape in (left, right))
+    rows, columns = left[-2] if len(left) > 1 else 1, right[-1] if len(right) > 1 else 1
+
+    def made(expr: Form) -> tuple[Array, int, str]:
+        graph = pl.Graph(pl.Target(tiles=tiles))
+        a, b = (
+            graph.add_variable(element, value.shape, name, mapping="linear", initial_value=value)
+            for name, value in zip("ab", (one, other), strict=True)
+        )
+        with graph.steps() as steps:
+            result = ops.map(expr(a, b))
+        return *ran(graph, steps, result), ops.explain(result)
+
+    def planned(a: pl.Tensor, b: pl.Tensor) -> pl.Expr:
+        m = rows * (left[0] if len(left) > 2 else 1)
+        plan = ops.plan_matmul(a.graph, m=m, k=left[-1], n=columns, type=element)
+        return ops.matmul(a, b, plan)
+
+    def summed(a: pl.Tensor, b: pl.Tensor) -> pl.Expr:
+        if columns == 1:
+            return ops.sum(a * b.flatten(), -1)
+        return ops.sum(a.reshape((left[-1], 1)) * b, 0)
+
+    value, cycles, why = made(lambda a, b: a @ b)
+    np.testing.assert_array_equal(value, one @ other)
+    assert cycles <= 1.05 * min(made(planned)[1], made(summed)[1])
+    assert why.startswith("reduced: a @ b" if is_sum else "multiplied: a @ b")
+    assert "cycles by a plan" in why
+    assert "as a sum" in why
+
+
+def test_what_follows_a_product_by_a_column_is_a_map_behind_its_sum() -> None:
+    values = np.arange(-7, 8, dtype=np.float32)
+    graph = pl.Graph(pl.Target(tiles=4))
+    a = graph.add_variable(pl.FLOAT, (15, 15), "a", mapping="linear")
+    v, w = (
+        graph.add_variable(pl.FLOAT, (15,), name, mapping="linear", initial_value=values)
+        for name in "vw"
+    )
+    out = graph.add_variable(pl.FLOAT, (15,), "out", mapping=1)
+    with graph.steps() as steps:
+        ops.assign(a, ops.cast(ops.iota((15, 15)), pl.FLOAT))
+        made = ops.map(ops.maximum(a @ v + w @ a, w) * 2)
+        ops.assign(out, a @ (a @ v) - w)
+    engine = pl.Engine(graph, steps, **interpreted())
+    engine.run()
+    matrix = np.arange(225, dtype=np.float32).reshape(15, 15)
+    expected = np.maximum(matrix @ values + values @ matrix, values) * 2
+    np.testing.assert_array_equal(engine.read(made), expected)
+    np.testing.assert_array_equal(engine.read(out), matrix @ (matrix @ values) - values)
+    reasons = ops.explain(made)
+    assert "reduced: a @ v (" in reasons
+    assert "multiplied: w @ a, " in reasons
+    assert "by the vertices that add up 2 slices of k" in reasons
 
 
 def classes(graph: pl.Graph) -> set[str]:
@@ -466,7 +547,7 @@ def test_small_matrices_are_stored_where_that_is_cheaper_and_only_there(
 ) -> None:
     chosen, taken = reduced(*SMALL[number]), []
     for in_one in (True, False):
-        monkeypatch.setattr(build, "is_cheaper_in_one", lambda *_, made=in_one: made)
+        monkeypatch.setattr(fused, "is_cheaper_in_one", lambda *_, made=in_one: made)
         taken.append(reduced(*SMALL[number]))
     assert chosen == min(taken)
 
