@@ -12,6 +12,7 @@ from typing import Literal
 ESTIMATORS = "poplibs, lib/popops/popopsCycleEstimators.cpp"
 _ESTIMATION = "poplibs, lib/popops/PerformanceEstimation.cpp"
 _REDUCTION = "poplibs, lib/popops/reduction/CycleEstimationFunctions.cpp"
+_EXTREMES = "poplibs, lib/popnn/popnnCycleEstimators.cpp"
 _SPARSE = "sparseDenseElementwiseMultiply; poplibs, lib/popsparse/PerformanceEstimation.hpp"
 _CHOLESKY = "Cholesky, fitted to the machine; poplibs, lib/poplin/poplinCycleEstimators.cpp"
 _SOLVE = "TriangularSolve of FLOAT, fitted; poplibs, lib/poplin/poplinCycleEstimators.cpp"
@@ -203,6 +204,20 @@ ROWS: dict[str, tuple[float, str, Literal["model"], str]] = {
         f"1 + 6, of a sum of halves stored as FLOAT, StridedReduce; {_REDUCTION}",
     ),
     "reduce_float_lanes": (4, "elements", "model", f"accumulators of FLOAT; {_REDUCTION}"),
+    "extreme_entry": (
+        13,
+        "slots",
+        "model",
+        f"3 + 2 + 4 + 3 + 1, ReduceMaxClassGather; {_EXTREMES}",
+    ),
+    "extreme_row": (17, "slots", "model", f"3 + 1 + 3 + 6 + 4, the first of a row; {_EXTREMES}"),
+    "extreme_element": (3, "slots", "model", f"each other element of a row; {_EXTREMES}"),
+    "extreme_sparse_entry": (
+        27,
+        "slots",
+        "model",
+        f"5 + 2 + 3 + 3 + 1 + 3 + 6 + 4, MaxClassSparse; {_EXTREMES}",
+    ),
     "cholesky_cube": (1, "cycles", "model", f"rows to the third, FLOAT; {_CHOLESKY}"),
     "cholesky_square": (102, "cycles", "model", f"rows to the second; {_CHOLESKY}"),
     "cholesky_row": (101, "cycles", "model", f"each row; {_CHOLESKY}"),

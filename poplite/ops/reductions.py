@@ -22,16 +22,27 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from poplite.errors import ElementTypeError, TensorCreationError, TensorIndexError
+from poplite.errors import (
+    ElementTypeError,
+    SizeOverflowError,
+    TensorCreationError,
+    TensorIndexError,
+)
 from poplite.expr.build import apply, as_expr, cast, iota, reduction
 from poplite.expr.operand import Operand
 from poplite.expr.operations import kind_of
-from poplite.expr.tree import ElementClass, Expr, Reduction, Weak, labelled
+from poplite.expr.tree import ElementClass, Expr, Leaf, Reduction, Weak, labelled
+from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.filling import EXACT
 from poplite.ops.fuse.once import first_of_repeated
 from poplite.ops.fuse.positions import MOST_STORED
+from poplite.ops.reduce.first_extremes import lies_in_rows
+from poplite.ops.reduce.order import ordered
 from poplite.text import clipped, integer_or_none, of_type
-from poplite.types import FLOAT, UNSIGNED_INT
+from poplite.types import FLOAT, HALF, UNSIGNED_INT
+
+MOST_POSITIONS = (1 << 32) - 1
+"""Elements in which positions are found: beyond the last one stands where there is none."""
 
 Dims = int | Sequence[int] | None
 
@@ -158,8 +169,9 @@ def argmin(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Exp
 def argmax(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Expr:
     """Return the position of the greatest element, as UNSIGNED_INT.
 
-    It is the first of equal ones, and the first NaN if there is any. Two passes over the elements
-    find it; nothing of their size is stored.
+    It is the first of equal ones, and the first NaN if there is any. One pass over the rows of a
+    tensor of FLOAT or HALF finds it, two over columns, integers and expressions; nothing of their
+    size is stored.
 
     Args:
         x: a tensor or an expression of numbers.
@@ -254,6 +266,15 @@ def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, calle
     dims = reduced.dims or ()
     shape = [size if d in dims else 1 for d, size in enumerate(operand.shape)]
     size = math.prod(shape)
+    if size > MOST_POSITIONS:
+        raise SizeOverflowError(
+            f"{called}: positions among {size:,} elements",
+            found=f"positions are UNSIGNED_INT, of at most {MOST_POSITIONS:,} elements",
+            fix=f"{called}(x, dim) of a shorter dimension",
+        )
+    if _is_one_pass(operand, dims):
+        kept = tuple([n for d, n in enumerate(reduced.shape) if keepdims or d not in dims])
+        return Reduction(f"arg{how}", operand, dims, keepdims, kept, UNSIGNED_INT)
     # Long positions are sums of two (`fuse.positions`), which FLOAT makes and joins sooner.
     counted = FLOAT if MOST_STORED < size <= EXACT else UNSIGNED_INT
     everywhere = iota(shape, counted)  # refuses positions that are too many
@@ -269,6 +290,16 @@ def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, calle
     if counted is FLOAT:
         found = cast(found, UNSIGNED_INT)
     return labelled(found, called.removeprefix("ops."))
+
+
+def _is_one_pass(operand: Expr, dims: Sequence[int]) -> bool:
+    """Return whether positions of an operand are found by the vertices that are made for it."""
+    if not isinstance(operand, Leaf) or operand.element_type not in (FLOAT, HALF):
+        return False
+    tensor = operand.tensor
+    if not isinstance(tensor, Tensor) or not tensor.num_elements or tensor.contains_aliases():
+        return False
+    return lies_in_rows(ordered(tensor, dims))
 
 
 def _positions(

@@ -95,7 +95,7 @@ def _first(tensor: Tensor, d: int, parts: DimensionParts) -> Tensor:
 def _once(node: Reduction) -> Expr:
     """Return a reduction, or what it comes to where elements are repeated."""
     operand = node.operands[0]
-    if not operand.num_elements:
+    if not operand.num_elements or node.how.startswith("arg"):  # positions of repeated ones differ
         return node
     leaves, dims = _leaves(operand), [each - operand.rank for each in node.dims or ()]
     along = _repeated(leaves, dims)

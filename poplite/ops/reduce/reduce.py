@@ -30,6 +30,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.maps import add_copy
 from poplite.ops.fuse.placement import Mappings
 from poplite.ops.reduce.build import OPERATIONS, Builder, ReduceOperation
+from poplite.ops.reduce.first_extremes import OF_ROWS, FirstExtremes
 from poplite.ops.reduce.order import ordered
 from poplite.program.recording import Recorder
 from poplite.types import ElementType
@@ -53,6 +54,11 @@ def reduce_into(
         kept = tuple(size for d, size in enumerate(tensor.shape) if d not in dims)
         result = graph.add_variable(made, kept, name)
     with graph.scope(name):
+        if operation in OF_ROWS:
+            order = ordered(tensor, dims)
+            wanted = None if output is None else graph.tile_mapping(order.result(output))
+            FirstExtremes(recorder, order, operation, order.result(result), wanted).build()
+            return result
         way = OPERATIONS[operation]
         if tensor.num_elements:
             order = ordered(tensor, dims)

@@ -10,6 +10,12 @@ import numpy.typing as npt
 
 from helpers.recipes.shared import Expected, Recipe, Values, floats
 from helpers.vertex_classes import Key
+from poplite.vertices.extremes import (
+    FirstGreatest,
+    FirstGreatestRows,
+    FirstLeast,
+    FirstLeastRows,
+)
 from poplite.vertices.order import (
     POSITIONS,
     KeyRule,
@@ -143,6 +149,33 @@ def running(join: Callable[[Any, Any], Any], none: int) -> Recipe:
     return recipe
 
 
+def extremes_of_rows(reference: Callable[..., dict[str, Array]]) -> Recipe:
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        size, length = (int(n) for n in rng.integers(1, 5, 2))
+        x = some_extremes(rng, size * length)
+        first = int(rng.integers(0, 99))
+        made = reference(x, first=first, size=size)
+        return {"x": x, "first": first, **{name: 0 * each for name, each in made.items()}}, made
+
+    return recipe
+
+
+def found_extremes(reference: Callable[..., dict[str, Array]]) -> Recipe:
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        values = some_extremes(rng, int(rng.integers(1, 9)))
+        positions = rng.permutation(99)[: len(values)].astype(np.uint32)
+        made = reference(values, positions)
+        fields = {"values": values, "positions": positions}
+        return {**fields, **{name: 0 * each for name, each in made.items()}}, made
+
+    return recipe
+
+
+def some_extremes(rng: np.random.Generator, size: int) -> Array:
+    some = np.array([-np.inf, -1, -0.0, 0.0, 2, np.inf, np.nan], rng.choice(["f4", "f2"]))
+    return rng.choice(some[: int(rng.integers(1, 8))], size)
+
+
 def take_part(rng: np.random.Generator) -> tuple[Values, Expected]:
     row = numbers(rng, 1)
     size = len(row)
@@ -186,6 +219,10 @@ def take_ranks(rng: np.random.Generator) -> tuple[Values, Expected]:
 
 
 RECIPES: dict[Key, Recipe] = {
+    ("vertices/extremes.py", "FirstGreatest"): found_extremes(FirstGreatest.reference),
+    ("vertices/extremes.py", "FirstGreatestRows"): extremes_of_rows(FirstGreatestRows.reference),
+    ("vertices/extremes.py", "FirstLeast"): found_extremes(FirstLeast.reference),
+    ("vertices/extremes.py", "FirstLeastRows"): extremes_of_rows(FirstLeastRows.reference),
     ("vertices/order.py", "LeastElements"): least_elements,
     ("vertices/order.py", "LeastWords"): least_words,
     ("vertices/order.py", "MergeWords"): merge_words,

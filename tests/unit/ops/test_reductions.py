@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import poplite as pl
 from helpers.depth import deep, interpreted, thinned, values_only
 from helpers.running import words_of
 from poplite import ops
+from poplite.testing import assert_vertex
+from poplite.vertices import extremes
 
 Dims = int | list[int] | None
 
@@ -71,6 +74,8 @@ import hashlib
 import numpy as np
 import poplite as pl
 from poplite import ops
+from poplite.testing import assert_vertex
+from poplite.vertices import extremes
 
 graph = pl.Graph(pl.Target(tiles=400))
 rng = np.random.default_rng(0)
@@ -193,6 +198,77 @@ def test_nothing_of_the_size_of_an_operand_is_stored() -> None:
                 ops.map(expr)
     held = {v.name: v.num_elements for v in graph.variables if v.name not in ("x", "y")}
     assert max(held.values()) < 8400 / 4, held
+
+
+EXTREMES = [
+    ((10_000,), 1, None, 30_500),
+    ((2_000,), 13, 0, 2_500),
+    ((30, 101), 13, 1, 2_500),
+    ((3, 5, 40), 5, None, 2_000),
+    ((7, 3), 4, -1, 1_500),
+]
+
+
+@pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF])
+@pytest.mark.parametrize(("shape", "tiles", "dim", "most"), EXTREMES)
+def test_rows_of_floats_are_read_once_for_the_place_of_an_extreme(
+    shape: tuple[int, ...],
+    tiles: int,
+    dim: int | None,
+    most: int,
+    element: type[pl.ElementType[Any]],
+) -> None:
+    rng = np.random.default_rng(5)
+    some = np.array([-3, -0.0, 0, 2, np.inf], np.float32)
+    values = rng.choice(some, shape, p=[0.3, 0.2, 0.2, 0.2, 0.1])
+    for value in (values, np.where(rng.random(shape) < 4 / values.size, np.nan, values)):
+        graph = pl.Graph(pl.Target(tiles=tiles))
+        lies = rng.integers(0, tiles, values.size).tolist()
+        x = graph.add_variable(element, shape, "x", mapping="linear", initial_value=value)
+        y = graph.add_variable(element, shape, "y", initial_value=value)
+        for place, tile in enumerate(lies):
+            graph.set_tile_mapping(y.flatten()[place], tile)
+        out = graph.add_variable(pl.UNSIGNED_INT, ops.argmin(x, dim).shape, "out", mapping=0)
+        with graph.steps() as greatest:
+            made = ops.map(ops.argmax(x, dim))
+        with graph.steps() as least:
+            ops.assign(out, ops.argmin(y, dim))
+        engine = pl.Engine(graph, [greatest, least], **interpreted())
+        engine.run(0)
+        assert (engine.report().cycles or 0) <= most
+        engine.run(1)
+        np.testing.assert_array_equal(engine.read(made), value.argmax(dim))
+        np.testing.assert_array_equal(engine.read(out), value.argmin(dim))
+    assert {cs.name.partition("/")[2] for cs in graph.compute_sets} <= {
+        "tiles",
+        "workers",
+        "groups",
+        "final",
+    }
+
+
+@pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF])
+def test_vertices_that_find_extremes(element: type[pl.ElementType[Any]]) -> None:
+    values = np.array([1, 3, 3, 2, np.nan, 5, np.nan, 0, -0.0, 0, 0, 1], element.dtype)
+    places = np.array([7, 2, 9, 1, 30, 31, 8, 0, 3, 4, 5, 6], np.uint32)
+    rows: Any
+    for rows in (extremes.FirstGreatestRows, extremes.FirstLeastRows):
+        for size in (1, 3, 12):
+            assert_vertex(
+                rows[element], {"x": values, "first": 40}, partial(rows.reference, size=size)
+            )
+    found: Any
+    for found in (extremes.FirstGreatest, extremes.FirstLeast):
+        for begin in (0, 7, 11):
+            inputs = {"values": values[begin:], "positions": places[begin:]}
+            assert_vertex(found[element], inputs, found.reference)
+
+
+def test_positions_that_are_too_many_are_refused_by_name() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (), "x").reshape((1, 1)).broadcast(2**16, 0)
+    with pytest.raises(pl.SizeOverflowError, match="ops.argmin: positions among 4,294,967,296"):
+        ops.argmin(x.broadcast(2**16, 1))
 
 
 def test_positions_by_themselves_are_reduced() -> None:

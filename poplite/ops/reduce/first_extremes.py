@@ -1,0 +1,236 @@
+"""Positions of the greatest or least element of rows that lie together, in one pass.
+
+    tiles      each worker finds the extreme of its parts of rows, and where it is
+    workers    those that the workers of a tile found in one row
+    groups     those that groups of tiles found, in as many steps as `levels` finds cheapest
+    final      what is left
+
+Source: PopLibs, `popnn::argMax`, whose vertices give an element with its position too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64, distinct, overlay
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.reduce.levels import Levels, RemainingPartials, cheapest_levels
+from poplite.ops.reduce.order import Order
+from poplite.ops.reduce.pieces import repeated
+from poplite.ops.reduce.ranges import Mask
+from poplite.program.recording import Recorder
+from poplite.vertex.vertex import Vertex
+from poplite.vertices.extremes import (
+    FirstGreatest,
+    FirstGreatestRows,
+    FirstLeast,
+    FirstLeastRows,
+)
+
+LEAST_PART = 32
+"""Elements of a part of a row, at least: to join it takes as long as to look at a dozen."""
+
+OF_ROWS: dict[str, type[Vertex]] = {"argmax": FirstGreatestRows, "argmin": FirstLeastRows}
+OF_FOUND: dict[str, type[Vertex]] = {"argmax": FirstGreatest, "argmin": FirstLeast}
+
+
+def lies_in_rows(order: Order) -> bool:
+    """Return whether a tensor is its rows, one after the other, as positions are counted."""
+    return order.is_row_major and order.inner == 1
+
+
+class RowParts(NamedTuple):
+    """Parts of rows, in the order of the elements; all int64[n].
+
+    Attributes:
+        tile: where each is.
+        row: whose part it is.
+        begin: its first element.
+        end: one past its last.
+    """
+
+    tile: Int64
+    row: Int64
+    begin: Int64
+    end: Int64
+
+
+class FoundExtremes(NamedTuple):
+    """Extremes of parts of rows that are to be joined, row by row; all int64[n].
+
+    Attributes:
+        tile: where each is.
+        row: whose it is.
+        at: its number among all that were found.
+    """
+
+    tile: Int64
+    row: Int64
+    at: Int64
+
+
+class FirstExtremes:
+    """Makes the compute sets that find positions.
+
+    Extremes that were found have numbers: those of rows first, then those of parts.
+
+    Args:
+        recorder: what takes the steps.
+        order: the tensor, which lies in rows.
+        how: "argmax" or "argmin".
+        result: what takes the positions, in the order of the rows.
+        wanted: where these are; None to put them where they are found.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        order: Order,
+        how: str,
+        result: Tensor,
+        wanted: TileMapping | None,
+    ) -> None:
+        self._recorder, self._graph, self._how = recorder, recorder.graph, how
+        self._x, self._length, self._wanted = order.tensor, order.reduced, wanted
+        self._positions = result
+        self._values = self._graph.add_variable(
+            self._x.element_type, (result.num_elements,), "extremes"
+        )
+
+    def build(self) -> None:
+        """Make them, and put positions on tiles."""
+        parts = _parts(self._graph, self._x, self._length)
+        homes = self._homes(parts)
+        found = self._look(parts)
+        if _have_several(found, found.tile) and len(distinct(found.tile)) > 1:
+            found = self._join("workers", found, found.tile, homes)
+        if not len(found.row):
+            return
+        tiles = distinct(found.tile)
+        for groups in self._levels(found, len(tiles)):
+            group = np.searchsorted(tiles, found.tile) * groups // len(tiles)
+            found = self._join("groups", found, group, homes)
+        self._join("final", found, np.zeros_like(found.row), homes)
+
+    def _homes(self, parts: RowParts) -> Int64:
+        """Return the tiles of results, and put there what is not there yet."""
+        rows, tiles = self._positions.num_elements, self._graph.target.tiles
+        homes = np.zeros(rows, np.int64)
+        if self._wanted is not None:
+            _, end, tile = self._wanted.in_order()
+            homes = tile[np.searchsorted(end, np.arange(rows), "right")]
+        else:
+            homes[parts.row[::-1]] = parts.tile[::-1]  # of the first part of each
+            self._graph.set_tile_mapping(self._positions, _one_each(tiles, homes))
+        self._graph.set_tile_mapping(self._values, _one_each(tiles, homes))
+        return homes
+
+    def _levels(self, found: FoundExtremes, tiles: int) -> Levels:
+        """Return into how many groups tiles are cut, in each level but the last."""
+        rows, total = int(np.bincount(found.row).max()), len(found.row)
+        spread = RemainingPartials(self._x.element_type, rows, total, tiles)
+        return cheapest_levels(self._graph.target, spread)
+
+    def _look(self, parts: RowParts) -> FoundExtremes:
+        """Add the vertices that go through parts of rows, and return what is to be joined."""
+        is_whole = parts.end - parts.begin == self._length
+        some = ~is_whole
+        at = parts.row.copy()
+        at[some] = self._room(parts.tile[some])
+        first = _first_of_vertices(parts, is_whole, self._graph.target.workers)
+        last = np.append(first[1:], len(at)) - 1
+        self._graph.add_vertices(
+            self._recorder.compute_set("tiles"),
+            OF_ROWS[self._how],
+            tile=parts.tile[first],
+            x=Slices(self._x, 0, parts.begin[first], parts.end[last]),
+            value=Slices(self._values, 0, at[first], at[last] + 1),
+            position=Slices(self._positions, 0, at[first], at[last] + 1),
+            first=parts.begin[first] - parts.row[first] * self._length,
+        )
+        return FoundExtremes(parts.tile[some], parts.row[some], at[some])
+
+    def _join(self, name: str, found: FoundExtremes, group: Int64, homes: Int64) -> FoundExtremes:
+        """Add the vertices that join what a group found in a row, and return what is left."""
+        order = np.lexsort((group, found.row))
+        found, group = FoundExtremes(*(column[order] for column in found)), group[order]
+        is_new = np.append(True, (np.diff(found.row) != 0) | (np.diff(group) != 0))
+        first = np.flatnonzero(is_new)
+        ends = np.append(first, len(group))
+        row, tile = found.row[first], found.tile[first]
+        is_last = np.bincount(row)[row] == 1
+        tile = np.where(is_last, homes[row], tile)
+        is_joined = is_last | (np.diff(ends) > 1)
+        at, more = found.at[first], is_joined & ~is_last
+        at[is_last] = row[is_last]
+        values, positions = self._values, self._positions
+        at[more] = self._room(tile[more])
+        chosen = np.flatnonzero(is_joined)
+        source, copy = repeated(np.diff(ends)[chosen])
+        own = found.at[ends[chosen][source] + copy]
+        each = np.append(0, np.cumsum(np.diff(ends)[chosen]))
+        self._graph.add_vertices(
+            self._recorder.compute_set(name),
+            OF_FOUND[self._how],
+            tile=tile[chosen],
+            values=Slices(values, 0, own, own + 1, each),
+            positions=Slices(positions, 0, own, own + 1, each),
+            value=Slices(self._values, 0, at[chosen], at[chosen] + 1),
+            position=Slices(self._positions, 0, at[chosen], at[chosen] + 1),
+        )
+        left = ~is_last
+        return FoundExtremes(tile[left], row[left], at[left])
+
+    def _room(self, tile: Int64) -> Int64:
+        """Add room for what is found on some tiles, and return its numbers."""
+        number, graph = self._positions.num_elements, self._graph
+        lies = _one_each(graph.target.tiles, tile)
+        made = [
+            graph.add_variable(each.element_type, (len(tile),), name, mapping=lies)
+            for each, name in ((self._values, "extremes"), (self._positions, "positions"))
+        ]
+        self._values = concat(self._values, made[0])
+        self._positions = concat(self._positions, made[1])
+        return number + np.arange(len(tile))
+
+
+def _one_each(tiles: int, tile: Int64) -> TileMapping:
+    """Return the mapping of elements that are on some tiles."""
+    return TileMapping(tiles, tile, np.ones_like(tile))
+
+
+def _have_several(found: FoundExtremes, tile: Int64) -> bool:
+    """Return whether a tile has found several extremes of a row."""
+    pairs = np.unique(np.stack([found.row, tile]), axis=1)
+    return int(pairs.shape[1]) < len(found.row)
+
+
+def _parts(graph: Graph, x: Tensor, length: int) -> RowParts:
+    """Return the parts of rows of a length that workers have: as many as are busy, of each tile."""
+    begin, end, tile = graph.tile_mapping(x).in_order()
+    source, row, begin, end = overlay(begin, end, np.arange(0, x.num_elements + 1, length))
+    tile, size = tile[source], end - begin
+    total = np.bincount(tile, size).astype(np.int64)[tile]
+    shares = np.minimum(-(-size * graph.target.workers // total), -(-size // LEAST_PART))
+    part, copy = repeated(shares)
+    edges = [begin[part] + (copy + k) * size[part] // shares[part] for k in (0, 1)]
+    return RowParts(tile[part], row[part], *edges)
+
+
+def _first_of_vertices(parts: RowParts, is_whole: Mask, workers: int) -> Int64:
+    """Return the first part of each vertex: whole rows of a tile, or a part of one."""
+    is_new = np.ones(len(parts.row), np.bool_)
+    is_new[1:] = ~(is_whole[1:] & is_whole[:-1]) | (np.diff(parts.tile) != 0)
+    run = np.cumsum(is_new) - 1
+    start = np.flatnonzero(is_new)[run]
+    rows = np.bincount(parts.tile[is_whole], minlength=parts.tile.max() + 1)[parts.tile]
+    most = np.maximum(1, -(-rows // workers))
+    is_new |= (np.arange(len(run)) - start) % most == 0
+    found: Int64 = np.flatnonzero(is_new)
+    return found
