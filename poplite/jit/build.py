@@ -72,10 +72,6 @@ class Builds:
         with no_collection():
             self._contents[name] = self._pool.add(job())
 
-    def add_job(self, job: Job) -> None:
-        """Have the code of a job made unless it is there already."""
-        self.add(job.name, lambda: job)
-
     def finish(self) -> None:
         """Wait until all code that was added is there."""
         for name, content in self._contents.items():

@@ -26,10 +26,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
+from poplite.jit.kernels import Kernel, simple_kernels
 from poplite.jit.native_code import Effort, host, optimized_object
 
 if TYPE_CHECKING:
@@ -70,21 +71,10 @@ class Primitive:
 
 _not_inlined: set[Callable[..., Any]] = set()
 
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
-
 
 def not_inlined(function: Kernel) -> Kernel:
     """Let a function that seldom runs be called, so that the loop around it keeps its registers."""
     _not_inlined.add(function)
-    return function
-
-
-_simple: set[Callable[..., Any]] = set()
-
-
-def simple(function: Kernel) -> Kernel:
-    """Let a kernel of mere branches be optimized less, which makes it no slower."""
-    _simple.add(function)
     return function
 
 
@@ -95,7 +85,7 @@ def kernel_object(exported: str, module: str, name: str) -> Made:
     """
     made = _Module(exported)
     made.function(function := getattr(import_module(module), name))
-    effort: Effort = "simple" if function in _simple else "rolled"
+    effort: Effort = "simple" if function in simple_kernels else "rolled"
     return optimized_object(exported, str(made.llvm), host().words(), effort)
 
 

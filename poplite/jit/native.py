@@ -15,17 +15,19 @@ views therefore use no kernels, and never load or compile any.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from poplite.jit import digest
-from poplite.jit.build import Builds, built, is_kept
+from poplite.jit.build import built
 from poplite.jit.job import Job
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    Argument: TypeAlias = int | npt.NDArray[Any]
 
 
 @cache
@@ -44,32 +46,38 @@ def native(function: Callable[..., int]) -> Callable[..., int]:
 def address_of(function: Callable[..., int]) -> int:
     """Return the address of the compiled form of a kernel."""
     job = kernel_job(function.__module__, function.__name__)
-    place = built(job.name, lambda: job).address
-    _kept.add(function)
-    return place
+    return built(job.name, lambda: job).address
 
 
-_kept: set[Callable[..., int]] = set()
-"""Kernels that are known to be compiled: loaded, or in the cache."""
+class BoundKernel:
+    """A kernel with its first arguments; it is compiled when it is first called.
+
+    Attributes:
+        kernel: from `poplite.jit.kernels`.
+        arguments: numbers and contiguous arrays, which it keeps alive.
+    """
+
+    __slots__ = ("_native", "_places", "arguments", "kernel")
+
+    def __init__(self, kernel: Callable[..., int], *arguments: Argument) -> None:
+        self.kernel, self.arguments = kernel, arguments
+        self._native: Callable[..., int] | None = None
+        self._places: tuple[int, ...] = ()
+
+    def places(self) -> tuple[int, ...]:
+        """Return its arguments as compiled code takes them."""
+        return _places(self.arguments)
+
+    def __call__(self, *others: Argument) -> int:
+        """Call it with its last arguments."""
+        if self._native is None:
+            self._places, self._native = self.places(), native(self.kernel)
+        return self._native(*self._places, *_places(others))
 
 
-def are_kept(kernels: Sequence[Callable[..., int]]) -> bool:
-    """Return whether the compiled forms of kernels are loaded, or in the cache."""
-    others = [each for each in kernels if each not in _kept]
-    if not all(is_kept(kernel_job(each.__module__, each.__name__).name) for each in others):
-        return False
-    _kept.update(others)
-    return True
-
-
-def compile_all(kernels: Sequence[Callable[..., int]]) -> None:
-    """Compile the kernels that are not there already, side by side."""
-    with Builds() as builds:
-        for kernel in kernels:
-            if kernel in _kept:
-                continue
-            builds.add_job(kernel_job(kernel.__module__, kernel.__name__))
-        builds.finish()
+def _places(arguments: tuple[Argument, ...]) -> tuple[int, ...]:
+    """Return numbers as they are, arrays as their addresses."""
+    return tuple([each if isinstance(each, int) else address(each) for each in arguments])
 
 
 def kernel_job(module: str, name: str) -> Job:

@@ -20,8 +20,8 @@ from typing import Any
 from llvmlite import ir
 
 from poplite.executable import opcodes as op
-from poplite.jit.kernel_code import WORD, Primitive, not_inlined, simple
-from poplite.jit.kernels import Bytes, Int64s
+from poplite.jit.kernel_code import WORD, Primitive, not_inlined
+from poplite.jit.kernels import Bytes, Int64s, simple
 from poplite.simulator.codegen.launcher import (
     address,
     change_floats,

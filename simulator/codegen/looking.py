@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from poplite.executable import opcodes as op
 from poplite.jit.kernel_code import WORD, Primitive
-from poplite.jit.kernels import Int64s
+from poplite.jit.kernels import Int64s, simple
 from poplite.simulator.codegen.launcher import (
     address,
     clock,
@@ -139,6 +139,7 @@ def _mark(words: Int64s, launches: Int64s, state: Int64s) -> None:
             _call(words, at)
 
 
+@simple
 def look(words: Int64s, launches: Int64s, state: Int64s) -> int:
     """Look at a step and run it; return 0, IN_PYTHON or AS_IT_IS."""
     if words[op.LOOK_LEFT] == 0:

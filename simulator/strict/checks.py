@@ -46,7 +46,6 @@ from poplite.simulator.strict.compiled_look import (
 )
 from poplite.simulator.strict.copied import UnwrittenCopies
 from poplite.simulator.strict.host import Read, look_at_action, uninitialized
-from poplite.simulator.strict.kernel_forms import KernelForms
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.replay import Replay, Runner
 from poplite.simulator.strict.shadow import Moving, Shadow, are_written, shadow_of_written
@@ -97,7 +96,7 @@ class StrictChecks:
         self._peers = peers
         classes = vertex_classes(executable.steps) if interpret else ()
         self._shown = frozenset(cls for cls in classes if check(cls).shows)
-        self.shadow = Shadow(executable.layout, KernelForms(interpret=interpret is True))
+        self.shadow = Shadow(executable.layout)
         self._copies = UnwrittenCopies(executable, self.shadow)
         self.runs_again = 0
         self.on_armed: list[Callable[[], None]] = []
@@ -226,9 +225,9 @@ class StrictChecks:
         Python has just looked at it.
         """
         self._in_python[number] += 1
-        if self._in_python[number] < LOOKS_IN_PYTHON or not self.shadow.forms.are_compiled:
+        if self._in_python[number] < LOOKS_IN_PYTHON or self._peers is not None:
             return None
-        if number not in self._places or self._peers is not None:
+        if number not in self._places:
             return None
         step = self._executable.steps[number]
         if isinstance(step, CopyStep):

@@ -23,9 +23,9 @@ import numpy as np
 
 from poplite.executable import opcodes as op
 from poplite.jit import native
+from poplite.jit.native import BoundKernel
 from poplite.simulator import compiled_parts
 from poplite.simulator.strict.element_table import ElementTable
-from poplite.simulator.strict.kernel_forms import BoundKernel
 from poplite.simulator.strict.moved_rows import MovedRows
 
 LaunchOf = Callable[[int], int]

@@ -17,10 +17,10 @@ import numpy.typing as npt
 from poplite.executable.moves import Moves
 from poplite.executable.step import ComputeStep, Vertices
 from poplite.jit.kernels import written as kernels
+from poplite.jit.native import BoundKernel
 from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run.field_elements import gathered_from
 from poplite.simulator.run.touched import ranges, starts_and_lengths
-from poplite.simulator.strict.kernel_forms import BoundKernel
 from poplite.simulator.strict.shadow import Shadow
 from poplite.vertices.slices import gathers_rows, needs_old_rows, updates_rows
 
@@ -66,14 +66,14 @@ class MovedRows:
 
     def _bind(self, memory: Bytes, part: Bytes, rows: _Rows) -> None:
         """Bind the kernels for a group in the memory of a replica."""
-        bind, lookups = self._shadow.forms.bind, rows.lookups
+        lookups = rows.lookups
         listed = np.zeros(1 + 2 * len(lookups), np.int64)
         kept = np.zeros(int(lookups[:, kernels.LOOKUP_BYTES].sum()), np.uint8)
         arguments = lookups, len(lookups), rows.reads, *rows.others, listed
-        self.checks.append(bind(kernels.rows_are_written, memory, part, *arguments))
-        self.marks.append(bind(kernels.mark_rows, part, lookups, listed))
-        self.keeps.append(bind(kernels.keep_rows, memory, lookups, listed, kept))
-        self.undoes.append(bind(kernels.put_kept_rows, memory, lookups, listed, kept))
+        self.checks.append(BoundKernel(kernels.rows_are_written, memory, part, *arguments))
+        self.marks.append(BoundKernel(kernels.mark_rows, part, lookups, listed))
+        self.keeps.append(BoundKernel(kernels.keep_rows, memory, lookups, listed, kept))
+        self.undoes.append(BoundKernel(kernels.put_kept_rows, memory, lookups, listed, kept))
 
     def are_written(self) -> bool:
         """Return whether all that the vertices would read now is written; list what they write."""

@@ -36,6 +36,7 @@ from poplite.jit.kernels.written import (
     clear_log,
     count_conflicts,
 )
+from poplite.jit.native import BoundKernel
 from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms, differing, is_put_off
@@ -49,7 +50,6 @@ from poplite.simulator.strict.compiled_look import (
     trusting_plan,
 )
 from poplite.simulator.strict.element_table import ElementTable
-from poplite.simulator.strict.kernel_forms import BoundKernel
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.moved_rows import MovedRows, move_rows
 from poplite.simulator.strict.patterns import FILLS, OUTPUT, Mask, filled
@@ -157,10 +157,11 @@ class Replay:
     @cached_property
     def _logs(self) -> tuple[list[BoundKernel], list[BoundKernel]]:
         """What clears the log of these elements, and what counts conflicts in it."""
-        bind, places = self._shadow.forms.bind, [each.ravel() for each in self._shared.values()]
+        places = [each.ravel() for each in self._shared.values()]
         kinds = clear_log, count_conflicts
         clear, count = (
-            [bind(kind, self._log.words, each, len(each)) for each in places] for kind in kinds
+            [BoundKernel(kind, self._log.words, each, len(each)) for each in places]
+            for kind in kinds
         )
         return clear, count
 

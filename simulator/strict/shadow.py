@@ -19,11 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.executable.host_tensor import HostTensor
-from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves
 from poplite.jit.kernels.written import MOVED, carry, moved_are_written
+from poplite.jit.native import BoundKernel
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.strict.kernel_forms import BoundKernel, KernelForms
 from poplite.types import ElementType
 
 Mask = npt.NDArray[np.bool_]
@@ -49,10 +48,6 @@ class Moving:
 
 class Shadow(Arena):
     """Which bytes of an arena are written: at first initial values, constants and state."""
-
-    def __init__(self, layout: ArenaLayout, forms: KernelForms) -> None:
-        self.forms = forms
-        super().__init__(layout)
 
     def _fill(self) -> None:
         """Note what is written at first."""
@@ -87,7 +82,7 @@ class Shadow(Arena):
         table = kept.records, len(kept.records), kept.pieces, known
         words = [part[: len(part) // 8 * 8].view(np.int64) for part in self.parts]
         calls = [
-            self.forms.bind(carry, *table, self.parts[other], part, words[other], own)
+            BoundKernel(carry, *table, self.parts[other], part, words[other], own)
             for other, part, own in zip(to, self.parts, words, strict=True)
         ]
         return Moving(tuple(calls))
@@ -96,7 +91,7 @@ class Shadow(Arena):
         """Return what finds out whether all that some moves read is written, in each replica."""
         kept = Moves(*map(np.ascontiguousarray, (moves.records, moves.pieces)))
         table = kept.records, len(kept.records), kept.pieces
-        return [self.forms.bind(moved_are_written, *table, part) for part in self.parts]
+        return [BoundKernel(moved_are_written, *table, part) for part in self.parts]
 
     def undefining(self, tensor: HostTensor) -> Moving:
         """Return what lets all elements of a tensor count as unwritten."""

@@ -15,8 +15,8 @@ inlined, and must be in this package too: the cache of compiled code depends on 
 Arrays of a kernel hold one number for each of `count` items unless its text says otherwise.
 """
 
-from collections.abc import MutableSequence
-from typing import TypeAlias
+from collections.abc import Callable, MutableSequence
+from typing import Any, TypeAlias, TypeVar
 
 Int64s: TypeAlias = MutableSequence[int]
 """Pointer to int64."""
@@ -26,3 +26,16 @@ Int32s: TypeAlias = MutableSequence[int]
 
 Bytes: TypeAlias = MutableSequence[int]
 """Pointer to uint8."""
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+simple_kernels: set[Callable[..., Any]] = set()
+
+
+def simple(function: Kernel) -> Kernel:
+    """Let a kernel be optimized less: one of mere branches, or of loops that are not made vectors.
+
+    It is compiled in a third of the time, and is about as fast.
+    """
+    simple_kernels.add(function)
+    return function

@@ -11,7 +11,7 @@ from one replica to the next; `fields`, FIELD_WORDS of each of `count` fields; `
 
 from __future__ import annotations
 
-from poplite.jit.kernels import Bytes, Int32s, Int64s
+from poplite.jit.kernels import Bytes, Int32s, Int64s, simple
 
 FIELD_END, FIELD_SIZE, FIELD_READS, FIELD_WRITES, FIELD_HOLES, FIELD_PASSES, FIELD_WORDS = range(7)
 """Words of each field: elements up to its last; bytes of one; whether vertices read and write it;
@@ -50,6 +50,7 @@ PIECE_MASK = (1 << 32) - 1
 """Pieces are uint32."""
 
 
+@simple
 def find_holes(
     shadow: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, holes: Bytes,
@@ -98,6 +99,7 @@ def load(memory: Bytes, at: int, size: int) -> int:
     return value
 
 
+@simple
 def take(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, only_results: int, values: Int64s,
@@ -123,6 +125,7 @@ def store(memory: Bytes, at: int, size: int, value: int) -> int:
     return size
 
 
+@simple
 def put(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, only_results: int, values: Int64s,
@@ -157,6 +160,7 @@ def filled_with(fills: Int64s, first: int, fill: int, place: int, size: int, val
     return other_than(fills, way * FILL_WORDS + 2 * fill, value)
 
 
+@simple
 def put_other(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, fills: Int64s, ways: int, old: Int64s, fill: int, chosen: Bytes,
@@ -194,6 +198,7 @@ def is_among(value: int, values: Int64s, count: int) -> int:
     return 1 if low < count and values[low] == value else 0
 
 
+@simple
 def gather_held(holes: Bytes, old: Int64s, count: int, held: Int64s) -> int:
     """List what holes hold, equal neighbours once, and return how many values these are.
 
@@ -207,6 +212,7 @@ def gather_held(holes: Bytes, old: Int64s, count: int, held: Int64s) -> int:
     return done
 
 
+@simple
 def judge(
     replicas: int, fields: Int64s, count: int, total: int, places: Int64s, fills: Int64s,
     ways: int, holes: Bytes, found: Bytes, old: Int64s, result: Int64s, first: Int64s,
@@ -265,6 +271,7 @@ def judge(
     return wrong
 
 
+@simple
 def mark(
     shadow: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, holes: Bytes, found: Bytes,
@@ -296,6 +303,7 @@ def mark(
     return flags
 
 
+@simple
 def mark_written(
     shadow: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int,
@@ -314,6 +322,7 @@ def mark_written(
     return total
 
 
+@simple
 def count_kept(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, fills: Int64s, ways: int, old: Int64s, fill: int, chosen: Bytes,
@@ -372,6 +381,7 @@ def are_words(records: Int64s, row: int) -> bool:
     return size > 0 and (to | start | size | distances) & 7 == 0
 
 
+@simple
 def carry(
     records: Int64s, count: int, pieces: Int32s, known: int, there: Bytes, here: Bytes,
     there_words: Int64s, here_words: Int64s,
@@ -393,17 +403,16 @@ def carry(
             for block in range(rows):
                 target, source = (to + block * far) // 8, (start + block * near) // 8
                 flags |= carry_words(there_words, target, here_words, source, size // 8)
-        elif size > 0:
-            for block in range(rows):
-                target, source = to + block * far, start + block * near
-                flags |= carry_bytes(there, target, here, source, size, known)
-        else:
-            for block in range(rows):
+            continue
+        for block in range(rows):
+            if size > 0:
+                target, source, length = to + block * far, start + block * near, size
+            else:
                 piece = 3 * (far + block)
                 target = to + (pieces[piece] & PIECE_MASK)
                 source = start + (pieces[piece + 1] & PIECE_MASK)
                 length = pieces[piece + 2] & PIECE_MASK
-                flags |= carry_bytes(there, target, here, source, length, known)
+            flags |= carry_bytes(there, target, here, source, length, known)
     return flags
 
 
@@ -508,6 +517,7 @@ def mark_rows(shadow: Bytes, lookups: Int64s, rows: Int64s) -> int:
     return gained
 
 
+@simple
 def keep_rows(memory: Bytes, lookups: Int64s, rows: Int64s, kept: Bytes) -> int:
     """Keep what listed rows hold; return their number."""
     for number in range(rows[0]):
@@ -517,6 +527,7 @@ def keep_rows(memory: Bytes, lookups: Int64s, rows: Int64s, kept: Bytes) -> int:
     return rows[0]
 
 
+@simple
 def put_kept_rows(memory: Bytes, lookups: Int64s, rows: Int64s, kept: Bytes) -> int:
     """Let listed rows hold what `keep_rows` kept; return their number."""
     for number in range(rows[0]):
@@ -532,6 +543,7 @@ CONFLICT_SHIFT, CONFLICT_MASK = 20, (1 << 12) - 1
 """Where a word of the log says what a worker did in spite of another one: `opcodes.LOG_BITS`."""
 
 
+@simple
 def clear_log(log: Int32s, places: Int64s, count: int) -> int:
     """Forget what was done to some elements, by their first bytes; return their count."""
     for i in range(count):
@@ -539,6 +551,7 @@ def clear_log(log: Int32s, places: Int64s, count: int) -> int:
     return count
 
 
+@simple
 def count_conflicts(log: Int32s, places: Int64s, count: int) -> int:
     """Return how many elements a worker accessed in spite of another one."""
     found = 0

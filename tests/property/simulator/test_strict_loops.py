@@ -24,10 +24,10 @@ from helpers.running import simulated
 from poplite import ops
 from poplite.executable import opcodes as op
 from poplite.jit.kernels import written as kernels
-from poplite.simulator.strict import checks, kernel_forms, replay
+from poplite.jit.native import BoundKernel
+from poplite.simulator.strict import checks, replay
 from poplite.simulator.strict.checks import MOST_LOOKS, StrictChecks
 from poplite.simulator.strict.compiled_look import CompiledLook, KernelCall, LookPlan
-from poplite.simulator.strict.kernel_forms import BoundKernel, KernelForms
 from poplite.vertices.slices import MultiSlice, MultiUpdate
 
 ROWS, WIDTH, TURNS, RUNS = 6, 2, 14, 3
@@ -282,7 +282,6 @@ def both(seed: int, most: int) -> list[list[Any]]:
     """What compiled looks find, and Python without them."""
     in_python = {"compiled_look": (StrictChecks, _nothing)}
     looks = {
-        "CALLS_IN_NUMPY": (kernel_forms, 1),
         "MOST_LOOKS": (checks, most),
         "LOOKS_IN_PYTHON": (checks, 1 + seed % 3),
     }
@@ -323,9 +322,8 @@ def test_a_look_that_fails_anywhere_leaves_no_trace(
 
 def refusing(*, keeps_failing: bool) -> BoundKernel:
     """A call that returns 1: always, or the first time only."""
-    bind = KernelForms(interpret=False).bind
     if keeps_failing:
-        return bind(
+        return BoundKernel(
             kernels.gather_held,
             np.ones(1, np.bool_),
             *np.zeros((1, 1), np.int64),
@@ -333,4 +331,4 @@ def refusing(*, keeps_failing: bool) -> BoundKernel:
             np.zeros(1, np.int64),
         )
     lookups = np.ones((1, kernels.LOOKUP_WORDS), np.int64)
-    return bind(kernels.mark_rows, np.zeros(1, np.uint8), lookups, np.array([1, 0, 0]))
+    return BoundKernel(kernels.mark_rows, np.zeros(1, np.uint8), lookups, np.array([1, 0, 0]))

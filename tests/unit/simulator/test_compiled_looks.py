@@ -12,15 +12,10 @@ import pytest
 import poplite as pl
 from poplite import ops
 from poplite.simulator.run import interpreted_steps, threads
-from poplite.simulator.strict import checks, kernel_forms
+from poplite.simulator.strict import checks
 from poplite.simulator.strict.checks import LOOKS_IN_PYTHON, StrictChecks
 
 VERTICES = 16
-
-
-@pytest.fixture(autouse=True)
-def _compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_forms, "CALLS_IN_NUMPY", 1)
 
 
 @pytest.fixture

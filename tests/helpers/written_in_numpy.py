@@ -1,97 +1,18 @@
-"""The kernels of strict checks in two forms: NumPy, and compiled once that pays.
-
-Each kernel of `poplite.jit.kernels.written` has a function of the same name here, with the same
-arguments and results, and arrays for addresses.  Most steps are looked at a few times only, which
-NumPy does sooner than a compiler starts.  Interpreted engines compile nothing at all.
-"""
+"""The kernels of `poplite.jit.kernels.written` in NumPy: same names, arguments and results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from poplite.jit import native as compiled
 from poplite.jit.kernels import written as kernels
 from poplite.simulator.run.touched import ranges
 
 Array = npt.NDArray[Any]
-
-PIECES = 1 << 14
-"""Pieces of a list of copies that are moved at once, and elements that are compared at once."""
-
-CALLS_IN_NUMPY = 2_000
-"""Calls in NumPy (some 20 ms) before an engine compiles kernels that are not in the cache."""
-
-
-class KernelForms:
-    """Kernels as an engine calls them; with `interpret` it compiles nothing."""
-
-    def __init__(self, *, interpret: bool) -> None:
-        self._interpret = interpret
-        self._calls = 0
-
-    def bind(self, kernel: Callable[..., int], *arguments: int | Array) -> BoundKernel:
-        """Bind the first arguments of a kernel of `poplite.jit.kernels.written`."""
-        return BoundKernel(self, kernel, arguments)
-
-    @property
-    def are_compiled(self) -> bool:
-        """Whether compiled forms are called from now on."""
-        return not self._interpret and self._calls >= CALLS_IN_NUMPY
-
-    def pays(self) -> bool:
-        """Tell whether the next call is to be of compiled code."""
-        self._calls += 1
-        if self._interpret:
-            return False
-        if self._calls == 1 and compiled.are_kept(_KERNELS):
-            self._calls = CALLS_IN_NUMPY
-        if self._calls == CALLS_IN_NUMPY:
-            compiled.compile_all(_KERNELS)
-        return self._calls >= CALLS_IN_NUMPY
-
-
-class BoundKernel:
-    """A kernel with its first arguments.
-
-    Attributes:
-        kernel: of `poplite.jit.kernels.written`.
-        arguments: numbers and arrays; compiled code may have the addresses of these.
-    """
-
-    __slots__ = ("_forms", "_native", "_places", "arguments", "kernel")
-
-    def __init__(
-        self, forms: KernelForms, kernel: Callable[..., int], arguments: tuple[int | Array, ...]
-    ) -> None:
-        self.kernel, self.arguments = kernel, arguments
-        self._forms = forms
-        self._native: Callable[..., int] | None = None
-        self._places: tuple[int, ...] = ()
-
-    def places(self) -> tuple[int, ...]:
-        """Return its arguments as compiled code takes them."""
-        return _places(self.arguments)
-
-    def __call__(self, *others: int | Array) -> int:
-        """Call it with its last arguments."""
-        if self._native is None:
-            if not self._forms.pays():
-                return _INTERPRETED[self.kernel.__name__](*self.arguments, *others)
-            self._native, self._places = compiled.native(self.kernel), self.places()
-        return (
-            self._native(*self._places, *_places(others)) if others else self._native(*self._places)
-        )
-
-
-def _places(arguments: tuple[int | Array, ...]) -> tuple[int, ...]:
-    """Return numbers as they are, arrays as their addresses; the caller keeps the arrays alive."""
-    address = compiled.address
-    return tuple([each if isinstance(each, int) else address(each) for each in arguments])
 
 
 def _parts(
@@ -119,7 +40,7 @@ def find_holes(
     shadow: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
     total: int, holes: Array,
 ) -> int:  # fmt: skip
-    """Find the elements that nothing has written, as the kernel."""
+    """Find the elements that nothing has written."""
     for _, row, part, elements, at in _parts(shadow, stride, replicas, fields, count, places):
         holes[:, part] = elements[at] != _full(elements)
         row[kernels.FIELD_HOLES] = np.count_nonzero(holes[:, part])
@@ -132,7 +53,7 @@ def take(
     memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
     total: int, only_results: int, values: Array,
 ) -> int:  # fmt: skip
-    """Read elements, as the kernel."""
+    """Read elements."""
     for _, row, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
         if _is_taken(row, only_results):
             values[:, part] = elements[at]
@@ -143,7 +64,7 @@ def put(
     memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
     total: int, only_results: int, values: Array,
 ) -> int:  # fmt: skip
-    """Write elements, as the kernel."""
+    """Write elements."""
     for _, row, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
         if _is_taken(row, only_results):
             elements[at] = values[:, part]
@@ -154,7 +75,7 @@ def put_other(
     memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
     total: int, fills: Array, ways: int, old: Array, fill: int, chosen: Array,
 ) -> int:  # fmt: skip
-    """Write other values in some elements, as the kernel."""
+    """Write other values in some elements."""
     for number, _, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
         own, size = chosen[:, part], elements.itemsize
         others = _filled_with(fills[number], fill, places[part], size, old[:, part])
@@ -166,7 +87,7 @@ def count_kept(
     memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
     total: int, fills: Array, ways: int, old: Array, fill: int, chosen: Array,
 ) -> int:  # fmt: skip
-    """Count chosen elements that hold what was written to them, as the kernel."""
+    """Count chosen elements that hold what was written to them."""
     kept = 0
     for number, _, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
         own, size = chosen[:, part], elements.itemsize
@@ -181,7 +102,7 @@ def _filled_with(fills: Array, fill: int, places: Array, size: int, old: Array) 
 
 
 def gather_held(holes: Array, old: Array, count: int, held: Array) -> int:
-    """List what holes hold, as the kernel."""
+    """List what holes hold."""
     values = old[holes]
     if len(values):
         values = values[np.append(True, values[1:] != values[:-1])]
@@ -194,7 +115,7 @@ def judge(
     ways: int, holes: Array, found: Array, old: Array, result: Array, first: Array,
     second: Array, held: Array, num_held: int, runs: int,
 ) -> int:  # fmt: skip
-    """Tell what runs with other values in the holes say about results, as the kernel."""
+    """Tell what runs with other values in the holes say about results."""
     begin, wrong = 0, 0
     others = (first, second)[:runs]
     for row, own in zip(fields[:count], fills, strict=True):
@@ -217,7 +138,7 @@ def judge(
 
 
 def _variant_of(places: Array, size: int) -> Array:
-    """Return the variant of values that elements are filled with, as the kernel."""
+    """Return the variant of values that elements are filled with."""
     spread = (places // size & kernels.SPREAD_NUMBERS) * kernels.SPREAD
     return np.asarray((spread >> kernels.SPREAD_SHIFT) % kernels.VARIANTS)
 
@@ -226,26 +147,20 @@ def _hold_fills(
     value: Array, runs_again: list[Array], ways: Array, variant: Array
 ) -> tuple[Array, Array]:
     """Tell which results hold in each run what a hole was filled with, and which their own."""
-    found, in_own_way = (np.zeros(value.shape, np.bool_) for _ in range(2))
-    way = np.arange(len(ways))[:, np.newaxis] % kernels.VARIANTS
-    changed = np.flatnonzero(np.any([each != value for each in runs_again], axis=0))
-    for begin in range(0, len(changed), PIECES):
-        some = changed[begin : begin + PIECES]
-        is_other = np.ones((len(ways), len(some)), np.bool_)
-        for run, each in enumerate(runs_again):
-            pairs = ways[:, run, :, np.newaxis].swapaxes(0, 1)
-            is_other &= each.flat[some] == _other_than(pairs, value.flat[some])
-        found.flat[some] = is_other.any(axis=0)
-        is_own = way == variant[some % value.shape[1]]
-        in_own_way.flat[some] = (is_other & is_own).any(axis=0)
-    return found, in_own_way
+    way = np.arange(len(ways)).reshape(-1, 1, 1)
+    is_other = np.ones((len(ways), *value.shape), np.bool_)
+    for run, each in enumerate(runs_again):
+        pairs = ways[:, run, :, np.newaxis, np.newaxis].swapaxes(0, 1)
+        is_other &= each == _other_than(pairs, value)
+    is_own = is_other & (way % kernels.VARIANTS == variant)
+    return np.asarray(is_other.any(axis=0)), np.asarray(is_own.any(axis=0))
 
 
 def mark(
     shadow: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
     total: int, holes: Array, found: Array,
 ) -> int:  # fmt: skip
-    """Note which results are written, as the kernel."""
+    """Note which results are written."""
     flags = 0
     for _, row, part, elements, at in _parts(shadow, stride, replicas, fields, count, places):
         if row[kernels.FIELD_WRITES]:
@@ -262,7 +177,7 @@ def carry(
     records: Array, count: int, pieces: Array, known: int, there: Array, here: Array,
     there_words: Array, here_words: Array,
 ) -> int:  # fmt: skip
-    """Move which bytes are written, as the kernel."""
+    """Move which bytes are written."""
     flags = 0
     for to, start, rows, size, far, near in records[:count].tolist():
         if size:
@@ -270,13 +185,12 @@ def carry(
             written = as_strided(here[start:], (rows, size), (near, 1))
             flags |= _note(at, written if known == kernels.MOVED else np.full_like(at, known))
             continue
-        for first in range(far, far + rows, PIECES):
-            listed = pieces[first : min(first + PIECES, far + rows)].astype(np.int64)
-            places = ranges(to + listed[:, 0], listed[:, 2])
-            written = here[ranges(start + listed[:, 1], listed[:, 2])]
-            at = there[places]
-            flags |= _note(at, written if known == kernels.MOVED else np.full_like(at, known))
-            there[places] = at
+        listed = pieces[far : far + rows].astype(np.int64)
+        places = ranges(to + listed[:, 0], listed[:, 2])
+        written = here[ranges(start + listed[:, 1], listed[:, 2])]
+        at = there[places]
+        flags |= _note(at, written if known == kernels.MOVED else np.full_like(at, known))
+        there[places] = at
     return flags
 
 
@@ -284,7 +198,7 @@ def rows_are_written(
     memory: Array, shadow: Array, lookups: Array, count: int, reads: int, others: Array,
     num_others: int, size: int, rows: Array,
 ) -> int:  # fmt: skip
-    """Tell whether all is written that vertices read which move rows, as the kernel."""
+    """Tell whether all is written that vertices read which move rows."""
     index = lookups[:count, kernels.LOOKUP_INDEX]
     if not shadow[ranges(index, np.full(count, 4))].all():
         return 0
@@ -307,7 +221,7 @@ def rows_are_written(
 
 
 def mark_rows(shadow: Array, lookups: Array, rows: Array) -> int:
-    """Note that listed rows are written, as the kernel."""
+    """Note that listed rows are written."""
     lookup, at = rows[1 : 1 + 2 * rows[0]].reshape(-1, 2).T
     written = np.unique(ranges(at, lookups[lookup, kernels.LOOKUP_BYTES]))
     gained = len(written) - np.count_nonzero(shadow[written])
@@ -331,19 +245,3 @@ def _full(elements: Array) -> Any:
 
 def _other_than(pair: Array, values: Array) -> Array:
     return np.asarray(np.where(values == pair[0], pair[1], pair[0]))
-
-
-_INTERPRETED: dict[str, Callable[..., int]] = {
-    form.__name__: form
-    for form in (
-        *(find_holes, take, put, put_other, gather_held, judge, mark, carry),
-        *(count_kept, rows_are_written, mark_rows),
-    )
-}
-_OF_LOOKS = (
-    *(kernels.mark_written, kernels.moved_are_written, kernels.keep_rows, kernels.put_kept_rows),
-    *(kernels.clear_log, kernels.count_conflicts),
-)
-"""Only compiled code calls these: `poplite.simulator.strict.compiled_look`."""
-
-_KERNELS = (*(getattr(kernels, name) for name in _INTERPRETED), *_OF_LOOKS)

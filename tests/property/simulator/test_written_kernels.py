@@ -1,56 +1,32 @@
-"""The kernels of strict checks: compiled and of NumPy, on tables drawn at random."""
+"""The kernels of strict checks, compiled, do what NumPy does, on tables drawn at random."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, strategies as st
 
-from poplite.jit import native
+from helpers import written_in_numpy
 from poplite.jit.kernels import written as kernels
-from poplite.simulator.strict import kernel_forms
-from poplite.simulator.strict.kernel_forms import KernelForms
+from poplite.jit.native import BoundKernel
 
 STRIDE = 256
 
-FORMS = [KernelForms(interpret=interpret) for interpret in (False, True)]
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _compiled_at_once() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel_forms, "CALLS_IN_NUMPY", 1)
-        yield
-
-
-def test_kernels_are_compiled_when_they_are_called_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled: list[str] = []
-    monkeypatch.setattr(kernel_forms, "CALLS_IN_NUMPY", 5)
-    monkeypatch.setattr(native, "are_kept", lambda every: False)
-    monkeypatch.setattr(
-        native,
-        "compile_all",
-        lambda every: compiled.extend(each.__name__ for each in every),
-    )
-    held = np.zeros(4, np.int64)
-    holes, old = np.array([1, 0, 1, 1], np.bool_), np.arange(4)
-    call = KernelForms(interpret=False).bind(kernels.gather_held, holes, old, 4, held)
-    for count in range(1, 9):
-        held[...] = -1
-        assert call() == 3
-        assert held[:3].tolist() == [0, 2, 3]
-        assert len(compiled) == (len(kernel_forms._KERNELS) if count >= 5 else 0)
+def forms(kernel: Any) -> tuple[Callable[..., int], Callable[..., int]]:
+    """Return what calls a kernel, compiled, and what does the same in NumPy."""
+    in_numpy: Callable[..., int] = getattr(written_in_numpy, kernel.__name__)
+    return lambda *arguments: BoundKernel(kernel, *arguments)(), in_numpy
 
 
 def same(kernel: Any, *arguments: Any) -> int:
     """Run both forms on copies of the arrays; compare all; leave in the arrays what they wrote."""
     results, outcomes = [], []
-    for forms in FORMS:
+    for call in forms(kernel):
         own = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
-        results.append(forms.bind(kernel, *own)())
+        results.append(call(*own))
         outcomes.append([each for each in own if isinstance(each, np.ndarray)])
     assert results[0] == results[1]
     arrays = [each for each in arguments if isinstance(each, np.ndarray)]
@@ -158,14 +134,14 @@ def test_both_forms_move_the_same(seed: int) -> None:
 def same_moves(records: Any, count: int, pieces: Any, known: int, there: Any, here: Any) -> None:
     """Compare both forms of `carry`, byte by byte; leave in `there` what they wrote."""
     outcomes = []
-    for forms in FORMS:
+    for call in forms(kernels.carry):
         own = there.copy()
         words = own.view(np.int64), here.view(np.int64)
-        flags = forms.bind(kernels.carry, records, count, pieces, known, own, here, *words)()
+        flags = call(records, count, pieces, known, own, here, *words)
         outcomes.append((flags, own.tolist()))
     assert outcomes[0] == outcomes[1]
     if known == kernels.MOVED:
-        written = FORMS[0].bind(kernels.moved_are_written, records, count, pieces, here)()
+        written = BoundKernel(kernels.moved_are_written, records, count, pieces, here)()
         assert written == (outcomes[0][0] & kernels.INCOMPLETE == 0)
     there[...] = outcomes[0][1]
 
@@ -188,9 +164,7 @@ def test_both_forms_look_at_the_same_rows(seed: int) -> None:
     others, rows = np.array([500, 504]), np.zeros(1 + 2 * count, np.int64)
     for reads in (kernels.READS_NEAR, kernels.READS_TABLE, 3):
         table = lookups, count, reads, others, int(random.integers(0, 3)), 4, rows
-        are_written = [
-            forms.bind(kernels.rows_are_written, memory, shadow, *table)() for forms in FORMS
-        ]
+        are_written = [call(memory, shadow, *table) for call in forms(kernels.rows_are_written)]
         assert are_written[0] == are_written[1]
         if are_written[0]:  # otherwise what is listed says nothing
             same(kernels.rows_are_written, memory, shadow, *table)
