@@ -8,15 +8,41 @@ It is what pictures of variables and of the dataflow need where there is no grap
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
 
 from poplite.report.per_tile import PerPiece, TilePerPiece
+from poplite.report.validate import Known, Rule, checked, in_compute_sets, is_element_type
 from poplite.source import Line
 
 MOST_PIECES = 1 << 20
 """Most pieces of the mappings that an executable keeps, of all variables together: those of the
 first variables, as far as that goes."""
+
+
+def _are_pieces(variable: Variable, known: Known) -> bool:
+    """Return whether the pieces of a variable rise within it, each on a tile or on none."""
+    if variable.first is None or variable.tiles is None:
+        return variable.first is variable.tiles
+    first, tiles = variable.first, variable.tiles
+    if (
+        len(first) != len(tiles)
+        or not 0 < len(first) <= MOST_PIECES
+        or first.num_used < len(first) - 1
+    ):
+        return False  # all but the first begin behind 0
+    if first.num_used > 2 and first.values.only is not None:
+        return False  # many that are written as one number, which do not rise
+    ends = np.append(first.array(), math.prod(variable.shape))
+    return bool(ends[0] == 0 and (np.diff(ends) > 0).all()) and tiles.most < known.tiles
+
+
+def _are_places(places: tuple[tuple[str, int], ...], known: Known) -> bool:
+    # What decides in all replicas alike may stand before the first step, at 0.
+    return all(0 <= number <= known.programs.get(name, -1) for name, number in places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +59,12 @@ class Variable:
         tiles: the tile of each piece, -1 for none; None as well.
     """
 
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        ("pieces do not rise, or are on no tile of the target", _are_pieces),
+    )
+
     name: str
-    element_type: str
+    element_type: str = field(metadata=checked(is_element_type))
     shape: tuple[int, ...]
     constant: bool
     at: Line
@@ -53,7 +83,7 @@ class Access:
         written: bytes.
     """
 
-    variable: int
+    variable: int = field(metadata=checked(lambda number, known: number < known.variables))
     field: str
     read: int
     written: int
@@ -76,7 +106,7 @@ class StepAccesses:
 
     name: str
     kind: Literal["execute", "copy", "host", "control"]
-    places: tuple[tuple[str, int], ...]
-    compute_set: int | None
+    places: tuple[tuple[str, int], ...] = field(metadata=checked(_are_places))
+    compute_set: int | None = field(metadata=checked(in_compute_sets))
     at: Line
     accesses: tuple[Access, ...]

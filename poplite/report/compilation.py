@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from poplite.errors import ProfilingDisabled
+from poplite.machine.replicas import MOST_REPLICAS
 from poplite.machine.target import Target
 from poplite.report.accesses import StepAccesses, Variable
 from poplite.report.execution import ExecutionStep
 from poplite.report.memory import LivenessStep, Memory, MemoryVariable, TileMemory
 from poplite.report.per_tile import LazySequence, PerTile
 from poplite.report.program_tree import Programs
+from poplite.report.validate import LARGEST_ELEMENT, MOST_TOTAL, Rule, checked, in_program
 from poplite.source import Line
 
 
@@ -46,7 +50,7 @@ class JoinedCopies:
         apart_bytes: code of the fullest tile for the Copies as they are.
     """
 
-    program_name: str
+    program_name: str = field(metadata=checked(in_program))
     rows: tuple[int, ...]
     cycles: int
     code_bytes: int
@@ -107,7 +111,11 @@ class Operation:
 
     name: str
     at: Line
-    compute_sets: tuple[int, ...]
+    compute_sets: tuple[int, ...] = field(
+        metadata=checked(
+            lambda numbers, known: all(number < known.compute_sets for number in numbers)
+        )
+    )
     result_bytes: int
     temporary_bytes: int
 
@@ -163,8 +171,21 @@ class Compilation:
         joined: neighbour Copies that could be one; nothing in reports that were saved without.
     """
 
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        (
+            "variables are not as many as are counted",
+            lambda each, _: len(each.variables) in (0, each.graph.num_variables),
+        ),
+        (
+            "variables have more bytes than are counted",
+            lambda each, _: (
+                sum(math.prod(one.shape) for one in each.variables) * LARGEST_ELEMENT < MOST_TOTAL
+            ),
+        ),
+    )
+
     target: Target = field(metadata={"lends": True})
-    replicas: int
+    replicas: int = field(metadata=checked(lambda number, _: 1 <= number <= MOST_REPLICAS))
     graph: GraphCounts
     vertex_types: tuple[VertexType, ...]
     compute_sets: Sequence[ComputeSet]

@@ -13,7 +13,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from poplite.machine.target import Target
 from poplite.report.per_tile import PerPair, PerTile
 from poplite.report.phase_kinds import PHASE_KINDS, PhaseKind, Source
 from poplite.report.program_tree import Program, Programs
+from poplite.report.validate import Known, Rule, checked, in_compute_sets, in_program
 from poplite.source import Line
 
 
@@ -55,9 +56,20 @@ class TilePairs:
         largest: of blocks, some of the largest pairs of tiles: source, receiver, total of bytes.
     """
 
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        ("numbers are not those of pairs of blocks", lambda pairs, known: pairs._fit(known)),
+    )
+
     block: int
     bytes: PerPair
-    largest: tuple[tuple[int, int, int], ...] = ()
+    largest: tuple[tuple[int, int, int], ...] = field(
+        default=(),
+        metadata=checked(lambda pairs, known: all(max(pair[:2]) < known.tiles for pair in pairs)),
+    )
+
+    def _fit(self, known: Known) -> bool:
+        """Return whether there is a number for each pair of blocks of tiles."""
+        return self.block > 0 and self.bytes.num_tiles == (-(-known.tiles // self.block)) ** 2
 
     @property
     def num_blocks(self) -> int:
@@ -189,20 +201,29 @@ class ExecutionStep:
         programs: where its program is found.
     """
 
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        (
+            "the row is not one of its program",
+            lambda each, known: (each.program_name, each.row) in known.rows,
+        ),
+    )
+
     name: str
     kind: Literal["execute", "copy", "host"]
-    program_name: str
+    program_name: str = field(metadata=checked(in_program))
     row: int
     at: Line
-    executions: int
+    executions: int = field(metadata=checked(lambda number, _: number > 0))
     cycles: int
     phases: tuple[Phase, ...]
     vertex_types: tuple[TypeCycles, ...]
     target: Target = field(repr=False, metadata={"saved": False})
     programs: Programs = field(repr=False, compare=False, metadata={"saved": False})
-    operation: str = ""
+    operation: str = field(
+        default="", metadata=checked(lambda name, known: not name or name in known.operations)
+    )
     number: int = 0
-    compute_set: int | None = None
+    compute_set: int | None = field(default=None, metadata=checked(in_compute_sets))
 
     @property
     def program(self) -> Program:
@@ -298,6 +319,10 @@ class Execution:
         cycles: total of all steps; None where they are not modelled.
         target: the machine.
     """
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        ("cycles are of no step", lambda each, _: bool(each.steps) or not each.cycles),
+    )
 
     runs: int
     num_steps: int

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from poplite.report.validate import checked, in_program
 from poplite.text import amount
 
 
@@ -24,7 +25,7 @@ class Measured:
     'main': 2 runs, 81,250 cycles in 0.4 ms; the model says 79,000 cycles
     """
 
-    program: str
+    program: str = field(metadata=checked(in_program))
     runs: int
     cycles: int | None
     seconds: float

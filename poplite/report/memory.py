@@ -14,15 +14,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean
 from poplite.report.per_tile import LazySequence, PerTile
+from poplite.report.validate import MOST_TOTAL, Known, Rule, checked, in_program, is_element_type
 from poplite.source import Line
 
 Steps = tuple[tuple[int, int], ...]
@@ -53,6 +55,16 @@ Source of the terms: PopVision analysis library, "Memory".
 """
 
 
+def _are_stretches(steps: Steps | None, known: Known) -> bool:
+    """Return whether stretches of steps rise, each to its last step."""
+    before = -1
+    for first, last in steps or ():
+        if not before < first <= last < known.memory_steps:
+            return False
+        before = last
+    return True
+
+
 @dataclass(slots=True)  # frozen ones take twice as long to make, and there are many
 class Held:
     """Something that lies in the memory of some tiles.
@@ -74,11 +86,15 @@ class Held:
     name: str
     bytes: PerTile
     category: str
-    steps: Steps | None
+    steps: Steps | None = field(metadata=checked(_are_stretches))
     at: Line
-    shape: tuple[int, ...] | None = None
-    element_type: str = ""
-    align: int = 8
+    shape: tuple[int, ...] | None = field(
+        default=None, metadata=checked(lambda shape, _: math.prod(shape or ()) < MOST_TOTAL)
+    )
+    element_type: str = field(
+        default="", metadata=checked(lambda name, known: not name or is_element_type(name, known))
+    )
+    align: int = field(default=8, metadata=checked(lambda number, _: number > 0))
     interleaved: bool = False
     why: str = ""
 
@@ -101,12 +117,14 @@ class MemoryStep:
         rows: of the program's code, wherever it stands; those of `ExecutionStep.row`.
     """
 
-    program: str
+    program: str = field(metadata=checked(in_program))
     name: str
     at: Line
     most: int
-    tile: int
-    number: int = 0
+    tile: int = field(metadata=checked(lambda number, known: number < known.tiles))
+    number: int = field(
+        default=0, metadata=checked(lambda number, known: number <= sum(known.programs.values()))
+    )
     rows: tuple[int, ...] = ()
 
 
@@ -122,6 +140,13 @@ class Memory:
         addresses: where each thing of `held` begins on each tile, counted from the beginning of
             its memory.
     """
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        (
+            "addresses are not as many as things in memory",
+            lambda each, _: len(each.addresses) in (0, len(each.held)),
+        ),
+    )
 
     including_gaps: PerTile
     not_always_live: PerTile

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from poplite.display import Displayed, report_page
 from poplite.errors import checked_kind, made_by
@@ -12,6 +12,7 @@ from poplite.files import checked_path, read_content, replacing
 from poplite.report.compilation import Compilation
 from poplite.report.execution import Execution
 from poplite.report.measured import BetweenRanks, Measured
+from poplite.report.validate import Known, Rule, checked
 from poplite.text import amount
 
 if TYPE_CHECKING:
@@ -43,6 +44,15 @@ class Instrumentation:
     checks: Literal["strict", "fast", "none"]
     interpreted: bool
     faster: tuple[str, ...] = ()
+
+
+MOST_ORDERED = 1 << 27
+"""Most steps in an order: as many as `Engine.tracing` records."""
+
+
+def _is_order(order: tuple[tuple[int, int], ...], known: Known) -> bool:
+    are_there = all(place < known.places and times for place, times in order)
+    return are_there and sum(times for _, times in order) <= MOST_ORDERED
 
 
 @made_by("engine.report(), or pl.Report.load(path)")
@@ -77,10 +87,19 @@ class Report(Displayed):
     True
     """
 
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        (
+            "memory is not modelled where cycles are",
+            lambda each, _: (
+                each.instrumentation.is_modelled == (each.compilation.modelled is not None)
+            ),
+        ),
+    )
+
     compilation: Compilation
     execution: Execution
     instrumentation: Instrumentation
-    order: tuple[tuple[int, int], ...] = ()
+    order: tuple[tuple[int, int], ...] = field(default=(), metadata=checked(_is_order))
     measured: tuple[Measured, ...] = ()
     between_ranks: tuple[BetweenRanks, ...] = ()
     note: str = ""

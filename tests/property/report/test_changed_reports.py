@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
 
@@ -14,12 +15,21 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples
-from poplite.report import Report
+from poplite.report import (
+    Report,
+    accesses,
+    compilation,
+    execution,
+    measured,
+    memory,
+    report as whole,
+)
 from poplite.report.json_form import MOST
-from poplite.report.validate import FIELDS, OBJECTS
 from poplite.testing.report_forms import report_forms
 
 Path = tuple[str | int, ...]
+
+MODULES = (accesses, compilation, execution, measured, memory, whole)
 
 
 class Halve(pl.Vertex):
@@ -251,8 +261,19 @@ def test_what_cannot_be_looked_up_is_refused(
 
 def test_every_rule_is_shown() -> None:
     messages = [str(message) for *_, message in REFUSED]
-    named = {f"{cls}.{name}" for cls, rules in FIELDS.items() for name in rules}
-    said = {f"in a {cls}, {words}" for cls, rules in OBJECTS.items() for words, _ in rules}
+    every = [cls for module in MODULES for cls in vars(module).values()]
+    classes = [cls for cls in every if isinstance(cls, type) and is_dataclass(cls)]
+    named = {
+        f"{cls.__name__}.{each.name}"
+        for cls in classes
+        for each in fields(cls)
+        if "holds" in each.metadata
+    }
+    said = {
+        f"in a {cls.__name__}, {words}" for cls in classes for words, _ in getattr(cls, "RULES", ())
+    }
+    assert len(named) > 15
+    assert len(said) > 5
     assert all(any(name in each for each in messages) for name in named)
     assert all(any(each in words for each in messages) for words in said)
 
