@@ -201,19 +201,17 @@ if TYPE_CHECKING:
         SyncType as SyncType,
         WriteUndef as WriteUndef,
     )
-    from poplite.program.cycles import (
-        cycle_count as cycle_count,
-        cycle_stamp as cycle_stamp,
-    )
-    from poplite.program.floating_point import (
+    from poplite.program.function import FunctionBuffer as FunctionBuffer
+    from poplite.program.registers import (
         ModifyFloatingPointBehaviour as ModifyFloatingPointBehaviour,
         SetFloatingPointBehaviour as SetFloatingPointBehaviour,
         SetStochasticRounding as SetStochasticRounding,
+        cycle_count as cycle_count,
+        cycle_stamp as cycle_stamp,
         get_and_modify_floating_point_behaviour as get_and_modify_floating_point_behaviour,
         set_floating_point_behaviour as set_floating_point_behaviour,
         set_stochastic_rounding as set_stochastic_rounding,
     )
-    from poplite.program.function import FunctionBuffer as FunctionBuffer
     from poplite.report import Report as Report
     from poplite.report.sweep import Sweep as Sweep
     from poplite.simulator.engine import Engine as Engine
@@ -381,11 +379,10 @@ _HOMES = {
     "program": "Abort AbortOnCondition AssumeEqualAcrossReplicas Block Call Copy CrossReplicaCopy "
     "ErrorProgram Execute Function If Loop PrintTensor PrintTensorFormat Program "
     "Repeat RepeatWhileFalse RepeatWhileTrue Sequence Switch Sync SyncType WriteUndef",
-    "program.cycles": "cycle_count cycle_stamp",
-    "program.floating_point": "ModifyFloatingPointBehaviour SetFloatingPointBehaviour "
-    "SetStochasticRounding get_and_modify_floating_point_behaviour set_floating_point_behaviour "
-    "set_stochastic_rounding",
     "program.function": "FunctionBuffer",
+    "program.registers": "ModifyFloatingPointBehaviour SetFloatingPointBehaviour "
+    "SetStochasticRounding cycle_count cycle_stamp get_and_modify_floating_point_behaviour "
+    "set_floating_point_behaviour set_stochastic_rounding",
     "report": "Report",
     "simulator.engine": "Engine",
     "report.sweep": "Sweep",

@@ -37,8 +37,8 @@ from poplite.jit.garbage import no_collection
 from poplite.machine.floating_point import STOCHASTIC, TRAPS, reachable
 from poplite.program import CycleStamp, Program
 from poplite.program.base import programs_or_none
-from poplite.program.floating_point import SetMode
 from poplite.program.function import written_steps
+from poplite.program.registers import SetMode
 from poplite.report.compilation import Operation
 from poplite.report.memory import Memory
 from poplite.source import here

@@ -29,6 +29,7 @@ from poplite.executable.step import ComputeStep, CopyStep
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
     AbortOnCondition,
+    Block,
     Call,
     Copy,
     CrossReplicaCopy,
@@ -41,12 +42,14 @@ from poplite.program import (
     RemoteCopy,
     Repeat,
     RepeatWhile,
+    Sequence as Steps,
     SetMode,
     StreamCopy,
     Switch,
     TensorCopy,
     children_first,
 )
+from poplite.program.base import unknown_kind
 from poplite.source import SourceLocation
 from poplite.view import addresses
 
@@ -144,6 +147,8 @@ class Emitter:
         if not node.children:
             self._step += node.num_steps
             self._leaf(node)
+        elif not isinstance(node, Steps | Block):
+            raise unknown_kind(node, "no op does what {} does")
         return list(node.children)
 
     def _emit(self, kind: int, a: int = 0, b: int = 0, c: int = 0) -> int:
@@ -262,6 +267,8 @@ class Emitter:
             test = self._emit(op.JUMP_IF_ZERO, 0, *self._scalar(leaf.predicate))
             self._emit(op.CALLBACK, self._numbers.actions[leaf])
             self._aim([test])
+        elif leaf not in self._numbers.actions:
+            raise unknown_kind(leaf, "no op does what {} does")
         else:
             self._copies(leaf, "before")
             self._emit(op.CALLBACK, self._numbers.actions[leaf])

@@ -31,9 +31,8 @@ from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.virtual import working_graph
 from poplite.poplar.callable_values import CalledShape, CalledText
 from poplite.program import Execute, Program, Repeat, RepeatWhileTrue, Sequence
-from poplite.program.loops import with_times
+from poplite.program.control import check_graph, with_times
 from poplite.program.recording import RecordedSteps
-from poplite.program.sequence import check_graph
 from poplite.text import clipped, of_type, why_not_called
 from poplite.types import BOOL, UNSIGNED_INT
 from poplite.vertices.counting import CountFrom, CountOn

@@ -34,8 +34,8 @@ from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape, why_not_writeable
 from poplite.program import Sequence as Steps
+from poplite.program.control import check_graph
 from poplite.program.recording import graph_for, innermost, target
-from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import clipped, clipped_text, integer_or_none, of_type
 from poplite.types import (

@@ -28,6 +28,7 @@ from poplite.ops.fuse.once import distinct
 from poplite.ops.fuse.placement import Mappings
 from poplite.ops.operands import check_closed, check_name, check_writeable, graph_of, tensors_of
 from poplite.program import Sequence as Steps
+from poplite.program.control import check_graph
 from poplite.program.recording import (
     OperationRecord,
     RecordedSteps,
@@ -36,7 +37,6 @@ from poplite.program.recording import (
     recorder,
     target as append_to,
 )
-from poplite.program.sequence import check_graph
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, of_type
 from poplite.types import BOOL

@@ -37,8 +37,8 @@ from poplite.ops.operands import FLOATS, Given, called, check_parts, count_of, d
 from poplite.ops.record import map as stored
 from poplite.ops.reductions import sum as sum_of
 from poplite.program import Sequence as Steps
+from poplite.program.control import check_graph
 from poplite.program.recording import Recorder, recorder
-from poplite.program.sequence import check_graph
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT, UNSIGNED_INT, ElementType, ElementTypeLike, element_type
 from poplite.vertices.estimators.sparse import sparse_rows

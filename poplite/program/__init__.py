@@ -16,80 +16,62 @@ A program is never changed once it is part of another, so one sub-tree may stand
 
 from poplite.program.base import (
     Program as Program,
-)
-from poplite.program.conditional import (
-    If as If,
-    Switch as Switch,
-)
-from poplite.program.copy import (
-    Copy as Copy,
-    TensorCopy as TensorCopy,
-)
-from poplite.program.cycles import (
-    CycleStamp as CycleStamp,
-    cycle_count as cycle_count,
-    cycle_stamp as cycle_stamp,
-)
-from poplite.program.execute import (
-    Execute as Execute,
-)
-from poplite.program.floating_point import (
-    ModifyFloatingPointBehaviour as ModifyFloatingPointBehaviour,
-    SetFloatingPointBehaviour as SetFloatingPointBehaviour,
-    SetMode as SetMode,
-    SetStochasticRounding as SetStochasticRounding,
-    get_and_modify_floating_point_behaviour as get_and_modify_floating_point_behaviour,
-    set_floating_point_behaviour as set_floating_point_behaviour,
-    set_stochastic_rounding as set_stochastic_rounding,
-)
-from poplite.program.function import (
-    Call as Call,
-    Function as Function,
-)
-from poplite.program.host import (
-    CodeCopy as CodeCopy,
-    HostCall as HostCall,
-    RemoteCopy as RemoteCopy,
-    StreamCopy as StreamCopy,
-)
-from poplite.program.loops import (
-    Loop as Loop,
-    Repeat as Repeat,
-    RepeatWhile as RepeatWhile,
-    RepeatWhileFalse as RepeatWhileFalse,
-    RepeatWhileTrue as RepeatWhileTrue,
-)
-from poplite.program.marks import (
-    Mark as Mark,
-    Sync as Sync,
-    SyncType as SyncType,
-    WriteUndef as WriteUndef,
-)
-from poplite.program.printing import (
-    PrintTensor as PrintTensor,
-    PrintTensorFormat as PrintTensorFormat,
-)
-from poplite.program.replicated import (
-    AssumeEqualAcrossReplicas as AssumeEqualAcrossReplicas,
-    CrossReplicaCopy as CrossReplicaCopy,
-)
-from poplite.program.sequence import (
-    Block as Block,
-    Growing as Growing,
-    Sequence as Sequence,
-)
-from poplite.program.stops import (
-    Abort as Abort,
-    AbortOnCondition as AbortOnCondition,
-    ErrorProgram as ErrorProgram,
-    Stop as Stop,
-)
-from poplite.program.walk import (
     Step as Step,
     children_first as children_first,
     distinct_decisions as distinct_decisions,
     distinct_steps as distinct_steps,
     walk as walk,
+)
+from poplite.program.control import (
+    Block as Block,
+    Growing as Growing,
+    If as If,
+    Loop as Loop,
+    Repeat as Repeat,
+    RepeatWhile as RepeatWhile,
+    RepeatWhileFalse as RepeatWhileFalse,
+    RepeatWhileTrue as RepeatWhileTrue,
+    Sequence as Sequence,
+    Switch as Switch,
+)
+from poplite.program.copy import (
+    CodeCopy as CodeCopy,
+    Copy as Copy,
+    CrossReplicaCopy as CrossReplicaCopy,
+    HostCall as HostCall,
+    RemoteCopy as RemoteCopy,
+    StreamCopy as StreamCopy,
+    TensorCopy as TensorCopy,
+)
+from poplite.program.function import (
+    Call as Call,
+    Function as Function,
+)
+from poplite.program.registers import (
+    CycleStamp as CycleStamp,
+    ModifyFloatingPointBehaviour as ModifyFloatingPointBehaviour,
+    SetFloatingPointBehaviour as SetFloatingPointBehaviour,
+    SetMode as SetMode,
+    SetStochasticRounding as SetStochasticRounding,
+    cycle_count as cycle_count,
+    cycle_stamp as cycle_stamp,
+    get_and_modify_floating_point_behaviour as get_and_modify_floating_point_behaviour,
+    set_floating_point_behaviour as set_floating_point_behaviour,
+    set_stochastic_rounding as set_stochastic_rounding,
+)
+from poplite.program.steps import (
+    Abort as Abort,
+    AbortOnCondition as AbortOnCondition,
+    AssumeEqualAcrossReplicas as AssumeEqualAcrossReplicas,
+    ErrorProgram as ErrorProgram,
+    Execute as Execute,
+    Mark as Mark,
+    PrintTensor as PrintTensor,
+    PrintTensorFormat as PrintTensorFormat,
+    Stop as Stop,
+    Sync as Sync,
+    SyncType as SyncType,
+    WriteUndef as WriteUndef,
 )
 from poplite.public import names_of
 

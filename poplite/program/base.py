@@ -1,17 +1,42 @@
-"""What all programs have in common: their base, their parts, and the scalars that decide."""
+"""What all programs have in common: how a kind is declared, what it is part of, its steps.
+
+A kind of program is declared once, by fields with roles; the rest follows from them::
+
+    @declared()
+    class If(Program):
+        _title = "If '{predicate.name}'"
+        predicate: Tensor = decides()            read, of one element that decides what runs
+        true_body: Program = part("then")        runs below it, and may not change any more
+        false_body: Program = part("else")
+        name: InitVar[str] = ""                  an argument as in Poplar, not kept
+
+        children, decided_by, reads, writes, num_steps, is_empty    by the roles
+        str and repr                                                by the title
+        `same_as`, and what a saved graph keeps                     all fields but derived ones
+
+Values that do not fit a role are refused when a program is made; `_check` of a kind refuses more,
+or fills in what it derives.  A leaf is one step.
+
+Steps are the leaves, numbered from 1 in the order they are written down (the body of a Repeat once,
+both bodies of an If, a function in each place that calls it), so that a message can say
+`step 3 of 5: Execute 'blur'`.  No recursion: a program built as
+`program = Sequence(program, next)` may be as deep as it is long.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
-from functools import wraps
-from types import TracebackType
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from functools import lru_cache, partial, wraps
+from operator import attrgetter
+from string import Formatter
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 
 from poplite.display import Displayed
-from poplite.errors import ControlProgramError, ElementTypeError
+from poplite.errors import ControlProgramError, ElementTypeError, made_by
 from poplite.expr.operand import Operand, as_read
 from poplite.expr.tree import has_many, stored_first
 from poplite.graph.compute_sets.compute_set import ComputeSet
@@ -21,11 +46,33 @@ from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.poplar.declarations import rows_of
 from poplite.poplar.spelling import binder_of
 from poplite.source import SourceLocation, here
-from poplite.text import amount, clipped, items_or_none, of_type
+from poplite.text import amount, clipped, fitted, items_or_none, of_type, printable
 from poplite.types import BOOL, INT, UNSIGNED_INT
 
 NUMBERS = INT, UNSIGNED_INT
 """Element types that can control a Switch."""
+
+
+class Roles(NamedTuple):
+    """The fields of a kind of program, by what they are for.
+
+    Attributes:
+        parts: programs that run below it, and a word for each that says what for.
+        read: what it reads: tensors, or something else in their place.
+        written: what it writes, likewise.
+        checks: what makes a value of a field from an argument, or refuses it.
+        compared: what two programs that do the same have in common.
+        saved: what a saved graph keeps, in the order in which it is written.
+        own_steps: 1 of a leaf.
+    """
+
+    parts: Mapping[str, str] = MappingProxyType({})
+    read: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    checks: tuple[tuple[str, Callable[[Any], object]], ...] = ()
+    compared: tuple[str, ...] = ()
+    saved: tuple[str, ...] = ()
+    own_steps: int = 0
 
 
 # Compared by identity: trees share sub-trees, and comparing those by content would visit
@@ -44,14 +91,37 @@ class Program(Displayed):
     <Program empty>
     """
 
-    _name_counts: ClassVar[bool] = False
+    _roles: ClassVar[Roles] = Roles()
+    _title: ClassVar[str] = "Program empty"
     _block_instead: ClassVar[str] = "graph.steps() as program"
-    location: SourceLocation = field(init=False)
-    num_steps: int = field(init=False)
-    is_empty: bool = field(init=False)
+    location: SourceLocation = field(init=False, compare=False)
+    num_steps: int = field(init=False, compare=False)
+    is_empty: bool = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
-        set_once(self, num_steps=0)
+    def __post_init__(self, *_: object) -> None:
+        """Check the fields by their roles, and count what is below."""
+        roles, at = self._roles, here()
+        for name, check in roles.checks:
+            given = getattr(self, name)
+            value = check(given)
+            if value is not given:
+                object.__setattr__(self, name, value)
+        self._check()
+        steps, is_empty = roles.own_steps, False
+        if not steps:
+            for each in self.children:
+                each.mark_used(at)
+                steps += each.num_steps
+            is_empty = self._does_nothing()
+        object.__setattr__(self, "location", at)
+        object.__setattr__(self, "num_steps", steps)
+        object.__setattr__(self, "is_empty", is_empty)
+
+    def _check(self) -> None:
+        """Refuse values that fit their roles but not each other, and fill in derived fields."""
+
+    def _does_nothing(self) -> bool:
+        return all([each.is_empty for each in self.children])
 
     @property
     def children(self) -> tuple[Program, ...]:
@@ -66,7 +136,7 @@ class Program(Displayed):
     @property
     def reads(self) -> tuple[Tensor, ...]:
         """Tensors that it reads itself, without those that vertices read."""
-        return () if self.decided_by is None else (self.decided_by,)
+        return ()
 
     @property
     def writes(self) -> tuple[Tensor, ...]:
@@ -80,19 +150,27 @@ class Program(Displayed):
             fix=f"with {self._block_instead}: operations are its steps",
         )
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         """End a `with` block, of a program that can have one."""
 
     def mark_used(self, at: SourceLocation) -> None:
         """Note that it became part of another program, so that it does not change any more."""
 
+    def _titled(self) -> str:
+        """Return the pattern of its title, `{field.name}` for what is shown of it."""
+        return self._title
+
+    def _detail(self) -> str:
+        """Return what its repr says after the title."""
+        return f", {amount(self.num_steps, 'step')}" if self.children else ""
+
+    def __str__(self) -> str:
+        pattern, names_of = _parsed(self._titled())
+        return pattern.format(*names_of(self))
+
     def __repr__(self) -> str:
-        return "<Program empty>"
+        pattern, names = title_parts(self)
+        return fitted(f"<{pattern}{self._detail()}>", *names)
 
     def same_as(self, other: Program) -> bool:
         """Whether another program does the same with the same tensors, in the same order.
@@ -127,19 +205,32 @@ class Program(Displayed):
         return self.is_empty
 
 
-_NOT_COMPARED = {"location", "used_at", "num_steps", "is_empty", "_made", "times"}
+def title_parts(program: Program) -> tuple[str, tuple[str, ...]]:
+    """Return the title of a program with `{}` for each name in it, and those names.
+
+    >>> title_parts(Program())
+    ('Program empty', ())
+    """
+    pattern, names_of = _parsed(program._titled())
+    return pattern, tuple(map(str, names_of(program)))
+
+
+@lru_cache(maxsize=256)
+def _parsed(title: str) -> tuple[str, Callable[[Program], tuple[object, ...]]]:
+    """Return a title with `{}` for each name in it, and a function that gives those names."""
+    parsed = [(text, name) for text, name, *_ in Formatter().parse(title)]
+    texts = [
+        text.replace("{", "{{").replace("}", "}}") + "{}" * bool(name) for text, name in parsed
+    ]
+    return "".join(texts), _together(*[name for _, name in parsed if name])
 
 
 def _parts_alike(a: Any, b: Any) -> list[tuple[Any, Any]] | None:
     """Return pairs of parts, all of which must be the same for both to be; None if they differ."""
-    if isinstance(a, Program):
-        if type(a) is not type(b):
-            return None
-        left_out = _NOT_COMPARED if a._name_counts else _NOT_COMPARED | {"name"}
-        compared = [f.name for f in fields(a) if f.name not in left_out]
-        return [(getattr(a, name), getattr(b, name)) for name in compared]
     if type(a) is not type(b):
         return None
+    if isinstance(a, Program):
+        return [(getattr(a, name), getattr(b, name)) for name in a._roles.compared]
     if isinstance(a, Mapping):
         return [(a[key], b[key]) for key in a] if a.keys() == b.keys() else None
     if isinstance(a, list | tuple):
@@ -148,10 +239,134 @@ def _parts_alike(a: Any, b: Any) -> list[tuple[Any, Any]] | None:
     return [] if same else None
 
 
+# -- kinds of programs -----------------------------------------------------------------------------
+
 C = TypeVar("C", bound=type[Program])
 
+KINDS: list[type[Program]] = [Program]
+"""The kinds of programs, each after its bases."""
 
-def declared(cls: C) -> C:
+
+def part(word: str = "") -> Any:
+    """Declare a program that runs below; `word` says in pictures what for, where that helps."""
+    return field(metadata={"role": "part", "word": word})
+
+
+def decides() -> Any:
+    """Declare a tensor whose one element decides which part runs next."""
+    return field(metadata={"role": "decides"})
+
+
+def reads(*, default: Any = MISSING) -> Any:
+    """Declare one or several tensors that are read; something else in their place is not."""
+    return field(default=default, metadata={"role": "reads"})
+
+
+def writes(*, default: Any = MISSING) -> Any:
+    """Declare one or several tensors that are written; something else in their place is not."""
+    return field(default=default, metadata={"role": "writes"})
+
+
+def derived(*, init: Literal[False] = False) -> Any:
+    """Declare what follows from other fields."""
+    return field(init=init, compare=False)
+
+
+def noted(name: str, *, init: Literal[False] = False) -> Any:
+    """Declare what others note; a saved graph keeps it, by the attribute that is named."""
+    return field(init=init, compare=False, metadata={"saved": name})
+
+
+@dataclass_transform(
+    frozen_default=True,
+    eq_default=False,
+    field_specifiers=(field, part, decides, reads, writes, derived, noted),
+)
+def declared(*, init: bool = True, binds: bool = True) -> Callable[[C], C]:
+    """Make a class a kind of program, by the roles of its fields.
+
+    Args:
+        init: whether it is made by its fields, unless it has an `__init__` of its own.
+        binds: whether it takes arguments in Poplar's order, by the declarations of its class.
+    """
+
+    def decorated(cls: C) -> C:
+        own = init and "__init__" not in vars(cls)
+        made: Any = dataclass(frozen=True, slots=True, eq=False, repr=False, init=own)(cls)
+        for name, each in made.__dataclass_fields__.items():
+            if str(each.type).startswith("InitVar") and name in vars(made):
+                delattr(made, name)  # the default of an argument is no attribute
+        made._roles = roles = _roles_of(made)
+        if roles.parts and "children" not in vars(cls):
+            made.children = property(_together(*roles.parts))
+        if roles.read:
+            made.reads = property(_tensors(*roles.read))
+        if roles.written:
+            made.writes = property(_tensors(*roles.written))
+        for each in fields(made):
+            if each.metadata.get("role") == "decides":
+                made.decided_by = property(attrgetter(each.name))
+        KINDS.append(made)
+        is_made = init and any(rows_of(base.__name__) for base in made.__mro__ if base != Program)
+        kind: C = _bound(made) if binds and is_made else made
+        return kind
+
+    return decorated
+
+
+def _roles_of(kind: type[Program]) -> Roles:
+    known = {each.name: each.metadata.get("role") for each in fields(kind)}
+    saved = [each.metadata.get("saved", each.name if each.init else "") for each in fields(kind)]
+    checks: dict[str, Callable[[Any], object]] = {}
+    for name, role in known.items():
+        if role == "decides":
+            checks = {name: partial(deciding, program=kind.__name__, role=name), **checks}
+        elif role == "part":
+            word = "" if name == "program" else f", {name.replace('_', ' ')}"
+            checks[name] = _part_check(f"{kind.__name__}{word}")
+    words = {each.name: each.metadata.get("word", "") for each in fields(kind)}
+    parts = {name: words[name] for name, role in known.items() if role == "part"}
+    return Roles(
+        parts,
+        tuple(name for name, role in known.items() if role in ("decides", "reads")),
+        tuple(name for name, role in known.items() if role == "writes"),
+        tuple(checks.items()),
+        tuple(each.name for each in fields(kind) if each.compare),
+        tuple(filter(None, saved)),
+        int(not parts and kind.children is Program.children),
+    )
+
+
+def _together(*names: str) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a function that gives the values of fields, or of attributes of these."""
+    if not names:
+        return lambda program: ()
+    get: Any = attrgetter(*names)
+    return get if names[1:] else lambda program: (get(program),)
+
+
+def _tensors(*names: str) -> Callable[[Program], tuple[Tensor, ...]]:
+    """Return a function that gives the tensors in fields, one or several each, and nothing else."""
+    get: Any = attrgetter(*names)
+
+    def of_one(program: Program) -> tuple[Tensor, ...]:
+        value = get(program)
+        if isinstance(value, Tensor):
+            return (value,)
+        return value if isinstance(value, tuple) else ()
+
+    def of_several(program: Program) -> tuple[Tensor, ...]:
+        several = [each if isinstance(each, tuple) else (each,) for each in get(program)]
+        return tuple([each for some in several for each in some if isinstance(each, Tensor)])
+
+    return of_several if names[1:] else of_one
+
+
+def _part_check(where: str) -> Callable[[object], object]:
+    return lambda value: value if isinstance(value, Program) else checked(value, where)
+
+
+def _bound(cls: C) -> C:
     """Let a program be made with arguments in Poplar's order, by the declarations of its class."""
     fill: Any = cls.__init__
     kind = next(each.__name__ for each in cls.__mro__ if rows_of(each.__name__))
@@ -179,6 +394,69 @@ def declared(cls: C) -> C:
     return cls
 
 
+def fill(program: Program, /, **attributes: object) -> None:
+    """Fill in attributes of a frozen program."""
+    for name, value in attributes.items():
+        object.__setattr__(program, name, value)
+
+
+def set_once(program: Program, /, **attributes: object) -> None:
+    """Fill in a frozen program while it is being made, then all that follows.
+
+    Where the number of steps is among the attributes, nothing below is counted.
+    """
+    for name, value in attributes.items():
+        object.__setattr__(program, name, value)
+    if "num_steps" not in attributes:
+        program.__post_init__()
+        return
+    fill(program, location=here(), is_empty=not program.num_steps)
+
+
+def made_kinds() -> list[type[Program]]:
+    """Return poplite's kinds of which programs are made, and not only other kinds.
+
+    >>> made_kinds()[0].__name__
+    'Program'
+    """
+    bases = {base for kind in KINDS for base in kind.__mro__[1:]} - {Program}
+    own = [kind for kind in KINDS if kind.__module__.startswith(f"{__package__}.")]
+    return [kind for kind in own if kind not in bases]
+
+
+def saved_fields(kind: type[Program]) -> tuple[str, ...]:
+    """Return what a saved graph keeps of a program, in the order in which it is written."""
+    return kind._roles.saved
+
+
+def words_of_parts(program: Program) -> list[str]:
+    """Return a word for each program directly under one that says what it is for, or "".
+
+    >>> words_of_parts(Program())
+    []
+    """
+    words = list(program._roles.parts.values())
+    return words if len(words) == len(program.children) else [""] * len(program.children)
+
+
+def unknown_kind(program: Program, what: str) -> ControlProgramError:
+    """Return the error for a program whose kind somebody does not know; `{}` in `what` names it.
+
+    >>> unknown_kind(Program(), "no picture shows what {} does").what
+    'no picture shows what a Program does'
+    """
+    name = type(program).__name__
+    return ControlProgramError(
+        what.format(f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"),
+        at=program.location,
+        found=printable(str(program)),
+        fix="build programs of the classes in poplite.program",
+    )
+
+
+# -- arguments -------------------------------------------------------------------------------------
+
+
 def check_name(name: object, program: str) -> None:
     """Refuse a name of a program that is no text; Poplar's last argument, it has no effect."""
     if not isinstance(name, str):
@@ -187,37 +465,6 @@ def check_name(name: object, program: str) -> None:
             found=of_type(name),
             fix='pl.Block(program, "forward") has a name in messages, drawings and profiles',
         )
-
-
-def set_once(program: Program, /, **attributes: object) -> None:
-    """Fill in a frozen program while it is being made; adds the user's location."""
-    object.__setattr__(program, "location", here())
-    for name, value in {"is_empty": not attributes["num_steps"], **attributes}.items():
-        object.__setattr__(program, name, value)
-
-
-def child(value: object, where: str) -> Program:
-    """Return a program that becomes part of another, and cannot change from then on.
-
-    `where` names the call and the argument, for the message.
-
-    >>> child(Program(), "Repeat, body")
-    <Program empty>
-    """
-    return parts([(value, where)])[0]
-
-
-def parts(values: Iterable[tuple[object, str]]) -> list[Program]:
-    """Return programs that become part of another; none of them does where one is no program.
-
-    >>> parts([(Program(), "If, true body"), (Program(), "If, false body")])
-    [<Program empty>, <Program empty>]
-    """
-    programs = [checked(value, where) for value, where in values]
-    at = here()
-    for program in programs:
-        program.mark_used(at)
-    return programs
 
 
 def checked(value: object, where: str) -> Program:
@@ -245,6 +492,17 @@ def programs_or_none(value: object) -> list[Any] | None:
     return None if isinstance(value, Operand | ComputeSet) else items_or_none(value)
 
 
+def checked_tensor(value: object, what: str, fix: str) -> Tensor:
+    """Return what the user passed, if it is a tensor; `what` names the call and the argument."""
+    if isinstance(value, Tensor):
+        return value
+    raise ElementTypeError(
+        f"{what} {clipped(value, 60)} is not a tensor",
+        found=of_type(value),
+        fix=stored_first(value, fix),
+    )
+
+
 _ONE_OF_ALL = "store one of all: ops.map(ops.any(t)), ops.map(ops.all(t))"
 
 
@@ -261,8 +519,6 @@ def deciding(tensor: object, program: str, role: str) -> Tensor:
     poplite.errors.ElementTypeError: If: predicate 'x' is of FLOAT, not BOOL, INT or UNSIGNED_INT...
     """
     types = NUMBERS if role == "control" else (BOOL, *NUMBERS)
-    *others, last = map(repr, types)
-    names = f"{', '.join(others)} or {last}"
     tensor = as_read(tensor)
     if not isinstance(tensor, Tensor):
         fix = f"{role} = graph.add_variable({types[0]!r}, (), mapping=0); a vertex writes it"
@@ -272,8 +528,10 @@ def deciding(tensor: object, program: str, role: str) -> Tensor:
             fix=_ONE_OF_ALL if has_many(tensor) else stored_first(tensor, fix),
         )
     if tensor.element_type not in types:
+        *others, last = map(repr, types)
         raise ElementTypeError(
-            f"{program}: {role} '{tensor.name}' is of {tensor.element_type!r}, not {names}",
+            f"{program}: {role} '{tensor.name}' is of {tensor.element_type!r}, "
+            f"not {', '.join(others)} or {last}",
             found=type_and_shape(tensor),
             fix="let a vertex compare, and write the outcome to such a scalar",
         )
@@ -285,3 +543,123 @@ def deciding(tensor: object, program: str, role: str) -> Tensor:
             fix=f"one element, t[0], or {_ONE_OF_ALL}",
         )
     return tensor
+
+
+# -- step by step ----------------------------------------------------------------------------------
+
+
+@made_by("pl.program.walk(program)")
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Step:
+    """One leaf of a program, in one place; or a program in which a scalar decides what runs.
+
+    Attributes:
+        number: its number, from 1; of what decides, that of the first step under it.
+        total: steps of the program.
+        program: the leaf, or what decides.
+    """
+
+    number: int
+    total: int
+    program: Program
+
+    def __repr__(self) -> str:
+        return fitted("<Step {}>", str(self))
+
+    def __str__(self) -> str:
+        first, last = self.number, self.number + self.program.num_steps - 1
+        if not self.program.children:
+            return f"step {first:,} of {self.total:,}: {self.program}"
+        if last < first:
+            return str(self.program)
+        steps = f"step {first:,}" if last == first else f"steps {first:,}-{last:,}"
+        return f"{steps} of {self.total:,}, which {self.program} decides on"
+
+
+def walk(program: Program) -> Iterator[Step]:
+    """Yield every step of a program; a shared sub-tree in each of its places.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.program import Execute, Repeat, Sequence
+    >>> blur = Execute(Graph().add_compute_set("blur"))
+    >>> [str(step) for step in walk(Sequence(blur, Repeat(9, blur)))]
+    ["step 1 of 2: Execute 'blur'", "step 2 of 2: Execute 'blur'"]
+    """
+    return _steps(program, once=False)
+
+
+def distinct_steps(program: Program) -> Iterator[Step]:
+    """Yield every leaf of a program once, where it stands first.
+
+    Costs the number of distinct sub-trees, however often they are shared.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.program import Execute, Sequence
+    >>> blur = Execute(Graph().add_compute_set("blur"))
+    >>> [str(step) for step in distinct_steps(Sequence(blur, Sequence(blur)))]
+    ["step 1 of 2: Execute 'blur'"]
+    """
+    return _steps(program, once=True)
+
+
+def distinct_decisions(program: Program) -> Iterator[Step]:
+    """Yield every program in which a scalar decides once, where it stands first.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.program import Execute, If, Program, Sequence
+    >>> graph = Graph()
+    >>> blur = Execute(graph.add_compute_set("blur"))
+    >>> large = graph.add_variable("bool", (), "large")
+    >>> list(distinct_decisions(Sequence(blur, If(large, blur, Program()))))
+    [<Step step 2 of 2, which If 'large' decides on>]
+    """
+    for number, node in _nodes(program, once=True):
+        if node.decided_by is not None:
+            yield Step(number, program.num_steps, node)
+
+
+def _steps(program: Program, once: bool) -> Iterator[Step]:
+    for number, node in _nodes(program, once):
+        if node.num_steps and not node.children:
+            yield Step(number, program.num_steps, node)
+
+
+def children_first(program: Program) -> Iterator[Program]:
+    """Yield each distinct sub-tree once, after those below it.
+
+    >>> from poplite.program import Repeat, Sequence
+    >>> list(children_first(Sequence(part := Repeat(2, Program()), part)))
+    [<Program empty>, <Repeat 2 times, 0 steps>, <Sequence 0 steps>]
+    """
+    seen: set[int] = set()
+    pending = [(program, False)]
+    while pending:
+        node, below_done = pending.pop()
+        if below_done:
+            yield node
+        elif id(node) not in seen:
+            seen.add(id(node))
+            below = node.children
+            if below:
+                pending.append((node, True))
+                pending.extend([(child, False) for child in reversed(below)])
+            else:
+                yield node
+
+
+def _nodes(program: Program, once: bool) -> Iterator[tuple[int, Program]]:
+    """Yield every node, before what is under it, with the number of its first step."""
+    seen: set[int] = set()
+    number = 1
+    pending = [program]
+    while pending:
+        node = pending.pop()
+        if once and id(node) in seen:
+            number += node.num_steps
+            continue
+        seen.add(id(node))
+        yield number, node
+        if node.children:
+            pending.extend(reversed(node.children))
+        else:
+            number += node.num_steps

@@ -1,37 +1,63 @@
-"""Copies: what all forms have in common, and the one from tensor to tensor.
+"""Programs that move data: from tensor to tensor, between replicas, to and from the host.
 
 Copy(tensor, tensor)                                    TensorCopy
-Copy(stream, tensor), Copy(tensor, stream)              StreamCopy
-Copy(buffer, tensor, row), Copy(tensor, buffer, row)    RemoteCopy
-Copy(function_buffer, function)                         CodeCopy
+Copy(stream, tensor), Copy(tensor, stream)              StreamCopy    one block of a stream
+Copy(buffer, tensor, row), Copy(tensor, buffer, row)    RemoteCopy    rows of a remote buffer
+Copy(function_buffer, function)                         CodeCopy      the code of a function
+CrossReplicaCopy(x, y, {0: 1, 1: 2, 2: 0})              x of replica 0 to y of replica 1, and so on
+Call(sort, [x], [y])                                    HostCall      a function of the host
 
-Those that the host takes part in are in `poplite.program.host`.
+Source: Poplar API reference, "Copy" and "Call".
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import InitVar
+from typing import Any, overload
 
-from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectionError, not_called
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import (
+    ControlProgramError,
+    ElementTypeError,
+    GraphConnectionError,
+    GraphReplicationError,
+    StreamMemoryAllocationError,
+    not_called,
+)
 from poplite.expr.operand import as_read
-from poplite.expr.tree import stored_first
-from poplite.graph.host.remote import RemoteBuffer
-from poplite.graph.host.streams import DataStream
+from poplite.graph.host.remote import HostFunction, RemoteBuffer
+from poplite.graph.host.streams import DataStream, DataStreamType
+from poplite.graph.host.transfer_checks import MAX_TRANSFER_BYTES, transfer_text
+from poplite.graph.mapping.tile_mapping import ranges
 from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
-from poplite.program.base import Program, check_name, declared, set_once
-from poplite.program.function import FunctionBuffer
-from poplite.text import amount, clipped, fitted, of_type
+from poplite.program.base import (
+    NUMBERS,
+    Program,
+    checked_tensor,
+    declared,
+    derived,
+    fill,
+    reads,
+    set_once,
+    writes,
+)
+from poplite.program.function import Call, Function, FunctionBuffer
+from poplite.text import amount, clipped, integer_or_none
 from poplite.types import QUARTER, ElementType
 
-if TYPE_CHECKING:
-    from poplite.program.function import Function
-    from poplite.program.host import CodeCopy, RemoteCopy, StreamCopy
+SHOWN = 4
+"""Replicas of the map that an error shows as an example."""
+
+_FIFOS = DataStreamType.HOST_TO_DEVICE_FIFO, DataStreamType.DEVICE_TO_HOST_FIFO
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@declared(init=False)
 class Copy(Program):
     """Moves data: from tensor to tensor, or between a tensor and the host.
 
@@ -64,8 +90,9 @@ class Copy(Program):
     <Copy 'in' -> 'a' 3 elements, 12 B>
     """
 
-    source: Tensor | DataStream | RemoteBuffer | FunctionBuffer
-    destination: Tensor | DataStream | RemoteBuffer | Function
+    _title = "Copy '{source.name}' -> '{destination.name}'"
+    source: Tensor | DataStream | RemoteBuffer | FunctionBuffer = reads()
+    destination: Tensor | DataStream | RemoteBuffer | Function = writes()
 
     @overload
     def __new__(
@@ -139,49 +166,215 @@ class Copy(Program):
         assert self.tensor is not None
         return self.tensor.element_type
 
-    @property
-    def reads(self) -> tuple[Tensor, ...]:
-        """The source, if it is a tensor."""
-        return (self.source,) if isinstance(self.source, Tensor) else ()
-
-    @property
-    def writes(self) -> tuple[Tensor, ...]:
-        """The destination, if it is a tensor."""
-        return (self.destination,) if isinstance(self.destination, Tensor) else ()
-
-    def __str__(self) -> str:
-        return f"Copy '{self.source.name}' -> '{self.destination.name}'"
-
-    def __repr__(self) -> str:
-        moved = f"{amount(self.num_elements, 'element')}, {self.size_bytes:,} B"
-        return fitted(f"<Copy '{{}}' -> '{{}}' {moved}>", self.source.name, self.destination.name)
+    def _detail(self) -> str:
+        return f" {amount(self.num_elements, 'element')}, {self.size_bytes:,} B"
 
 
-@declared
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@declared()
 class TensorCopy(Copy):
     """Copies a tensor to another; made by `Copy`. Shapes and tiles may differ."""
 
-    source: Tensor
-    destination: Tensor
+    source: Tensor = reads()
+    destination: Tensor = writes()
+    offset: InitVar[bool | str] = False
+    name: InitVar[str] = ""
+
+    def _check(self) -> None:
+        fill(self, source=as_read(self.source, self.destination))
+        fix = "Copy(source, destination); host values go in by engine.write"
+        for role in ("source", "destination"):
+            checked_tensor(getattr(self, role), f"Copy: {role}", fix)
+        check_copied(str(self), self.source, self.destination)
+
+
+def _form(source: object, destination: object) -> type[Copy]:
+    for end in (source, destination):
+        if isinstance(end, DataStream):
+            return StreamCopy
+        if isinstance(end, RemoteBuffer):
+            return RemoteCopy
+        if isinstance(end, FunctionBuffer):
+            return CodeCopy
+    return TensorCopy
+
+
+@declared()
+class StreamCopy(Copy):
+    """One block of a stream, to or from a tensor; made by `Copy`."""
+
+    source: Tensor | DataStream = reads()
+    destination: Tensor | DataStream = writes()
+    offset: InitVar[bool | str] = False  # in Poplar optimiseMemory
+    name: InitVar[str] = ""
+    stream: DataStream = derived()
+
+    def _check(self) -> None:
+        stream, tensor = _sides(self, DataStream, "stream")
+        to_device = stream is self.source
+        if stream.type not in _FIFOS:
+            raise ControlProgramError(
+                f"{self}: the stream is a part of remote buffer '{stream.name}'",
+                found=f"the buffer was made at {stream.location}",
+                fix="Copy(buffer, tensor, row) and Copy(tensor, buffer, row)",
+            )
+        if to_device != (stream.type is DataStreamType.HOST_TO_DEVICE_FIFO):
+            raise ControlProgramError(
+                f"{self}: the stream goes from {stream.type.value}",
+                found=f"the stream was made at {stream.location}",
+                fix="graph.add_host_to_device_fifo for Copy(stream, tensor), "
+                "graph.add_device_to_host_fifo for Copy(tensor, stream)",
+            )
+        _check_alike(str(self), tensor, stream, to_device, stream.num_elements, "a block has")
+        fill(self, stream=stream)
+
+
+@declared()
+class RemoteCopy(Copy):
+    """Rows of a remote buffer, to or from a tensor; made by `Copy`.
+
+    `offset` holds the numbers of the rows, read when the program gets there; row 0 when left out.
+    """
+
+    source: Tensor | RemoteBuffer = reads()
+    destination: Tensor | RemoteBuffer = writes()
+    offset: Tensor | None = reads(default=None)
+    name: InitVar[str] = ""
+    buffer: RemoteBuffer = derived()
+
+    def _check(self) -> None:
+        offset: Any = None if isinstance(self.offset, str) else self.offset  # or it is a name
+        offset = as_read(offset, self.source)
+        buffer, tensor = _sides(self, RemoteBuffer, "remote buffer")
+        what = str(self)
+        rows = 1 if offset is None else _rows(offset, buffer, what)
+        each = "a row has" if rows == 1 else f"{rows:,} rows have"
+        to_device = buffer is self.source
+        _check_alike(what, tensor, buffer, to_device, rows * buffer.num_elements, each)
+        if self.size_bytes > MAX_TRANSFER_BYTES:
+            raise StreamMemoryAllocationError(
+                f"{what}: {transfer_text(tensor.num_elements, tensor.element_type)}, but one "
+                f"transfer has at most {MAX_TRANSFER_BYTES:,} B",
+                found=f"{amount(rows, 'row')} of {buffer!r}",
+                fix="copy fewer rows at a time",
+            )
+        fill(self, buffer=buffer, offset=offset)
+
+
+@declared()
+class CodeCopy(Copy):
+    """Loads the code of a function from its buffer; made by `Copy`."""
+
+    source: FunctionBuffer = reads()
+    destination: Function = writes()
+    offset: InitVar[str] = ""
+    name: InitVar[str] = ""
+
+    def _check(self) -> None:
+        source, destination = self.source, self.destination
+        if not isinstance(source, FunctionBuffer) or destination is not source.function:
+            raise ControlProgramError(
+                f"Copy({clipped(source, 60)}, {clipped(destination, 60)}): "
+                "the code of a function goes from its buffer to itself",
+                fix="Copy(graph.add_function_buffer(function), function)",
+            )
+
+    def _detail(self) -> str:
+        return ""
+
+
+@declared()
+class HostCall(Call):
+    """Runs a function of the host; made by `Call(function, inputs, outputs)`."""
+
+    function: HostFunction
+    inputs: tuple[Tensor, ...] = reads(default=())
+    outputs: tuple[Tensor, ...] = writes(default=())
+    name: InitVar[str] = ""
+
+    def _check(self) -> None:
+        function, what = self.function, str(self)
+        for role, wanted in (("input", function.inputs), ("output", function.outputs)):
+            tensors = _tensors(getattr(self, f"{role}s"), what)
+            object.__setattr__(self, f"{role}s", tensors)
+            if len(tensors) != len(wanted):
+                raise ControlProgramError(
+                    f"{what}: {amount(len(tensors), role)}, but the function has {len(wanted):,}",
+                    found=f"{function!r}, made at {function.location}",
+                    fix=f"a tensor for each {role}",
+                )
+            for number, (tensor, (element, count)) in enumerate(zip(tensors, wanted, strict=True)):
+                place = f"{what}: {role} {number} '{tensor.name}'"
+                _check_type(place, tensor, element)
+                _check_count(place, tensor, count, "the array has", function)
+                if tensor.graph is not function.graph:
+                    raise _other_graph(place)
+                if role == "output":
+                    _check_writeable(place, tensor)
+        for number, tensor in enumerate(self.outputs):
+            for other in self.outputs[:number]:
+                if tensor.intersects_with(other):
+                    raise GraphConnectionError(
+                        f"{what}: outputs '{other.name}' and '{tensor.name}' share elements",
+                        fix="give every element one output",
+                    )
+
+    def _detail(self) -> str:
+        return f", {amount(len(self.inputs), 'input')}, {amount(len(self.outputs), 'output')}"
+
+
+@declared()
+class CrossReplicaCopy(Program):
+    """Copies a tensor of each replica to a tensor of another replica, all at once.
+
+    Args:
+        source: what is read.
+        destination: what is written: equally many elements of the same type.
+        replica_map: for each replica the one that its source goes to, in a dictionary, a list
+            or an array; every replica receives once.
+        name: as in Poplar; it has no effect.
+
+    Attributes:
+        replica_map: for each replica the one that its source goes to.
+
+    Raises:
+        GraphReplicationError: when replicas are left out, or receive twice or never.
+        PopliteError: for tensors that do not fit together, as `Copy`.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.machine.target import Target
+    >>> graph = Graph(Target(tiles=6, ipus=3), replication_factor=3)
+    >>> a, b = graph.add_variable("int32", (4,), "a"), graph.add_variable("int32", (4,), "b")
+    >>> CrossReplicaCopy(a, b, {0: 1, 1: 2, 2: 0})
+    <CrossReplicaCopy 'a' -> 'b' of replicas 1, 2, 0, 4 elements>
+    """
+
+    _title = "CrossReplicaCopy '{source.name}' -> '{destination.name}'"
+    source: Tensor = reads()
+    destination: Tensor = writes()
+    replica_map: tuple[int, ...]
 
     def __init__(
-        self, source: Tensor, destination: Tensor, offset: bool | str = False, name: str = ""
+        self,
+        source: Tensor,
+        destination: Tensor,
+        replica_map: Mapping[int, int] | Sequence[int] | npt.NDArray[np.integer[Any]],
+        name: str = "",
     ) -> None:
-        check_name(name, "Copy")
-        source = as_read(source, destination)
+        source = as_read(source)
+        fix = "CrossReplicaCopy(source, destination, {0: 1, 1: 0})"
         for role, tensor in (("source", source), ("destination", destination)):
-            if not isinstance(tensor, Tensor):
-                raise ElementTypeError(
-                    f"Copy: {role} {clipped(tensor, 60)} is not a tensor",
-                    found=of_type(tensor),
-                    fix=stored_first(
-                        tensor, "Copy(source, destination); host values go in by engine.write"
-                    ),
-                )
-        title = f"Copy '{source.name}' -> '{destination.name}'"
+            checked_tensor(tensor, f"CrossReplicaCopy: {role}", fix)
+        title = f"CrossReplicaCopy '{source.name}' -> '{destination.name}'"
         check_copied(title, source, destination)
-        set_once(self, source=source, destination=destination, num_steps=1)
+        to = _permutation(replica_map, source.graph.replication_factor, title)
+        set_once(self, source=source, destination=destination, replica_map=to)
+
+    def _detail(self) -> str:
+        to = ", ".join(map(str, self.replica_map))
+        return f" of replicas {to}, {amount(self.source.num_elements, 'element')}"
+
+
+# -- checks ---------------------------------------------------------------------------------------
 
 
 def check_copied(title: str, source: Tensor, destination: Tensor) -> None:
@@ -224,14 +417,128 @@ def check_copied(title: str, source: Tensor, destination: Tensor) -> None:
         )
 
 
-def _form(source: object, destination: object) -> type[Copy]:
-    from poplite.program import host  # whose classes derive from Copy
+def _sides(copy: StreamCopy | RemoteCopy, kind: type, name: str) -> Any:
+    """Return what is on the host, and the tensor, which is read where it is the source."""
+    source: Any = as_read(copy.source, copy.destination)
+    if source is not copy.source:
+        fill(copy, source=source)
+    host, tensor = source, copy.destination
+    if not isinstance(source, kind):
+        host, tensor = copy.destination, source
+    if not isinstance(tensor, Tensor):
+        raise ElementTypeError(
+            f"Copy: the other side of {name} '{host.name}' is {clipped(tensor, 60)}, not a tensor",
+            fix=f"Copy({name.split()[-1]}, tensor), or Copy(tensor, {name.split()[-1]})",
+        )
+    return host, tensor
 
-    for end in (source, destination):
-        if isinstance(end, DataStream):
-            return host.StreamCopy
-        if isinstance(end, RemoteBuffer):
-            return host.RemoteCopy
-        if isinstance(end, FunctionBuffer):
-            return host.CodeCopy
-    return TensorCopy
+
+def _check_alike(
+    what: str,
+    tensor: Tensor,
+    other: DataStream | RemoteBuffer,
+    is_written: bool,
+    count: int,
+    each: str,
+) -> None:
+    if tensor.graph is not other.graph:
+        raise _other_graph(what)
+    _check_type(what, tensor, other.element_type)
+    _check_count(what, tensor, count, each, other)
+    if is_written:
+        _check_writeable(what, tensor)
+
+
+def _other_graph(what: str) -> ControlProgramError:
+    return ControlProgramError(
+        f"{what}: the two sides belong to two graphs", fix="make both with one graph"
+    )
+
+
+def _check_type(what: str, tensor: Tensor, element: type[ElementType[Any]]) -> None:
+    if tensor.element_type is not element:
+        raise ElementTypeError(
+            f"{what}: the tensor is of {tensor.element_type!r}, the host's side of {element!r}",
+            found=type_and_shape(tensor),
+            fix="a copy does not convert; use a vertex with an Input and an Output",
+        )
+
+
+def _check_count(what: str, tensor: Tensor, count: int, each: str, other: object) -> None:
+    if tensor.num_elements != count:
+        raise ControlProgramError(
+            f"{what}: the tensor has {amount(tensor.num_elements, 'element')}, {each} {count:,}",
+            found=f"{type_and_shape(tensor)}; {other!r}",
+            fix="slice the tensor, or make the other side as large",
+        )
+
+
+def _check_writeable(what: str, tensor: Tensor) -> None:
+    if not tensor.is_parallel_writeable():
+        reason, fact = why_not_writeable(tensor)
+        raise GraphConnectionError(
+            f"{what}: the tensor {reason}",
+            found=fact,
+            fix="a tensor that the host writes is of graph.add_variable, each element once",
+        )
+
+
+def _rows(offset: object, buffer: RemoteBuffer, what: str) -> int:
+    """Return how many rows an offset names."""
+    names = " or ".join(map(repr, NUMBERS))
+    if not isinstance(offset, Tensor) or offset.element_type not in NUMBERS:
+        raise ElementTypeError(
+            f"{what}: offset {clipped(offset, 60)} is no tensor of {names}",
+            fix="row = graph.add_variable(pl.UNSIGNED_INT, (), 'row', mapping=0)",
+        )
+    if offset.graph is not buffer.graph:
+        raise _other_graph(f"{what}, offset '{offset.name}'")
+    if not offset.num_elements:
+        raise ControlProgramError(
+            f"{what}: offset '{offset.name}' has 0 elements, so that no row would move",
+            found=type_and_shape(offset),
+            fix="a scalar for one row, k elements for k rows",
+        )
+    return offset.num_elements
+
+
+def _tensors(value: object, what: str) -> tuple[Tensor, ...]:
+    listed = tuple(map(as_read, value if isinstance(value, list | tuple) else (value,)))
+    for tensor in listed:
+        if not isinstance(tensor, Tensor):
+            raise ElementTypeError(
+                f"{what}: {clipped(tensor, 60)} is not a tensor",
+                fix="Call(host_function, [x], [y])",
+            )
+    return listed
+
+
+def _permutation(replica_map: object, count: int, title: str) -> tuple[int, ...]:
+    """Return where the source of each replica goes."""
+    pairs: list[tuple[object, object]] = []
+    replica_map = replica_map.tolist() if isinstance(replica_map, np.ndarray) else replica_map
+    if isinstance(replica_map, Mapping):
+        pairs = list(replica_map.items())
+    elif isinstance(replica_map, Sequence):
+        pairs = list(enumerate(replica_map))
+    numbers = [(integer_or_none(sender), integer_or_none(receiver)) for sender, receiver in pairs]
+    to_of = {sender: to for sender, to in numbers if sender is not None and to is not None}
+    times = Counter(to_of.values())
+    faults = {
+        "replicas that send nothing": [n for n in range(count) if n not in to_of],
+        "replicas that receive nothing": [n for n in range(count) if n not in times],
+        "replicas that receive more than once": sorted(n for n in times if times[n] > 1),
+        "no replicas of the graph": sorted({*to_of, *times} - set(range(count))),
+    }
+    lines = [f"{what}: {ranges(listed)}" for what, listed in faults.items() if listed]
+    if len(to_of) < len(pairs) or not pairs:
+        lines = [f"{clipped(replica_map, 60)} does not map replicas to replicas"]
+    if lines:
+        shown = {number: (number + 1) % count for number in range(min(count, SHOWN))}
+        raise GraphReplicationError(
+            f"{title}: {lines[0]}",
+            found="\n".join([*lines[1:], f"the graph has {amount(count, 'replica')}"]),
+            fix=f"let every replica send and receive once: {shown}"
+            + (f" for the first {SHOWN}, and so on" if count > SHOWN else ""),
+        )
+    return tuple(to for _, to in sorted(to_of.items()))

@@ -17,15 +17,14 @@ from poplite.errors import ControlProgramError, made_by, not_called
 from poplite.graph.host.remote import HostFunction
 from poplite.graph.storage.copies import refuse_copies
 from poplite.poplar.callable_values import CalledText
-from poplite.program.base import Program, check_name, checked, child, declared, set_once
-from poplite.program.walk import children_first
-from poplite.source import SourceLocation
+from poplite.program.base import Program, checked, children_first, declared, set_once
+from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, of_type
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.graph.tensor.tensor import Tensor
-    from poplite.program.host import HostCall
+    from poplite.program.copy import HostCall
 
 
 @made_by("graph.add_function(program)")
@@ -106,7 +105,8 @@ def function_of(graph: Graph, name: str, program: object, at: SourceLocation) ->
                 found=f"that is of {node.function.graph!r} ({node.function.location})",
                 fix="graph.add_function(program), with the same graph for both",
             )
-    return Function(graph, name, child(part, "add_function"), at)
+    part.mark_used(here())
+    return Function(graph, name, part, at)
 
 
 def buffer_of(graph: Graph, function: object, at: SourceLocation) -> FunctionBuffer:
@@ -120,7 +120,7 @@ def buffer_of(graph: Graph, function: object, at: SourceLocation) -> FunctionBuf
     return FunctionBuffer(function, at)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@declared(init=False)
 class Call(Program):
     """Runs a function, or one of the host: `Call(host_function, inputs, outputs)`.
 
@@ -142,6 +142,7 @@ class Call(Program):
     <Call 'blur', 0 steps>
     """
 
+    _title = "Call '{function.name}'"
     function: Function | HostFunction
 
     @overload
@@ -159,19 +160,15 @@ class Call(Program):
         cls, function: Any = None, inputs: Any = (), outputs: Any = (), name: Any = ""
     ) -> Any:
         """Return a call of a function, or of one of the host."""
-        from poplite.program.host import HostCall  # which derives from Call
+        from poplite.program.copy import HostCall  # which derives from Call
 
         if cls is not Call:
             raise not_called(cls.__name__, "Call(function)", is_empty=function is None)
         form = HostCall if isinstance(function, HostFunction) else FunctionCall
         return object.__new__(form)
 
-    def __str__(self) -> str:
-        return f"Call '{self.function.name}'"
 
-
-@declared
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@declared()
 class FunctionCall(Call):
     """Runs a function of the graph; made by `Call`."""
 
@@ -179,9 +176,7 @@ class FunctionCall(Call):
 
     def __init__(self, function: Function, *tensors: object, name: str = "") -> None:
         if len(tensors) == 1 and isinstance(tensors[0], str):
-            name = tensors[0]
             tensors = ()
-        check_name(name, "Call")
         if not isinstance(function, Function):
             raise ControlProgramError(
                 f"Call: {clipped(function, 80)} is no function",
@@ -195,16 +190,12 @@ class FunctionCall(Call):
                 fix="Copy to the variables that it works on before the Call; functions of the "
                 "host, graph.add_host_function, have inputs and outputs",
             )
-        body = function.program
-        set_once(self, function=function, num_steps=body.num_steps, is_empty=body.is_empty)
+        set_once(self, function=function)
 
     @property
     def children(self) -> tuple[Program, ...]:
         """The program of the function."""
         return (self.function.program,)
-
-    def __repr__(self) -> str:
-        return fitted(f"<Call '{{}}', {amount(self.num_steps, 'step')}>", self.function.name)
 
 
 def written_steps(program: Program) -> int:
@@ -245,9 +236,9 @@ def functions_between(program: Program, inner: Program) -> list[Function] | None
         node, path = pending.pop()
         if node is inner:
             return path
-        for part in node.children:
-            if id(part) not in seen:
-                seen.add(id(part))
-                below = [*path, node.function] if isinstance(node, FunctionCall) else path
-                pending.append((part, below))
+        for below in node.children:
+            if id(below) not in seen:
+                seen.add(id(below))
+                through = [node.function] if isinstance(node, FunctionCall) else []
+                pending.append((below, [*path, *through]))
     return None

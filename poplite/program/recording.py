@@ -20,7 +20,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import chain
-from types import TracebackType
 from typing import ClassVar, NamedTuple, Self
 
 from poplite.errors import SHOWN_FAULTS, ControlProgramError, GraphCycleError
@@ -30,9 +29,9 @@ from poplite.graph.compute_sets.operations import RecordedOperation
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import home_graph, mapping_graph, working_graph
-from poplite.program.base import Program, checked
-from poplite.program.execute import Execute
-from poplite.program.sequence import OPEN, Sequence, check_appended
+from poplite.program.base import Program, checked, fill
+from poplite.program.control import OPEN, Sequence, check_appended
+from poplite.program.steps import Execute
 from poplite.source import SourceLocation, here
 from poplite.text import amount
 from poplite.view.view_index import ViewIndex
@@ -82,12 +81,9 @@ class RecordedSteps(Sequence):
         is_function: bool = False,
     ) -> None:
         super().__init__(name=name)
-        object.__setattr__(self, "_graph", graph)
-        object.__setattr__(self, "_around", around)
-        object.__setattr__(self, "_blocks", [])
-        object.__setattr__(self, "_is_part", is_function or around is not None)
-        object.__setattr__(self, "_made_inside", [])
-        object.__setattr__(self, "_over", None)
+        is_part = is_function or around is not None
+        fill(self, _graph=graph, _around=around, _blocks=[])
+        fill(self, _is_part=is_part, _made_inside=[], _over=None)
 
     @property
     def graph(self) -> Graph:
@@ -123,7 +119,7 @@ class RecordedSteps(Sequence):
 
     def _work_on(self, graph: Graph) -> None:
         """Take operations of a graph, and so do those around it."""
-        object.__setattr__(self, "_graph", graph)
+        fill(self, _graph=graph)
         if self._around is not None and self._around._known_graph is None:
             self._around._work_on(graph)
 
@@ -136,7 +132,7 @@ class RecordedSteps(Sequence):
         """Note the graph that decides for an operation of the block, and of those around it."""
         block: RecordedSteps | None = self
         while block is not None and block._over is None and block.graph is graph.top_level_graph:
-            object.__setattr__(block, "_over", mapping_graph(graph))
+            fill(block, _over=mapping_graph(graph))
             block = block._around
 
     def __enter__(self) -> Self:
@@ -145,16 +141,11 @@ class RecordedSteps(Sequence):
         OPEN.set((*OPEN.get(), self))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         recorded = self._blocks.pop()
         OPEN.set(tuple(each for each in OPEN.get() if each is not self))
         made, self._made_inside[:] = [*self._made_inside], []
-        if kind is None:
+        if failure[0] is None:
             for program in recorded:
                 super().add(program)
             self._check_used(made)
@@ -167,10 +158,9 @@ class RecordedSteps(Sequence):
     def _check_used(self, made: Iterable[Sequence]) -> None:
         """Refuse steps that were recorded in a loop, a branch or a function, and not for it."""
         for each in made:
-            is_part = (
-                isinstance(each, RecordedSteps) and each._is_part
-            )  # of which this block takes care
-            if each.used_at is None and not each.is_empty and not is_part:
+            if isinstance(each, RecordedSteps) and each._is_part:
+                continue  # that is taken care of where it ends
+            if each.used_at is None and not each.is_empty:
                 raise ControlProgramError(
                     f"{each!r} is made within '{self.name}', and its steps are not part of that",
                     at=each.location,
@@ -258,7 +248,7 @@ class Recorder:
         graph: the graph of the operation.
     """
 
-    takes_programs: ClassVar[bool] = True
+    takes_programs: bool = True
     """Whether a step may be another program than a compute set."""
 
     def __init__(self, graph: Graph) -> None:
@@ -286,7 +276,7 @@ class Recorder:
             target.add(self.steps[0])
         elif self.steps:
             recorded = Sequence(*self.steps, name=name)
-            object.__setattr__(recorded, "_made", self._record.made)
+            fill(recorded, _made=self._record.made)
             target.add(recorded)
 
 
@@ -301,6 +291,7 @@ class Together(RecordedSteps):
         around: the block that it stands in.
     """
 
+    takes_programs: ClassVar[bool] = True
     _levels: list[tuple[list[ComputeSet], list[Program]]]
     _reads: ViewIndex[_Use]
     _writes: ViewIndex[_Use]
@@ -309,33 +300,37 @@ class Together(RecordedSteps):
 
     def __init__(self, around: RecordedSteps) -> None:
         super().__init__(around._known_graph, "together", around)
-        object.__setattr__(self, "_levels", [])
-        object.__setattr__(self, "_names", {})
-        object.__setattr__(self, "_record", None)
+        fill(self, _levels=[], _names={}, _record=None)
         self._forget_uses()
         if self._graph is not None:
             self._work_on(self._graph)
 
     def _work_on(self, graph: Graph) -> None:
         super()._work_on(graph)
-        object.__setattr__(self, "_record", OperationRecord(graph))
+        fill(self, _record=OperationRecord(graph))
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close_levels()
-        super().__exit__(kind, error, trace)
+        super().__exit__(*failure)
 
     def add(self, program: Program) -> Self:
         """Add a program that is no operation behind the operations before it."""
         self.close_levels()
         return super().add(program)
 
-    def at(self, level: int) -> tuple[list[ComputeSet], list[Program]]:
-        """Return the compute set of a level, if it has one, and its other programs."""
+    def at(self, level: int, graph: Graph, name: str) -> ComputeSet:
+        """Return the compute set that operations share in a step."""
+        compute_sets, _ = self._level(level)
+        if not compute_sets:
+            compute_sets.append(graph.add_compute_set(name))
+        return compute_sets[0]
+
+    def put(self, level: int, program: Program) -> None:
+        """Add another program to a step."""
+        self._level(level)[1].append(program)
+
+    def _level(self, level: int) -> tuple[list[ComputeSet], list[Program]]:
+        """Return the compute set of a step, if it has one, and its other programs."""
         while len(self._levels) <= level:
             self._levels.append(([], []))
         return self._levels[level]
@@ -365,14 +360,13 @@ class Together(RecordedSteps):
             if self._names:
                 self._record.close(" + ".join(self._names))
                 self._names.clear()
-            object.__setattr__(self, "_record", OperationRecord(self.graph))
+            fill(self, _record=OperationRecord(self.graph))
         for compute_sets, others in levels:
             for program in (*map(Execute, compute_sets), *others):
                 super().add(program)
 
     def _forget_uses(self) -> None:
-        object.__setattr__(self, "_reads", ViewIndex())
-        object.__setattr__(self, "_writes", ViewIndex())
+        fill(self, _reads=ViewIndex(), _writes=ViewIndex())
 
 
 class _Use(NamedTuple):
@@ -394,37 +388,6 @@ def _dependent(use: _Use, other: _Use) -> GraphCycleError:
     )
 
 
-class TogetherRecorder(Recorder):
-    """The steps of one operation among others that run together."""
-
-    def __init__(self, graph: Graph, together: Together) -> None:
-        # Steps, and the note of what the operation is, are the block's.
-        self.graph, self._together, self._level = graph, together, 0
-
-    def compute_set(self, name: str) -> ComputeSet:
-        """Return the compute set that operations share in the next step."""
-        compute_sets, _ = self._together.at(self._level)
-        self._level += 1
-        if not compute_sets:
-            compute_sets.append(self.graph.add_compute_set(name))
-        return compute_sets[0]
-
-    def add(self, program: Program) -> None:
-        """Add another step."""
-        self._together.at(self._level)[1].append(program)
-        self._level += 1
-
-    def uses(self, name: str, reads: Iterable[Tensor], writes: Iterable[Tensor]) -> None:
-        """Note what the operation reads and writes; refused where it depends on another one."""
-        for is_write, tensors in enumerate((reads, writes)):
-            for tensor in tensors:
-                self._together.use(_Use(self, name, tensor, bool(is_write)))
-
-    def finish(self, target: Sequence, name: str) -> None:
-        """Leave it to the block, which appends the steps of all."""
-        self._together.finished(name)
-
-
 class ComputeSetList(Sequence):
     """Compute sets of a user in the place of a Sequence: of first steps, of second ones ...
 
@@ -435,13 +398,13 @@ class ComputeSetList(Sequence):
         most: how many there may be; None for any number.
     """
 
+    takes_programs: ClassVar[bool] = False
     _compute_sets: list[ComputeSet]
     _most: int | None
 
     def __init__(self, compute_sets: list[ComputeSet], most: int | None = None) -> None:
         super().__init__()
-        object.__setattr__(self, "_compute_sets", compute_sets)
-        object.__setattr__(self, "_most", most)
+        fill(self, _compute_sets=compute_sets, _most=most)
 
     def at(self, level: int, graph: Graph, name: str) -> ComputeSet:
         """Return the compute set of a step."""
@@ -455,6 +418,16 @@ class ComputeSetList(Sequence):
         """Refuse it: a compute set has vertices alone."""
         raise self._refused_step(repr(program))
 
+    def put(self, level: int, program: Program) -> None:
+        """Refuse it, too."""
+        self.add(program)
+
+    def use(self, use: _Use) -> None:
+        """Note nothing: the user says what runs after what."""
+
+    def finished(self, name: str) -> None:
+        """Leave it to the user, who executes the compute sets."""
+
     def _refused_step(self, step: str) -> ControlProgramError:
         names = ", ".join(f"'{each.name}'" for each in self._compute_sets[:SHOWN_FAULTS])
         return ControlProgramError(
@@ -464,32 +437,40 @@ class ComputeSetList(Sequence):
         )
 
 
-class ListRecorder(Recorder):
-    """The steps of one operation that go to compute sets of the user."""
+class SharedRecorder(Recorder):
+    """The steps of one operation that go where those of others go."""
 
-    takes_programs = False
-
-    def __init__(self, graph: Graph, compute_sets: ComputeSetList) -> None:
-        self.graph, self._compute_sets, self._level = graph, compute_sets, 0
+    def __init__(self, graph: Graph, shared: Together | ComputeSetList) -> None:
+        # Steps, and the note of what the operation is, are not its own.
+        self.graph, self._shared, self._level = graph, shared, 0
+        self.takes_programs = shared.takes_programs
 
     def compute_set(self, name: str) -> ComputeSet:
-        """Return the compute set of the next step."""
+        """Return the compute set that operations share in the next step."""
         self._level += 1
-        return self._compute_sets.at(self._level - 1, self.graph, name)
+        return self._shared.at(self._level - 1, self.graph, name)
 
     def add(self, program: Program) -> None:
-        """Refuse another step."""
-        self._compute_sets.add(program)
+        """Add another step."""
+        self._shared.put(self._level, program)
+        self._level += 1
+
+    def uses(self, name: str, reads: Iterable[Tensor], writes: Iterable[Tensor]) -> None:
+        """Note what the operation reads and writes; refused where it depends on another one."""
+        for is_write, tensors in enumerate((reads, writes)):
+            for tensor in tensors:
+                self._shared.use(_Use(self, name, tensor, bool(is_write)))
 
     def finish(self, target: Sequence, name: str) -> None:
-        """Leave it to the user, who executes the compute sets."""
+        """Leave the steps to those who take them."""
+        self._shared.finished(name)
 
 
 def recorder(graph: Graph, target: Sequence) -> Recorder:
     """Return what takes the steps of an operation that appends to a program."""
-    if isinstance(target, Together):
-        return TogetherRecorder(graph, target)
-    return ListRecorder(graph, target) if isinstance(target, ComputeSetList) else Recorder(graph)
+    if isinstance(target, Together | ComputeSetList):
+        return SharedRecorder(graph, target)
+    return Recorder(graph)
 
 
 def target(graph: Graph, program: object, usage: str) -> Sequence:
@@ -506,15 +487,7 @@ def open_steps(graph: Graph, usage: str) -> RecordedSteps:
     steps = _innermost_of(graph)
     if steps is not None:
         return steps
-    found = "no block of graph.steps() is open"
-    if OPEN.get():
-        open_graph = OPEN.get()[-1].graph
-        found = f"it works on {graph!r}, the open block on {open_graph!r}"
-    raise ControlProgramError(
-        f"{usage}: no program takes its steps",
-        found=found,
-        fix="with graph.steps() as step: ...; or program=pl.Sequence()",
-    )
+    raise _no_program(usage, graph, "; or program=pl.Sequence()")
 
 
 def _innermost_of(graph: Graph) -> RecordedSteps | None:
@@ -560,9 +533,16 @@ def graph_for(
 def innermost(usage: str) -> RecordedSteps:
     """Return the innermost open block of any graph."""
     if not OPEN.get():
-        raise ControlProgramError(
-            f"{usage}: no program takes its steps",
-            found="no block of graph.steps() is open",
-            fix="with graph.steps() as step: ...",
-        )
+        raise _no_program(usage)
     return OPEN.get()[-1]
+
+
+def _no_program(usage: str, graph: Graph | None = None, instead: str = "") -> ControlProgramError:
+    found = "no block of graph.steps() is open"
+    if OPEN.get():
+        found = f"it works on {graph!r}, the open block on {OPEN.get()[-1].graph!r}"
+    return ControlProgramError(
+        f"{usage}: no program takes its steps",
+        found=found,
+        fix=f"with graph.steps() as step: ...{instead}",
+    )

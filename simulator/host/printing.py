@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.program.printing import PLAIN, PrintTensorFormat
+from poplite.program.steps import PLAIN, PrintTensorFormat
 
 GAP = "..."
 """Stands for elements that are left out."""

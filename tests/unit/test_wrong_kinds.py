@@ -73,7 +73,7 @@ WITHOUT_CALL = {
         "pl.ipu.Finding": "pl.ipu.lint makes it",
         **{
             f"pl.program.{name}": "another program makes it"
-            for name in (*FORMS, "CycleStamp", "SetMode", "Step", "Stop")
+            for name in (*FORMS, "CycleStamp", "Step")
         },
         **{
             f"pl.program.{name}.{method}": "engines call it, and pl.Program has it"

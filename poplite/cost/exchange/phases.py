@@ -46,7 +46,7 @@ from poplite.cost.exchange.rows_to_gather import rows_to_gather, rows_to_keep
 from poplite.cost.exchange.within_ipu import exchange_phase, load_of
 from poplite.cost.step_cost import NOTHING, PhaseCost
 from poplite.graph.compute_sets.vertex_block import VertexBlock
-from poplite.program.replicated import CrossReplicaCopy
+from poplite.program.copy import CrossReplicaCopy
 from poplite.report.execution import Cause
 from poplite.report.per_tile import PerTile
 from poplite.view import Storage, contains_aliases

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any, get_type_hints
 
 from poplite.codec.codec import coder_of
@@ -24,77 +24,14 @@ from poplite.codec.loading import Malformed, at, shown
 from poplite.executable.graph_file.references import GraphReader, GraphWriter, ReferenceCoder
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.program import (
-    Abort,
-    AbortOnCondition,
-    AssumeEqualAcrossReplicas,
-    Block,
-    Call,
-    Copy,
-    CrossReplicaCopy,
-    CycleStamp,
-    ErrorProgram,
-    Execute,
-    If,
-    Loop,
-    ModifyFloatingPointBehaviour,
-    PrintTensor,
-    Program,
-    RemoteCopy,
-    Repeat,
-    RepeatWhile,
-    RepeatWhileFalse,
-    RepeatWhileTrue,
-    Sequence,
-    SetFloatingPointBehaviour,
-    SetStochasticRounding,
-    Switch,
-    Sync,
-    WriteUndef,
-    children_first,
-)
-from poplite.program.copy import TensorCopy
-from poplite.program.function import Function, FunctionBuffer, FunctionCall
-from poplite.program.host import CodeCopy, HostCall, StreamCopy
-from poplite.program.loops import MOST_TIMES, with_times
+from poplite.program import Call, Copy, CycleStamp, Program, RepeatWhile, Sequence, Switch
+from poplite.program.base import children_first, made_kinds, saved_fields, unknown_kind
+from poplite.program.control import MOST_TIMES, with_times
+from poplite.program.function import Function, FunctionBuffer
 from poplite.source import SourceLocation
 from poplite.types import UNSIGNED_INT
 
-_COPY = "source", "destination"
-
-FIELDS: dict[type[Program], tuple[str, ...]] = {
-    Program: (),
-    Sequence: ("name", "programs", "_made"),
-    Block: ("program", "name"),
-    Repeat: ("count", "body"),
-    Loop: ("body",),
-    RepeatWhileTrue: ("condition", "predicate", "body", "times"),
-    RepeatWhileFalse: ("condition", "predicate", "body", "times"),
-    If: ("predicate", "true_body", "false_body"),
-    Switch: ("control", "unmatched", "default", "cases"),
-    Execute: ("compute_set", "result"),
-    TensorCopy: _COPY,
-    StreamCopy: _COPY,
-    RemoteCopy: (*_COPY, "offset"),
-    CodeCopy: _COPY,
-    FunctionCall: ("function",),
-    HostCall: ("function", "inputs", "outputs"),
-    CrossReplicaCopy: (*_COPY, "replica_map"),
-    CycleStamp: ("tensor", "sync_type", "since"),
-    SetFloatingPointBehaviour: ("behaviour",),
-    ModifyFloatingPointBehaviour: ("off", "on"),
-    SetStochasticRounding: ("set",),
-    Sync: ("sync_type",),
-    WriteUndef: ("tensor",),
-    AssumeEqualAcrossReplicas: ("tensor",),
-    PrintTensor: ("title", "tensor", "format"),
-    Abort: ("message",),
-    AbortOnCondition: ("predicate", "message"),
-    ErrorProgram: ("message", "debug_tensor"),
-}
-"""What each program is made of, in the order in which its class takes it."""
-
-_KINDS = {cls.__name__: cls for cls in FIELDS}
+_KINDS = {kind.__name__: kind for kind in made_kinds()}
 
 _LOCATION = coder_of(SourceLocation)
 
@@ -119,7 +56,6 @@ _CODERS: dict[str, Coder] = {
     ),
     "times": EitherCoder([_TIMES], optional=True),
     "cases": coder_of(Mapping[int, Program]),
-    "set": coder_of(bool),
 }
 """Coders of what no annotation tells."""
 
@@ -165,6 +101,8 @@ class ProgramWriter:
 
     def _add(self, node: Program) -> None:
         kind = Sequence if isinstance(node, Sequence) else type(node)
+        if _KINDS.get(kind.__name__) is not kind:
+            raise unknown_kind(node, "no file keeps what {} does")
         data = _coder(kind.__name__).encode(node, self._to)
         self._keep(node, len(self.nodes))
         self.nodes.append([kind.__name__, _LOCATION.encode(node.location, self._to), data])
@@ -177,10 +115,9 @@ class ProgramWriter:
 @cache
 def _coder(name: str) -> PartsCoder:
     kind = _KINDS[name]
-    # Copies name functions, whose module imports theirs.
-    names = {"Function": Function, "FunctionBuffer": FunctionBuffer, "RecordedSteps": object}
-    hints, make = get_type_hints(kind, localns=names), _MADE_BY.get(kind, kind)
-    coders = {name: _CODERS.get(name) or coder_of(hints[name]) for name in FIELDS[kind]}
+    hints = get_type_hints(kind, localns={"RecordedSteps": object})
+    coders = {name: _CODERS.get(name) or coder_of(hints[name]) for name in saved_fields(kind)}
+    make = next((_MADE_BY[base] for base in kind.__mro__ if base in _MADE_BY), kind)
     return PartsCoder(kind, coders, lambda _, *parts: make(*parts))
 
 
@@ -250,11 +187,8 @@ def _sequence(name: str, programs: tuple[Program, ...], made: range) -> Sequence
     return sequence
 
 
-def _loop(
-    kind: type[RepeatWhile], condition: Program, predicate: Tensor, body: Program, times: int | None
-) -> RepeatWhile:
-    loop = kind(condition, predicate, body)
-    return loop if times is None else with_times(loop, times)
+def _loop(kind: type[RepeatWhile]) -> Callable[..., RepeatWhile]:
+    return lambda *parts: with_times(kind(*parts[:3]), parts[3])
 
 
 def _switch(
@@ -278,10 +212,10 @@ def _stamp(tensor: Tensor, sync_type: Any, since: Tensor | None) -> CycleStamp:
 
 
 _MADE_BY: dict[type[Program], Callable[..., Program]] = {
-    **dict.fromkeys((TensorCopy, StreamCopy, RemoteCopy, CodeCopy), Copy),
-    **dict.fromkeys((FunctionCall, HostCall), Call),
-    **{kind: partial(_loop, kind) for kind in (RepeatWhileTrue, RepeatWhileFalse)},
+    Copy: Copy,
+    Call: Call,
     Sequence: _sequence,
+    **{kind: _loop(kind) for kind in made_kinds() if issubclass(kind, RepeatWhile)},
     Switch: _switch,
     CycleStamp: _stamp,
 }

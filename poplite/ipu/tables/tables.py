@@ -73,6 +73,8 @@ from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
 from poplite.program import (
     Abort,
     AbortOnCondition,
+    AssumeEqualAcrossReplicas,
+    Block,
     CodeCopy,
     CrossReplicaCopy,
     CycleStamp,
@@ -89,6 +91,7 @@ from poplite.program import (
     Repeat,
     RepeatWhile,
     RepeatWhileTrue,
+    Sequence as Steps,
     SetFloatingPointBehaviour,
     SetStochasticRounding,
     StreamCopy,
@@ -100,6 +103,7 @@ from poplite.program import (
     children_first,
     distinct_steps,
 )
+from poplite.program.base import unknown_kind
 from poplite.program.function import FunctionCall
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped
@@ -463,7 +467,11 @@ class ProgramColumns:
                 return self._add(NodeOp.MODIFY_BEHAVIOUR, off.bits, on.bits)
             case SetStochasticRounding():
                 return self._add(NodeOp.SET_ROUNDING, int(node.set != 0))
-        return self._add(NodeOp.SEQUENCE, parts=node.children)
+            case Steps() | Block() | AssumeEqualAcrossReplicas():  # there is one replica
+                return self._add(NodeOp.SEQUENCE, parts=node.children)
+        if node.num_steps or node.children:
+            raise unknown_kind(node, "no real IPU is told what {} does")
+        return self._add(NodeOp.SEQUENCE)
 
     def _execute(self, node: Execute) -> int:
         result = NONE if node.result is None else self._of(node.result)

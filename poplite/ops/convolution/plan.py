@@ -35,9 +35,9 @@ from poplite.ops.convolution.request import ConvolutionRequest, parts
 from poplite.ops.convolution.search import cheapest_ways, way_with_blocks
 from poplite.ops.matmul.exact import cycles_of
 from poplite.ops.operands import check_parts, count_of, counts_of
+from poplite.program.control import check_graph
 from poplite.program.copy import TensorCopy
 from poplite.program.recording import Recorder
-from poplite.program.sequence import check_graph
 from poplite.text import amount
 from poplite.types import FLOAT, ElementTypeLike, element_type
 

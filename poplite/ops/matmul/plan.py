@@ -47,7 +47,7 @@ from poplite.ops.matmul.matmul_steps import grain_of, left_of, part_edges, produ
 from poplite.ops.matmul.search import cheapest_ways
 from poplite.ops.matmul.upper_bound import most_cycles
 from poplite.ops.operands import check_parts
-from poplite.program.sequence import check_graph
+from poplite.program.control import check_graph
 from poplite.text import amount
 from poplite.types import FLOAT, ElementTypeLike, element_type
 from poplite.vertices.amp import amp_cycles

@@ -47,7 +47,7 @@ from poplite.ops.operands import (
 from poplite.ops.record import copy, map as stored
 from poplite.ops.slices.dynamic import create_sliceable, dynamic_slice, dynamic_update
 from poplite.program import Sequence
-from poplite.program.sequence import check_graph
+from poplite.program.control import check_graph
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT, UNSIGNED_INT, ElementTypeLike, element_type
 

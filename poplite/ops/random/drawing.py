@@ -32,8 +32,8 @@ from poplite.ops.fuse.cuts import cuts
 from poplite.ops.fuse.placement import Mappings, complete, held, variable
 from poplite.ops.operands import beside, check_writeable, count_of, steps_for, tensors_of
 from poplite.program import Sequence as Steps
+from poplite.program.control import check_graph
 from poplite.program.recording import Recorder, graph_for, recorder
-from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import clipped
 from poplite.types import UNSIGNED_INT, ElementTypeLike, element_type as type_of

@@ -43,8 +43,8 @@ from poplite.ops.slices.gather import gather_matrix
 from poplite.ops.slices.plan import EmbeddingPlan, plan_embedding
 from poplite.ops.slices.update import SET, update_matrix
 from poplite.program import Sequence
+from poplite.program.control import check_graph
 from poplite.program.recording import over, recorder, target
-from poplite.program.sequence import check_graph
 from poplite.types import UNSIGNED_INT, ElementTypeLike
 
 NO_ROW = (1 << 32) - 1

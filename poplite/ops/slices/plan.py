@@ -21,7 +21,7 @@ from poplite.ops.slices.grid import (
     best_reading,
     blocks_to_try,
 )
-from poplite.program.sequence import check_graph
+from poplite.program.control import check_graph
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import FLOAT, ElementTypeLike, element_type

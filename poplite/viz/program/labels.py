@@ -16,19 +16,20 @@ from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.program import (
     Block,
     Call,
+    CodeCopy,
     Copy,
     Execute,
     HostCall,
     If,
     Loop,
     Mark,
-    PrintTensor,
     Program,
     Repeat,
     RepeatWhile,
     Sequence,
     Switch,
 )
+from poplite.program.base import title_parts, unknown_kind, words_of_parts
 from poplite.source import SourceLocation
 from poplite.text import amount
 from poplite.viz.draw.columns import pattern_of
@@ -113,54 +114,47 @@ def label_of(node: Program, role: str = "") -> Label:
 
 
 def _label(node: Program) -> Label:
+    if isinstance(node, SavedNode):
+        return node.label
+    if not node.num_steps and not node.children and not isinstance(node, Sequence | Switch):
+        return Label("control", type(node).__name__, (), {}, "empty")
+    pattern, names = title_parts(node)
+    kind, numbers, detail = _facts(node)
+    return Label(kind, name_text(pattern.replace("'{}'", "{}")), names, numbers, detail)
+
+
+def _facts(node: Program) -> tuple[str, dict[str, int], str]:
+    """Return kind, counts and detail of a node."""
     match node:
-        case SavedNode(label=label):
-            return label
-        case Execute(compute_set=compute_set, result=result):
+        case Execute(compute_set=compute_set):
             count = len(compute_set.vertices)
-            numbers, words = {"vertices": count}, amount(count, "vertex", "vertices")
-            if result is None:
-                return Label("compute", "Execute {}", (compute_set.name,), numbers, words)
-            names = compute_set.name, result.name
-            return Label("compute", "Execute {} -> {}", names, numbers, words)
-        case Copy(source=source, destination=destination):
-            count, names = node.num_elements, (source.name, destination.name)
-            size = node.size_bytes
+            return "compute", {"vertices": count}, amount(count, "vertex", "vertices")
+        case CodeCopy():
+            return "copy", {}, "code of a function"
+        case Copy(num_elements=count, size_bytes=size):
             words = f"{amount(count, 'element')}, {size_text(size)}"
-            if node.tensor is None:
-                return Label("copy", "Copy {} -> {}", names, {}, "code of a function")
-            numbers = {"bytes": size, "elements": count}
-            return Label("copy", "Copy {} -> {}", names, numbers, words)
-        case PrintTensor(title=title, tensor=tensor):
-            numbers = {"elements": tensor.num_elements}
-            return Label("host", "PrintTensor {}", (title,), numbers, type_and_shape(tensor))
+            return "copy", {"bytes": size, "elements": count}, words
+        case HostCall():
+            return "host", *_moved(node)
         case Repeat(count=count):
-            return Label("control", f"Repeat {amount(count, 'time')}", (), {"times": count}, "")
-        case HostCall(function=function):
-            return Label("host", "Call {}", (function.handle,), *_moved(node))
+            return "control", {"times": count}, ""
+        case RepeatWhile(times=int(times)):
+            return "control", {"times": times}, amount(times, "time")
         case Loop():
-            return Label("control", "Loop", (), {}, "until it is stopped")
-        case Block(name=name):
-            return Label("control", "Block {}", (name,), {}, "")
-        case Call(function=function):
-            return Label("control", "Call {}", (function.name,), {}, "")
-        case RepeatWhile(predicate=predicate, times=int(times)):
-            kind, words = type(node).__name__, amount(times, "time")
-            return Label("control", f"{kind} {{}}", (predicate.name,), {"times": times}, words)
-        case If() | RepeatWhile() | Switch():
-            assert node.decided_by is not None
-            kind, name = type(node).__name__, node.decided_by.name
-            return Label("control", f"{kind} {{}}", (name,), {}, _unmatched(node))
-        case Sequence(name=name):
-            detail = "" if node.children else "empty"
-            if name:
-                return Label("control", "Sequence {}", (name,), {}, detail)
-            return Label("control", "Sequence", (), {}, detail)
-    if node.num_steps and node.children:
+            return "control", {}, "until it is stopped"
+        case Switch(unmatched=unmatched):
+            return "control", {}, _UNMATCHED[unmatched]
+        case Sequence():
+            return "control", {}, "" if node.children else "empty"
+        case Block() | Call() | If() | RepeatWhile():
+            return "control", {}, ""
+    if node.children:
         raise no_picture(node)
-    if node.num_steps:
-        return Label(leaf_kind(node), *_pattern(node), *_moved(node))
-    return Label("control", type(node).__name__, (), {}, "empty")
+    return leaf_kind(node), *_moved(node)
+
+
+_UNMATCHED = {"default": "", "error": "bounds checked", "unreachable": "no default"}
+"""What a Switch says of values without a case."""
 
 
 def leaf_kind(leaf: Program) -> str:
@@ -172,21 +166,6 @@ def leaf_kind(leaf: Program) -> str:
     if isinstance(leaf, Mark) or not (leaf.reads or leaf.writes):
         return "control"
     return "copy" if leaf.reads and leaf.writes else "host"
-
-
-def _pattern(leaf: Program) -> tuple[str, tuple[str, ...]]:
-    """Return what a step says of itself, with `{}` for each name of a tensor, and those names."""
-    known = dict.fromkeys(tensor.name for tensor in (*leaf.reads, *leaf.writes))
-    rest, pattern, names = str(leaf), "", list[str]()
-    while True:
-        places = [(rest.find(f"'{name}'"), name) for name in known if f"'{name}'" in rest]
-        at, name = min(places, default=(len(rest), ""))
-        pattern += pattern_of(name_text(rest[:at]))
-        if not places:
-            return pattern, tuple(names)
-        pattern += "{}"
-        names.append(name)
-        rest = rest[at + len(f"'{name}'") :]
 
 
 def _moved(leaf: Program) -> tuple[dict[str, int], str]:
@@ -201,28 +180,17 @@ def _moved(leaf: Program) -> tuple[dict[str, int], str]:
     return {"bytes": size, "elements": count}, f"{amount(count, 'element')}, {size_text(size)}"
 
 
-def _unmatched(node: Program) -> str:
-    """Return what a Switch without a default does."""
-    default = node.unmatched if isinstance(node, Switch) else "default"
-    return {"default": "", "error": "bounds checked", "unreachable": "no default"}[default]
-
-
 def roles_of(node: Program) -> list[str]:
     """Return what each child of a node is for; empty where it needs no word.
 
     >>> roles_of(Sequence(Program(), Program()))
     ['', '']
     """
-    match node:
-        case SavedNode(roles=roles):
-            return list(roles)
-        case If():
-            return ["then", "else"]
-        case RepeatWhile():
-            return ["condition", "body"]
-        case Switch(cases=cases):
-            return [*(f"case {value:,}" for value in cases), "default"][: len(node.children)]
-    return [""] * len(node.children)
+    if isinstance(node, SavedNode):
+        return list(node.roles)
+    if isinstance(node, Switch):
+        return [*(f"case {value:,}" for value in node.cases), "default"][: len(node.children)]
+    return words_of_parts(node)
 
 
 def times_of(node: Program) -> list[Times]:
@@ -277,12 +245,7 @@ def no_picture(node: Program) -> ControlProgramError:
     >>> no_picture(Program()).what
     'no picture shows what a Program does'
     """
-    return ControlProgramError(
-        f"no picture shows what a {type(node).__name__} does",
-        at=node.location,
-        found=name_text(str(node)),
-        fix="build programs of the classes in poplite.program",
-    )
+    return unknown_kind(node, "no picture shows what {} does")
 
 
 def line_of(node: Program) -> str:

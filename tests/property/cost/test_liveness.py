@@ -89,6 +89,7 @@ class Walk:
             return first
         if isinstance(program, If | Switch):
             scalar = program.decided_by
+            assert scalar is not None
             ways = [self.enter(child, then) for child in program.children]
             return self.point(None, *ways, reads=[scalar])
         if program.children:

@@ -12,7 +12,7 @@ import poplite as pl
 from helpers.depth import interpreted
 from poplite import ops
 from poplite.ops.loop import LoopIndex
-from poplite.program.stops import ErrorProgram
+from poplite.program.steps import ErrorProgram
 
 TABLE = np.arange(24).reshape(4, 6)
 T = TypeVar("T", bound=pl.ElementType[Any])

@@ -98,7 +98,7 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
     ),
     "a class": (
         lambda b: pl.Repeat(3, pl.Sequence),  # type: ignore[arg-type]
-        "Repeat, body: <class 'poplite.program.sequence.Sequence'> is no program",
+        "Repeat, body: <class 'poplite.program.control.Sequence'> is no program",
         "it is the class Sequence",
         "wrap a compute set in Execute(cs)",
     ),

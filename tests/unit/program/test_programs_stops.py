@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -172,3 +173,21 @@ def test_the_predicate_is_one_element_of_a_deciding_type(bench: Bench) -> None:
     flags = bench.graph.add_variable(pl.BOOL, (3,), "flags")
     with pytest.raises(pl.ControlProgramError, match="predicate 'flags' has 3 elements"):
         pl.AbortOnCondition(flags)
+
+
+@pytest.mark.parametrize(
+    ("base", "fix"),
+    [
+        (pl.program.Stop, r"^Abort\(message\), or ErrorProgram\(message, tensor\)$"),
+        (pl.program.SetMode, r"^SetFloatingPointBehaviour\(behaviour\), or SetStochasticRounding"),
+    ],
+)
+@pytest.mark.parametrize("arguments", [(), ("diverged",), (1, 2)])
+def test_bases_say_what_makes_their_kinds(
+    base: Callable[..., object], fix: str, arguments: tuple[object, ...]
+) -> None:
+    with pytest.raises(pl.PopliteError, match=base.__name__) as of:
+        base(*arguments)
+    assert of.value.at is not None
+    assert of.value.at.file == __file__
+    assert re.search(fix, of.value.fix)

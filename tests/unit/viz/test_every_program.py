@@ -14,7 +14,7 @@ from poplite.display import Displayed
 from poplite.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Program, Sequence, children_first, distinct_steps
-from poplite.program.base import set_once
+from poplite.program.base import declared, part, reads, writes
 from poplite.tools.viz.load_target import load_target
 from poplite.viz import graph_text, program_svg, program_text, summary_text
 from poplite.viz.dataflow.graph import dataflow_of
@@ -23,36 +23,25 @@ from poplite.viz.program.labels import label_of, leaf_kind
 EVERY = Path(__file__).parents[2] / "golden" / "every.py"
 
 
+@declared()
 class Odd(Program):
     """A kind of step that no picture knows."""
 
-    _ends: tuple[tuple[Tensor, ...], tuple[Tensor, ...]]
+    read: Tensor | None = reads(default=None)
+    written: Tensor | None = writes(default=None)
 
-    def __init__(self, reads: tuple[Tensor, ...] = (), writes: tuple[Tensor, ...] = ()) -> None:
-        set_once(self, num_steps=1, _ends=(reads, writes))
-
-    @property
-    def reads(self) -> tuple[Tensor, ...]:
-        return self._ends[0]
-
-    @property
-    def writes(self) -> tuple[Tensor, ...]:
-        return self._ends[1]
-
-    def __str__(self) -> str:
-        names = [tensor.name for tensor in (*self.reads, *self.writes)]
-        return "Odd {0}" + "".join(f" '{name}'" for name in names)
+    def _titled(self) -> str:
+        ends = {"read": self.read, "written": self.written}
+        names = [f" '{{{end}.name}}'" for end, tensor in ends.items() if tensor is not None]
+        return "Odd {{0}}" + "".join(names)
 
 
+@declared()
 class Twice(Program):
     """A kind of program that runs another, nobody knows how often."""
 
-    @property
-    def children(self) -> tuple[Program, ...]:
-        return (Odd(),)
-
-    def __init__(self) -> None:
-        set_once(self, num_steps=1)
+    _title = "Twice"
+    body: Program = part()
 
 
 def test_every_kind_is_drawn() -> None:
@@ -76,7 +65,7 @@ def test_every_kind_is_drawn() -> None:
 def test_steps_that_are_new_are_drawn_by_what_they_say_and_touch() -> None:
     graph = Graph()
     x, y = graph.add_variable(INT, (2,), "x {}"), graph.add_variable(INT, (3,), "y")
-    nothing, read, moved = Odd(), Odd((x,)), Odd((x,), (y,))
+    nothing, read, moved = Odd(), Odd(x), Odd(x, y)
     assert [leaf_kind(leaf) for leaf in (nothing, read, moved)] == ["control", "host", "copy"]
     label = label_of(moved)
     assert (label.title, label.names) == ("Odd {0} 'x {}' 'y'", ("x {}", "y"))
@@ -101,4 +90,4 @@ def test_steps_that_are_new_are_drawn_by_what_they_say_and_touch() -> None:
 )
 def test_what_no_picture_knows_is_refused(draw: Callable[[Program], str]) -> None:
     with pytest.raises(ControlProgramError, match="no picture shows what a Twice does"):
-        draw(Sequence(Twice()))
+        draw(Sequence(Twice(Odd())))

@@ -1,4 +1,11 @@
-"""Programs that change how floating-point arithmetic behaves, from there on.
+"""Programs for registers of tiles: the cycle counter, and what floating-point arithmetic does.
+
+    cycle_stamp(graph, sequence)     the cycles so far, at this place
+    cycle_count(graph, sequence)     the cycles that the sequence takes, whatever is in it
+
+The counter counts the cycles that are modelled, of all runs of the engine; all tiles meet where it
+is read.  Reading it takes `cycle_stamp_cycles`, so that two stamps in a row differ by those.
+Poplar: CycleCount page of its API reference.
 
     set_stochastic_rounding(graph, sequence, True)      as in Poplar: appended to a Sequence
     Sequence(SetStochasticRounding(True), train)        the same as a program of its own
@@ -8,10 +15,9 @@ The behaviour is that of all tiles, and stays when a run ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from poplite.errors import ControlProgramError, made_by
+from poplite.errors import ControlProgramError, checked_member, made_by
 from poplite.graph.graph import Graph
+from poplite.graph.storage.names import checked_name
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.floating_point import (
     OVERFLOW_MAX,
@@ -20,13 +26,131 @@ from poplite.machine.floating_point import (
     TRAPS,
     FloatingPointBehaviour,
 )
-from poplite.program.base import Program, check_name, set_once
-from poplite.program.sequence import Sequence, check_appended
+from poplite.program.base import (
+    Program,
+    check_name,
+    declared,
+    derived,
+    fill,
+    reads,
+    set_once,
+    writes,
+)
+from poplite.program.control import Sequence, check_appended
+from poplite.program.steps import SyncType
+from poplite.source import here
 from poplite.text import clipped, of_type
+from poplite.types import UNSIGNED_INT
+
+
+@made_by("pl.cycle_stamp(graph, sequence, tile)")
+@declared()
+class CycleStamp(Program):
+    """Stores the cycle counter; made by `cycle_stamp` and `cycle_count`.
+
+    Attributes:
+        tensor: UNSIGNED_INT[2] on one tile, the low word first.
+        since: an earlier stamp that is subtracted.
+    """
+
+    _title = "CycleStamp '{tensor.name}'"
+    tensor: Tensor = writes()
+    sync_type: SyncType
+    since: Tensor | None = reads(default=None)
+
+
+def cycle_stamp(
+    graph: Graph,
+    sequence: Sequence,
+    tile: int = 0,
+    sync_type: SyncType | str = SyncType.INTERNAL,
+    name: str = "cycle_stamp",
+) -> Tensor:
+    """Append to a sequence that the cycle counter is stored.
+
+    Args:
+        graph: the graph the sequence is for.
+        sequence: what is appended to.
+        tile: whose counter is read.
+        sync_type: which tiles meet before that.
+        name: of the tensor.
+
+    Returns:
+        UNSIGNED_INT[2] on that tile: the cycles so far, the low 32 bits first.
+
+    Raises:
+        ControlProgramError: for a graph or sequence that is none, and when the sequence is
+            part of another program.
+        ElementTypeError: for a sync type that is none.
+        InvalidTileMapping: when there is no such tile.
+
+    >>> graph, sequence = Graph(), Sequence()
+    >>> cycle_stamp(graph, sequence)
+    <Tensor 'cycle_stamp' uint32[2] on tile 0, 8 B>
+    """
+    sync_type = _checked("cycle_stamp", graph, sequence, sync_type)
+    tensor = graph.add_variable(UNSIGNED_INT, (2,), name, mapping=tile)
+    sequence.add(CycleStamp(tensor, sync_type))
+    return tensor
+
+
+def cycle_count(
+    graph: Graph,
+    sequence: Sequence,
+    tile: int = 0,
+    sync_type: SyncType | str = SyncType.INTERNAL,
+    name: str = "cycle_count",
+) -> Tensor:
+    """Let a sequence measure how many cycles it takes.
+
+    What is in the sequence is measured, each time it runs, and what is added later is not.
+
+    Args:
+        graph: the graph the sequence is for.
+        sequence: what is measured.
+        tile: whose counter is read.
+        sync_type: which tiles meet before that.
+        name: of the tensor.
+
+    Returns:
+        UNSIGNED_INT[2] on that tile: the cycles of the last time, the low 32 bits first.
+
+    Raises:
+        ControlProgramError: for a graph or sequence that is none, and when the sequence is
+            part of another program.
+        ElementTypeError: for a sync type that is none.
+        InvalidTileMapping: when there is no such tile.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> a, b = (graph.add_variable(pl.INT, (3,), n, mapping=0, initial_value=1) for n in "ab")
+    >>> sequence = pl.Sequence(pl.Copy(a, b))
+    >>> cycles = pl.cycle_count(graph, sequence)
+    >>> engine = pl.Engine(graph, sequence)
+    >>> engine.run()
+    >>> low, high = engine.read(cycles).tolist()
+    >>> 0 < low < engine.report().cycles, high
+    (True, 0)
+    """
+    sync_type = _checked("cycle_count", graph, sequence, sync_type)
+    checked_name(name, "tensor", here(), 'pl.cycle_count(graph, sequence, name="cycles")')
+    begin = graph.add_variable(UNSIGNED_INT, (2,), f"{name}/begin", mapping=tile)
+    taken = graph.add_variable(UNSIGNED_INT, (2,), name, mapping=tile)
+    sequence._put_first(CycleStamp(begin, sync_type))
+    sequence.add(CycleStamp(taken, sync_type, since=begin))
+    return taken
+
+
+def _checked(call: str, graph: object, sequence: object, sync_type: object) -> SyncType:
+    check_appended(f"{call}(graph, sequence)", graph, sequence)
+    return checked_member(sync_type, SyncType, call)
+
+
+# -- floating point --------------------------------------------------------------------------------
 
 
 @made_by("SetFloatingPointBehaviour(behaviour), or SetStochasticRounding(on)")
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@declared()
 class SetMode(Program):
     """Base of the programs that change how floating-point arithmetic behaves.
 
@@ -35,14 +159,11 @@ class SetMode(Program):
         set: bits that are set then.
     """
 
-    clear: int
-    set: int
-
-    def __repr__(self) -> str:
-        return f"<{self}>"
+    clear: int = derived()
+    set: int = derived()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@declared()
 class SetFloatingPointBehaviour(SetMode):
     """Sets how floating-point arithmetic behaves.
 
@@ -58,16 +179,17 @@ class SetFloatingPointBehaviour(SetMode):
 
     behaviour: FloatingPointBehaviour
 
-    def __init__(self, behaviour: FloatingPointBehaviour) -> None:
+    def _check(self) -> None:
+        behaviour = self.behaviour
         _check("SetFloatingPointBehaviour", behaviour=behaviour)
         bits = behaviour.bits if behaviour.nanoo else behaviour.bits | OVERFLOW_MAX
-        set_once(self, behaviour=behaviour, clear=TRAPS | STORES, set=bits, num_steps=1)
+        fill(self, clear=TRAPS | STORES, set=bits)
 
-    def __str__(self) -> str:
+    def _titled(self) -> str:
         return f"SetFloatingPointBehaviour {_words(self.behaviour)}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@declared()
 class ModifyFloatingPointBehaviour(SetMode):
     """Changes some of how floating-point arithmetic behaves.
 
@@ -93,13 +215,13 @@ class ModifyFloatingPointBehaviour(SetMode):
             cleared |= OVERFLOW_MAX
         elif clear.nanoo:
             bits |= OVERFLOW_MAX
-        set_once(self, off=clear, on=set, clear=cleared, set=bits, num_steps=1)
+        set_once(self, off=clear, on=set, clear=cleared, set=bits)
 
-    def __str__(self) -> str:
+    def _titled(self) -> str:
         return f"ModifyFloatingPointBehaviour off {_words(self.off)}, on {_words(self.on)}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@declared()
 class SetStochasticRounding(SetMode):
     """Turns stochastic rounding on or off.
 
@@ -113,17 +235,19 @@ class SetStochasticRounding(SetMode):
     <SetStochasticRounding on>
     """
 
-    def __init__(self, on: bool) -> None:
-        if not isinstance(on, bool):
+    on: bool
+
+    def _check(self) -> None:
+        if not isinstance(self.on, bool):
             raise ControlProgramError(
-                f"SetStochasticRounding: {clipped(on, 60)} is no truth value",
-                found=of_type(on),
+                f"SetStochasticRounding: {clipped(self.on, 60)} is no truth value",
+                found=of_type(self.on),
                 fix="SetStochasticRounding(True)",
             )
-        set_once(self, clear=STOCHASTIC, set=STOCHASTIC if on else 0, num_steps=1)
+        fill(self, clear=STOCHASTIC, set=STOCHASTIC if self.on else 0)
 
-    def __str__(self) -> str:
-        return f"SetStochasticRounding {'on' if self.set else 'off'}"
+    def _titled(self) -> str:
+        return f"SetStochasticRounding {'on' if self.on else 'off'}"
 
 
 def set_floating_point_behaviour(

@@ -1,0 +1,681 @@
+"""Programs that arrange others: in order, again and again, one of several.
+
+    Sequence(a, b)                            in order; `with sequence:` operations append to it
+    Block(a, "forward")                       with a name
+
+    Repeat(100, step)                         100 times
+    RepeatWhileTrue(test, go_on, step)        test; while go_on: step, test
+    RepeatWhileFalse(test, done, step)        test; while not done: step, test
+    Loop(step)                                until engine.stop(), or an Abort in it
+
+    If(is_large, shrink, grow)
+    Switch(mode, {0: forward, 1: backward}, default=report)
+
+Parts may be added to a Sequence, as to a Switch, until it becomes part of another program or of
+an engine. From then on others count its steps, and what has been checked must stay what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
+from dataclasses import InitVar, field
+from operator import index as whole_number
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from poplite.errors import (
+    ControlProgramError,
+    GraphRecursionError,
+    SizeOverflowError,
+)
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.graph import Graph
+from poplite.graph.storage.copies import refuse_copies
+from poplite.graph.tensor.tensor import Tensor
+from poplite.program.base import (
+    Program,
+    check_name,
+    checked,
+    decides,
+    deciding,
+    declared,
+    derived,
+    distinct_steps,
+    fill,
+    noted,
+    part,
+    programs_or_none,
+    set_once,
+)
+from poplite.program.function import functions_between
+from poplite.source import SourceLocation, here
+from poplite.text import amount, clipped, of_type
+from poplite.types import INT
+
+if TYPE_CHECKING:
+    from poplite.program.recording import RecordedSteps
+
+OPEN: ContextVar[tuple[RecordedSteps, ...]] = ContextVar("open steps", default=())
+"""The blocks that are open, the innermost last."""
+
+
+@refuse_copies("Sequence(*sequence.programs) or Switch(control, switch.cases): the same parts")
+@declared()
+class Growing(Program):
+    """Base of programs with an `add`.
+
+    Attributes:
+        used_at: the line that made it part of another program or of an engine.
+    """
+
+    used_at: SourceLocation | None = derived()
+
+    def mark_used(self, at: SourceLocation) -> None:
+        """Note that it became part of something, so that nothing may be added."""
+        if self.used_at is None:
+            fill(self, used_at=at)
+
+    def _adopt(self, added: Program, what: str) -> None:
+        """Make a program part of this one, which nobody uses yet; `what` is for messages."""
+        if self.used_at is not None or added is self:
+            raise self._refused(added, what)
+        added.mark_used(here())
+        steps, is_empty = self.num_steps + added.num_steps, self.is_empty and added.is_empty
+        fill(self, num_steps=steps, is_empty=is_empty)
+
+    def _refused(self, added: Program, what: str) -> ControlProgramError | GraphRecursionError:
+        path = functions_between(added, self)
+        if path is not None:
+            names = ", ".join(f"'{function.name}'" for function in path)
+            return GraphRecursionError(
+                f"{self}: {what} would run the {type(self).__name__} itself",
+                found=f"by way of the functions {names}" if path else f"{what} is {added!r}",
+                fix="a program cannot contain itself: loop with Repeat or RepeatWhileTrue",
+            )
+        return ControlProgramError(
+            f"{self}: {what} is added after it became part of a program or an engine",
+            found=f"used at {self.used_at}",
+            fix="add everything first",
+        )
+
+
+@declared(binds=False)
+class Sequence(Growing):
+    """Programs that run in order.
+
+    In its `with` block operations append to it, as to `graph.steps()`; the first one decides the
+    graph. Programs may be added until the Sequence becomes part of another program or of an engine.
+
+    Args:
+        *programs: the programs, or one list of them.
+        name: for messages and drawings; as in Poplar it may come last, after the programs.
+
+    Raises:
+        ControlProgramError: when one of them is no program.
+
+    >>> Sequence(Program(), Sequence(), name="main")
+    <Sequence 'main' 0 steps>
+    """
+
+    name: str = field(compare=False)
+    _programs: list[Program] = field(metadata={"saved": "programs"})
+    _made: range = noted("_made")  # numbers of variables that an operation made for these steps
+    _block: RecordedSteps | None = field(init=False)  # takes steps while its `with` block is open
+
+    def __init__(self, *programs: Program | Iterable[Program] | str, name: str = "") -> None:
+        if len(programs) > 1 and isinstance(programs[-1], str):  # as in Poplar, a name comes last
+            name = programs[-1]
+            programs = programs[:-1]
+        check_name(name, "Sequence")
+        if len(programs) == 1 and not isinstance(programs[0], Program):
+            found = programs_or_none(programs[0])
+            programs = programs if found is None else tuple(found)
+        listed = [checked(each, f"Sequence, program {i}") for i, each in enumerate(programs)]
+        set_once(self, used_at=None, _programs=listed, name=name, _block=None, _made=range(0))
+        if blocks := OPEN.get():
+            blocks[-1].note_made(self)
+
+    def add(self, program: Program) -> Self:
+        """Add a program behind the others.
+
+        In Poplar whoever has a copy of the Sequence sees what is added later; here nothing is
+        added to a Sequence that is in use.
+
+        Args:
+            program: what runs last.
+
+        Returns:
+            The Sequence, so that calls can be chained.
+
+        Raises:
+            ControlProgramError: when it is no program, or the Sequence is part of another
+                program or of an engine.
+            GraphRecursionError: when the program runs this very Sequence.
+
+        >>> Sequence(name="main").add(Program()).add(Program())
+        <Sequence 'main' 0 steps>
+        """
+        if self._block is not None:
+            self._block.add(program)
+            return self
+        what = f"program {len(self._programs)}"
+        part = checked(program, f"Sequence, {what}")
+        self._adopt(part, what)
+        self._programs.append(part)
+        return self
+
+    def __enter__(self) -> Self:
+        from poplite.program.recording import RecordedSteps  # which are sequences themselves
+
+        self._check_not_open(is_open=self._block is not None)
+        object.__setattr__(
+            self, "_block", RecordedSteps(self._graph_of_steps, self.name).__enter__()
+        )
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        block = self._block
+        assert block is not None
+        block.__exit__(*failure)
+        fill(self, _block=None)
+        block.mark_used(here())
+        for program in block.programs:
+            self.add(program)
+
+    @property
+    def _graph_of_steps(self) -> Graph | None:
+        """The graph of the first of its steps that belongs to one."""
+        for step in distinct_steps(self):
+            program = step.program
+            owners = (getattr(program, name, None) for name in ("compute_set", "function"))
+            for owner in (*owners, *program.reads, *program.writes):
+                graph = getattr(owner, "graph", None)
+                if isinstance(graph, Graph):
+                    return graph.top_level_graph
+        return None
+
+    def _check_not_open(self, *, is_open: bool) -> None:
+        """Refuse to open its block, where that is open, or the sequence in use."""
+        if is_open:
+            raise ControlProgramError(
+                f"{self}: its block is open already",
+                fix="graph.steps() makes another one, which step.add(...) takes",
+            )
+        if self.used_at is not None:
+            self.add(Sequence())  # refuses
+
+    def mark_used(self, at: SourceLocation) -> None:
+        """Note that it became part of something; refused while its block is open."""
+        if self._block is not None:
+            raise self._used_while_open(at)
+        Growing.mark_used(self, at)
+
+    def _used_while_open(self, at: SourceLocation) -> ControlProgramError:
+        return ControlProgramError(
+            f"{self}: it is used while its block is open",
+            at=at,
+            fix="use it behind the `with` statement",
+        )
+
+    def _put_first(self, program: Program) -> None:
+        """Add a program before the others."""
+        self._adopt(program, "program 0")
+        self._programs.insert(0, program)
+
+    @property
+    def children(self) -> tuple[Program, ...]:
+        """The programs, in order."""
+        return tuple(self._programs)
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """The programs, in order."""
+        return self.children
+
+    def _titled(self) -> str:
+        return "Sequence '{name}'" if self.name else "Sequence"
+
+    def _detail(self) -> str:
+        return f" {amount(self.num_steps, 'step')}"
+
+
+@declared(binds=False)
+class Block(Program):
+    """A program with a name, for messages, drawings and profiles; it runs as without.
+
+    Args:
+        program: what runs.
+        name: what it is called.
+
+    Raises:
+        ControlProgramError: when it is no program, or the name no text or empty.
+
+    >>> Block(Program(), "forward")
+    <Block 'forward' 0 steps>
+    """
+
+    _title = "Block '{name}'"
+    program: Program = part()
+    name: str
+
+    def _check(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ControlProgramError(
+                f"Block: {clipped(self.name)} is no name",
+                found=f"{of_type(self.name)}; the program is {self.program!r}",
+                fix="Block(program, 'forward')",
+            )
+
+    def _detail(self) -> str:
+        return f" {amount(self.num_steps, 'step')}"
+
+
+# -- again and again, one of several ---------------------------------------------------------------
+
+
+MOST_TIMES = 2**32 - 1
+"""The largest number of a Repeat, which Poplar keeps in 32 bits."""
+
+Cases = Mapping[int, Program] | Iterable[tuple[int, Program]]
+
+
+@declared()
+class Repeat(Program):
+    """A program that runs a fixed number of times.
+
+    Args:
+        count: how often; 0 is never.
+        body: what runs.
+        name: as in Poplar; it has no effect.
+
+    Raises:
+        ControlProgramError: when `count` is no whole number from 0 to 2**32 - 1, or `body` no
+            program.
+
+    >>> Repeat(100, Program())
+    <Repeat 100 times, 0 steps>
+    """
+
+    _block_instead = "ops.repeat(count)"
+    count: int
+    body: Program = part()
+    name: InitVar[str] = ""
+
+    def _check(self) -> None:
+        count: object = self.count
+        try:
+            times = whole_number(count)  # type: ignore[arg-type]
+        except TypeError:
+            times = -1
+        if not 0 <= times <= MOST_TIMES:
+            raise ControlProgramError(
+                f"Repeat: {clipped(count)} times, but a whole number from 0 to 2**32 - 1 is needed",
+                found=of_type(count),
+                fix="counted_loop(graph, 0, count, 1, body) reads how often from a tensor"
+                if isinstance(count, Tensor)
+                else "Repeat(2**16, Repeat(2**16, body)), one inside the other"
+                if times > MOST_TIMES
+                else "Repeat(100, body)",
+            )
+        fill(self, count=times)
+
+    def _does_nothing(self) -> bool:
+        return self.count == 0 or self.body.is_empty
+
+    def _titled(self) -> str:
+        return f"Repeat {amount(self.count, 'time')}"
+
+
+@declared()
+class Loop(Program):
+    """A program that runs again and again, until the run is ended.
+
+    What ends it is `engine.stop()`, an `Abort` or `AbortOnCondition` in it, or an exception.
+
+    Args:
+        body: what runs.
+        name: as in Poplar; it has no effect.
+
+    Raises:
+        ControlProgramError: when `body` is no program.
+
+    >>> Loop(Program())
+    <Loop 0 steps>
+    """
+
+    _title = "Loop"
+    body: Program = part()
+    name: InitVar[str] = ""
+
+    def _does_nothing(self) -> bool:
+        return False  # even where the body does nothing: it does not end
+
+    def _detail(self) -> str:
+        return f" {amount(self.num_steps, 'step')}"
+
+
+@declared()
+class RepeatWhile(Program):
+    """Base of the loops that a scalar ends.
+
+    `condition` runs, then the predicate is read; where that ends the loop, `body` does not run
+    any more.  So `condition` runs at least once, `body` maybe never.
+
+    Attributes:
+        times: how often the body runs, in a loop that is made to count; None where data decide.
+        goes_on_if: what the predicate must be for the body to run.
+    """
+
+    _block_instead = "ops.while_(condition)"
+    condition: Program = part("condition")
+    predicate: Tensor = decides()
+    body: Program = part("body")
+    name: InitVar[str] = ""
+    times: int | None = noted("times")
+
+    goes_on_if: ClassVar[bool]
+
+    def _check(self) -> None:
+        fill(self, times=None)
+
+    def _does_nothing(self) -> bool:
+        return False  # a loop that does nothing may still not end
+
+
+@declared()
+class RepeatWhileTrue(RepeatWhile):
+    """A program that runs while a scalar is true, which another program sets before each time.
+
+    Args:
+        condition: what runs before the predicate is read, each time; at least once.
+        predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
+        body: what runs as long as it is true; maybe never.
+        name: as in Poplar; it has no effect.
+
+    Raises:
+        ControlProgramError: when `condition` or `body` is no program, or the predicate not one
+            element.
+        ElementTypeError: when the predicate is no tensor of these types.
+
+    >>> from poplite.graph import Graph
+    >>> go_on = Graph().add_variable("bool", (), "go_on")
+    >>> RepeatWhileTrue(Program(), go_on, Program())
+    <RepeatWhileTrue 'go_on', 0 steps>
+    """
+
+    _title = "RepeatWhileTrue '{predicate.name}'"
+    goes_on_if = True
+
+
+@declared()
+class RepeatWhileFalse(RepeatWhile):
+    """A program that runs until a scalar is true, which another program sets before each time.
+
+    Args:
+        condition: what runs before the predicate is read, each time; at least once.
+        predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
+        body: what runs as long as it is false; maybe never.
+        name: as in Poplar; it has no effect.
+
+    Raises:
+        ControlProgramError: when `condition` or `body` is no program, or the predicate not one
+            element.
+        ElementTypeError: when the predicate is no tensor of these types.
+
+    >>> from poplite.graph import Graph
+    >>> done = Graph().add_variable("bool", (), "done")
+    >>> RepeatWhileFalse(Program(), done, Program())
+    <RepeatWhileFalse 'done', 0 steps>
+    """
+
+    _title = "RepeatWhileFalse '{predicate.name}'"
+    goes_on_if = False
+
+
+def with_times(loop: RepeatWhile, times: int | None) -> RepeatWhile:
+    """Note how often the body of a loop runs, and return the loop."""
+    fill(loop, times=times)
+    return loop
+
+
+@declared()
+class If(Program):
+    """One of two programs.
+
+    Args:
+        predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
+        true_body: what runs when it is true.
+        false_body: what runs when it is false; `Sequence()` for nothing.
+        name: as in Poplar; it has no effect.
+
+    Raises:
+        ControlProgramError: when a body is no program, or the predicate not one element.
+        ElementTypeError: when the predicate is no tensor of these types.
+
+    >>> from poplite.graph import Graph
+    >>> large = Graph().add_variable("bool", (), "large")
+    >>> If(large, Program(), Program())
+    <If 'large', 0 steps>
+    """
+
+    _title = "If '{predicate.name}'"
+    _block_instead = "ops.if_(predicate)"
+    predicate: Tensor = decides()
+    true_body: Program = part("then")
+    false_body: Program = part("else")
+    name: InitVar[str] = ""
+
+
+@declared()
+class Switch(Growing):
+    """The program whose number a scalar holds.
+
+    Cases may be added until the Switch becomes part of another program, a function or an engine.
+
+    Args:
+        control: one element of INT or UNSIGNED_INT.
+        cases: programs by the value that chooses them, or pairs of both.
+        default: what runs for any other value; left out, nothing. As in Poplar it may follow the
+            control, where cases are added later.
+        name: as in Poplar; it has no effect.
+
+    Attributes:
+        unmatched: what any other value means: "default", "error", or "unreachable".
+
+    Raises:
+        ControlProgramError: when a value is no whole number or comes twice, a case no program,
+            or the control not one element.
+        ElementTypeError: when the control is no tensor of these types.
+        SizeOverflowError: when the control can never have a value.
+
+    >>> from poplite.graph import Graph
+    >>> mode = Graph().add_variable("int32", (), "mode")
+    >>> Switch(mode, {0: Program()}).add(1, Program()).add(2, Program())
+    <Switch 'mode', 3 cases, 0 steps>
+    """
+
+    _title = "Switch '{control.name}'"
+    control: Tensor = decides()
+    unmatched: Literal["default", "error", "unreachable"]
+    default: Program = part("default")
+    _cases: dict[int, Program] = field(metadata={"saved": "cases"})
+
+    def __init__(
+        self,
+        control: Tensor,
+        cases: Cases | Program | str = (),
+        default: Program | str | None = None,
+        name: str = "",
+    ) -> None:
+        other: Any = Program() if default is None else default
+        if default is None and isinstance(cases, Program):
+            other, cases = cases, ()
+        self._fill(control, cases, "default", other)
+
+    @classmethod
+    def with_bounds_checking(cls, control: Tensor, cases: Cases = (), name: str = "") -> Self:
+        """Make a Switch that stops the run with an error when no case matches.
+
+        Args:
+            control: one element of INT or UNSIGNED_INT.
+            cases: programs by the value that chooses them, or pairs of both.
+            name: as in Poplar; it has no effect.
+        """
+        check_name(name, "Switch")
+        switch = cls.__new__(cls)
+        switch._fill(control, cases, "error", Program())
+        return switch
+
+    @classmethod
+    def with_unreachable_default(
+        cls, control: Tensor, cases: Cases | str = (), name: str = ""
+    ) -> Self:
+        """Make a Switch of which you know that a case always matches.
+
+        On a machine anything may happen when none does; here the run stops with an error.
+
+        Args:
+            control: one element of INT or UNSIGNED_INT.
+            cases: programs by the value that chooses them, or pairs of both; as in Poplar the
+                name may follow the control, where cases are added later.
+            name: as in Poplar; it has no effect.
+        """
+        if isinstance(cases, str):  # a name follows the control
+            name, cases = cases, ()
+        check_name(name, "Switch")
+        switch = cls.__new__(cls)
+        switch._fill(control, cases, "unreachable", Program())
+        return switch
+
+    def _fill(self, control: Tensor, cases: Any, unmatched: str, default: Program) -> None:
+        control = deciding(control, "Switch", "control")  # before the cases are looked at
+        pairs = list(cases.items()) if isinstance(cases, Mapping) else _pairs(cases)
+        known = {"control": control, "default": default, "unmatched": unmatched}
+        set_once(self, **known, used_at=None, _cases={})
+        for value, program in pairs:
+            self.add(value, program)
+
+    def add(self, value: int, program: Program) -> Self:
+        """Add a case.
+
+        Args:
+            value: what chooses it.
+            program: what runs.
+
+        Returns:
+            The Switch, so that calls can be chained.
+
+        Raises:
+            ControlProgramError: when the value is no whole number or has a case already,
+                `program` is no program, or the Switch is part of another program.
+            SizeOverflowError: when the control can never have that value.
+            GraphRecursionError: when the program runs this very Switch.
+        """
+        number, part = self._number(value), checked(program, f"Switch, case {clipped(value)}")
+        if self.used_at is None and number in self._cases:
+            raise ControlProgramError(
+                f"Switch '{self.control.name}': two programs for the value {number:,}",
+                found=f"cases: {self.values_text()}",
+                fix="Sequence(first, second) runs both",
+            )
+        self._adopt(part, f"case {number:,}")
+        self._cases[number] = part
+        return self
+
+    def _number(self, value: object) -> int:
+        try:
+            number = whole_number(value)  # type: ignore[arg-type]
+        except TypeError:
+            raise ControlProgramError(
+                f"Switch: a case for {clipped(value)}, which is no whole number",
+                found=of_type(value),
+                fix="Switch(control, {0: program})",
+            ) from None
+        low, high = (-(1 << 31), 1 << 31) if self.control.element_type is INT else (0, 1 << 32)
+        if not low <= number < high:
+            raise SizeOverflowError(
+                f"Switch '{self.control.name}': a case for {number:,}, but "
+                f"{self.control.element_type!r} holds {low:,} to {high - 1:,}",
+                found=f"cases so far: {self.values_text()}",
+                fix="a value in that range",
+            )
+        return number
+
+    def values_text(self) -> str:
+        """Return the values of the cases, the first few of many."""
+        values = [f"{value:,}" for value in self._cases]
+        more = f" and {len(values) - MOST_VALUES:,} more" if len(values) > MOST_VALUES else ""
+        return ", ".join(values[:MOST_VALUES]) + more if values else "none"
+
+    @property
+    def cases(self) -> Mapping[int, Program]:
+        """The programs by the value that chooses them, in the order in which they were added."""
+        return MappingProxyType(self._cases)
+
+    @property
+    def children(self) -> tuple[Program, ...]:
+        """The programs of the cases, then the default if there is one."""
+        default = [self.default] if self.unmatched == "default" else []
+        return (*self._cases.values(), *default)
+
+    def _does_nothing(self) -> bool:
+        return self.default.is_empty and self.unmatched == "default"
+
+    def _detail(self) -> str:
+        return f", {amount(len(self._cases), 'case')}, {amount(self.num_steps, 'step')}"
+
+    switchWithBoundsChecking = with_bounds_checking
+    switchWithUnreachableDefault = with_unreachable_default
+
+
+def _pairs(cases: object) -> list[tuple[int, Program]]:
+    found = programs_or_none(cases)
+    for pair in [cases] if found is None else found:
+        if found is None or not isinstance(pair, tuple | list) or len(pair) != 2:
+            what = "cases" if found is None else "a value and its program"
+            raise ControlProgramError(
+                f"Switch: {clipped(pair, 60)} in place of {what}",
+                found=of_type(pair),
+                fix="Switch(control, {0: program}), or Switch(control, default=program)",
+            )
+    return found or []
+
+
+MOST_VALUES = 8
+"""Values of cases that a message lists."""
+
+
+# -- arguments of what appends to a sequence -------------------------------------------------------
+
+
+def check_appended(usage: str, graph: object, sequence: object) -> None:
+    """Refuse arguments of a function that appends to a sequence, before it makes anything.
+
+    `usage` is a call of the function, for messages.
+    """
+    check_graph(usage, graph)
+    if isinstance(sequence, ComputeSet):
+        raise ControlProgramError(
+            f"{usage.partition('(')[0]}: compute set '{sequence.name}' in place of a sequence",
+            found="operations make compute sets of their own, one for each of their steps",
+            fix="pass a Sequence; operations in a block of ops.together() share compute sets",
+        )
+    if not isinstance(sequence, Sequence):
+        raise _is_no("sequence", usage, sequence)
+    if sequence.used_at is not None:
+        sequence.add(Sequence())  # refuses
+
+
+def check_graph(usage: str, graph: object) -> None:
+    """Refuse anything but a graph; `usage` is a call of the function, for messages."""
+    if not isinstance(graph, Graph):
+        raise _is_no("graph", usage, graph)
+
+
+def _is_no(kind: str, usage: str, value: object) -> ControlProgramError:
+    return ControlProgramError(
+        f"{usage.partition('(')[0]}: {clipped(value, 60)} is no {kind}",
+        found=of_type(value),
+        fix=usage,
+    )

@@ -1,0 +1,517 @@
+"""Steps other than copies: they run a compute set, print, say something, or end the run.
+
+Execute(compute_set)                     all vertices at once
+
+PrintTensor("loss", loss)                                   loss: 0.1250000
+PrintTensor("w", w, PrintTensorFormat(digits=3))            w: [1.00 0.50]
+PrintTensor(w, PrintTensorFormat.disable_formatting())      w: [1.0 0.5]
+
+Abort("not reached")                     always ends the run
+AbortOnCondition(too_large, "diverged")  when a scalar is true
+ErrorProgram("bad index", index)         always, and shows a tensor
+
+Sync(SyncType.GLOBAL)                    all tiles wait for each other
+WriteUndef(x)                            what is in x is not needed any more
+AssumeEqualAcrossReplicas(x)             x is the same in all replicas
+
+What comes out of `engine.run` where a program ends it is an `ApplicationRuntimeError` with the step
+and the user's line; the engine can be used on.  Marks, as Sync, change no values: they are there
+for the cost model and for checks.  How tensors are printed is as in Poplar's PrintTensorFmt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import InitVar, dataclass
+from enum import StrEnum
+from typing import Literal, get_args
+
+from poplite.errors import (
+    ControlProgramError,
+    ElementTypeError,
+    Enumeration,
+    GraphConnectionError,
+    checked_member,
+    made_by,
+)
+from poplite.expr.operand import as_read
+from poplite.expr.tree import stored_first
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor_text import type_and_shape
+from poplite.program.base import (
+    Program,
+    checked_tensor,
+    deciding,
+    declared,
+    fill,
+    reads,
+    set_once,
+    title_parts,
+    writes,
+)
+from poplite.text import amount, clipped, fitted, of_type
+from poplite.types import BOOL
+
+
+@declared()
+class Execute(Program):
+    """Runs all vertices of a compute set at once.
+
+    Args:
+        compute_set: what runs.
+        result: one element of BOOL that is true afterwards when all vertices whose `compute`
+            is declared `-> bool` returned true; the others do not count. Written once all
+            vertices have run. Left out, what they return is forgotten.
+        name: as in Poplar; it has no effect.
+
+    Raises:
+        ControlProgramError: when it is no compute set, or the result not one element or of
+            another graph.
+        ElementTypeError: when the result is no tensor of BOOL.
+        GraphConnectionError: when the result is constant.
+
+    >>> from poplite.graph import Graph
+    >>> graph = Graph()
+    >>> compute_set, done = graph.add_compute_set("blur"), graph.add_variable("bool", (), "done")
+    >>> Execute(compute_set), Execute(compute_set, done)
+    (<Execute 'blur' 0 vertices>, <Execute 'blur' 0 vertices -> 'done'>)
+    """
+
+    compute_set: ComputeSet
+    result: Tensor | None = writes()
+
+    def __init__(
+        self, compute_set: ComputeSet, result: Tensor | str | None = None, name: str = ""
+    ) -> None:
+        if not isinstance(compute_set, ComputeSet):
+            raise ControlProgramError(
+                f"Execute: {clipped(compute_set, 80)} is no compute set",
+                found=of_type(compute_set),
+                fix="Execute(graph.add_compute_set(name))",
+            )
+        if result is not None:
+            _check_result(f"Execute '{compute_set.name}'", compute_set, result)
+        set_once(self, compute_set=compute_set, result=result)
+
+    def _titled(self) -> str:
+        title = "Execute '{compute_set.name}'"
+        return title if self.result is None else f"{title} -> '{{result.name}}'"
+
+    def __repr__(self) -> str:
+        pattern, names = title_parts(self)
+        kind, arrow, result = pattern.partition(" ->")
+        vertices = amount(len(self.compute_set.vertices), "vertex", "vertices")
+        return fitted(f"<{kind} {vertices}{arrow}{result}>", *names)
+
+
+def _check_result(title: str, compute_set: ComputeSet, result: object) -> None:
+    fix = "all_done = graph.add_variable(BOOL, (), mapping=0); Execute(compute_set, all_done)"
+    if not isinstance(result, Tensor):
+        raise ElementTypeError(
+            f"{title}: result {clipped(result, 60)} is not a tensor", found=of_type(result), fix=fix
+        )
+    found = type_and_shape(result)
+    if result.element_type is not BOOL:
+        raise ElementTypeError(
+            f"{title}: result '{result.name}' is of {result.element_type!r}, not BOOL",
+            found=found,
+            fix=fix,
+        )
+    if result.num_elements != 1:
+        raise ControlProgramError(
+            f"{title}: result '{result.name}' has {amount(result.num_elements, 'element')}, "
+            "but 1 is needed",
+            found=found,
+            fix=fix,
+        )
+    if result.graph is not compute_set.graph:
+        raise ControlProgramError(
+            f"{title}: result '{result.name}' belongs to another graph",
+            found=f"{result.graph!r} and {compute_set.graph!r}",
+            fix="make the compute set and the result with one graph",
+        )
+    if result.contains_constant():
+        raise GraphConnectionError(
+            f"{title}: result '{result.name}' is constant", found=found, fix=fix
+        )
+
+
+# -- printing --------------------------------------------------------------------------------------
+
+FloatForm = Literal["auto", "fixed", "scientific", "none"]
+
+_COUNTS = ("summarise_threshold", "edge_items", "max_line_width", "digits")
+_TEXTS = ("separator", "open_bracket", "close_bracket")
+
+MOST_DIGITS = 1000
+"""More than any float has; so many are quick to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrintTensorFormat:
+    """How PrintTensor writes values.
+
+    Args:
+        summarise_threshold: elements beyond which only the edges of a tensor are written; 0 for
+            no such limit.
+        edge_items: elements at each edge that are written then.
+        max_line_width: characters of a line, after which it is continued on the next; 0 for no
+            such limit.
+        digits: digits of a number, at most 1,000; 0 writes every number as short as it may be,
+            without columns. Integers always have all of theirs.
+        float_format: "fixed" as 12.500000, "scientific" as 1.2500000e+01, "none" as short as it
+            may be, "auto" whatever fits the values.
+        separator: what stands between elements.
+        open_bracket: what stands before the elements of a dimension.
+        close_bracket: what stands behind them.
+
+    Raises:
+        ControlProgramError: for a number that is no whole number from 0, too many digits, a
+            `float_format` that does not exist, and for brackets and separators that are no text.
+
+    >>> PrintTensorFormat(digits=3).digits
+    3
+    """
+
+    class FloatFormat(StrEnum):
+        """The values of `float_format` by Poplar's names."""
+
+        Auto = "auto"
+        Fixed = "fixed"
+        Scientific = "scientific"
+        None_ = "none"
+        """Poplar's `None`, which is a keyword of Python."""
+
+    summarise_threshold: int = 1000
+    edge_items: int = 3
+    max_line_width: int = 75
+    digits: int = 8
+    float_format: FloatForm | FloatFormat = "auto"
+    separator: str = " "
+    open_bracket: str = "["
+    close_bracket: str = "]"
+
+    def __post_init__(self) -> None:
+        for name in _COUNTS:
+            count = getattr(self, name)
+            if type(count) is not int or count < 0:
+                raise _refused(name, count, "a whole number from 0")
+        if self.digits > MOST_DIGITS:
+            raise _refused("digits", self.digits, f"at most {MOST_DIGITS:,}")
+        if not isinstance(self.float_format, str) or self.float_format not in get_args(FloatForm):
+            kinds = ", ".join(map(repr, get_args(FloatForm)))
+            raise _refused("float_format", self.float_format, f"one of {kinds}")
+        object.__setattr__(self, "float_format", str(self.float_format))
+        for name in _TEXTS:
+            if not isinstance(text := getattr(self, name), str):
+                raise _refused(name, text, "text")
+
+    @staticmethod
+    def disable_formatting() -> PrintTensorFormat:
+        """Return the format that writes all elements as they are: no columns, nothing left out.
+
+        >>> PrintTensorFormat.disable_formatting().summarise_threshold
+        0
+        """
+        return PrintTensorFormat(
+            summarise_threshold=0, max_line_width=0, digits=0, float_format="none"
+        )
+
+    disableFormatting = disable_formatting
+
+
+PLAIN = PrintTensorFormat()
+"""The default format."""
+
+
+def _refused(name: str, value: object, needed: str) -> ControlProgramError:
+    default = getattr(PLAIN, name)
+    return ControlProgramError(
+        f"PrintTensorFormat: {name}={clipped(value)}, but {needed} is needed",
+        found=of_type(value),
+        fix=f"{name}={default!r} is the default",
+    )
+
+
+@declared()
+class PrintTensor(Program):
+    """Prints a tensor on the host: `title: values`.
+
+    Args:
+        title: what stands before the values; left out, the tensor's name. As in Poplar it
+            comes first when it is given.
+        tensor: what is printed.
+        format: how values are written; it follows the tensor, also without a title.
+        name: as in Poplar; it has no effect.
+
+    Raises:
+        ElementTypeError: when there is no tensor, the title is no text, or the format no
+            `PrintTensorFormat`.
+
+    >>> from poplite.graph import Graph
+    >>> x = Graph().add_variable("int32", (3,), "x")
+    >>> PrintTensor(x), PrintTensor("result", x), PrintTensor(x, PrintTensorFormat(digits=3))
+    (<PrintTensor 'x' int32[3]>, <PrintTensor 'result' int32[3]>, <PrintTensor 'x' int32[3]>)
+    """
+
+    _title = "PrintTensor '{title}'"
+    title: str
+    tensor: Tensor = reads()
+    format: PrintTensorFormat
+
+    def __init__(
+        self,
+        title: str | Tensor,
+        tensor: Tensor | PrintTensorFormat | None = None,
+        format: PrintTensorFormat | str | None = None,
+        name: str = "",
+    ) -> None:
+        title, tensor = as_read(title), as_read(tensor)
+        text, shown = title, tensor
+        if isinstance(title, Tensor) and tensor is None:
+            text, shown = str(title.name), title
+        if not isinstance(text, str) or not isinstance(shown, Tensor):
+            swapped = isinstance(title, Tensor) and isinstance(tensor, str)
+            raise ElementTypeError(
+                "PrintTensor: the title comes first, then the tensor"
+                if swapped
+                else f"PrintTensor({clipped(title)}, {clipped(tensor)}) has no tensor to print",
+                found=f"title {clipped(title, 60)}, tensor {clipped(tensor, 60)}",
+                fix=f"PrintTensor({clipped(tensor)}, t)"
+                if swapped
+                else stored_first(
+                    title if tensor is None else tensor,
+                    "PrintTensor(t), or PrintTensor('title', t)",
+                ),
+            )
+        if format is not None and not isinstance(format, PrintTensorFormat):
+            raise ElementTypeError(
+                f"PrintTensor '{text}': {clipped(format)} is no format",
+                found=of_type(format),
+                fix="PrintTensor(title, tensor, PrintTensorFormat(digits=4))",
+            )
+        set_once(self, title=text, tensor=shown, format=format or PLAIN)
+
+    def _detail(self) -> str:
+        return f" {type_and_shape(self.tensor)}"
+
+
+# -- the end of a run ------------------------------------------------------------------------------
+
+
+@made_by("Abort(message), or ErrorProgram(message, tensor)")
+class Stop(Program):
+    """Base of the programs that end the run with an error.
+
+    Attributes:
+        message: what the error says.
+    """
+
+    __slots__ = ()
+    message: str
+
+    def _check(self) -> None:
+        message: object = self.message
+        if not isinstance(message, str):
+            kind = type(self).__name__
+            before = "predicate, " if kind == "AbortOnCondition" else ""
+            after = ", tensor" if kind == "ErrorProgram" else ""
+            raise ControlProgramError(
+                f"{kind}: message {clipped(message)} is no text",
+                found=of_type(message),
+                fix=f"{kind}({before}'diverged'{after})",
+            )
+
+
+@declared()
+class Abort(Stop):
+    """Ends the run with an error.
+
+    Args:
+        message: what the error says.
+        name: as in Poplar; it has no effect.
+
+    Raises:
+        ControlProgramError: when the message is no text.
+
+    >>> Abort("not reached")
+    <Abort 'not reached'>
+    """
+
+    _title = "Abort"
+    message: str = ""
+    name: InitVar[str] = ""
+
+    def __repr__(self) -> str:
+        return fitted("<Abort '{}'>", self.message) if self.message else "<Abort>"
+
+
+@declared()
+class AbortOnCondition(Stop):
+    """Ends the run with an error when a scalar is true.
+
+    Args:
+        predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
+        message: what the error says.
+        name: as in Poplar; it has no effect.
+
+    Raises:
+        ControlProgramError: when the predicate is not one element, or the message no text.
+        ElementTypeError: when the predicate is no tensor of these types.
+
+    >>> from poplite.graph import Graph
+    >>> AbortOnCondition(Graph().add_variable("bool", (), "too_large"), "diverged")
+    <AbortOnCondition 'too_large'>
+    """
+
+    _title = "AbortOnCondition '{predicate.name}'"
+    predicate: Tensor = reads()
+    message: str = ""
+    name: InitVar[str] = ""
+
+    def _check(self) -> None:
+        scalar = deciding(self.predicate, "AbortOnCondition", "predicate")
+        fill(self, predicate=scalar)
+        Stop._check(self)
+
+
+@declared()
+class ErrorProgram(Stop):
+    """Ends the run with an error that shows a tensor.
+
+    Args:
+        message: what the error says.
+        debug_tensor: whose values it shows.
+        name: as in Poplar; it has no effect.
+
+    Raises:
+        ControlProgramError: when the message is no text.
+        ElementTypeError: when `debug_tensor` is no tensor.
+
+    >>> from poplite.graph import Graph
+    >>> ErrorProgram("bad index", Graph().add_variable("int32", (), "index"))
+    <ErrorProgram 'bad index', 'index'>
+    """
+
+    _title = "ErrorProgram '{debug_tensor.name}'"
+    message: str
+    debug_tensor: Tensor = reads()
+    name: InitVar[str] = ""
+
+    def _check(self) -> None:
+        Stop._check(self)
+        fix = "ErrorProgram(message, tensor), or Abort(message) without one"
+        tensor = checked_tensor(as_read(self.debug_tensor), "ErrorProgram: debug_tensor", fix)
+        fill(self, debug_tensor=tensor)
+
+    def __repr__(self) -> str:
+        return fitted("<ErrorProgram '{}', '{}'>", self.message, self.debug_tensor.name)
+
+
+# -- marks -----------------------------------------------------------------------------------------
+
+
+class SyncType(Enumeration):
+    """Which tiles wait for each other."""
+
+    INTERNAL = "internal"
+    """Those of each IPU."""
+    EXTERNAL = "external"
+    """Those of all IPUs of the device."""
+    GLOBAL = "global"
+    """Those of all devices."""
+
+
+@declared()
+class Mark(Program):
+    """Base of steps that change no values; only strict checks do something for them."""
+
+
+@declared()
+class Sync(Mark):
+    """Lets tiles wait for each other; no value changes, since steps run in order anyway.
+
+    Args:
+        sync_type: which tiles.
+        name: as in Poplar; it has no effect.
+
+    Raises:
+        ElementTypeError: when it is no `SyncType`.
+
+    >>> Sync(SyncType.INTERNAL)
+    <Sync INTERNAL>
+    """
+
+    _title = "Sync {sync_type.name}"
+    sync_type: SyncType
+
+    def __init__(self, sync_type: SyncType | str, name: str = "") -> None:
+        set_once(self, sync_type=checked_member(sync_type, SyncType, "Sync"))
+
+
+@declared()
+class WriteUndef(Mark):
+    """Says that what a tensor holds is not needed any more: it is undefined from here on.
+
+    On a machine its memory may be used for something else until it is written again.  Here it
+    keeps its values, but with strict checks nothing may depend on them.
+
+    Args:
+        tensor: any view without constants.
+        name: as in Poplar; it has no effect.
+
+    Raises:
+        ElementTypeError: when it is no tensor.
+        GraphConnectionError: when it holds a constant, which is always defined.
+
+    >>> from poplite.graph import Graph
+    >>> WriteUndef(Graph().add_variable("int32", (3,), "x"))
+    <WriteUndef 'x' int32[3]>
+    """
+
+    _title = "WriteUndef '{tensor.name}'"
+    tensor: Tensor = writes()
+    name: InitVar[str] = ""
+
+    def _check(self) -> None:
+        tensor = checked_tensor(self.tensor, "WriteUndef:", "WriteUndef(tensor)")
+        if tensor.contains_constant():
+            raise GraphConnectionError(
+                f"{self}: a constant is always defined",
+                found=type_and_shape(tensor),
+                fix="leave the constant alone, or make it a variable: graph.add_variable(...)",
+            )
+
+    def _detail(self) -> str:
+        return f" {type_and_shape(self.tensor)}"
+
+
+@declared()
+class AssumeEqualAcrossReplicas(Mark):
+    """Says that a tensor holds the same in all replicas.
+
+    With strict checks the engine compares them, and stops the run where they differ; with fast
+    checks it does nothing.
+
+    Args:
+        tensor: any view.
+        name: as in Poplar; it has no effect.
+
+    Raises:
+        ElementTypeError: when it is no tensor.
+
+    >>> from poplite.graph import Graph
+    >>> AssumeEqualAcrossReplicas(Graph().add_variable("int32", (3,), "x"))
+    <AssumeEqualAcrossReplicas 'x' int32[3]>
+    """
+
+    _title = "AssumeEqualAcrossReplicas '{tensor.name}'"
+    tensor: Tensor = reads()
+    name: InitVar[str] = ""
+
+    def _check(self) -> None:
+        kind = "AssumeEqualAcrossReplicas"
+        checked_tensor(self.tensor, f"{kind}:", f"{kind}(tensor)")
+
+    def _detail(self) -> str:
+        return f" {type_and_shape(self.tensor)}"

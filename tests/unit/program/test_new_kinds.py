@@ -1,0 +1,124 @@
+"""A kind of program is declared once; whatever walks programs refuses one that it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import InitVar
+from pathlib import Path
+
+import pytest
+
+import poplite as pl
+from poplite.program.base import (
+    Program,
+    decides,
+    declared,
+    derived,
+    fill,
+    part,
+    reads,
+    title_parts,
+    words_of_parts,
+    writes,
+)
+
+
+@declared()
+class Scaled(Program):
+    """A step that reads and writes."""
+
+    _title = "Scaled {{}} '{source.name}' -> '{target.name}'"
+    source: pl.Tensor = reads()
+    target: pl.Tensor = writes()
+    by: pl.Tensor | None = reads(default=None)
+    name: InitVar[str] = ""
+    num_bytes: int = derived()
+
+    def _check(self) -> None:
+        fill(self, num_bytes=4 * self.source.num_elements)
+
+
+@declared()
+class Either(Program):
+    """A program in which a scalar decides."""
+
+    _title = "Either '{predicate.name}'"
+    first_body: Program = part("first")
+    predicate: pl.Tensor = decides()
+    second_body: Program = part("second")
+
+
+@declared()
+class Twice(Program):
+    """A program that runs another one."""
+
+    _title = "Twice"
+    body: Program = part()
+
+
+@pytest.fixture
+def x() -> pl.Tensor:
+    graph = pl.Graph(pl.Target(tiles=1))
+    return graph.add_variable(pl.INT, (2,), "x {", mapping=0, initial_value=1)
+
+
+@pytest.fixture
+def y(x: pl.Tensor) -> pl.Tensor:
+    return x.graph.add_variable(pl.INT, (2,), "y", mapping=0)
+
+
+def test_a_leaf_reads_and_writes_what_its_roles_say(x: pl.Tensor, y: pl.Tensor) -> None:
+    step, other = Scaled(x, y), Scaled(x, y, y[0], "a name of Poplar's")
+    assert (step.reads, step.writes, other.reads) == ((x,), (y,), (x, other.by))
+    assert (step.num_steps, step.is_empty, step.children, step.decided_by) == (1, False, (), None)
+    assert (str(step), repr(step)) == ("Scaled {} 'x {' -> 'y'", "<Scaled {} 'x {' -> 'y'>")
+    assert title_parts(step) == ("Scaled {{}} '{}' -> '{}'", ("x {", "y"))
+    assert step.same_as(Scaled(x, y))
+    assert not step.same_as(other)
+    assert step.num_bytes == 8
+    assert not hasattr(step, "name")
+
+
+def test_parts_and_what_decides_follow_from_the_roles(x: pl.Tensor, y: pl.Tensor) -> None:
+    copy, rest = pl.Copy(x, y), pl.Sequence()
+    either = Either(copy, y[0], rest)
+    assert either.children == (copy, rest)
+    assert (either.decided_by, either.reads) == (either.predicate, (either.predicate,))
+    assert either.writes == ()
+    assert words_of_parts(either) == ["first", "second"]
+    assert (either.num_steps, either.is_empty) == (1, False)
+    assert Either(rest, y[0], rest).is_empty
+    assert repr(either) == "<Either 'y', 1 step>"
+    with pytest.raises(pl.ControlProgramError, match="after it became part of a program"):
+        rest.add(copy)
+
+
+def test_values_that_do_not_fit_their_role_are_refused(x: pl.Tensor) -> None:
+    part = pl.Sequence()
+    with pytest.raises(pl.ControlProgramError, match="Either, second body: 5 is no program"):
+        Either(part, x[0], 5)  # type: ignore[arg-type]
+    with pytest.raises(pl.ControlProgramError, match="Either: predicate 'x {' has 2 elements"):
+        Either(part, x, part)
+    part.add(Program())  # nothing became part of what was refused
+
+
+@pytest.mark.parametrize("make", [lambda x: Scaled(x, x), lambda x: Twice(pl.Copy(x[:1], x[1:]))])
+@pytest.mark.parametrize(
+    ("walk", "what"),
+    [
+        (lambda graph, program, _: pl.Engine(graph, program), "no op does what a"),
+        (lambda graph, program, path: graph.save(path, program), "no file keeps what a"),
+        (pl.ipu.export, "no real IPU is told what a"),
+    ],
+)
+def test_what_a_walk_does_not_know_is_refused(
+    x: pl.Tensor,
+    tmp_path: Path,
+    make: Callable[[pl.Tensor], Program],
+    walk: Callable[[pl.Graph, Program, str], object],
+    what: str,
+) -> None:
+    program = make(x)
+    with pytest.raises(pl.ControlProgramError, match=f"{what} {type(program).__name__} does"):
+        walk(x.graph, pl.Sequence(program), str(tmp_path / "new.graph"))
+    assert not any(tmp_path.iterdir())
