@@ -169,17 +169,18 @@ from poplite.ops.reductions import (
     sum as sum,
     variance as variance,
 )
+from poplite.ops.slices.choice import (
+    EmbeddingPlan as EmbeddingPlan,
+    plan_embedding as plan_embedding,
+)
 from poplite.ops.slices.dynamic import (
     create_sliceable as create_sliceable,
     dynamic_slice as dynamic_slice,
     dynamic_update as dynamic_update,
 )
-from poplite.ops.slices.gather import embedding as embedding, multi_slice as multi_slice
-from poplite.ops.slices.plan import (
-    EmbeddingPlan as EmbeddingPlan,
-    plan_embedding as plan_embedding,
-)
-from poplite.ops.slices.rows import (
+from poplite.ops.slices.gather import (
+    embedding as embedding,
+    multi_slice as multi_slice,
     one_hot as one_hot,
     select_from_rows as select_from_rows,
     update_from_rows as update_from_rows,

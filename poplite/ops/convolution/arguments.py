@@ -12,7 +12,7 @@ from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolution.request import ConvolutionRequest, Spacing, dilated, forward
-from poplite.ops.matmul.layout import checked_share
+from poplite.ops.matmul.layout import MOST_PRODUCTS, checked_share
 from poplite.ops.operands import (
     FLOATS,
     Given,
@@ -38,9 +38,6 @@ Padding = int | Sequence[int | tuple[int, int]]
 """For both sides of all dimensions, of each, or a pair (before, after) for each."""
 
 Flag = bool | Sequence[bool]
-
-MOST_PRODUCTS = 2**50
-"""Multiplications of two elements; cycles of more might not fit 64 bits."""
 
 MOST_DIMENSIONS = 3
 """Of a field."""

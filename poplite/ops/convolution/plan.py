@@ -33,7 +33,8 @@ from poplite.ops.convolution.convolution_steps import Convolution, record_convol
 from poplite.ops.convolution.layout import ConvolutionLayout, collapsed_weights, input_of
 from poplite.ops.convolution.request import ConvolutionRequest, parts
 from poplite.ops.convolution.search import cheapest_ways, way_with_blocks
-from poplite.ops.matmul.exact import cycles_of
+from poplite.ops.matmul.layout import by, held_text
+from poplite.ops.matmul.plan import cycles_of
 from poplite.ops.operands import check_parts, count_of, counts_of
 from poplite.program.control import check_graph
 from poplite.program.copy import TensorCopy
@@ -148,7 +149,7 @@ class ConvolutionPlan:
                 for numbers, layout in several.items():
                     which = "phase" if len(numbers) == 1 else "phases"
                     listed = ", ".join(map(str, numbers))
-                    lines.append(f"{which} {listed}, kernel {_by(layout.request.kernel)}")
+                    lines.append(f"{which} {listed}, kernel {by(layout.request.kernel)}")
                     lines += self._described(layout)
             return "\n".join(lines)
         lines += self._described(self.layout)
@@ -173,7 +174,7 @@ class ConvolutionPlan:
         own, source = layout.request, layout.request.source
         expanded = (
             [
-                f"  expanded kernel {_by(source.kernel)} to {_by(own.kernel)}, channels "
+                f"  expanded kernel {by(source.kernel)} to {by(own.kernel)}, channels "
                 f"{source.inputs:,} to {own.inputs:,}"
             ]
             if source
@@ -184,7 +185,7 @@ class ConvolutionPlan:
             f"  cuts     {_cuts(layout)}, {amount(layout.tiles, 'tile')}{each}{passes}",
             f"  block    {_block(layout)}",
             f"  cycles   {self._priced((layout,))}; by formulas {' + '.join(terms)}",
-            f"  memory   {layout.bytes:,} B of a tile = {_held(layout)}; operands "
+            f"  memory   {layout.bytes:,} B of a tile = {held_text(HELD, layout.held)}; operands "
             f"{layout.operands:,}" + self._lacking(layout),
         ]
 
@@ -197,12 +198,11 @@ class ConvolutionPlan:
 SHOWN = 3
 """Runners-up that a plan shows."""
 
+HELD = ("input", "weights", "partials", "arriving partials")
+"""What the memory of a tile is for."""
+
 MOST_PRICED = 1 << 23
 """Elements of an input whose steps are priced for the text of a plan, within about two seconds."""
-
-
-def _by(numbers: Sequence[int]) -> str:
-    return " x ".join(f"{n:,}" for n in numbers)
 
 
 def _cuts(layout: ConvolutionLayout) -> str:
@@ -210,17 +210,12 @@ def _cuts(layout: ConvolutionLayout) -> str:
     several = f"{groups:,} groups, " if groups > 1 else ""
     if layout.request.source:
         several = f"expand {layout.request.expand}, {several}"
-    return f"{several}batch {batch:,}, field {_by(field)}, channels {inputs:,} to {outputs:,}"
+    return f"{several}batch {batch:,}, field {by(field)}, channels {inputs:,} to {outputs:,}"
 
 
 def _block(layout: ConvolutionLayout) -> str:
-    field = _by(layout.field)
+    field = by(layout.field)
     return f"{layout.batch:,} of {field}, {layout.inputs:,} to {layout.outputs:,} channels"
-
-
-def _held(layout: ConvolutionLayout) -> str:
-    names = ("input", "weights", "partials", "arriving partials")
-    return " + ".join(f"{n} {b:,}" for n, b in zip(names, layout.held, strict=True) if b)
 
 
 def plan_convolution(

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import GraphMemoryAllocationError
 from poplite.machine.target import Target
 from poplite.ops.convolution.layout import ConvolutionLayout, expansions, side_by_side
 from poplite.ops.convolution.request import ConvolutionRequest, together
+from poplite.ops.matmul.layout import too_large
 from poplite.ops.matmul.search import parts_of
 from poplite.types import FLOAT
 from poplite.vertices.convolution import convolution_cycles
@@ -60,7 +60,9 @@ def cheapest_ways(target: Target, request: ConvolutionRequest) -> list[Convoluti
 
     order = np.lexsort((*others[::-1], over))[:KEPT].tolist()
     if over[order[0]]:
-        raise _too_large(target, request, layout(order[0]))
+        held = layout(order[0]).held
+        tries = ["more tiles", "a smaller batch"]
+        raise too_large(f"convolution of {request}", target, request.memory, held, TERMS, tries)
     return [layout(way) for way in order if not over[way]]
 
 
@@ -254,21 +256,3 @@ def thinned(parts: Int64, most: int) -> Int64:
     at = np.unique(np.geomspace(1, len(parts), most).astype(int)) - 1
     kept: Int64 = parts[::-1][at][::-1]
     return kept
-
-
-def _too_large(
-    target: Target, request: ConvolutionRequest, least: ConvolutionLayout
-) -> GraphMemoryAllocationError:
-    limit = int(request.memory * target.tile_memory_bytes)
-    terms = [(name, size) for name, size in zip(TERMS, least.held, strict=True) if size]
-    largest, most = max(terms, key=lambda term: term[1])
-    tries = ["more tiles", "a smaller batch"]
-    if least.bytes <= target.tile_memory_bytes:
-        tries.insert(0, f"memory={math.ceil(100 * least.bytes / target.tile_memory_bytes) / 100:g}")
-    return GraphMemoryAllocationError(
-        f"convolution of {request} does not fit: a tile needs at least {least.bytes:,} B of "
-        f"{limit:,} B ({request.memory:g} of its {target.tile_memory_bytes:,} B)",
-        found=" + ".join(f"{size:,} B for {name}" for name, size in terms)
-        + f"; the largest term is {largest}, {most:,} B",
-        fix=", or ".join(tries),
-    )

@@ -1,10 +1,9 @@
 """Plans of matrix products: the cheapest of all ways to share one among tiles.
 
 The search prices all ways by formulas (`poplite.ops.matmul.search`); of the best eight the one is
-taken that is cheapest by the cost model (`poplite.ops.matmul.exact`). Those that cannot be, by
-bounds in closed form (below, and `upper_bound`), are priced only to be shown. What a plan
-says becomes part of the graph: which vertex multiplies what, and where. So an executable needs no
-plan.
+taken that is cheapest by the cost model (`priced`). Those that cannot be, by bounds in closed form
+(below, and `most_cycles`), are priced only to be shown. What a plan says becomes part of the graph:
+which vertex multiplies what, and where. So an executable needs no plan.
 
 The lower bound is the cycles that a layout takes at least by the cost model.
 
@@ -14,14 +13,15 @@ The lower bound is the cycles that a layout takes at least by the cost model.
                   its part of the sums arrives, and is added up     likewise
 
 Only tiles with complete blocks are looked at, and the shortest way between tiles stands for all;
-else it is what `poplite.ops.matmul.exact` finds on a graph. So it is near to that, never above, and
-takes no graph: of several layouts few have to be priced to find the cheapest. `nearer_cycles` looks
-up the ways between the tiles, and multiplies blocks at edges as well.
+else it is what `priced` finds on a graph. So it is near to that, never above, and takes no graph:
+of several layouts few have to be priced to find the cheapest. `nearer_cycles` looks up the ways
+between the tiles, and multiplies blocks at edges as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -29,29 +29,75 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.cost.exchange.latency import has_map, places, route
+from poplite.cost.model import step_costs
+from poplite.cost.workers import tile_cycles
 from poplite.errors import TensorCreationError
+from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
 from poplite.machine.target import Target
-from poplite.ops.matmul.exact import priced
 from poplite.ops.matmul.layout import (
     Options,
     ProductLayout,
     ProductRequest,
     Three,
+    by,
     checked_options,
+    held_text,
     request_of,
 )
-from poplite.ops.matmul.matmul_steps import grain_of, left_of, part_edges, product_of, right_of
-from poplite.ops.matmul.search import cheapest_ways
-from poplite.ops.matmul.upper_bound import most_cycles
+from poplite.ops.matmul.matmul_steps import (
+    Multiplication,
+    grain_of,
+    left_of,
+    part_edges,
+    product_of,
+    right_of,
+)
+from poplite.ops.matmul.search import cheapest_ways, most_cycles
 from poplite.ops.operands import check_parts
 from poplite.program.control import check_graph
+from poplite.program.copy import TensorCopy
+from poplite.program.recording import Recorder
 from poplite.text import amount
 from poplite.types import FLOAT, ElementTypeLike, element_type
 from poplite.vertices.amp import amp_cycles
 from poplite.vertices.partials import partials_cycles
+
+# -- exact prices ----------------------------------------------------------------------------------
+# What a layout costs by the cost model: its first pass is built on a graph of its own, and priced.
+#
+# Nothing is run or compiled. Passes cost as much as the first; only the last ones may be smaller.
+
+
+def priced(target: Target, layout: ProductLayout) -> ProductLayout:
+    """Return a layout with its exact cycles."""
+    request, (height, _, width), (tall, _, wide) = layout.request, layout.block, layout.grid
+    m, n = min(request.m, height * tall), min(request.n, width * wide)
+    one = replace(layout, request=replace(request, m=m, n=n), passes=(1, 1))
+    graph = Graph(target)
+    recorder = Recorder(graph)
+    work = Multiplication(
+        graph, recorder, one, left_of(graph, one, "left"), right_of(graph, one, "right")
+    )
+    work.products(product_of(graph, one, "product"))
+    return replace(layout, exact=layout.num_passes * cycles_of(graph))
+
+
+def cycles_of(graph: Graph, copies: Sequence[TensorCopy] = ()) -> int:
+    """Return the cycles of all compute sets of a graph, and of copies, each of them once."""
+    costs = step_costs(graph, graph.compute_sets, edge_table, copies)
+    cycles = 0
+    for cost in costs:
+        slots = [each.slots for each in cost.vertices if each.slots is not None]
+        for phase in (*cost.before, *cost.after):
+            cycles += phase.sync + phase.cycles.most
+        cycles += tile_cycles(cost.vertices, slots, graph.target).most
+    return cycles
+
+
+# -- plans -----------------------------------------------------------------------------------------
 
 
 class MatMulPlan:
@@ -175,9 +221,9 @@ class MatMulPlan:
         lines = [
             str(layout.request),
             f"  grid     {_grid(layout)}, {amount(layout.tiles, 'tile')}",
-            f"  block    {_by(layout.block[:2])} times {_by(layout.block[1:])}",
+            f"  block    {by(layout.block[:2])} times {by(layout.block[1:])}",
             f"  cycles   {layout.total_cycles:,}; by formulas {' + '.join(parts)}{each}",
-            f"  memory   {layout.bytes:,} B of a tile = {_held(layout)}",
+            f"  memory   {layout.bytes:,} B of a tile = {held_text(HELD, layout.held)}",
         ]
         lines += [
             f"  {'  ' if number else 'or'}       {_grid(other)}: {other.total_cycles:,} cycles, "
@@ -190,20 +236,14 @@ class MatMulPlan:
 SHOWN = 3
 """Runners-up that a plan shows."""
 
-
-def _by(numbers: tuple[int, ...]) -> str:
-    return " x ".join(f"{n:,}" for n in numbers)
+HELD = ("left", "right", "partials", "arriving partials")
+"""What the memory of a tile is for."""
 
 
 def _grid(layout: ProductLayout) -> str:
     sets = f"{layout.sets:,} sets of " if layout.request.groups > 1 else ""
-    passes = f", {_by(layout.passes)} passes over m and n" if layout.num_passes > 1 else ""
-    return f"{sets}{_by(layout.grid)} over m, k, n{passes}"
-
-
-def _held(layout: ProductLayout) -> str:
-    names = ("left", "right", "partials", "arriving partials")
-    return " + ".join(f"{n} {b:,}" for n, b in zip(names, layout.held, strict=True) if b)
+    passes = f", {by(layout.passes)} passes over m and n" if layout.num_passes > 1 else ""
+    return f"{sets}{by(layout.grid)} over m, k, n{passes}"
 
 
 def plan_matmul(

@@ -39,8 +39,8 @@ from poplite.ops.slices.checks import (
     is_strict,
     sliced,
 )
+from poplite.ops.slices.choice import EmbeddingPlan, plan_embedding
 from poplite.ops.slices.gather import gather_matrix
-from poplite.ops.slices.plan import EmbeddingPlan, plan_embedding
 from poplite.ops.slices.update import SET, update_matrix
 from poplite.program import Sequence
 from poplite.program.control import check_graph

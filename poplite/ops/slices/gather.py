@@ -1,4 +1,4 @@
-"""Rows of a table by number: `multi_slice` and `embedding`.
+"""Rows of a table by number, and one element of each row.
 
 indices[n]     out[n, width]
 
@@ -10,23 +10,39 @@ sum            bits of the parts are added up                  all but one are 0
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.expr.build import number
 from poplite.expr.operand import Operand
+from poplite.expr.tree import ElementClass, Expr, Number
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.storage.room import check_room
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.operands import bits_of, dimension, graph_of, steps_for, the_tensor
-from poplite.ops.record import map as stored
-from poplite.ops.reductions import sum as sum_of
-from poplite.ops.slices.blocks import (
-    home_mapping,
-    in_blocks,
-    moved_to_blocks,
-    of_blocks,
+from poplite.graph.tensor.tensor_text import type_and_shape
+from poplite.ops.elementwise import equal, iota, where
+from poplite.ops.operands import (
+    FLOATS,
+    beside,
+    bits_of,
+    called,
+    check_placed,
+    count_of,
+    dimension,
+    graph_of,
+    operand,
+    own_operand,
+    steps_for,
+    the_tensor,
+    writeable,
 )
+from poplite.ops.record import assign, map as stored
+from poplite.ops.reductions import sum as sum_of
 from poplite.ops.slices.checks import (
     as_tensor,
     check_indices,
@@ -34,12 +50,18 @@ from poplite.ops.slices.checks import (
     indices_of,
     is_strict,
 )
-from poplite.ops.slices.choice import Shared, check_plan, way_to_read
-from poplite.ops.slices.grid import Reading
-from poplite.ops.slices.plan import EmbeddingPlan
+from poplite.ops.slices.choice import EmbeddingPlan, Shared, check_plan, way_to_read
+from poplite.ops.slices.grid import (
+    Reading,
+    home_mapping,
+    in_blocks,
+    moved_to_blocks,
+    of_blocks,
+)
 from poplite.program import Sequence
 from poplite.program.recording import recorder, target
-from poplite.types import UNSIGNED_INT
+from poplite.source import here
+from poplite.types import BOOL, FLOAT, UNSIGNED_INT, ElementTypeLike, element_type
 from poplite.vertices.slices import MultiSlice
 
 
@@ -218,3 +240,235 @@ class _Pieces:
         order = np.argsort(self.written[0], kind="stable")
         lengths = (self.written[1] - self.written[0])[order]
         self.mapping = TileMapping(graph.target.tiles, self.tile[order], lengths)
+
+
+# -- one element of each row -----------------------------------------------------------------------
+# One element of each row, by number: selected, changed, or made.
+#
+# They are elementwise and reductions: each row looks at all its elements, where it lies.
+
+
+MASKED = (1 << 32) - 1
+"""The index of a row that is left out, in popops: `MASKED_LABEL_CODE`."""
+
+
+def one_hot(
+    indices: Operand,
+    depth: int,
+    *,
+    on: float = 1,
+    off: float = 0,
+    dtype: ElementTypeLike = FLOAT,
+    out_of_range: str = "error",
+    name: str = "one_hot",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record a row for each index, that is `on` there and `off` elsewhere.
+
+    Args:
+        indices: INT or UNSIGNED_INT of any shape.
+        depth: elements of a row.
+        on: the number at the index; of BOOL 1 is true.
+        off: the other numbers.
+        dtype: the element type.
+        out_of_range: "error" stops the run at an index that is not below `depth`; "popops" makes
+            a row of `off`.
+        name: of the result and of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        A new variable: the shape of the indices, and the depth.
+
+    Raises:
+        ElementTypeError: for indices of another type, and numbers that `dtype` does not hold.
+        InvalidOption: for `on` and `off` that are no numbers.
+        TensorIndexError: when the program runs, for an index out of range.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> k = graph.add_constant(pl.UNSIGNED_INT, (2,), [2, 0], mapping=0)
+    >>> y = one_hot(k, 3, dtype=pl.INT, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [[0, 0, 1], [1, 0, 0]]
+    """
+    what = "ops.one_hot"
+    depth, kind = count_of(what, "depth", depth), element_type(dtype)
+    one, other = (_element(what, *each, kind) for each in (("on", on), ("off", off)))
+    columns = iota((depth,), UNSIGNED_INT)
+    where(equal(columns, 0), one, other)  # refuses types, before anything is recorded
+    given = operand(what, indices, program, "indices")
+    graph = graph_of(what, given, program)
+    check_room(graph.space, UNSIGNED_INT, (depth,), f"{what}, depth", here())
+    numbers = _checked(what, graph, given, depth, out_of_range, name, program)
+    is_on = equal(columns, numbers.reshape((*numbers.shape, 1)))
+    found = where(is_on, one, other)
+    return stored(found, name=name, program=program)
+
+
+def _element(what: str, name: str, value: object, kind: ElementClass) -> Number:
+    """Return a number that elements may be."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, bool | int | float):
+        raise beside(what, name, value, f"a number, such as {name}=1")
+    if kind is BOOL and value in (0, 1):
+        value = bool(value)
+    return number(value, kind, f"{what}, {name}")
+
+
+def select_from_rows(
+    x: Tensor,
+    indices: Operand,
+    *,
+    out_of_range: str = "error",
+    name: str = "select_from_rows",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record the element of each row that an index names: `x[range(rows), indices]`.
+
+    Args:
+        x: FLOAT or HALF [rows, columns].
+        indices: INT or UNSIGNED_INT [rows].
+        out_of_range: "error" stops the run at an index that is not below the columns; "popops"
+            gives NaN, and 0 for the index 0xFFFFFFFF.
+        name: of the result and of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        A new variable of [rows].
+
+    Raises:
+        ElementTypeError: for tensors of other types.
+        TensorCreationError: for tensors of other shapes.
+        TensorIndexError: when the program runs, for an index out of range.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> numbers = [[1, 2], [3, 4]]
+    >>> x = graph.add_variable(pl.FLOAT, (2, 2), "x", mapping="linear", initial_value=numbers)
+    >>> k = graph.add_constant(pl.UNSIGNED_INT, (2,), [1, 0], mapping=0)
+    >>> y = select_from_rows(x, k, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [2.0, 3.0]
+    """
+    what = "ops.select_from_rows"
+    x = the_tensor(what, "x", x)
+    _check_table(what, x)
+    numbers, is_there = _of_rows(what, x, indices, out_of_range, name, program)
+    found = sum_of(where(is_there, x, -0.0), 1)  # -0.0 + x is x, also where x is -0.0
+    if out_of_range == "popops":
+        found = where(numbers < x.shape[1], found, math.nan)
+        found = where(equal(numbers, MASKED), 0, found)
+    return stored(found, name=name, program=program)
+
+
+def update_from_rows(
+    x: Tensor,
+    indices: Operand,
+    *,
+    by: float = -1,
+    out_of_range: str = "error",
+    name: str = "update_from_rows",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record that a number is added to the element of each row that an index names.
+
+    It is what the gradient of a cross entropy does to probabilities.
+
+    Args:
+        x: FLOAT or HALF [rows, columns], changed in place.
+        indices: INT or UNSIGNED_INT [rows].
+        by: what is added.
+        out_of_range: "error" stops the run at an index that is not below the columns, before
+            anything is changed; "popops" makes such a row NaN, but leaves it for 0xFFFFFFFF.
+        name: of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        x.
+
+    Raises:
+        GraphConnectionError: for an x that cannot be written.
+        the errors of `ops.select_from_rows`.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (2, 2), "x", mapping="linear", initial_value=1)
+    >>> k = graph.add_constant(pl.UNSIGNED_INT, (2,), [1, 0], mapping=0)
+    >>> _ = update_from_rows(x, k, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(x).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    what = "ops.update_from_rows"
+    x = writeable(what, x)
+    _check_table(what, x)
+    added = x + _element(what, "by", by, x.element_type)
+    numbers, is_there = _of_rows(what, x, indices, out_of_range, name, program)
+    changed = where(is_there, added, x)
+    if out_of_range == "popops":
+        column = numbers.reshape((*numbers.shape, 1))
+        is_known = (column < x.shape[1]) | equal(column, MASKED)
+        changed = where(is_known, changed, math.nan)
+    return assign(x, changed, name=name, program=program)
+
+
+def _checked(
+    what: str,
+    graph: Graph,
+    indices: Operand,
+    size: int,
+    out_of_range: str,
+    name: str,
+    program: Sequence | None,
+) -> Tensor:
+    """Return indices as UNSIGNED_INT; where they are checked, that is recorded."""
+    strict = is_strict(what, out_of_range)
+    given = indices_of(what, graph, indices, program, is_read=True)
+    place = steps_for(what, graph, name, program)
+    found = as_tensor(given, f"{name}/indices", program)
+    if strict:
+        record = recorder(graph, place)
+        check_indices(record, found, size, name)
+        record.uses(name, [found], [])
+        record.finish(place, name)
+    return found.reinterpret(UNSIGNED_INT)
+
+
+def _check_table(what: str, x: Tensor) -> None:
+    """Refuse anything but a matrix of floats."""
+    if x.element_type not in FLOATS or x.rank != 2:
+        raise ElementTypeError(
+            f"{what}: x '{x.name}' is {type_and_shape(x)}",
+            fix="rows of FLOAT or HALF, [rows, columns]",
+        )
+
+
+def _of_rows(
+    what: str,
+    x: Tensor,
+    indices: Operand,
+    out_of_range: str,
+    name: str,
+    program: Sequence | None,
+) -> tuple[Tensor, Expr]:
+    """Return the index of each row, and which elements have them."""
+    graph = graph_of(what, x, program, indices)
+    given = own_operand(what, graph, indices, program, "indices")
+    check_placed(x)
+    if given.shape != x.shape[:1]:
+        raise TensorCreationError(
+            f"{what}: indices {called(given)} of shape {given.shape} for {x.shape[0]} rows",
+            found=f"x '{x.name}' is {type_and_shape(x)}",
+            fix="an index for each row",
+        )
+    numbers = _checked(what, graph, given, x.shape[1], out_of_range, name, program)
+    column = numbers.reshape((*numbers.shape, 1))
+    return numbers, equal(iota((x.shape[1],), UNSIGNED_INT), column)

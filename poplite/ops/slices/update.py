@@ -37,7 +37,6 @@ from poplite.ops.operands import (
     steps_for,
     writeable,
 )
-from poplite.ops.slices.blocks import in_blocks, moved_to_blocks, unshared
 from poplite.ops.slices.checks import (
     as_tensor,
     check_indices,
@@ -45,9 +44,8 @@ from poplite.ops.slices.checks import (
     indices_of,
     is_strict,
 )
-from poplite.ops.slices.choice import Shared, check_plan, way_to_change
-from poplite.ops.slices.grid import Changing, owned
-from poplite.ops.slices.plan import EmbeddingPlan
+from poplite.ops.slices.choice import EmbeddingPlan, Shared, check_plan, way_to_change
+from poplite.ops.slices.grid import Changing, in_blocks, moved_to_blocks, owned, unshared
 from poplite.program import Copy, Sequence
 from poplite.program.recording import Recorder, recorder
 from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT

@@ -12,7 +12,6 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import deep, examples
-from poplite.ops.matmul.exact import priced
 from poplite.ops.matmul.layout import ProductLayout, ProductRequest
 from poplite.ops.matmul.plan import (
     MatMulPlan,
@@ -20,10 +19,10 @@ from poplite.ops.matmul.plan import (
     least_cycles,
     nearer_cycles,
     planned,
+    priced,
     ranked,
 )
-from poplite.ops.matmul.search import cheapest_ways
-from poplite.ops.matmul.upper_bound import most_cycles
+from poplite.ops.matmul.search import cheapest_ways, most_cycles
 
 
 def drawn(random: Random) -> tuple[pl.Target, ProductRequest]:
