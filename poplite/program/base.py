@@ -64,6 +64,7 @@ class Roles(NamedTuple):
         compared: what two programs that do the same have in common.
         saved: what a saved graph keeps, in the order in which it is written.
         own_steps: 1 of a leaf.
+        called: what Poplar calls it, for messages.
     """
 
     parts: Mapping[str, str] = MappingProxyType({})
@@ -73,6 +74,7 @@ class Roles(NamedTuple):
     compared: tuple[str, ...] = ()
     saved: tuple[str, ...] = ()
     own_steps: int = 0
+    called: str = "Program"
 
 
 # Compared by identity: trees share sub-trees, and comparing those by content would visit
@@ -98,9 +100,14 @@ class Program(Displayed):
     num_steps: int = field(init=False, compare=False)
     is_empty: bool = field(init=False, compare=False)
 
-    def __post_init__(self, *_: object) -> None:
-        """Check the fields by their roles, and count what is below."""
+    def __post_init__(self, *arguments: object) -> None:
+        """Check the fields by their roles, and count what is below.
+
+        Of arguments that are not kept, a name is the last.
+        """
         roles, at = self._roles, here()
+        if arguments:
+            check_name(arguments[-1], roles.called)
         for name, check in roles.checks:
             given = getattr(self, name)
             value = check(given)
@@ -307,11 +314,16 @@ def declared(*, init: bool = True, binds: bool = True) -> Callable[[C], C]:
             if each.metadata.get("role") == "decides":
                 made.decided_by = property(attrgetter(each.name))
         KINDS.append(made)
-        is_made = init and any(rows_of(base.__name__) for base in made.__mro__ if base != Program)
+        is_made = init and _declared_bases(made)
         kind: C = _bound(made) if binds and is_made else made
         return kind
 
     return decorated
+
+
+def _declared_bases(kind: type) -> list[type]:
+    """Return those of a kind and its bases that Poplar declares."""
+    return [base for base in kind.__mro__ if base is not Program and rows_of(base.__name__)]
 
 
 def _roles_of(kind: type[Program]) -> Roles:
@@ -334,6 +346,7 @@ def _roles_of(kind: type[Program]) -> Roles:
         tuple(each.name for each in fields(kind) if each.compare),
         tuple(filter(None, saved)),
         int(not parts and kind.children is Program.children),
+        next((base.__name__ for base in _declared_bases(kind)), kind.__name__),
     )
 
 
@@ -368,24 +381,24 @@ def _part_check(where: str) -> Callable[[object], object]:
 
 def _bound(cls: C) -> C:
     """Let a program be made with arguments in Poplar's order, by the declarations of its class."""
-    fill: Any = cls.__init__
-    kind = next(each.__name__ for each in cls.__mro__ if rows_of(each.__name__))
-    names = fill.__code__.co_varnames[1 : fill.__code__.co_argcount]
+    make: Any = cls.__init__
+    kind = cls._roles.called
+    names = make.__code__.co_varnames[1 : make.__code__.co_argcount]
     in_our_order: list[int] = []  # such numbers of arguments, whichever declaration is meant
 
-    @wraps(fill)
+    @wraps(make)
     def __init__(self: Program, *arguments: Any, **named: Any) -> None:
         if len(arguments) in in_our_order and not named:
-            fill(self, *arguments)
+            make(self, *arguments)
             return
         binder = binder_of(kind, kind)
         in_our_order[:] = binder.counts_in_our_order
         ordered, others = binder.in_our_order(arguments, named, as_ours=True)
         check_name({**dict(zip(names, ordered, strict=False)), **others}.get("name", ""), kind)
         try:
-            fill(self, *ordered, **others)
+            make(self, *ordered, **others)
         except TypeError:
-            misfit = binder.refusal(fill, (self, *ordered), others, 1, (arguments, named))
+            misfit = binder.refusal(make, (self, *ordered), others, 1, (arguments, named))
             if misfit is None:
                 raise
             raise misfit from None
@@ -401,16 +414,10 @@ def fill(program: Program, /, **attributes: object) -> None:
 
 
 def set_once(program: Program, /, **attributes: object) -> None:
-    """Fill in a frozen program while it is being made, then all that follows.
-
-    Where the number of steps is among the attributes, nothing below is counted.
-    """
+    """Fill in a frozen program while it is being made, then all that follows."""
     for name, value in attributes.items():
         object.__setattr__(program, name, value)
-    if "num_steps" not in attributes:
-        program.__post_init__()
-        return
-    fill(program, location=here(), is_empty=not program.num_steps)
+    program.__post_init__()
 
 
 def made_kinds() -> list[type[Program]]:

@@ -159,12 +159,8 @@ class Copy(Program):
     @property
     def size_bytes(self) -> int:
         """Bytes that are moved each time."""
-        return 0 if self.tensor is None else self.num_elements * self._element.size_bytes
-
-    @property
-    def _element(self) -> type[ElementType[Any]]:
-        assert self.tensor is not None
-        return self.tensor.element_type
+        tensor = self.tensor
+        return 0 if tensor is None else tensor.num_elements * tensor.element_type.size_bytes
 
     def _detail(self) -> str:
         return f" {amount(self.num_elements, 'element')}, {self.size_bytes:,} B"
@@ -224,7 +220,8 @@ class StreamCopy(Copy):
                 fix="graph.add_host_to_device_fifo for Copy(stream, tensor), "
                 "graph.add_device_to_host_fifo for Copy(tensor, stream)",
             )
-        _check_alike(str(self), tensor, stream, to_device, stream.num_elements, "a block has")
+        each = stream.element_type, stream.num_elements, "a block has"
+        _check_alike(str(self), tensor, stream, *each, is_written=to_device)
         fill(self, stream=stream)
 
 
@@ -247,9 +244,9 @@ class RemoteCopy(Copy):
         buffer, tensor = _sides(self, RemoteBuffer, "remote buffer")
         what = str(self)
         rows = 1 if offset is None else _rows(offset, buffer, what)
-        each = "a row has" if rows == 1 else f"{rows:,} rows have"
-        to_device = buffer is self.source
-        _check_alike(what, tensor, buffer, to_device, rows * buffer.num_elements, each)
+        has = "a row has" if rows == 1 else f"{rows:,} rows have"
+        each = buffer.element_type, rows * buffer.num_elements, has
+        _check_alike(what, tensor, buffer, *each, is_written=buffer is self.source)
         if self.size_bytes > MAX_TRANSFER_BYTES:
             raise StreamMemoryAllocationError(
                 f"{what}: {transfer_text(tensor.num_elements, tensor.element_type)}, but one "
@@ -268,6 +265,10 @@ class CodeCopy(Copy):
     destination: Function = writes()
     offset: InitVar[str] = ""
     name: InitVar[str] = ""
+
+    def __post_init__(self, *arguments: object) -> None:
+        """Take a name for the offset, too, as Poplar does."""
+        Copy.__post_init__(self, arguments[1] or arguments[0])
 
     def _check(self) -> None:
         source, destination = self.source, self.destination
@@ -295,7 +296,7 @@ class HostCall(Call):
         function, what = self.function, str(self)
         for role, wanted in (("input", function.inputs), ("output", function.outputs)):
             tensors = _tensors(getattr(self, f"{role}s"), what)
-            object.__setattr__(self, f"{role}s", tensors)
+            fill(self, **{f"{role}s": tensors})
             if len(tensors) != len(wanted):
                 raise ControlProgramError(
                     f"{what}: {amount(len(tensors), role)}, but the function has {len(wanted):,}",
@@ -304,12 +305,8 @@ class HostCall(Call):
                 )
             for number, (tensor, (element, count)) in enumerate(zip(tensors, wanted, strict=True)):
                 place = f"{what}: {role} {number} '{tensor.name}'"
-                _check_type(place, tensor, element)
-                _check_count(place, tensor, count, "the array has", function)
-                if tensor.graph is not function.graph:
-                    raise _other_graph(place)
-                if role == "output":
-                    _check_writeable(place, tensor)
+                each = element, count, "the array has"
+                _check_alike(place, tensor, function, *each, is_written=role == "output")
         for number, tensor in enumerate(self.outputs):
             for other in self.outputs[:number]:
                 if tensor.intersects_with(other):
@@ -436,51 +433,41 @@ def _sides(copy: StreamCopy | RemoteCopy, kind: type, name: str) -> Any:
 def _check_alike(
     what: str,
     tensor: Tensor,
-    other: DataStream | RemoteBuffer,
-    is_written: bool,
+    host: DataStream | RemoteBuffer | HostFunction,
+    element: type[ElementType[Any]],
     count: int,
     each: str,
+    *,
+    is_written: bool,
 ) -> None:
-    if tensor.graph is not other.graph:
+    """Refuse a tensor that does not fit what the host has; `each` begins how much that is."""
+    if tensor.graph is not host.graph:
         raise _other_graph(what)
-    _check_type(what, tensor, other.element_type)
-    _check_count(what, tensor, count, each, other)
-    if is_written:
-        _check_writeable(what, tensor)
-
-
-def _other_graph(what: str) -> ControlProgramError:
-    return ControlProgramError(
-        f"{what}: the two sides belong to two graphs", fix="make both with one graph"
-    )
-
-
-def _check_type(what: str, tensor: Tensor, element: type[ElementType[Any]]) -> None:
     if tensor.element_type is not element:
         raise ElementTypeError(
             f"{what}: the tensor is of {tensor.element_type!r}, the host's side of {element!r}",
             found=type_and_shape(tensor),
             fix="a copy does not convert; use a vertex with an Input and an Output",
         )
-
-
-def _check_count(what: str, tensor: Tensor, count: int, each: str, other: object) -> None:
     if tensor.num_elements != count:
         raise ControlProgramError(
             f"{what}: the tensor has {amount(tensor.num_elements, 'element')}, {each} {count:,}",
-            found=f"{type_and_shape(tensor)}; {other!r}",
+            found=f"{type_and_shape(tensor)}; {host!r}",
             fix="slice the tensor, or make the other side as large",
         )
-
-
-def _check_writeable(what: str, tensor: Tensor) -> None:
-    if not tensor.is_parallel_writeable():
+    if is_written and not tensor.is_parallel_writeable():
         reason, fact = why_not_writeable(tensor)
         raise GraphConnectionError(
             f"{what}: the tensor {reason}",
             found=fact,
             fix="a tensor that the host writes is of graph.add_variable, each element once",
         )
+
+
+def _other_graph(what: str) -> ControlProgramError:
+    return ControlProgramError(
+        f"{what}: the two sides belong to two graphs", fix="make both with one graph"
+    )
 
 
 def _rows(offset: object, buffer: RemoteBuffer, what: str) -> int:

@@ -106,10 +106,7 @@ class Execute(Program):
 
 def _check_result(title: str, compute_set: ComputeSet, result: object) -> None:
     fix = "all_done = graph.add_variable(BOOL, (), mapping=0); Execute(compute_set, all_done)"
-    if not isinstance(result, Tensor):
-        raise ElementTypeError(
-            f"{title}: result {clipped(result, 60)} is not a tensor", found=of_type(result), fix=fix
-        )
+    result = checked_tensor(result, f"{title}: result", fix)
     found = type_and_shape(result)
     if result.element_type is not BOOL:
         raise ElementTypeError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from poplite.program.base import set_once
+from poplite.program.base import fill
 from poplite.report.accesses import StepAccesses
 from poplite.report.compilation import Compilation
 from poplite.report.program_tree import (
@@ -85,8 +85,8 @@ def _tree(
                 times.append(runs)
         label = _label(node, step, compilation)
         new = SavedNode(label, tuple(below), tuple(roles), tuple(times))
-        set_once(new, num_steps=counts[id(node)])
-        object.__setattr__(new, "location", location_from(node.at) or NOWHERE)
+        steps, location = counts[id(node)], location_from(node.at) or NOWHERE
+        fill(new, num_steps=steps, is_empty=not steps, location=location)
         made[id(node)] = new
     whole = made[id(root)]
     return made[id(root.children[0])] if len(root.children) == 1 else whole

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import InitVar
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,3 +123,18 @@ def test_what_a_walk_does_not_know_is_refused(
     with pytest.raises(pl.ControlProgramError, match=f"{what} {type(program).__name__} does"):
         walk(x.graph, pl.Sequence(program), str(tmp_path / "new.graph"))
     assert not any(tmp_path.iterdir())
+
+
+def test_a_name_of_any_kind_is_a_text(x: pl.Tensor, y: pl.Tensor) -> None:
+    function = x.graph.add_function(pl.Sequence(), "f")
+    code, rows = x.graph.add_function_buffer(function), x.graph.add_remote_buffer("r", pl.INT, 2)
+    no_text: Any = 5
+    for make in (
+        lambda: pl.Copy(x, y, False, no_text),
+        lambda: pl.Copy(rows, y, None, no_text),
+        lambda: pl.Copy(code, function, True),  # type: ignore[call-overload]
+        lambda: pl.Repeat(2, pl.Copy(x, y), no_text),
+        lambda: Scaled(x, y, None, no_text),
+    ):
+        with pytest.raises(pl.ControlProgramError, match="name (5|True) is no text"):
+            make()
