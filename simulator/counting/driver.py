@@ -30,12 +30,15 @@ from poplite.simulator.codegen.compute_code import converts_halves, linked_compu
 from poplite.simulator.codegen.driver import DRIVER, DriverEmitter, VertexWalk
 from poplite.simulator.codegen.variant import Counting, Variant
 from poplite.simulator.counting.vertex_copies import BYTES, VertexCopies
-from poplite.simulator.pricing.inside_fields import OUTSIDE
-from poplite.simulator.pricing.measured_slots import COUNTED
-from poplite.simulator.pricing.module import priced_text
-from poplite.simulator.pricing.parameters import POINTERS, Parameter, parameters_of
-from poplite.simulator.pricing.schedule import PARTS
-from poplite.simulator.pricing.slot_function import MOST_COUNTED
+from poplite.simulator.pricing.instruction_prices import PARTS
+from poplite.simulator.pricing.native_slots import COUNTED, priced_text
+from poplite.simulator.pricing.slot_function import (
+    MOST_COUNTED,
+    OUTSIDE,
+    POINTERS,
+    Parameter,
+    parameters_of,
+)
 from poplite.types import BOOL
 from poplite.vertex.vertex import Field, Vertex
 
@@ -51,7 +54,7 @@ def counting_driver_job(name: str, cls: type[Vertex], columns: Columns, counting
     priced = priced_text(cls, forms), [astuple(each) for each in parameters_of(cls, forms)]
     sizes = {name: field.element.size_bytes for name, field in cls.fields.items()}
     how = sizes, dict(counting.costs), counting.on_copies, processor().words()
-    maker = "poplite.simulator.pricing.measured_slots:measuring_object"
+    maker = "poplite.simulator.pricing.native_slots:measuring_object"
     return Job(name, maker, (driver, rehearsing, *priced, *how))
 
 

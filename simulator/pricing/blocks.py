@@ -5,13 +5,24 @@
              body ─> latch ─> exit
 
 Instructions come from an LLVM module in which every value has a name.
+
+Integer divisions yield zero where the divisor is zero; the machine itself does not check::
+
+    %z = icmp eq i64 %b, 0                            free
+    br i1 %z, label %zero, label %other, !prof        free; it counts as never taken
+    %y = sdiv i64 %a, %b                              priced, whatever was loaded
+
+Data may decide what a function does next.  Values that are loaded are data: of an edge, of a
+vector, of a State that is a float.  Lengths of fields and integers of State are arguments, and
+known when a graph is compiled.  Data matter only where a branch depends on them: a sum of what was
+loaded decides nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 SIZES = {"float": 4, "half": 2, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
@@ -203,3 +214,111 @@ def _body(
             body.add(name)
             pending += predecessors[name]
     return frozenset(body)
+
+
+# -- divisions ---------------------------------------------------------------------------------
+
+
+DIVISIONS = frozenset(("sdiv", "udiv", "srem", "urem"))
+
+_WIDENS = frozenset(("sext", "zext"))
+_IS_ZERO = re.compile(r"icmp (eq|ne) \w+ \S+, 0\b")
+_DIVIDES = re.compile(r"(.* (i\d+) \S+), (%\S+)$")
+_DECIDES = re.compile(r"^br i1 \S+,")
+
+
+def second_operand(instruction: Instruction) -> str:
+    """Return the name or constant that is the second of an operation's two operands.
+
+    >>> second_operand(Instruction("y", "sdiv", ("x", ""), "i64", "", "%y = sdiv i64 %x, 3"))
+    '3'
+    """
+    name = instruction.operands[-1] if len(instruction.operands) > 1 else ""
+    return name or instruction.text.split(",")[1].split()[-1] if "," in instruction.text else name
+
+
+def checks_of(blocks: Sequence[BasicBlock]) -> Mapping[str, Instruction]:
+    """Return the comparisons of divisors with zero, by the blocks that they end."""
+    made = {i.name: i for block in blocks for i in block.instructions if i.name}
+    divisors = set()
+    for instruction in made.values():
+        if instruction.opcode in DIVISIONS:
+            name = second_operand(instruction)
+            divisors.add(name)
+            while name in made and made[name].opcode in _WIDENS:
+                divisors.add(name := made[name].operands[0])
+    found = {}
+    for block in blocks:
+        # A branch marked as unlikely was not written by the user.
+        compare = made.get(block.end.operands[0]) if "!prof" in block.end.text else None
+        if compare is not None and compare.operands[0] in divisors and _zero(compare):
+            found[block.name] = compare
+    return found
+
+
+def _zero(compare: Instruction) -> str:
+    """Return "eq" or "ne" for a comparison with zero; else an empty string."""
+    found = _IS_ZERO.search(compare.text)
+    return found[1] if found else ""
+
+
+def without_checks(blocks: Sequence[BasicBlock]) -> list[BasicBlock]:
+    """Return blocks that always divide: by one where the divisor is zero."""
+    checks, found = checks_of(blocks), []
+    for block in blocks:
+        own = [_by_one(each) for each in block.instructions]
+        if block.name in checks:
+            divides = "true" if _zero(checks[block.name]) == "ne" else "false"
+            own[-1] = replace(block.end, text=_DECIDES.sub(f"br i1 {divides},", block.end.text))
+        found.append(replace(block, instructions=tuple(own)))
+    return found
+
+
+def _by_one(instruction: Instruction) -> Instruction:
+    if instruction.opcode not in DIVISIONS or not (found := _DIVIDES.match(instruction.text)):
+        return instruction
+    before, kind, divisor = found.groups()
+    name = instruction.name
+    lines = [
+        f'%"{name}.zero" = icmp eq {kind} {divisor}, 0',
+        f'%"{name}.by" = select i1 %"{name}.zero", {kind} 1, {kind} {divisor}',
+        f'{before}, %"{name}.by"',
+    ]
+    return replace(instruction, text="\n".join(lines))
+
+
+# -- what decides ------------------------------------------------------------------------------
+
+
+DATA = "data"
+"""Stands for everything that is loaded, among the names of arguments."""
+
+
+def deciding(blocks: Sequence[BasicBlock]) -> frozenset[str]:
+    """Return what a function's branches depend on: names of arguments, and `DATA`.
+
+    Behind `DATA` these are addresses as well, and what decides which of their elements are loaded.
+    """
+    made = {i.name: i for block in blocks for i in block.instructions if i.name}
+    checks = checks_of(blocks)
+    pending = [
+        operand
+        for block in blocks
+        if len(block.successors) > 1 and block.name not in checks
+        for operand in block.end.operands[:1]
+    ]
+    found: set[str] = set()
+    names: set[str] = set()
+    while pending:
+        name = pending.pop()
+        if not name or name in found:
+            continue
+        found.add(name)
+        instruction = made.get(name)
+        if instruction is None:
+            names.add(name)
+        else:
+            if instruction.opcode == "load" or instruction.is_of_library:
+                names.add(DATA)
+            pending += instruction.operands
+    return frozenset(names)

@@ -1,10 +1,22 @@
 """From a vertex class to native code that returns what its vertices take.
 
+`compute` is an LLVM function of its own, as the IPU's compiler would see it::
+
+    define i1 @priced(ptr %x, i64 %x.length, i64 %count, ptr %scale, ...)
+
+Its arguments are those of `slot_function`; values in memory are read where they are used.  LLVM
+folds what can be folded, for no processor in particular.  It neither vectorizes nor unrolls, except
+loops with a constant number of iterations, which it writes out.
+
+Where data decide what a vertex takes, loads and stores stay, and the code runs it.  Uneven rows of
+a list are then looked up in its table, as when vertices run.
+
 Importing this module imports llvmlite.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
@@ -14,31 +26,169 @@ from llvmlite import ir
 
 from poplite.jit.instructions import count_up
 from poplite.jit.job import Job, Made, exported
-from poplite.jit.native_code import Processor, hide, object_of
+from poplite.jit.native_code import Processor, hide, object_of, optimized_object
+from poplite.simulator.codegen.accessors import COMPUTE, INDEX, TRUTH
+from poplite.simulator.codegen.arguments import RESULT, DriverArgument, arguments_of
+from poplite.simulator.codegen.compute_code import linked_compute
 from poplite.simulator.pricing.blocks import (
     BasicBlock,
     NaturalLoop,
     blocks_of,
     counting_of,
+    deciding,
+    has_constant_trip,
     loops_of,
+    without_checks,
 )
-from poplite.simulator.pricing.divisors import without_checks
-from poplite.simulator.pricing.instruction_prices import Cost, prices_of
-from poplite.simulator.pricing.loops import loop_costs
-from poplite.simulator.pricing.module import folded, optimize, priced_text
-from poplite.simulator.pricing.parameters import PRICED, Parameter, parameters_of
-from poplite.simulator.pricing.pointers import pointers_of
-from poplite.simulator.pricing.schedule import FREE, PARTS, block_parts
+from poplite.simulator.pricing.instruction_prices import FREE, PARTS, Cost, block_parts, prices_of
+from poplite.simulator.pricing.loops import loop_costs, pointers_of
 from poplite.simulator.pricing.slot_function import (
+    POINTERS,
+    PRICED,
+    RECORD,
     BlockCost,
+    Memory,
+    Parameter,
     declarations,
+    inside_fields,
+    is_loop,
+    parameters_of,
     slot_counting_text,
+    with_bounded_memory,
+    with_its_memory,
     without_memory,
 )
-from poplite.simulator.pricing.taint import deciding
+from poplite.vertex.compute import check
+from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
-    from poplite.vertex.vertex import Vertex
+    from poplite.executable.descriptor import Forms
+
+# -- compute as it is priced -------------------------------------------------------------------
+
+
+_BYTES = ir.IntType(8).as_pointer()
+
+
+def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
+    """Return the text of a module in which the function `PRICED` is `compute`, as it was lowered.
+
+    Rows of lists are evenly spaced unless `forms` says otherwise.  Raises `VertexCompileError` when
+    `compute` is outside the dialect.
+    """
+    forms = forms or tuple("stride" if f.depth == 2 else None for f in cls.fields.values())
+    module = ir.Module()
+    parameters = parameters_of(cls, forms)
+    kinds = [_BYTES if p.what in POINTERS else INDEX for p in parameters]
+    function = ir.Function(module, ir.FunctionType(TRUTH, kinds), PRICED)
+    for argument, parameter in zip(function.args, parameters, strict=True):
+        argument.name = parameter.name
+    operands = {argument.name: argument for argument in function.args}
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    arguments = arguments_of(cls)
+    compute = ir.Function(module, ir.FunctionType(RESULT, [a.kind for a in arguments]), COMPUTE)
+    given = [_compute_argument(builder, each, forms, operands) for each in arguments]
+    # However long it is: a call has no price.
+    result = builder.call(compute, given, attrs=("alwaysinline",))
+    # The status is returned, as LLVM would otherwise drop what only decides it.
+    status, returned = (builder.extract_value(result, number) for number in range(2))
+    failed = builder.icmp_signed("!=", status, status.type(0))
+    has_result = check(cls).result is not None
+    builder.ret(builder.or_(failed, returned) if has_result else failed)
+    linked = llvm.parse_assembly(str(module))
+    linked.link_in(linked_compute(cls, COMPUTE, forms, priced=True))
+    hide(linked, PRICED)
+    return str(linked)
+
+
+def _compute_argument(
+    builder: ir.IRBuilder, argument: DriverArgument, forms: Forms, operands: Mapping[str, Any]
+) -> Any:
+    """Emit an argument of `compute`; arguments that are not priced are undefined."""
+    value = operands.get(argument.name)
+    if argument.part == "table" and (form := forms[argument.field or 0]) in ("pairs", "wide"):
+        value = operands[f"{argument.name.removesuffix('.table')}.{form}"]
+    elif argument.part in ("data", "value"):
+        value = operands.get(argument.name.removesuffix(".value"))
+        is_address = value is not None and isinstance(value.type, ir.PointerType)
+        value = value if is_address == (argument.part == "data") else None
+    if value is None:
+        return ir.Constant(argument.kind, ir.Undefined)
+    if isinstance(argument.kind, ir.PointerType):
+        return builder.bitcast(value, argument.kind)
+    if argument.kind == TRUTH:  # a tile tests a bit; a mere `trunc` would be free
+        return builder.icmp_unsigned("!=", builder.and_(value, INDEX(1)), INDEX(0))
+    return value
+
+
+def folded(text: str) -> llvm.ModuleRef:
+    """Return a lowered module as it is priced: optimized, with a name for every value."""
+    module = llvm.parse_assembly(_DEFINITION.sub(rf"\1 {_MARKED} {{", text))
+    optimize(module, unrolling=False)
+    _name_values(module)
+    module = llvm.parse_assembly(_rolled(module))
+    optimize(module)
+    _name_values(module)
+    return module
+
+
+def optimize(module: llvm.ModuleRef, *, unrolling: bool = True) -> None:
+    """Optimize a module in place, for no processor in particular and without vectors."""
+    tuning = llvm.create_pipeline_tuning_options(2)
+    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_interleaving = False
+    tuning.loop_unrolling = unrolling
+    builder = llvm.create_pass_builder(_machine(), tuning)
+    builder.getModulePassManager().run(module, builder)
+
+
+def _name_values(module: llvm.ModuleRef) -> None:
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_instruction_namer_pass()
+    passes.run(module, llvm.create_pass_builder(_machine(), llvm.create_pipeline_tuning_options(0)))
+
+
+def _machine() -> llvm.TargetMachine:
+    # For no processor in particular, so that prices are the same on all.
+    llvm.initialize_native_target()
+    return llvm.Target.from_default_triple().create_target_machine(cpu="generic", opt=2)
+
+
+def _rolled(module: llvm.ModuleRef) -> str:
+    """Return a module's text with loops of varying trip counts marked as not to be unrolled.
+
+    LLVM would unroll them by four, for the sake of processors that a tile does not resemble.
+    """
+    blocks = blocks_of(module.get_function(PRICED))
+    varying = (loop for loop in loops_of(blocks) if not has_constant_trip(loop, blocks))
+    latches = {latch for loop in varying for latch in loop.latches}
+    lines: list[str] = []
+    marks: list[str] = []
+    block = None
+    for line in str(module).splitlines():
+        if line.startswith("define"):
+            block = "" if f"@{PRICED}(" in line else None
+        elif block is not None and (label := re.match(r'("[^"]+"|[\w.$-]+):', line)):
+            block = label[1].strip('"')
+        elif block in latches and line.lstrip().startswith("br "):
+            number = _MARKS + len(marks)
+            line = re.sub(r", !llvm\.loop !\d+", "", line) + f", !llvm.loop !{number}"
+            marks.append(f"!{number} = distinct !{{!{number}, !{_MARKS - 1}}}")
+        lines.append(line)
+    return "\n".join([*lines, *marks, f'!{_MARKS - 1} = !{{!"llvm.loop.unroll.disable"}}', ""])
+
+
+_DEFINITION = re.compile(r"^(define .*) \{$", re.MULTILINE)
+"""Beginning of a function."""
+
+_MARKED = '"no-builtins" "no-jump-tables"="true"'
+"""Otherwise LLVM replaces loops by calls of the C library, and choices of constants by tables."""
+
+_MARKS = 1 << 20
+"""First number of our metadata, beyond those that LLVM assigns."""
+
+
+# -- slots of shapes ---------------------------------------------------------------------------
+
 
 WORD = ir.IntType(64)
 
@@ -183,3 +333,81 @@ def _argument(builder: ir.IRBuilder, parameter: Parameter, shape: Any, worker: A
     rows, elements = word(0), word(1)
     rows = builder.select(builder.icmp_unsigned("==", rows, WORD(0)), WORD(1), rows)
     return builder.udiv(builder.add(elements, builder.sub(rows, WORD(1))), rows)
+
+
+# -- slots while vertices run ------------------------------------------------------------------
+
+
+COUNTED = "counted"
+"""Name of the function that runs a vertex, or a copy of it, and returns what it took."""
+
+
+def measuring_object(
+    exported: str,
+    driver: str,
+    rehearsing: str,
+    priced: str,
+    parameters: Sequence[Sequence[Any]],
+    sizes: Mapping[str, int],
+    costs: Mapping[str, float],
+    on_copies: bool,
+    processor: list[Any],
+) -> Made:
+    """Compile a driver that counts, as a job.
+
+    `driver` is the text of its module, which declares `COUNTED`.  Where vertices are only counted
+    (`on_copies`), the parameters of that are followed by a budget, memory that it reads and memory
+    that it changes, each with its bytes (`slot_function.with_bounded_memory`).
+
+    Where indices are checked, `rehearsing` is the text of a driver that runs each vertex on copies
+    first; else it is empty. It is taken only where `COUNTED` cannot check them itself, whose
+    parameters are then followed by `inside_fields.RECORD`; `sizes` are bytes of elements by field.
+    """
+    decoded = [Parameter(*each) for each in parameters]
+    blocks = blocks_of((module := folded(priced)).get_function(PRICED))
+    lengths = {p.name for p in decoded if p.what in ("length", "rows")}
+    tables = {p.name for p in decoded if p.what in ("pairs", "wide")}
+    lengths |= _looked_up(blocks, tables)
+    block_cost = block_costs(blocks, frozenset(lengths), costs.__getitem__)
+    if not on_copies:  # a vertex that runs may run for ever
+        block_cost = {
+            block.name: _unbounded(block, blocks, block_cost[block.name]) for block in blocks
+        }
+    arguments = [parameter.declared for parameter in decoded]
+    if on_copies:
+        arguments += ["i64 %slots.budget", "ptr %arena.memory", "i64 %arena.bytes"]
+        arguments += ["ptr %copy.memory", "i64 %copy.bytes"]
+    memory: Memory = with_bounded_memory(blocks) if on_copies else with_its_memory
+    splits: Mapping[str, str] = {}
+    inside = inside_fields(blocks, decoded, sizes) if rehearsing else None
+    if inside is not None:
+        memory, splits = inside, inside.ends
+        arguments.append(f"ptr %{RECORD}")
+    elif rehearsing:
+        driver = rehearsing
+    declared = declarations(module)
+    counted = slot_counting_text(COUNTED, arguments, blocks, block_cost, declared, memory, splits)
+    linked = llvm.parse_assembly(driver)
+    linked.link_in(llvm.parse_assembly(counted))
+    return optimized_object(exported, str(linked), processor)
+
+
+def _unbounded(block: BasicBlock, blocks: Sequence[BasicBlock], cost: BlockCost) -> BlockCost:
+    """Return the cost of a block that may run for ever."""
+    counts_times = cost.may_not_end and is_loop(block, blocks)
+    return replace(cost, may_not_end=False, counts_times=counts_times)
+
+
+def _looked_up(blocks: Sequence[BasicBlock], tables: set[str]) -> set[str]:
+    """Return the i64 numbers that are loaded from tables: lengths of rows, or their starts.
+
+    No loop runs as often as a start says.
+    """
+    places, found = set(tables), set[str]()
+    for block in blocks:
+        for instruction in block.instructions:
+            if instruction.opcode == "getelementptr" and instruction.operands[0] in places:
+                places.add(instruction.name)
+            elif instruction.opcode in ("load", "zext") and instruction.operands[0] in places:
+                (found if instruction.kind == "i64" else places).add(instruction.name)
+    return found

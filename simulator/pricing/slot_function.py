@@ -20,6 +20,27 @@ added at the end::
 
 It often counts something itself, and then LLVM keeps one number for both.  One more addition in a
 loop of six takes nothing on a core of its own, but up to a sixth where two threads share the core.
+
+A shape contains the arguments of `compute`::
+    x: Input[Vector[FLOAT]]             ptr x, its length
+    rows: Input[Vector[Vector[HALF]]]   ptr rows, how many, elements from one to the next, length
+        where they are uneven           ptr rows, how many, ptr to a table of start and length
+    first: State[INT]                   its value
+    a: Input[FLOAT], k: State[FLOAT]    ptr
+    worker of a MultiVertex             its number
+
+Shapes are those of `poplite.graph.compute_sets.vertex_shapes`.  The rows of a list are taken as
+equally long, except in vertices that are counted.
+
+Accesses of code that counts are compared with the lengths of fields while it runs::
+
+    %a = getelementptr i32, ptr %x, i64 %i        %is.inside.7 = icmp ult i64 %i, %x.length
+    %b = load i32, ptr %a                   ->    br i1 %is.inside.7, label %inside.7, ...
+                                                inside.7:
+                                                  %b = load i32, ptr %a
+
+Outside, the field, the index and the length are written down, and the function returns `OUTSIDE`.
+An element that is read for nothing is not compared, as its load is not there any more.
 """
 
 from __future__ import annotations
@@ -28,9 +49,75 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from types import MappingProxyType
+from typing import Literal
 
+from poplite.executable.descriptor import Forms
+from poplite.graph.compute_sets.shape_fields import ShapeKind, fields_of
 from poplite.simulator.pricing.blocks import SIZES, BasicBlock, Instruction
+from poplite.vertex.vertex import MultiVertex, Vertex
+
+# -- arguments ---------------------------------------------------------------------------------
+
+
+PRICED = "priced"
+"""Name of the function that is priced."""
+
+What = Literal["data", "length", "rows", "stride", "pairs", "wide", "value", "worker"]
+
+POINTERS: tuple[What, ...] = ("data", "pairs", "wide")
+"""Parameters that are addresses; all others are numbers."""
+
+_OF: dict[ShapeKind, tuple[What, ...]] = {
+    "nothing": ("data",),
+    "length": ("data", "length"),
+    "rows": ("data", "rows", "stride", "length"),
+    "value": ("value",),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter:
+    """One argument of the function that is priced.
+
+    Attributes:
+        field: name of the field; "self" for the number of a worker.
+        what: which of the field's numbers or addresses it is.
+        kind: what a shape says about the field.
+        word: the first word of the field in a shape.
+    """
+
+    field: str
+    what: What
+    kind: ShapeKind
+    word: int
+
+    @property
+    def name(self) -> str:
+        """Its name in the function: that of the field if the field has no other argument."""
+        return self.field if self.what in ("data", "value") else f"{self.field}.{self.what}"
+
+    @property
+    def declared(self) -> str:
+        """Its type and name, as LLVM writes them."""
+        return f"{'ptr' if self.what in POINTERS else 'i64'} %{self.name}"
+
+
+def parameters_of(cls: type[Vertex], forms: Forms = ()) -> tuple[Parameter, ...]:
+    """Return the arguments of the function that is priced; rows are evenly spaced by default."""
+    parameters = [
+        Parameter(field.name, what, field.kind, field.first_word)
+        for field, form in zip_longest(fields_of(cls), forms)
+        for what in (("data", "rows", form) if form in ("pairs", "wide") else _OF[field.kind])
+    ]
+    if issubclass(cls, MultiVertex):
+        parameters.append(Parameter("self", "worker", "nothing", 0))
+    return tuple(parameters)
+
+
+# -- code that counts slots --------------------------------------------------------------------
+
 
 OVER = -1
 """Returned instead of the cost, when that exceeds the budget."""
@@ -336,3 +423,132 @@ def _count(cost: BlockCost, number: str, times: str = "") -> list[str]:
 def _from(phi: str, tails: Mapping[str, str]) -> str:
     """Return a phi that takes its values from the tails of blocks that were split."""
     return re.sub(r'(%"[^"]+"|%[^\s,\]]+) \]', lambda m: f"{tails.get(m[1], m[1])} ]", phi)
+
+
+# -- comparisons with lengths ------------------------------------------------------------------
+
+
+OUTSIDE = -2
+"""Returned instead of the cost when an index is out of range."""
+
+RECORD = "outside.record"
+"""The parameter that points to three i64: the position of the field, the index, the length."""
+
+_STEP = re.compile(
+    r"= getelementptr (?:[a-z]+ )*?(\w+), ptr %(\"[^\"]+\"|[^\s,]+), i64 (-?\d+|%[^\s,]+)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """An access to an element of a vector.
+
+    Attributes:
+        number: distinguishes its names from those of others.
+        field: the position of the field in its class.
+        length: how many elements there are, as LLVM writes it.
+        index: the terms of the index, as LLVM writes them.
+    """
+
+    number: int
+    field: int
+    length: str
+    index: tuple[str, ...]
+
+
+class InsideFields:
+    """Gives the text of instructions (`slot_function.Memory`), with comparisons before accesses.
+
+    Attributes:
+        ends: the last label within each block that comparisons split, by its name.
+    """
+
+    def __init__(self, accesses: Mapping[int, _Access], ends: Mapping[str, str]) -> None:
+        self._accesses, self.ends = accesses, ends
+
+    def __call__(self, instruction: Instruction, number: int = 0) -> str:
+        """Return the text of an instruction."""
+        text, access = with_its_memory(instruction), self._accesses.get(id(instruction))
+        return text if access is None else f"{_compared(access)}\n{text}"
+
+
+def inside_fields(
+    blocks: Sequence[BasicBlock], parameters: Sequence[Parameter], sizes: Mapping[str, int]
+) -> InsideFields | None:
+    """Return the comparisons of a function; None where some access cannot be followed.
+
+    Accesses to rows of lists cannot, as rows lie side by side, nor those to lanes. `sizes` are the
+    bytes of an element, by field.
+    """
+    made = {each.name: each for block in blocks for each in block.instructions if each.name}
+    fields = list(dict.fromkeys(each.field for each in parameters))
+    data = {each.name: each for each in parameters if each.what == "data"}
+    accesses, ends = dict[int, _Access](), dict[str, str]()
+    for block in blocks:
+        for each in block.instructions:
+            if each.opcode == "call" and "ptr " in each.text:
+                return None
+            if each.opcode not in ("load", "store"):
+                continue
+            found = _element(each.operands[-1], made, data, sizes)
+            if found is None:
+                return None
+            parameter, index = found
+            if SIZES.get(each.kind) != sizes[parameter.field] or parameter.kind == "rows":
+                return None
+            if parameter.kind == "length":
+                position, length = fields.index(parameter.field), named(f"{parameter.field}.length")
+                number = len(accesses)
+                accesses[id(each)] = _Access(number, position, length, index)
+                ends[block.name] = f"%inside.{number}"
+            elif index:
+                return None
+    return InsideFields(accesses, ends)
+
+
+def _element(
+    pointer: str,
+    made: Mapping[str, Instruction],
+    data: Mapping[str, Parameter],
+    sizes: Mapping[str, int],
+) -> tuple[Parameter, tuple[str, ...]] | None:
+    """Return the argument that an address is made from, and the terms of its index.
+
+    None where it is made otherwise, or its steps are not those from element to element: a multiple
+    of an index may have wrapped around.
+    """
+    steps: list[tuple[int, str]] = []
+    while pointer not in data:
+        step = _STEP.search(made[pointer].text) if pointer in made else None
+        if step is None or step[1] not in SIZES:
+            return None
+        steps.append((SIZES[step[1]], step[3]))
+        pointer = step[2].strip('"')
+    terms, size = [], sizes[data[pointer].field]
+    for each, term in steps:
+        if not term.startswith("%") and int(term) * each % size == 0:
+            terms.append(str(int(term) * each // size))
+        elif each == size:
+            terms.append(term)
+        else:
+            return None
+    return data[pointer], tuple(terms)
+
+
+def _compared(access: _Access) -> str:
+    """Return the text that goes on where an access is inside, and else returns."""
+    number, (index, *others) = access.number, access.index or ("0",)
+    lines = []
+    for k, term in enumerate(others):  # which wraps around as in `compute`
+        lines.append(f"%index.{number}.{k} = add i64 {index}, {term}")
+        index = f"%index.{number}.{k}"
+    lines += [
+        f"%is.inside.{number} = icmp ult i64 {index}, {access.length}",
+        f"br i1 %is.inside.{number}, label %inside.{number}, label %outside.{number}",
+        f"outside.{number}:",
+    ]
+    for k, word in enumerate((access.field, index, access.length)):
+        place = f"%place.{number}.{k}"
+        lines.append(f"{place} = getelementptr i64, ptr %{RECORD}, i64 {k}")
+        lines.append(f"store i64 {word}, ptr {place}")
+    return "\n".join([*lines, f"ret i64 {OUTSIDE}", f"inside.{number}:"])

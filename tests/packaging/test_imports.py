@@ -55,8 +55,6 @@ WITH_LLVM = frozenset(
         "poplite.simulator.codegen.rounding",
         "poplite.simulator.counting.slot_sums",
         "poplite.simulator.counting.vertex_copies",
-        "poplite.simulator.pricing.measured_slots",
-        "poplite.simulator.pricing.module",
         "poplite.simulator.pricing.native_slots",
     }
 )

@@ -11,15 +11,22 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from poplite.simulator.pricing.blocks import (
+    DATA,
     BasicBlock,
     Instruction,
     blocks_of,
+    deciding,
     has_constant_trip,
     loops_of,
 )
-from poplite.simulator.pricing.instruction_prices import prices_of
+from poplite.simulator.pricing.instruction_prices import (
+    PARTS,
+    Price,
+    block_parts,
+    ideal_slots,
+    prices_of,
+)
 from poplite.simulator.pricing.loops import loop_costs
-from poplite.simulator.pricing.schedule import PARTS, Price, block_parts, ideal_slots
 from poplite.simulator.pricing.slot_function import (
     BlockCost,
     is_loop,
@@ -28,7 +35,6 @@ from poplite.simulator.pricing.slot_function import (
     with_its_memory,
     without_memory,
 )
-from poplite.simulator.pricing.taint import DATA, deciding
 
 COST = pl.Target().cost
 
