@@ -238,13 +238,13 @@ if TYPE_CHECKING:
         QuarterMetadata as QuarterMetadata,
     )
     from poplite.vertex.compute import lanes as lanes
-    from poplite.vertex.compute.bits import (
+    from poplite.vertex.compute.number_functions import (
         float_bits as float_bits,
         float_from_bits as float_from_bits,
+        fma as fma,
         half_bits as half_bits,
         half_from_bits as half_from_bits,
     )
-    from poplite.vertex.compute.fused import fma as fma
     from poplite.vertex.faster import faster as faster
     from poplite.vertex.from_source import vertex_from_source as vertex_from_source
     from poplite.vertex.layouts import (
@@ -393,8 +393,7 @@ _HOMES = {
     "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType QuarterFormat "
     "QuarterMetadata",
     "vertex.compute": "lanes",
-    "vertex.compute.bits": "float_bits float_from_bits half_bits half_from_bits",
-    "vertex.compute.fused": "fma",
+    "vertex.compute.number_functions": "float_bits float_from_bits fma half_bits half_from_bits",
     "vertex.faster": "faster",
     "vertex.layouts": "Layout ProfilerVectorLayout ProfilerVectorListLayout VectorLayout "
     "VectorListLayout",

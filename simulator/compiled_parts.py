@@ -19,7 +19,7 @@ from poplite.jit.build import Builds, built
 from poplite.jit.job import Job
 from poplite.jit.native import kernel_job
 from poplite.simulator import progress
-from poplite.simulator.codegen.variant import Variant
+from poplite.simulator.codegen.compute_code import Variant
 from poplite.source import SourceLocation
 from poplite.vertex.compute import FasterForm, code_identity
 from poplite.vertex.vertex import Vertex
@@ -115,8 +115,8 @@ _OWN = {
     "look": "poplite.simulator.codegen.looking",
     "enter": "poplite.simulator.codegen.interpreter",
     "run_shares": "poplite.simulator.codegen.launcher",
-    "move": "poplite.simulator.codegen.moving.mover",
-    "move_past_caches": "poplite.simulator.codegen.moving.mover",
+    "move": "poplite.simulator.codegen.mover",
+    "move_past_caches": "poplite.simulator.codegen.mover",
     "sum_slots": "poplite.simulator.counting.slot_sums",
 }
 """The kernels of the engine, and the module of each."""

@@ -18,12 +18,11 @@ from poplite.executable import opcodes as op
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.simulator import compiled_parts
-from poplite.simulator.peers import Peers
 from poplite.simulator.run import threads
 from poplite.simulator.run.binding import CompiledSteps
-from poplite.simulator.run.faults import is_undone, raise_fault, raise_interpreted_fault
+from poplite.simulator.run.faults import StoppedLaunch
 from poplite.simulator.run.interpreted_vertices import VertexFault, move
-from poplite.simulator.run.recording import Recording
+from poplite.simulator.running import Peers, Recording
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.simulator.strict.messages import ProgramRow
 
@@ -299,7 +298,8 @@ class CompiledProgram:
             move(step.restore, steps.arena)
             raise
         if fault is not None:
-            raise_interpreted_fault(steps.executable, code, row, fault, steps.arena)
+            launch = StoppedLaunch(steps.executable, code, row, steps.arena)
+            launch.raise_interpreted_fault(fault)
 
     def _run_compiled(
         self, code: Code, row: int, fault: VertexFault | None, watch: Callable[[], None]
@@ -417,13 +417,14 @@ class CompiledProgram:
     def _raise_fault(self) -> None:
         row, steps = int(self._state[op.STATE_ROW]), self._steps
         record = steps.take_fault(*self._code.ops[row, 1:3].tolist())
-        code, before = self._called(), self._fault
+        launch = StoppedLaunch(steps.executable, self._called(), row, steps.arena)
+        before = self._fault
         if before is not None and before.place < (record.replica, record.vertex):
-            raise_interpreted_fault(steps.executable, code, row, before, steps.arena)
+            launch.raise_interpreted_fault(before)
         forms = steps.forms_of(*self._code.ops[row, 1:3].tolist())
         try:
-            raise_fault(steps.executable, code, row, record, steps.arena, steps.computes, forms)
+            launch.raise_fault(record, steps.computes, forms)
         except TensorIndexError as error:
-            if not is_undone(steps.executable, code, row):
+            if not launch.is_undone:
                 steps.spoiled = error.what
             raise

@@ -22,9 +22,8 @@ from poplite.errors import UninitializedReadError
 from poplite.executable.actions import Undefine
 from poplite.executable.step import ComputeStep
 from poplite.executable.transfers import ArenaBlock, RowTransfer
-from poplite.simulator.accounts.accesses import accesses_of
-from poplite.simulator.accounts.touched_bytes import Stretches, bytes_of_fields, moved
-from poplite.simulator.default_device import Simulator
+from poplite.simulator.accounts.accesses import Stretches, accesses_of, bytes_of_fields, moved
+from poplite.simulator.engine import Simulator
 from poplite.simulator.run.touched import ranges
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.simulator.strict.decisions import Decisions, Undecided, are_decided

@@ -4,7 +4,7 @@
     device.load(source, setup)    programs of an executable, ready to run there: `LoadedPrograms`
 
 `Engine` is the face of one `LoadedPrograms`, and knows nothing else of a device. The simulator is
-one (`poplite.simulator.default_device`), real IPUs are another (`poplite.ipu.device`). A device
+one (`poplite.simulator.engine`), real IPUs are another (`poplite.ipu.device`). A device
 that spreads a program over processes makes of the executable that of its own rank, and has a
 `Simulated` run it: that takes an executable and needs no graph.
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from poplite.compile.interpreting import Interpret
@@ -48,8 +48,6 @@ class Setup:
 
 class LoadedPrograms(Protocol):
     """Programs on a device; the methods are those of `Engine` with the same names."""
-
-    print_stream: TextIO | None
 
     @property
     def links(self) -> HostLinks:

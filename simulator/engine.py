@@ -7,7 +7,16 @@ engine.read(y)                      device to host
 print(engine.report())
 
 The engine is a face: it checks arguments, compiles, and hands the rest to what its device has
-loaded (`poplite.simulator.device`).
+loaded (`poplite.simulator.device`), by default the simulator.
+
+Its reports count all runs, until Poplar's calls say otherwise::
+
+    runs            1   2   3   4   5
+    disabled            |-------|
+    reports count   1               5
+
+An engine counts everything that runs. What a report leaves out is a difference of two reports, so
+that counting costs the same whether or not it is looked at.
 """
 
 from __future__ import annotations
@@ -34,8 +43,6 @@ from poplite.program import Program
 from poplite.program.base import check_name
 from poplite.public import checked_methods
 from poplite.simulator import poplar_only
-from poplite.simulator.accounts.profiled_runs import ProfiledRuns
-from poplite.simulator.default_device import Simulator
 from poplite.simulator.device import ExecutableDevice, InPlaceOf, Setup
 from poplite.simulator.engine_arguments import (
     check_loadable,
@@ -51,6 +58,95 @@ from poplite.simulator.progress import shown
 from poplite.text import amount
 from poplite.types import QuarterMetadata
 from poplite.vertex.vertex import Vertex
+
+if TYPE_CHECKING:
+    from poplite.compile.options import EngineOptions
+    from poplite.report.report import Report
+    from poplite.simulator.engine_arguments import Source
+    from poplite.simulator.simulated import Simulated
+
+# -- the default device ------------------------------------------------------------------------
+
+
+class Simulator:
+    """The device that engines run on by default."""
+
+    def options(self, asked: EngineOptions) -> EngineOptions:
+        """Return the options as they are: the simulator has all of them."""
+        return asked
+
+    def load(self, source: Source, setup: Setup) -> Simulated:
+        """Make programs ready to run."""
+        from poplite.simulator.simulated import Simulated  # `import poplite` takes less without it
+
+        return Simulated(source.executable, source.graph, setup)
+
+    def __repr__(self) -> str:
+        return "the simulator"
+
+
+# -- runs that reports count -------------------------------------------------------------------
+
+
+class ProfiledRuns:
+    """Makes reports of an engine's counted runs from reports of all its runs."""
+
+    def __init__(self) -> None:
+        self._left_out: Report | None = None
+        self._until_then: Report | None = None
+
+    @property
+    def are_left_out(self) -> bool:
+        """Whether runs are left out now."""
+        return self._until_then is not None
+
+    def of(self, now: Report) -> Report:
+        """Return the report of the runs that count.
+
+        Args:
+            now: the report of all runs until now.
+        """
+        if self._until_then is not None:
+            return self._until_then
+        return now if self._left_out is None else _since(now, self._left_out)
+
+    def disable(self, now: Report) -> None:
+        """Leave out what runs from now on.
+
+        Args:
+            now: the report of all runs until now.
+        """
+        self._until_then = self.of(now)
+
+    def enable(self, now: Report) -> None:
+        """Count what runs from now on.
+
+        Args:
+            now: the report of all runs until now.
+        """
+        if self._until_then is not None:
+            self._left_out, self._until_then = _since(now, self._until_then), None
+
+    def reset(self, now: Report) -> None:
+        """Leave out all that ran until now.
+
+        Args:
+            now: the report of all runs until now.
+        """
+        if self._until_then is not None:
+            self._until_then = _since(now, now)
+        else:
+            self._left_out = now
+
+
+def _since(now: Report, earlier: Report) -> Report:
+    from poplite.report.diff import report_since  # engines start sooner without it
+
+    return report_since(now, earlier)
+
+
+# -- the engine --------------------------------------------------------------------------------
+
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -199,7 +295,6 @@ class Engine(EngineSpelling):
         own = self._arguments | {"device": InPlaceOf(device, self._loaded)}
         grown = Engine(graph, programs, state=self, **own)
         grown._arguments["device"] = device
-        grown.print_stream = self.print_stream
         grown._loaded.links.connect_as(self._loaded.links)
         if self._profiled_runs.are_left_out:
             grown.disableExecutionProfiling()
@@ -312,11 +407,11 @@ class Engine(EngineSpelling):
     @property
     def print_stream(self) -> TextIO | None:
         """Where PrintTensor writes; None is standard error."""
-        return self._loaded.print_stream
+        return self._loaded.links.print_stream
 
     @print_stream.setter
     def print_stream(self, stream: TextIO | None) -> None:
-        self._loaded.print_stream = stream
+        self._loaded.links.print_stream = stream
 
     # -- states ------------------------------------------------------------------------------
 

@@ -20,16 +20,13 @@ from poplite.executable.executable import Executable
 from poplite.executable.step import vertex_classes
 from poplite.simulator.compiled_program import CompiledProgram
 from poplite.simulator.host.actions import Host
-from poplite.simulator.peers import Peers
 from poplite.simulator.progress import Progress, shown
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.binding import CompiledSteps
 from poplite.simulator.run.faster_forms import Forms
-from poplite.simulator.run.interpreted_steps import InterpretedSteps
-from poplite.simulator.run.interpreted_vertices import Compute
-from poplite.simulator.run.recording import Recording
+from poplite.simulator.run.interpreted_vertices import Compute, InterpretedSteps
 from poplite.simulator.run.slot_counts import SlotCounts
-from poplite.simulator.stopping import Running, Stopped, busy
+from poplite.simulator.running import Peers, Recording, Running, Stopped, busy
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.text import clipped
 from poplite.vertex.compute import check
@@ -77,8 +74,7 @@ class EnginePrograms:
         }
         self.programs: Mapping[str, CompiledProgram | InterpretedProgram]
         if interpret is True:  # then nothing is compiled
-            from poplite.simulator.interpreted_program import InterpretedProgram
-            from poplite.simulator.run.interpreted_counting import InterpretedSlots
+            from poplite.simulator.interpreted_program import InterpretedProgram, InterpretedSlots
 
             slots = InterpretedSlots(executable, arena, interpreted)
             slot_counts = slots.slot_counts

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from poplite.compile.interpreting import interpret_text
 from poplite.executable.actions import Stamp
@@ -23,20 +23,16 @@ from poplite.executable.executable import Executable
 from poplite.files import checked_path
 from poplite.graph.graph import Graph
 from poplite.simulator.accounts.accounts import Accounts
-from poplite.simulator.carrying import carry_memory, carry_written
 from poplite.simulator.device import LoadedPrograms, Setup
 from poplite.simulator.engine_arguments import check_root
 from poplite.simulator.host.actions import Host
-from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.host.tensors import HostTensors
-from poplite.simulator.peers import Peers
 from poplite.simulator.progress import Announcer
-from poplite.simulator.run.arena import Arena, Bytes, Runs as Bounds
+from poplite.simulator.run.arena import Arena, Bytes, Floats, Runs as Bounds
 from poplite.simulator.run.faster_forms import faster_forms
-from poplite.simulator.run.float_modes import Floats
 from poplite.simulator.run_control import EnginePrograms
-from poplite.simulator.states.engine_state import EngineState
-from poplite.simulator.states.state_file import reading, write_state
+from poplite.simulator.running import Peers
+from poplite.simulator.states import EngineState, carry_memory, carry_written, reading, write_state
 from poplite.simulator.strict.checks import StrictChecks
 
 if TYPE_CHECKING:
@@ -55,6 +51,7 @@ class Simulated:
         runs: the programs.
         accounts: what they took.
         strict: what is written of memory; None without strict checks.
+        links: the streams, remote buffers and host functions.
 
     `looking` makes other checks in place of strict ones.
     """
@@ -83,6 +80,7 @@ class Simulated:
             follows_rows=is_strict or looking is not None,
             peers=peers,
         )
+        self.links = self._host.links
         self.strict: StrictChecks | None = None
         if (checks := looking or (StrictChecks if is_strict else None)) is not None:
             self.strict = checks(
@@ -108,20 +106,6 @@ class Simulated:
         self.run = self.runs.run
         self.stop = self.runs.stop
         self.check_idle = self.runs.check_idle
-
-    @property
-    def links(self) -> HostLinks:
-        """The streams, remote buffers and host functions."""
-        return self._host.links
-
-    @property
-    def print_stream(self) -> TextIO | None:
-        """Where PrintTensor writes; None is standard error."""
-        return self._host.print_stream
-
-    @print_stream.setter
-    def print_stream(self, stream: TextIO | None) -> None:
-        self._host.print_stream = stream
 
     @property
     def form(self) -> str:

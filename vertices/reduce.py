@@ -45,8 +45,7 @@ from poplite.types import (
     ElementType,
 )
 from poplite.vertex.faster import faster
-from poplite.vertex.strided_rows import StridedRows
-from poplite.vertex.vertex import Input, MultiVertex, Output, State, Vector, Vertex
+from poplite.vertex.vertex import Input, MultiVertex, Output, State, StridedRows, Vector, Vertex
 from poplite.vertices.estimators.poplibs import reduce_columns
 from poplite.vertices.estimators.reductions import of_columns, of_rows
 from poplite.vertices.references import dtype_of

@@ -26,7 +26,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -54,15 +54,15 @@ from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.counting.slot_tables import SlotTotals
 from poplite.simulator.device import LoadedPrograms, Setup
 from poplite.simulator.engine_arguments import Source, check_root
-from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.host.tensors import ByMoves, ByView, HostAccess
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.simulated import Simulated
-from poplite.simulator.states.engine_state import EngineState, Taken
-from poplite.simulator.states.state_file import (
+from poplite.simulator.states import (
     STATES,
     Bytes,
+    EngineState,
     StateFile,
+    Taken,
     chunks_of,
     reading,
     write_state,
@@ -228,6 +228,7 @@ class OnRank:
 
         # What rank 0 has compiled, the others find in the cache.
         self._simulated = ranks.host_first(_MADE, simulated)
+        self.links = self._simulated.links
         self._fill_poison()
         made = self._simulated.runs
 
@@ -242,20 +243,6 @@ class OnRank:
         self._unsent: dict[str, Int64] = {}  # counts of a state: others sent what they stand for
         self._accounts = Accounts(executable, self._counts, slot_totals)
         self.run, self.stop, self.check_idle = made.run, made.stop, made.check_idle
-
-    @property
-    def links(self) -> HostLinks:
-        """The streams, remote buffers and host functions."""
-        return self._simulated.links
-
-    @property
-    def print_stream(self) -> TextIO | None:
-        """Where PrintTensor writes on rank 0; None is standard error."""
-        return self._simulated.print_stream
-
-    @print_stream.setter
-    def print_stream(self, stream: TextIO | None) -> None:
-        self._simulated.print_stream = stream
 
     @property
     def form(self) -> str:
@@ -317,7 +304,6 @@ class OnRank:
             begin = self._executable.layout.byte_positions(first)
             end = begin + count * place.element_type.size_bytes
         else:
-            assert isinstance(place, ByMoves), "there are no other places"
             pieces = pieces_of(place.tensor.moves)
             begin, end = pieces.start, pieces.start + pieces.size
         byte = self._metadata_of(access) if with_metadata else None
@@ -328,7 +314,6 @@ class OnRank:
         place = access.place
         if isinstance(place, ByMoves):
             return place.tensor.metadata
-        assert isinstance(place, ByView), "there are no other places"
         if place.tensor.metadata is None:
             return None
         first, _ = runs(place.tensor.metadata.view)

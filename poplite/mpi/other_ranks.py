@@ -44,7 +44,7 @@ from poplite.mpi.plan.messages import Messages
 from poplite.mpi.plan.rank_plan import Exchange
 from poplite.mpi.ranks import Ranks, Word, stopped_by, text_of
 from poplite.mpi.transport import KeptExchange, message_tag, requests
-from poplite.simulator.stopping import Running, Stopped
+from poplite.simulator.running import Running, Stopped
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Prequest

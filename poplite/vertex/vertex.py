@@ -29,10 +29,17 @@ when the class is made, against all that the class statement could see::
             Row = Vector[Real]            the class itself, and the variables of `class Blur[T]`
             x: "Input[Row]"
 
-A class with type variables, `class Axpy(Vertex, Generic[T])`, is a template: `Axpy[FLOAT]`
-is a vertex class.  The `compute` of a `MultiVertex` runs once for each worker of the tile.
+A class with type variables, `class Axpy(Vertex, Generic[T])`, is a template: `Axpy[FLOAT]` is a
+vertex class.  The `compute` of a `MultiVertex` runs once for each worker of the tile. A class may
+want fields in different memories, `constraints = ("elem(*x) != elem(*y)",)`.  A load and a store of
+different memory elements can then be issued together.  What a vertex computes does not depend on
+it.
 
-Source: Poplar user guide, "Understanding vertices".
+
+Rows that are scattered over memory are copied side by side, for a vertex to read them.  Where it
+declares its rows, they are read where they lie, with another stride.
+
+Sources: Poplar user guide, "Understanding vertices" and "Memory constraints".
 """
 
 from __future__ import annotations
@@ -40,17 +47,17 @@ from __future__ import annotations
 import abc
 import copyreg
 import inspect
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import FrameType, MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, get_args, get_origin
 
-from poplite.errors import ElementTypeError, UnknownField, did_you_mean
+from poplite.errors import ElementTypeError, MemoryElemConstraintsError, UnknownField, did_you_mean
 from poplite.source import SourceLocation, here
 from poplite.text import clipped
 from poplite.types import INT, ElementType, FieldKind, element_type, spelled
-from poplite.vertex.annotations import annotations_of
-from poplite.vertex.constraints import Constraint, parsed_constraints
 from poplite.vertex.faster import check_faster_methods
 from poplite.vertex.fields import (
     ROLE_NAMES,
@@ -66,7 +73,6 @@ from poplite.vertex.fields import (
     with_metadata,
 )
 from poplite.vertex.layouts import PLAIN, refusal_of_layouts, split_annotation
-from poplite.vertex.strided_rows import StridedRows
 from poplite.vertex.templates import (
     inherited_fields,
     mixin_arguments,
@@ -89,6 +95,164 @@ __all__ = [
     "has_compute",
     "has_cycles",
 ]
+
+# -- rows that are read ------------------------------------------------------------------------
+
+
+class StridedRows(NamedTuple):
+    """What `compute` reads of a field: `field[r * stride + i]`, `i` below the number of columns.
+
+    It uses stride and length of the field for nothing else than to find rows and to count them.
+
+    Attributes:
+        field: an Input vector.
+        stride: the State number that says how many elements lie from row to row.
+        columns: the vector that has as many elements as there are columns.
+        offset: a State number that is not 0 where the first row is not complete; None where it
+            always is.
+    """
+
+    field: str
+    stride: str
+    columns: str
+    offset: str | None = None
+
+
+# -- annotations -------------------------------------------------------------------------------
+
+
+_CLASS_VARIABLE = re.compile(r"\s*(\w+\s*\.\s*)*ClassVar\b")
+"""How the annotation of a class variable starts, as text; its type may be unknown at run time."""
+
+
+def annotations_of(cls: type, owner: type, frame: FrameType) -> Iterator[tuple[str, Any]]:
+    """Yield by name the annotations of `owner`, `cls` or a base of it, without class variables.
+
+    `frame` is the call that makes `cls`.  Raises `VertexDefinitionError` when a name in an
+    annotation cannot be found.
+    """
+    namespaces: tuple[dict[str, Any], dict[str, Any]] | None = None
+    for name, annotation in inspect.get_annotations(owner).items():
+        for _ in range(2):  # text of text: quotes under `from __future__ import annotations`
+            if isinstance(annotation, str) and not _CLASS_VARIABLE.match(annotation):
+                namespaces = namespaces or _defining_namespaces(owner, frame)
+                annotation = _resolve(cls, name, annotation, *namespaces)
+        if not _is_class_variable(annotation):
+            yield name, annotation
+
+
+def _is_class_variable(annotation: Any) -> bool:
+    if isinstance(annotation, str):
+        return _CLASS_VARIABLE.match(annotation) is not None
+    return ClassVar in (get_origin(annotation), annotation)
+
+
+def _defining_namespaces(cls: type, caller: FrameType) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the names visible to the class statement: module globals, enclosing locals.
+
+    Among the calls in progress, only those count whose functions enclose the class in the text: a
+    caller elsewhere may use the same names for other things.
+    """
+    frame: FrameType | None = caller
+    while frame is not None and not _is_of(frame.f_globals, cls):
+        frame = frame.f_back
+    # Variables of `class Add[T](Vertex)` belong neither to the module nor to the class.
+    own = {variable.__name__: variable for variable in getattr(cls, "__type_params__", ())}
+    own |= vars(cls)
+    if frame is None:  # made by other means than a class statement
+        module = sys.modules.get(cls.__module__)
+        return dict(vars(module)) if module else {}, own
+    defining, enclosing = frame, dict(frame.f_locals)
+    while frame is not None:
+        function = f"{frame.f_code.co_qualname}.<locals>."
+        if frame.f_globals is defining.f_globals and cls.__qualname__.startswith(function):
+            enclosing = dict(frame.f_locals) | enclosing
+        frame = frame.f_back
+    return dict(defining.f_globals), enclosing | own
+
+
+def _is_of(globals_: dict[str, Any], cls: type) -> bool:
+    # Code that exec runs with globals of its own has no __name__ but that of the built-ins.
+    return bool(globals_.get("__name__", "builtins") == cls.__module__)
+
+
+def _resolve(
+    cls: type, name: str, text: str, globals_: dict[str, Any], locals_: dict[str, Any]
+) -> Any:
+    try:
+        return eval(text, globals_, locals_)  # the class's own annotation, as typing does
+    except Exception as error:
+        raise definition_error(
+            cls,
+            f"field '{name}': annotation {text!r} cannot be resolved: {error}",
+            "import the names it uses before the class, at run time",
+        ) from error
+
+
+# -- memory constraints ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """Two fields that lie in different memories: memory elements ("elem") or regions ("region")."""
+
+    memory: str
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        return f"{self.memory} of {self.first} != {self.memory} of {self.second}"
+
+
+_CONSTRAINT = re.compile(
+    r"(elem|region)\s*\(\s*(\*+)\s*(\w+)\s*\)\s*!=\s*(elem|region)\s*\(\s*(\*+)\s*(\w+)\s*\)"
+)
+
+
+def parsed_constraints(
+    name: str, texts: object, fields: Mapping[str, Field]
+) -> tuple[Constraint, ...]:
+    """Check and return the memory constraints of a vertex class; `texts` is its `constraints`.
+
+    Raises `MemoryElemConstraintsError` for text that is no constraint, or names no edge of the
+    class.
+    """
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise _refused(name, f"constraints is {clipped(texts)}, not a tuple of texts")
+    return tuple(_parsed(name, text, fields) for text in texts)
+
+
+def _parsed(name: str, text: object, fields: Mapping[str, Field]) -> Constraint:
+    match = _CONSTRAINT.fullmatch(text.strip()) if isinstance(text, str) else None
+    if match is None:
+        raise _refused(name, f"{clipped(text, 80)} is no memory constraint")
+    memory, stars, first, other, stars_too, second = match.groups()
+    if memory != other:
+        raise _refused(name, f"{text!r} compares {memory} with {other}")
+    for field, found in ((first, stars), (second, stars_too)):
+        declared = fields.get(field)
+        if declared is None:
+            guess = did_you_mean(field, fields)
+            raise _refused(name, f"{text!r} names field {field!r}, but there is none{guess}")
+        if not declared.is_edge or len(found) != max(declared.depth, 1):
+            needed = "an edge" if not declared.is_edge else f"{'*' * max(declared.depth, 1)}{field}"
+            raise _refused(
+                name, f"{text!r} says {found}{field}, where {needed} is needed", f"{declared}"
+            )
+    if first == second:
+        raise _refused(name, f"{text!r} keeps field {first!r} apart from itself")
+    return Constraint(memory, first, second)
+
+
+def _refused(name: str, what: str, declared: str = "") -> MemoryElemConstraintsError:
+    return MemoryElemConstraintsError(
+        f"vertex class '{name}': {what}",
+        found=f"declared {declared}" if declared else "",
+        fix='constraints = ("elem(*x) != elem(*y)", "region(*x) != region(*y)")',
+    )
+
+
+# -- vertex classes ----------------------------------------------------------------------------
 
 RESERVED_NAMES = frozenset({"self", "tile", "name", "compute", "cycles", "num_workers"})
 

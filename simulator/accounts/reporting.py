@@ -2,6 +2,8 @@
 
 Numbers per tile are handed over as they are kept, and trees and memory only when somebody looks,
 so that a report of a thousand steps on a thousand tiles takes milliseconds.
+
+
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.cost.memory.addresses import addresses_of
+from poplite.cost.memory.code_size import ControlCode
+from poplite.cost.step_cost import StepCost
 from poplite.errors import ControlProgramError, ProfilingDisabled
-from poplite.executable import opcodes as op
+from poplite.executable import joined, opcodes as op
 from poplite.executable.descriptor import COUNT, positions
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
@@ -27,6 +31,7 @@ from poplite.report.compilation import (
     ComputeSet,
     ComputeSetVertices,
     GraphCounts,
+    JoinedCopies,
     VertexType,
 )
 from poplite.report.diff import steps_since
@@ -37,10 +42,9 @@ from poplite.report.program_tree import Programs
 from poplite.report.report import Instrumentation, Report
 from poplite.report.traces.trace import Trace
 from poplite.simulator.accounts.accesses import accesses_of, variables_of
-from poplite.simulator.accounts.accounts import Accounts, type_names
-from poplite.simulator.accounts.joined_copies import joined_copies
-from poplite.simulator.run.recording import Recording
+from poplite.simulator.accounts.accounts import Accounts, elapsed, type_names
 from poplite.simulator.run_control import EnginePrograms
+from poplite.simulator.running import Recording
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.vertex.vertex import Vertex
 
@@ -278,3 +282,43 @@ def _num_edges(group: Vertices) -> int:
             runs = zip(step[:, 0].tolist(), vertices.tolist(), strict=True)
             edges += sum(int(table[begin : begin + count].sum()) for begin, count in runs)
     return edges
+
+
+# -- neighbour Copies --------------------------------------------------------------------------
+
+
+_NO_TILES = np.zeros(0, np.int64)
+
+
+def joined_copies(executable: Executable) -> Iterator[JoinedCopies]:
+    """Yield neighbour Copies that could be one, at each place where programs have them."""
+    beginning: dict[int, list[joined.JoinedCopyCost]] = {}
+    for each in executable.joined:
+        beginning.setdefault(each.steps[0], []).append(each)
+    for name, code in executable.programs.items() if beginning else ():
+        rows = code.step_rows.tolist()
+        numbers = code.ops[code.step_rows, 1].tolist()
+        for at, number in enumerate(numbers):
+            for each in beginning.get(number, ()):
+                end = at + len(each.steps)
+                own = tuple(rows[at:end])
+                if tuple(numbers[at:end]) == each.steps and own[-1] - own[0] == len(own) - 1:
+                    yield _at_rows(executable, each, name, own)
+
+
+def _at_rows(
+    executable: Executable, copies: joined.JoinedCopyCost, name: str, rows: tuple[int, ...]
+) -> JoinedCopies:
+    """Return what one Copy takes in place of some, which are rows of a program."""
+    apart = [executable.costs[number] for number in copies.steps]
+    one, several = (_code_bytes(executable, each) for each in ([copies.cost], apart))
+    cycles = elapsed(copies.cost.before, executable.target.tiles)
+    return JoinedCopies(name, rows, cycles, one, several)
+
+
+def _code_bytes(executable: Executable, costs: Iterable[StepCost]) -> int:
+    """Return the bytes of code of the fullest tile for some Copies."""
+    code = ControlCode(executable.target)
+    for cost in costs:
+        code.step(cost, _NO_TILES)
+    return int(np.sum(list(code.found().values()), axis=0).max())

@@ -12,13 +12,21 @@ The marks are alias scopes on every load and store: the race check proves that f
 compute set do not overlap.  Code to be priced resembles what the IPU's compiler makes, which does
 not know that fields do not overlap.
 
+A lowered `compute` takes these arguments::
+
+    x: Input[Vector[FLOAT]]             x, x.length
+    rows: Input[Vector[Vector[HALF]]]   rows, rows.rows, rows.stride, rows.length, rows.table
+    y: Output[QUARTER]                  y, y.byte, its metadata
+    n: State[INT]                       n, n.value
+    the vertex itself                   self.about; for a MultiVertex also self.worker
+
 Importing this module imports llvmlite.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from llvmlite import ir
 
@@ -26,15 +34,15 @@ from poplite.executable import opcodes as op
 from poplite.executable.descriptor import RowForm
 from poplite.machine.floating_point import STOCHASTIC
 from poplite.simulator.codegen import codecs, mathematics
-from poplite.simulator.codegen.rounding import half_by_mode, quarter_by_mode, random_bits
+from poplite.simulator.codegen.codecs import half_by_mode, quarter_by_mode, random_bits
 from poplite.types import BOOL, FLOAT, HALF, QUARTER, ElementType
 from poplite.vertex.compute.mathematics.functions import PAIRS
+from poplite.vertex.vertex import Field, MultiVertex, Vertex
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from poplite.executable.descriptor import Forms
-    from poplite.vertex.vertex import Field, Vertex
 
 INDEX, NARROW = ir.IntType(64), ir.IntType(32)
 TRUTH = ir.IntType(1)
@@ -48,10 +56,10 @@ INSIDE, ROW, EVEN, LOAD, STORE, STATE = (
 """Names of accessors; the number of the field follows."""
 
 SPAN, LANES, SET_LANES = "field.span.", "field.lanes.", "field.set_lanes."
-"""Names of accessors of lanes, as above (`poplite.simulator.codegen.lanes.accessors`)."""
+"""Names of accessors of lanes, as above (`poplite.simulator.codegen.lane_accessors`)."""
 
 HOLDS = "guard.holds"
-"""Name of a function of the guard of a loop: see `poplite.vertex.compute.bounds.rewriting`."""
+"""Name of a function of the guard of a loop: see `poplite.vertex.compute.compiled`."""
 
 NUMBER = "number."
 """Name of a function of float32, which follows: `half`, or one of `math`."""
@@ -412,3 +420,63 @@ class _Accessors:
     def state(self, *, in_memory: bool) -> None:
         builder, (value, at) = self._define(STATE, self._seen, [self._seen, self._at])
         builder.ret(self._access.load(builder, at) if in_memory else value)
+
+
+# -- arguments of compute ----------------------------------------------------------------------
+
+
+RESULT = ir.LiteralStructType([ir.IntType(32), TRUTH])
+"""The result of `compute`: its status, and what it returned; true where it returns nothing."""
+
+Part = Literal["data", "value", "length", "rows", "stride", "table", "metadata", "about", "worker"]
+
+_PARTS: tuple[tuple[Part, ...], ...] = (
+    ("data",),
+    ("data", "length"),
+    ("data", "rows", "stride", "length", "table"),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DriverArgument:
+    """One argument: the number of its field (None for the vertex itself), and which part of it."""
+
+    name: str
+    field: int | None
+    part: Part
+    kind: ir.Type
+
+
+def arguments_of(cls: type[Vertex]) -> list[DriverArgument]:
+    """Return the arguments of a lowered `compute`, in order."""
+    found = [
+        DriverArgument(_argument_name(name, part), number, part, _argument_kind(field, part))
+        for number, (name, field) in enumerate(cls.fields.items())
+        for part in _argument_parts(field)
+    ]
+    found.append(DriverArgument("self.about", None, "about", INDEX.as_pointer()))
+    if issubclass(cls, MultiVertex):
+        found.append(DriverArgument("self.worker", None, "worker", INDEX))
+    return found
+
+
+def _argument_name(field: str, part: Part) -> str:
+    # The metadata of field x is a field of its own, called x.metadata.
+    return field if part == "data" else f"{field}.{'byte' if part == 'metadata' else part}"
+
+
+def _argument_parts(field: Field) -> tuple[Part, ...]:
+    parts = _PARTS[field.depth]
+    if field.role == "state" and not field.depth:
+        parts = (*parts, "value")
+    return (*parts, "metadata") if field.element.requires_metadata else parts
+
+
+def _argument_kind(field: Field, part: Part) -> ir.Type:
+    if part == "data":
+        return storage_type(field.element).as_pointer()
+    if part == "value":
+        return seen_type(field.element)
+    if part == "metadata":
+        return ir.IntType(8)
+    return ir.IntType(8).as_pointer() if part == "table" else INDEX

@@ -45,15 +45,21 @@ from poplite.simulator.codegen.accessors import (
     ABOUT_WORKER,
     INDEX,
     NARROW,
+    RESULT,
+    DriverArgument,
     access_of,
+    arguments_of,
     random_of,
     record_fault,
     storage_type,
 )
-from poplite.simulator.codegen.arguments import RESULT, DriverArgument, arguments_of
-from poplite.simulator.codegen.compute_code import converts_halves, linked_compute
-from poplite.simulator.codegen.rounding import begin, launch_key, vertex_key
-from poplite.simulator.codegen.variant import Variant, relevant
+from poplite.simulator.codegen.codecs import begin, launch_key, vertex_key
+from poplite.simulator.codegen.compute_code import (
+    Variant,
+    converts_halves,
+    linked_compute,
+    relevant,
+)
 from poplite.types import metadata_edge
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import MultiVertex, Vertex

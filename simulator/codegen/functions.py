@@ -25,13 +25,13 @@ from poplite.jit.numba_context import common_type, replacements
 from poplite.jit.rules import code_for, code_in_place_of, rule_for
 from poplite.simulator.codegen.accessors import INDEX, NUMBER, OF_DOUBLE, storage_type
 from poplite.types import BOOL, FLOAT, HALF, UNSIGNED_LONGLONG, ElementType
-from poplite.vertex.compute.bits import (
+from poplite.vertex.compute.mathematics.functions import KERNELS, PAIRS
+from poplite.vertex.compute.number_functions import (
     float_bits,
     float_from_bits,
     half_bits,
     half_from_bits,
 )
-from poplite.vertex.compute.mathematics.functions import KERNELS, PAIRS
 from poplite.vertex.compute.parse.dialect import FUSED, STORED
 
 Emit = Callable[..., Any]

@@ -6,12 +6,24 @@ Its accesses are calls of accessors, which are declared only; `linked_compute` l
 It returns a status, 0 where `compute` came to its end, and what that returned.  Whatever defines
 this name may take its place: it need not be made by Numba.
 
+Where a driver's mode has traps, every operation, cast and store of `compute` is followed by the
+test of `poplite.vertex.compute.interpreted.float_modes.happened`.  Each function gathers the
+results in the sign of one integer, by integer operations on the bits, so that LLVM can still turn
+loops into vector instructions; the function returns it as its status, and the driver stops.  Where
+a `while` loop may never end because of what happened, the function returns at once.
+
+The processor's flags are not read, as LLVM may also compute what the program skips.
+
 Importing this module imports Numba.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import builtins
+import math
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
@@ -19,19 +31,181 @@ from numba import types
 
 from poplite.jit.emission import Emission
 from poplite.jit.inlined import call_compiled
+from poplite.jit.instructions import TRAPPED_STATUS, on_stack
 from poplite.jit.llvm_modules import emitted_module
-from poplite.machine.floating_point import INVALID, OVERFLOW, OVERFLOW_NAN, TRAPS
-from poplite.simulator.codegen import accesses, functions  # noqa: F401  (this registers them)
-from poplite.simulator.codegen.accessors import COMPUTE, TRUTH
-from poplite.simulator.codegen.arguments import RESULT, arguments_of
-from poplite.simulator.codegen.field_types import SelfType
-from poplite.simulator.codegen.lanes import fields, operations  # noqa: F401  (and these)
-from poplite.simulator.codegen.traps import Traps
+from poplite.jit.numba_context import replacements
+from poplite.machine.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW, OVERFLOW_NAN, TRAPS
+from poplite.simulator.codegen import functions  # noqa: F401  (importing it fills the replacements)
+from poplite.simulator.codegen.accesses import SelfType
+from poplite.simulator.codegen.accessors import COMPUTE, RESULT, TRUTH, arguments_of
+from poplite.simulator.codegen.codecs import appears, exceeds
+from poplite.simulator.codegen.lane_operations import LanesType
+from poplite.types import UNSIGNED_LONGLONG
 from poplite.vertex.compute import check, compiled_form
+from poplite.vertex.compute.interpreted.float_modes import (
+    COMPARISONS,
+    DIVISIONS,
+    FUNCTIONS,
+    MOST,
+    POLES,
+)
+from poplite.vertex.compute.parse.dialect import FUSED
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 if TYPE_CHECKING:
     from poplite.vertex.compute import Checked
+
+# -- traps -------------------------------------------------------------------------------------
+
+
+STATUS = ir.IntType(32)
+
+_NAMES: dict[object, str] = {
+    **{
+        getattr(operator, prefix + short): name
+        for short, name in (
+            ("add", "add"),
+            ("sub", "subtract"),
+            ("mul", "multiply"),
+            ("truediv", "divide"),
+            ("floordiv", "floor_divide"),
+            ("mod", "modulo"),
+            ("pow", "power"),
+        )
+        for prefix in ("", "i")
+    },
+    operator.lt: "less",
+    operator.le: "less_equal",
+    operator.gt: "greater",
+    operator.ge: "greater_equal",
+    operator.eq: "equal",
+    operator.ne: "not_equal",
+    **{
+        replacements.get(getattr(math, name), getattr(math, name)): name
+        for name in FUNCTIONS | {"floor", "ceil"}
+    },
+    **{replacements[each]: "fma" for each in FUSED},
+    replacements[builtins.int]: "truncate",
+    replacements[UNSIGNED_LONGLONG]: "as_UNSIGNED_LONGLONG",
+    replacements[builtins.min]: "minimum",
+    replacements[builtins.max]: "maximum",
+}
+"""Names of operations in `poplite.vertex.compute.arithmetic`, by Numba's keys."""
+
+
+class Traps:
+    """The tests of one function and of those that it calls.
+
+    Args:
+        enabled: what stops a vertex (`poplite.machine.floating_point`).
+        at_once: whether functions return where something happens, and not at their end.
+        stores: whether stores of too large values stop it as well.
+    """
+
+    def __init__(self, enabled: int, *, at_once: bool, stores: bool) -> None:
+        self._enabled, self._at_once, self._stores = enabled, at_once, stores
+        self._found: dict[str, Any] = {}
+        self._is_inside = False
+
+    def concerns(self, key: object, kinds: Sequence[Any]) -> bool:
+        """Return whether an operation is tested by itself, which Numba knows by `key`."""
+        # Operations on lanes are made of those on numbers.
+        has_lanes = any(isinstance(each, LanesType) for each in kinds)
+        return key in _NAMES and not self._is_inside and not has_lanes
+
+    def operation(
+        self, code: Emission, key: object, operands: Sequence[Any], emit: Callable[[], Any]
+    ) -> Any:
+        """Emit an operation and its test; return its result."""
+        self._is_inside = True  # the parts of an operation are not tested by themselves
+        try:
+            result = emit()
+        finally:
+            self._is_inside = False
+        self._test(code, _NAMES[key], operands, result)
+        return result
+
+    def cast(self, code: Emission, value: Any, result: Any) -> None:
+        """Emit the test of a double that became a float32."""
+        if self._enabled & OVERFLOW and not self._is_inside:
+            self.note(code, appears(code.builder, exceeds(code.builder, result), value))
+
+    def stored(self, code: Emission, found: Any) -> None:
+        """Emit the test of a store; `found` (i32) is negative where the value was too large."""
+        if self._stores:
+            self.note(code, found)
+
+    def note(self, code: Emission, found: Any) -> None:
+        """Emit that the vertex is to stop where `found` (i32) is negative."""
+        builder = code.builder
+        if self._at_once:
+            happened = builder.icmp_signed("<", found, STATUS(0))
+            with builder.if_then(happened, likely=False):
+                code.stop(TRAPPED_STATUS)
+            return
+        place = self._found.get(builder.function.name)
+        if place is None:
+            place = self._found[builder.function.name] = on_stack(builder, STATUS)
+        builder.store(builder.or_(builder.load(place), found), place)
+
+    def status(self, builder: ir.IRBuilder) -> Any:
+        """Emit the status that the function returns; None for that of success."""
+        place = self._found.get(builder.function.name)
+        if place is None:
+            return None
+        happened = builder.icmp_signed("<", builder.load(place), STATUS(0))
+        return builder.select(happened, TRAPPED_STATUS, STATUS(0))
+
+    def _test(self, code: Emission, name: str, args: Sequence[Any], result: Any) -> None:
+        builder, operands = code.builder, zip(args, code.kinds, strict=True)
+        floats = [value for value, kind in operands if isinstance(kind, types.Float)]
+        found: list[Any] = []
+        if name in MOST:
+            if floats and isinstance(code.result, types.Integer):
+                found += self._if(INVALID, lambda: _does_not_fit(builder, floats[0], MOST[name]))
+        elif name in COMPARISONS:
+            for operand in floats:
+                found += self._if(INVALID, partial(exceeds, builder, operand, 1))
+        elif isinstance(code.result, types.Float):
+            found += self._if(INVALID, lambda: exceeds(builder, result, 1))
+            if name != "modulo":
+                found += self._infinite(builder, name, args[-1], floats, result)
+        if found:
+            self.note(code, reduce(builder.or_, found))
+
+    def _infinite(
+        self, builder: ir.IRBuilder, name: str, last: Any, floats: Sequence[Any], result: Any
+    ) -> list[Any]:
+        """Emit the test of a result that is infinite although no operand is."""
+        meant = DIVIDE_BY_ZERO if name in POLES else OVERFLOW
+        if name in DIVISIONS:
+            meant |= DIVIDE_BY_ZERO
+        enabled = meant & self._enabled
+        if not enabled:
+            return []
+        found = exceeds(builder, result)
+        if not self._enabled & INVALID:  # otherwise NaN is found anyway
+            found = builder.and_(found, builder.not_(exceeds(builder, result, 1)))
+        found = appears(builder, found, *floats)
+        if enabled != meant:
+            is_float = isinstance(last.type, (ir.FloatType, ir.DoubleType))
+            compare = builder.fcmp_ordered if is_float else builder.icmp_unsigned
+            divides = builder.sext(compare("==", last, last.type(None)), STATUS)
+            by_zero = enabled == DIVIDE_BY_ZERO
+            found = builder.and_(found, divides if by_zero else builder.not_(divides))
+        return [found]
+
+    def _if(self, bit: int, emit: Callable[[], Any]) -> list[Any]:
+        return [emit()] if self._enabled & bit else []
+
+
+def _does_not_fit(builder: ir.IRBuilder, value: Any, most: float) -> Any:
+    above = builder.fcmp_ordered(">=", value, value.type(-(2.0**63)))
+    below = builder.fcmp_ordered("<", value, value.type(most))
+    return builder.sext(builder.not_(builder.and_(above, below)), STATUS)
+
+
+# -- lowering ----------------------------------------------------------------------------------
 
 
 def lowered_text(cls: type[Vertex], mode: int) -> str:

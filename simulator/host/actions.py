@@ -1,28 +1,40 @@
-"""What Python does for a running program: print, stop it, compare replicas, stamp cycles."""
+"""What Python does for a running program: print, stop it, compare replicas, stamp cycles.
+
+PrintTensor writes a vector on one line or several, each row of a matrix on a line indented by two
+spaces.  Numbers are in columns, and long tensors are cut in the middle::
+
+    v1: [1.0000000 1.5000000]
+    m: [
+      [1 2 ... 8 9]
+      ...
+      [3 4 ... 6 7]
+    ]
+
+Floats have eight digits before and behind the point together, unless the format says otherwise.
+Source of the form: the output of Graphcore's tutorials.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf, isfinite, log10
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.errors import SHOWN_FAULTS, ApplicationRuntimeError, GraphReplicationError
 from poplite.executable.actions import Action, Equal, Fail, NoCase, Print, Stamp, action_text
 from poplite.executable.host_tensor import HostTensor
 from poplite.executable.opcodes import Code
 from poplite.graph.mapping.tile_mapping import ranges
+from poplite.program.steps import PLAIN, PrintTensorFormat
 from poplite.simulator.host.handles import HostLinks, describe
-from poplite.simulator.host.printing import format_tensor
 from poplite.simulator.host.tensors import read_host
-from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.interpreted_vertices import move_between
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
+from poplite.simulator.running import Peers
 
 MASK = (1 << 32) - 1
 """Selects a word of the cycle counter."""
@@ -33,7 +45,6 @@ class Host:
 
     Attributes:
         calls: what runs each action, by its number.
-        print_stream: where prints go; None is standard error.
         where: returns which step is running, for messages.
         acting: returns the number of the action that is running.
         links: streams, remote buffers and host functions.
@@ -52,7 +63,6 @@ class Host:
         peers: Peers | None = None,
     ) -> None:
         self._arena, self._actions = arena, actions
-        self.print_stream: TextIO | None = None
         self.where: Callable[[str, bool], str] = lambda what, decides: what
         self.acting: Callable[[], int | None] = lambda: None
         self.cycles: Callable[[], int] = lambda: 0
@@ -107,7 +117,7 @@ class Host:
     def _print(self, action: Print) -> None:
         for title, values in self._titled(action.title, action.tensor):
             text = format_tensor(title, values, action.format)
-            print(text, file=self.print_stream or sys.stderr)
+            print(text, file=self.links.print_stream or sys.stderr)
 
     def _each(self, tensor: HostTensor) -> list[npt.NDArray[Any]]:
         """Return a tensor's values in each replica."""
@@ -147,7 +157,17 @@ class Host:
             move_between(action.tensor.moves.reversed(), memory, words.view(np.uint8))
 
     def _equal(self, action: Equal) -> None:
-        check_equal(action, self._each(action.tensor), self.step)
+        """Refuse a tensor that is not the same in all replicas.
+
+        They run the same steps, so what decides which steps must be the same in all of them. Poplar
+        refuses programs where that cannot be proved; here values are compared when they are used.
+        """
+        each = self._each(action.tensor)
+        compared = [_compared(values, action.kind == "truth") for values in each]
+        for replica in range(1, len(each)):
+            differ = compared[replica] != compared[0]
+            if differ.any():
+                raise _differing(action, each, replica, differ, self.step())
 
     def _no_case(self, action: NoCase) -> None:
         value = int(read_host(action.control, self._arena.bytes).item())
@@ -159,19 +179,6 @@ class Host:
             + ("; its default was said to be unreachable" if action.was_unreachable else ""),
             fix=f"switch.add({value}, program), or Switch(control, cases, default=program)",
         )
-
-
-def check_equal(action: Equal, each: Sequence[npt.NDArray[Any]], step: Callable[[], str]) -> None:
-    """Refuse a tensor that is not the same in all replicas, by a `GraphReplicationError`.
-
-    They run the same steps, so what decides which steps must be the same in all of them.  Poplar
-    refuses programs where that cannot be proved; here the values are compared when they are used.
-    """
-    compared = [_compared(values, action.kind == "truth") for values in each]
-    for replica in range(1, len(each)):
-        differ = compared[replica] != compared[0]
-        if differ.any():
-            raise _differing(action, each, replica, differ, step())
 
 
 def _compared(values: npt.NDArray[Any], as_truth: bool) -> npt.NDArray[Any]:
@@ -206,3 +213,112 @@ def _differing(
         else f"let the {'control' if action.kind == 'value' else 'predicate'} depend on nothing "
         "that differs, or combine it across replicas with CrossReplicaCopy",
     )
+
+
+# -- printing ----------------------------------------------------------------------------------
+
+
+GAP = "..."
+"""Stands for elements that are left out."""
+
+
+def format_tensor(title: str, values: npt.NDArray[Any], style: PrintTensorFormat = PLAIN) -> str:
+    """Return the text that PrintTensor prints of values of any shape.
+
+    >>> print(format_tensor("v1", np.array([1, 1.5], np.float32)))
+    v1: [1.0000000 1.5000000]
+    >>> print(format_tensor("m", np.array([[1, 2], [3, 10]])))
+    m: [
+      [ 1  2]
+      [ 3 10]
+    ]
+    """
+    limit = style.summarise_threshold
+    edge = style.edge_items if 0 < limit < values.size else max(values.shape, default=0)
+    shown = values[np.ix_(*(_edges(length, edge) for length in values.shape))]
+    texts = _texts(shown, style)
+    lines = _lines(texts, values.shape, edge, style, "")
+    return (f"{title}: " if title else "") + "\n".join(lines)
+
+
+def _edges(length: int, edge: int) -> npt.NDArray[np.int64]:
+    """Return which positions of a dimension are written."""
+    every = np.arange(length)
+    return every if length <= 2 * edge else np.concatenate([every[:edge], every[length - edge :]])
+
+
+def _lines(
+    texts: npt.NDArray[Any], shape: tuple[int, ...], edge: int, style: PrintTensorFormat, lead: str
+) -> list[str]:
+    """Return a tensor as lines, all but the first indented by `lead`.
+
+    `texts` may lack the middle of dimensions of `shape`: it has `edge` elements at either end.
+    """
+    if not shape:
+        return [str(texts.item())]
+    middle = edge if shape[0] > len(texts) else None
+    if len(shape) == 1:
+        words = texts.tolist()
+        if middle is not None:
+            words[middle:middle] = [GAP]
+        return _wrapped(words, style, lead)
+    if not len(texts) and middle is None:
+        return [style.open_bracket + style.close_bracket]
+    inner = f"{lead}  "
+    parts = [_lines(part, shape[1:], edge, style, inner) for part in texts]
+    if middle is not None:
+        parts[middle:middle] = [[GAP]]
+    for part in parts[:-1]:
+        part[-1] += style.separator.rstrip()
+    rows = [f"{inner}{part[0]}" for part in parts]
+    below = [line for row, part in zip(rows, parts, strict=True) for line in (row, *part[1:])]
+    return [style.open_bracket, *below, f"{lead}{style.close_bracket}"]
+
+
+def _wrapped(words: list[str], style: PrintTensorFormat, lead: str) -> list[str]:
+    """Return a vector as lines, which are not longer than the limit where words allow that."""
+    lines, line = [], style.open_bracket
+    begin = f"{lead}{' ' * len(style.open_bracket)}"
+    limit = style.max_line_width or inf
+    room = limit - len(lead)  # the caller puts it before the first line
+    for number, word in enumerate(words):
+        is_last = number == len(words) - 1
+        behind = style.close_bracket if is_last else style.separator.rstrip()
+        if number and len(line) + len(word) + len(behind) > room:
+            lines.append(line.rstrip())
+            line, room = begin, limit
+        line += word + (style.close_bracket if is_last else style.separator)
+    return [*lines, line if words else style.open_bracket + style.close_bracket]
+
+
+def _texts(values: npt.NDArray[Any], style: PrintTensorFormat) -> npt.NDArray[Any]:
+    """Return the text of each element, in columns unless `digits` is 0."""
+    write = _float_writer(values, style) if values.dtype.kind == "f" else str
+    texts = [write(value) for value in values.reshape(-1).tolist()]
+    if style.digits and values.ndim:
+        width = max(map(len, texts), default=0)
+        texts = [text.rjust(width) for text in texts]
+    made = np.empty(len(texts), object)
+    made[:] = texts
+    return made.reshape(values.shape)
+
+
+def _float_writer(values: npt.NDArray[Any], style: PrintTensorFormat) -> Callable[[float], str]:
+    """Return what writes a float; the choice depends on all values that are written."""
+    kind, digits = style.float_format, style.digits
+    if kind == "none" or digits == 0:
+        shortest = values.dtype.type
+        return lambda value: str(shortest(value))
+    sizes = list(_sizes(values))
+    before = max((int(log10(size)) + 1 for size in sizes if size >= 1), default=1)
+    if kind == "auto":
+        # As in NumPy: without an exponent, very small numbers would lose digits that matter.
+        is_small = any(size < 10.0 ** -(digits // 2) for size in sizes)
+        kind = "scientific" if before > digits or is_small else "fixed"
+    if kind == "scientific":
+        return lambda value: f"{value:.{digits - 1}e}"
+    return lambda value: f"{value:.{max(0, digits - before)}f}"
+
+
+def _sizes(values: npt.NDArray[Any]) -> Iterator[float]:
+    return (abs(v) for v in values.reshape(-1).tolist() if v != 0 and isfinite(v))

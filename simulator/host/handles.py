@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from poplite.errors import (
     ApplicationRuntimeError,
@@ -28,16 +28,16 @@ from poplite.executable.transfers import (
 from poplite.machine.replicas import replica_number
 from poplite.simulator.host.connections import (
     Connection,
+    Looking,
     Ring,
     check_takes,
     ring_of,
     taker_of,
     workers,
 )
-from poplite.simulator.host.filling import Looking
 from poplite.simulator.host.remote import RemoteRows, RemoteWatch
-from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Bytes
+from poplite.simulator.running import Peers
 from poplite.source import here
 from poplite.text import amount, clipped
 from poplite.types import QUARTER, QuarterMetadata
@@ -57,6 +57,11 @@ class HostLinks:
     """The streams, remote buffers and host functions of an engine.
 
     `calls` runs each action by its number, and is changed when something is connected.
+
+    Attributes:
+        remote: the rows of remote buffers.
+        loaded: functions whose code is loaded.
+        print_stream: where PrintTensor writes; None is standard error.
     """
 
     def __init__(
@@ -73,11 +78,12 @@ class HostLinks:
         peers: Peers | None = None,
     ) -> None:
         self._peers = peers
+        self.print_stream: TextIO | None = None
         self._parts, self._calls, self._works_ahead = parts, calls, works_ahead
         self._where, self._is_strict = where, is_strict
         self._connections: dict[tuple[str, str], Connection] = {}
-        self._remote: dict[str, RemoteRows] = {}
-        self._loaded: set[str] = set()
+        self.remote: dict[str, RemoteRows] = {}
+        self.loaded: set[str] = set()
         self._connected: dict[tuple[object, ...], tuple[Callable[..., None], tuple[Any, ...]]] = {}
         needs: dict[int, Missing] = {}
         for number, action in enumerate(actions):
@@ -85,13 +91,13 @@ class HostLinks:
                 case Transfer() | HostFunctionCall():
                     needs[number] = self._needed(number, action)
                 case RowTransfer(buffer=buffer):
-                    if buffer.handle not in self._remote:
-                        self._remote[buffer.handle] = RemoteRows(
+                    if buffer.handle not in self.remote:
+                        self.remote[buffer.handle] = RemoteRows(
                             buffer, len(parts), is_followed=follows_rows
                         )
-                    calls[number] = self._remote[buffer.handle].call(action, parts, where)
+                    calls[number] = self.remote[buffer.handle].call(action, parts, where)
                 case CodeLoad(function=function):
-                    calls[number] = partial(self._loaded.add, function)
+                    calls[number] = partial(self.loaded.add, function)
                 case CodeUse():
                     calls[number] = partial(self._check_loaded, action)
         self._used_by = {
@@ -113,7 +119,7 @@ class HostLinks:
         return Missing(kind, handle)
 
     def _check_loaded(self, use: CodeUse) -> None:
-        if use.function not in self._loaded:
+        if use.function not in self.loaded:
             raise ApplicationRuntimeError(
                 f"{use.program}: the code of the function is not loaded",
                 at=use.location,
@@ -174,20 +180,21 @@ class HostLinks:
 
     def continue_from(self, other: HostLinks) -> None:
         """Take over the rows of remote buffers, and which code is loaded."""
-        for handle in self._remote.keys() & other._remote.keys():
-            self._remote[handle].continue_from(other._remote[handle])
-        self._loaded |= other._loaded
+        for handle in self.remote.keys() & other.remote.keys():
+            self.remote[handle].continue_from(other.remote[handle])
+        self.loaded |= other.loaded
 
     def watch(self, parts: Sequence[Bytes], lost: Callable[[], object]) -> None:
         """Let strict checks follow rows of remote buffers; `parts` say which bytes are written.
 
         `lost` is called when written elements become unwritten.
         """
-        for rows in self._remote.values():
+        for rows in self.remote.values():
             rows.watch = RemoteWatch(parts, lost)
 
     def connect_as(self, other: HostLinks) -> None:
-        """Connect what another engine of the same streams and host functions has connected."""
+        """Connect what another engine of the same streams has, and print where it does."""
+        self.print_stream = other.print_stream
         for connect, arguments in other._connected.values():
             connect(self, *arguments)
 
@@ -208,9 +215,9 @@ class HostLinks:
 
     def _rows(self, handle: object, call: str) -> RemoteRows:
         """Return the rows of a remote buffer."""
-        if isinstance(handle, str) and handle in self._remote:
-            return self._remote[handle]
-        raise _unknown("remote buffer", handle, list(self._remote), call)
+        if isinstance(handle, str) and handle in self.remote:
+            return self.remote[handle]
+        raise _unknown("remote buffer", handle, list(self.remote), call)
 
     def _find(self, kind: str, handle: object, call: str) -> Connection:
         """Return the stream or host function with a handle."""
@@ -299,16 +306,6 @@ class HostLinks:
         )
 
     @property
-    def remote(self) -> Mapping[str, RemoteRows]:
-        """The rows of remote buffers."""
-        return self._remote
-
-    @property
-    def loaded(self) -> set[str]:
-        """Functions whose code is loaded; it can be changed."""
-        return self._loaded
-
-    @property
     def positions(self) -> dict[str, list[int | None]]:
         """The next block of each stream, by replica; None where no array is connected."""
         return {
@@ -345,9 +342,9 @@ class HostLinks:
         for connection in self._connections.values():
             for worker in workers(connection.takers):
                 worker.reset()
-        for rows in self._remote.values():
+        for rows in self.remote.values():
             rows.reset()
-        self._loaded.clear()
+        self.loaded.clear()
 
 
 def _unknown(kind: str, handle: object, known: Sequence[str], call: str) -> StreamConnectionError:

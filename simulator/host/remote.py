@@ -140,6 +140,7 @@ class RemoteRows:
             else:
                 rows[numbers()] = blocks
 
+        # A row by itself takes a quarter of the time so: `remote row` of benchmarks/host.py.
         def check_one() -> None:
             row = numbers().item()
             if not 0 <= row < len(rows):

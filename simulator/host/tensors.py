@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,34 +42,6 @@ from poplite.types import QUARTER_METADATA, ElementType, QuarterMetadata, decode
 from poplite.view import addresses, storages
 
 
-class TensorPlace(Protocol):
-    """Where a tensor lies."""
-
-    @property
-    def name(self) -> str:
-        """The name that messages give it."""
-
-    @property
-    def element_type(self) -> type[ElementType[Any]]:
-        """Its element type."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Its shape."""
-
-    def read(self, arena: Arena, replica: int) -> npt.NDArray[Any]:
-        """Return a copy of what is stored in a replica."""
-
-    def write(self, arena: Arena, values: npt.NDArray[Any], replica: int) -> None:
-        """Overwrite what is stored in a replica; of its shape, or one value for all elements."""
-
-    def bytes_of(self, layout: ArenaLayout, number: Integers) -> Integers:
-        """Return the first bytes in the arena of elements, by number in row-major order."""
-
-    def metadata(self, arena: Arena, replica: int) -> QuarterMetadata | None:
-        """Return the format and scale that it has now; None where it is not QUARTER."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _OfTensor:
     """The properties of a place that come from its tensor."""
@@ -78,7 +50,7 @@ class _OfTensor:
 
     @property
     def name(self) -> str:
-        """Name of the tensor."""
+        """Name of the tensor, which messages give it."""
         return self.tensor.name
 
     @property
@@ -140,6 +112,10 @@ class ByMoves(_OfTensor):
     def metadata(self, arena: Arena, replica: int) -> QuarterMetadata | None:
         """Return the format and scale that it has now."""
         return _metadata(self.tensor, arena.parts[replica])
+
+
+TensorPlace = ByView | ByMoves
+"""Where a tensor lies."""
 
 
 def bytes_of(tensor: HostTensor, number: Integers) -> Integers:

@@ -27,8 +27,14 @@ from llvmlite import ir
 from poplite.jit.instructions import count_up
 from poplite.jit.job import Job, Made, exported
 from poplite.jit.native_code import Processor, hide, object_of, optimized_object
-from poplite.simulator.codegen.accessors import COMPUTE, INDEX, TRUTH
-from poplite.simulator.codegen.arguments import RESULT, DriverArgument, arguments_of
+from poplite.simulator.codegen.accessors import (
+    COMPUTE,
+    INDEX,
+    RESULT,
+    TRUTH,
+    DriverArgument,
+    arguments_of,
+)
 from poplite.simulator.codegen.compute_code import linked_compute
 from poplite.simulator.pricing.blocks import (
     BasicBlock,

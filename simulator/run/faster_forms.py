@@ -12,7 +12,7 @@ from poplite.compile.interpreting import Interpret
 from poplite.compile.options import Faster
 from poplite.executable.executable import Executable
 from poplite.executable.step import vertex_classes
-from poplite.simulator.codegen.variant import modes_of
+from poplite.simulator.codegen.compute_code import modes_of
 from poplite.vertex.compute import FasterForm, faster_form
 from poplite.vertex.vertex import MultiVertex, Vertex
 

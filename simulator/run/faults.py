@@ -35,10 +35,15 @@ from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.origins import NamedVertex
 from poplite.executable.step import ComputeStep
-from poplite.simulator.run import interpreted_vertices
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms, ran
 from poplite.simulator.run.field_elements import behind_field
+from poplite.simulator.run.interpreted_vertices import (
+    Compute,
+    VertexFault,
+    move,
+    run_vertices,
+)
 from poplite.source import SourceLocation, is_shipped
 from poplite.vertex.compute import FasterForm, OutsideField, calls_in, no_count
 from poplite.vertex.from_source import is_generated
@@ -64,41 +69,155 @@ class Record:
     length: int
 
 
-def raise_fault(
-    executable: Executable,
-    code: Code,
-    row: int,
-    record: Record,
-    arena: Arena,
-    computes: Mapping[type[Vertex], interpreted_vertices.Compute],
-    forms: Forms,
-) -> NoReturn:
-    """Restore memory and raise what a vertex of the launch in `row` raises as plain Python.
+@dataclass(frozen=True, slots=True, eq=False)
+class StoppedLaunch:
+    """A launch, that of a row, in which a vertex stopped."""
 
-    `forms` are the faster forms that ran.
-    """
-    step = executable.steps[code.ops[row, 1]]
-    assert isinstance(step, ComputeStep)
-    vertex = executable.origins[code.ops[row, 1]][record.vertex]
-    form = forms.get(vertex.vertex_class)
-    if not step.may_fault:
-        raise _outside(executable, code, row, record, arena, form)
-    interpreted_vertices.move(step.restore, arena)
-    interpreted_vertices.move(step.gather, arena)
-    try:
-        for group in step.groups:
-            if group.cls is vertex.vertex_class:
-                memory = arena.parts[record.replica]
-                compute = computes[group.cls]
-                interpreted_vertices.run_vertices(
-                    group, memory, compute, only=record.vertex, floats=arena.floats
-                )
-    except interpreted_vertices.VertexFault as fault:
-        fault.replica = record.replica
-        raise_interpreted_fault(executable, code, row, fault, arena)
-    finally:
-        interpreted_vertices.move(step.restore, arena)
-    raise _only_compiled(executable, code, row, record, arena, form)
+    executable: Executable
+    code: Code
+    row: int
+    arena: Arena
+
+    @property
+    def step(self) -> ComputeStep:
+        """The compute set of the vertex."""
+        step = self.executable.steps[self.code.ops[self.row, 1]]
+        assert isinstance(step, ComputeStep), "nothing else has vertices"
+        return step
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether memory is as before the compute set when a vertex has stopped."""
+        return self.step.may_fault
+
+    def raise_fault(
+        self,
+        record: Record,
+        computes: Mapping[type[Vertex], Compute],
+        forms: Forms,
+    ) -> NoReturn:
+        """Restore memory and raise what the vertex of a record raises as plain Python.
+
+        `forms` are the faster forms that ran.
+        """
+        step, arena = self.step, self.arena
+        form = forms.get(self._vertex(record.vertex).vertex_class)
+        if not step.may_fault:
+            raise self._outside(record, form)
+        move(step.restore, arena)
+        move(step.gather, arena)
+        try:
+            for group in step.groups:
+                if group.cls is self._vertex(record.vertex).vertex_class:
+                    memory = arena.parts[record.replica]
+                    compute = computes[group.cls]
+                    run_vertices(group, memory, compute, only=record.vertex, floats=arena.floats)
+        except VertexFault as fault:
+            fault.replica = record.replica
+            self.raise_interpreted_fault(fault)
+        finally:
+            move(step.restore, arena)
+        raise self._only_compiled(record, form)
+
+    def raise_interpreted_fault(self, fault: VertexFault) -> NoReturn:
+        """Restore memory and raise the error of a vertex that ran as plain Python.
+
+        It has the vertex, the line of `compute` and the step; where `compute` raised it, it is also
+        the user's exception.
+        """
+        move(self.step.restore, self.arena)
+        vertex, error = self._vertex(fault.number), fault.error
+        line, *callers = calls_in(error.__traceback__)
+        at, added = _places(vertex, line)
+        calls = [f"called from {caller}" for caller in callers]
+        who = self._named(vertex, fault.replica)
+        who += "" if fault.worker is None else f", worker {fault.worker}"
+        parts: dict[str, Any] = {
+            "at": at,
+            "where": self._where(),
+            "found": "\n".join([*calls, added]),
+        }
+        if isinstance(error, OutsideField):
+            label = error.label.removeprefix(f"{vertex.vertex_class.__name__}.")
+            field, _, in_list = label.partition("[")
+            row = int(in_list[:-1]) if in_list else None
+            if behind := self._behind(fault.replica, fault.number, field, row):
+                parts["found"] = "\n".join([*calls, f"'{error.label}' is {behind}", added])
+            raise TensorIndexError(f"{who}: {error.what}", fix=error.fix, **parts) from error
+        if isinstance(error, FloatingPointTrap):
+            what = f"{who}: {error.what}"
+            raise FloatingPointTrap(what, code=error.code, fix=error.fix, **parts) from error
+        text = f": {said}" if (said := _text_of(error)) else ""
+        raise raised_error(
+            error,
+            f"{who}: {type(error).__name__}{text}",
+            fix="Engine(..., interpret=True), with breakpoint() above that line, shows all values",
+            **parts,
+        ) from error
+
+    def _outside(self, record: Record, form: FasterForm | None) -> TensorIndexError:
+        """Return the error of an index out of range, where nothing was saved to replay it."""
+        vertex = self._vertex(record.vertex)
+        at, added = _places(vertex, vertex.vertex_class.location)
+        found = [*self._behind_record(record), added]
+        found += [ran(form)] if form else []
+        found.append("memory is undefined now, as fast checks save nothing")
+        return TensorIndexError(
+            f"{self._named(vertex, record.replica)}: {_index_text(vertex.vertex_class, record)}",
+            at=at,
+            where=self._where(),
+            found="\n".join(found),
+            fix='checks="strict" names the line, and leaves memory as it was',
+        )
+
+    def _only_compiled(self, record: Record, form: FasterForm | None) -> PopliteError:
+        """Return the error of a vertex that does not stop as plain Python.
+
+        Both forms have the same bits, so it read what another vertex had written meanwhile, unless
+        a faster form breaks its promise.
+        """
+        vertex = self._vertex(record.vertex)
+        cls = vertex.vertex_class
+        found: list[str] = []
+        kind: type[PopliteError] = ApplicationRuntimeError
+        what, cause = "compute raised an exception", "a condition"
+        if record.field == op.TRAPPED:
+            what = "floating-point arithmetic stopped it"
+        elif record.field != op.RAISED:
+            kind, cause = TensorIndexError, "an index"
+            what = _index_text(cls, record)
+            found = self._behind_record(record)
+        at, added = _places(vertex, cls.location)
+        found.append(f"{added}; as plain Python it does not fault")
+        fix = f"look for {cause} that depends on what another vertex writes: checks='strict'"
+        if form is not None:
+            found.append(ran(form))
+            fix = f"poplite.testing.check_faster({cls.__name__}), or Engine(..., faster=False)"
+        what = f"{self._named(vertex, record.replica)}: {what}"
+        return kind(what, at=at, where=self._where(), found="\n".join(found), fix=fix)
+
+    def _vertex(self, number: int) -> NamedVertex:
+        return self.executable.origins[int(self.code.ops[self.row, 1])][number]
+
+    def _named(self, vertex: NamedVertex, replica: int) -> str:
+        """Return the words for a vertex, with its replica where there are several."""
+        return f"{vertex}, replica {replica}" if len(self.arena.parts) > 1 else str(vertex)
+
+    def _where(self) -> str:
+        number = int(self.code.step_numbers[self.row])
+        return self.code.step_text(number, f"Execute '{self.step.name}'")
+
+    def _behind(self, replica: int, vertex: int, field: str, row: int | None) -> str:
+        """Return the elements behind a field, or one row of it; empty where it has none."""
+        layout, memory = self.executable.layout, self.arena.parts[replica]
+        return behind_field(self.step, vertex, field, row, layout, memory)
+
+    def _behind_record(self, record: Record) -> list[str]:
+        """Return the line that names the tensor behind the field of a fault, if there is one."""
+        cls = self._vertex(record.vertex).vertex_class
+        field = list(cls.fields)[record.field]
+        behind = self._behind(record.replica, record.vertex, field, None)
+        return [f"'{cls.__name__}.{field}' is {behind}"] if behind else []
 
 
 def _places(vertex: NamedVertex, line: SourceLocation) -> tuple[SourceLocation, str]:
@@ -112,157 +231,12 @@ def _places(vertex: NamedVertex, line: SourceLocation) -> tuple[SourceLocation, 
     return line, f"the vertex was added at {vertex.location}"
 
 
-def _of_replica(replica: int, arena: Arena) -> str:
-    """Return the words that name a replica behind a vertex; none where there is only one."""
-    return f", replica {replica}" if len(arena.parts) > 1 else ""
-
-
-def is_undone(executable: Executable, code: Code, row: int) -> bool:
-    """Tell whether memory is as before the compute set in `row` when a vertex has stopped."""
-    step = executable.steps[code.ops[row, 1]]
-    return isinstance(step, ComputeStep) and step.may_fault
-
-
-def _outside(
-    executable: Executable,
-    code: Code,
-    row: int,
-    record: Record,
-    arena: Arena,
-    form: FasterForm | None,
-) -> TensorIndexError:
-    """Return the error of an index out of range, where nothing was saved to replay it."""
-    number = code.ops[row, 1]
-    step, vertex = executable.steps[number], executable.origins[number][record.vertex]
-    assert isinstance(step, ComputeStep)
-    cls = vertex.vertex_class
-    at, added = _places(vertex, cls.location)
-    found = [*_behind(executable, step, cls, record, arena), added]
-    found += [ran(form)] if form else []
-    found.append("memory is undefined now, as fast checks save nothing")
-    return TensorIndexError(
-        f"{vertex}{_of_replica(record.replica, arena)}: {_index_text(cls, record)}",
-        at=at,
-        where=_step(executable, code, row),
-        found="\n".join(found),
-        fix='checks="strict" names the line, and leaves memory as it was',
-    )
-
-
-def _behind(
-    executable: Executable, step: ComputeStep, cls: type[Vertex], record: Record, arena: Arena
-) -> list[str]:
-    """Return the line that names the tensor behind the field of a fault, if there is one."""
-    field, memory = list(cls.fields)[record.field], arena.parts[record.replica]
-    behind = behind_field(step, record.vertex, field, None, executable.layout, memory)
-    return [f"'{cls.__name__}.{field}' is {behind}"] if behind else []
-
-
 def _index_text(cls: type[Vertex], record: Record) -> str:
     field = list(cls.fields.values())[record.field]
     if record.length == op.OF_LANES:
         return f"'{cls.__name__}.{field.name}': {no_count(record.index)}"
     of = "rows or elements" if field.depth == 2 else "elements"
     return f"'{cls.__name__}.{field.name}': index {record.index} of {record.length} {of}"
-
-
-def _only_compiled(
-    executable: Executable,
-    code: Code,
-    row: int,
-    record: Record,
-    arena: Arena,
-    form: FasterForm | None,
-) -> PopliteError:
-    """Return the error of a vertex that does not stop as plain Python.
-
-    Both forms have the same bits, so it read what another vertex had written meanwhile, unless a
-    faster form breaks its promise.
-    """
-    number = code.ops[row, 1]
-    step, vertex = executable.steps[number], executable.origins[number][record.vertex]
-    assert isinstance(step, ComputeStep)
-    cls = vertex.vertex_class
-    found: list[str] = []
-    kind: type[PopliteError] = ApplicationRuntimeError
-    what, cause = "compute raised an exception", "a condition"
-    if record.field == op.TRAPPED:
-        what = "floating-point arithmetic stopped it"
-    elif record.field != op.RAISED:
-        kind, cause = TensorIndexError, "an index"
-        what = _index_text(cls, record)
-        found = _behind(executable, step, cls, record, arena)
-    at, added = _places(vertex, cls.location)
-    found.append(f"{added}; as plain Python it does not fault")
-    fix = f"look for {cause} that depends on what another vertex writes: checks='strict'"
-    if form is not None:
-        found.append(ran(form))
-        fix = f"poplite.testing.check_faster({cls.__name__}), or Engine(..., faster=False)"
-    return kind(
-        f"{vertex}{_of_replica(record.replica, arena)}: {what}",
-        at=at,
-        where=_step(executable, code, row),
-        found="\n".join(found),
-        fix=fix,
-    )
-
-
-def raise_interpreted_fault(
-    executable: Executable,
-    code: Code,
-    row: int,
-    fault: interpreted_vertices.VertexFault,
-    arena: Arena,
-) -> NoReturn:
-    """Restore memory and raise the error of a vertex that ran as plain Python.
-
-    It has the vertex, the line of `compute` and the step; where `compute` raised it, it is also the
-    user's exception.
-    """
-    step = executable.steps[code.ops[row, 1]]
-    assert isinstance(step, ComputeStep)
-    interpreted_vertices.move(step.restore, arena)
-    vertex = executable.origins[code.ops[row, 1]][fault.number]
-    error = fault.error
-    line, *callers = calls_in(error.__traceback__)
-    at, added = _places(vertex, line)
-    calls = [f"called from {caller}" for caller in callers]
-    worker = "" if fault.worker is None else f", worker {fault.worker}"
-    worker = _of_replica(fault.replica, arena) + worker
-    where = _step(executable, code, row)
-    found = "\n".join([*calls, added])
-    if isinstance(error, OutsideField):
-        what = f"{vertex}{worker}: {error.what}"
-        label = error.label.removeprefix(f"{vertex.vertex_class.__name__}.")
-        field, _, in_list = label.partition("[")
-        number = int(in_list[:-1]) if in_list else None
-        memory, layout = arena.parts[fault.replica], executable.layout
-        if behind := behind_field(step, fault.number, field, number, layout, memory):
-            found = "\n".join([*calls, f"'{error.label}' is {behind}", added])
-        raise TensorIndexError(what, at=at, where=where, found=found, fix=error.fix) from error
-    if isinstance(error, FloatingPointTrap):
-        raise FloatingPointTrap(
-            f"{vertex}{worker}: {error.what}",
-            code=error.code,
-            at=at,
-            where=where,
-            found=found,
-            fix=error.fix,
-        ) from error
-    text = f": {said}" if (said := _text_of(error)) else ""
-    raise raised_error(
-        error,
-        f"{vertex}{worker}: {type(error).__name__}{text}",
-        at=at,
-        where=where,
-        found=found,
-        fix="Engine(..., interpret=True), with breakpoint() above that line, shows all values",
-    ) from error
-
-
-def _step(executable: Executable, code: Code, row: int) -> str:
-    name = executable.steps[code.ops[row, 1]].name
-    return code.step_text(int(code.step_numbers[row]), f"Execute '{name}'")
 
 
 # -- exceptions of the user's ----------------------------------------------------------------

@@ -1,16 +1,24 @@
-"""Runs ops with every vertex as interpreted Python: what `interpreted_program` calls, op by op.
+"""Runs vertices as interpreted Python.
 
-For debugging: breakpoints in `compute` work, and errors are ordinary tracebacks.  It walks
-the ops that the compiled interpreter would run and reads the same descriptor rows, so that
-both engines do the same work in the same order.  It needs no Numba.
+For debugging: breakpoints in `compute` work, and errors are ordinary tracebacks.  The same
+descriptor rows are read as by compiled code.  It needs no Numba.
+
+A vertex computes what it writes from what it reads, and from nothing else.  So where strict checks
+run it once more and find all of that as it was, what the first run wrote is put there instead::
+
+    first run     x 1 2 3   total 0 -> 6       all vertices run; stores are noted
+    again         x 1 2 3   total 9 -> 6       put there: the vertex does not run
+                  x 1 2 NaN total 9            runs
+
+An Output element that the first run did not store keeps what it holds.
 """
 
 from __future__ import annotations
 
 from bdb import BdbQuit
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,114 +26,89 @@ import numpy.typing as npt
 from poplite.errors import VertexCompileError
 from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, NUMBER, Kind, positions
+from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
-from poplite.executable.step import Vertices
-from poplite.simulator.run.access_log import AccessLog
-from poplite.simulator.run.arena import Arena, Bytes, typed
-from poplite.simulator.run.float_modes import Floats
+from poplite.executable.opcodes import Code
+from poplite.executable.step import ComputeStep, Vertices
+from poplite.simulator.run.arena import AccessLog, Arena, Bytes, Floats, typed
 from poplite.simulator.run.touched import ranges
-from poplite.simulator.run.vertex_runs import VertexRun
 from poplite.vertex.compute import InterpretedSelf
-from poplite.vertex.vertex import Field, MultiVertex
+from poplite.vertex.vertex import Field, MultiVertex, Vertex
+
+# -- vertices that ran before ------------------------------------------------------------------
+
+
+Values = Mapping[str, Any]
+"""The fields of a vertex, as `InterpretedSelf` takes them."""
+
+
+class VertexRun:
+    """One run of a vertex; `marks` has, for each Output, which elements the run stored."""
+
+    __slots__ = ("_cls", "_read", "_returned", "_written", "marks")
+
+    def __init__(self, cls: type[Vertex], values: Values) -> None:
+        self._cls = cls
+        self._read = [array.tobytes() for array in _arrays(cls, values, _reads)]
+        self.marks = {
+            name: _unmarked(values[name]) for name, field in cls.fields.items() if _is_output(field)
+        }
+
+    def keep(self, values: Values, *, returned: bool) -> None:
+        """Note the fields after the run, and what it returned."""
+        self._written = [array.copy() for array in _arrays(self._cls, values, _changes)]
+        self._written += [array.copy() for array in _arrays(self._cls, values, _is_output)]
+        self._returned = returned
+
+    def is_of(self, values: Values) -> bool:
+        """Tell whether the vertex would do the same on these fields."""
+        pairs = zip(self._read, _arrays(self._cls, values, _reads), strict=True)
+        return all(array.tobytes() == read for read, array in pairs)
+
+    def put(self, values: Values) -> bool:
+        """Write what the run wrote, and return what it returned."""
+        written = iter(self._written)
+        for array in _arrays(self._cls, values, _changes):
+            array[...] = next(written)
+        marks = _arrays(self._cls, self.marks, _is_output)
+        for array, mark in zip(_arrays(self._cls, values, _is_output), marks, strict=True):
+            np.copyto(array, next(written), where=mark)
+        return self._returned
+
+
+def _reads(field: Field) -> bool:
+    return field.reads
+
+
+def _changes(field: Field) -> bool:
+    return field.reads and field.writes
+
+
+def _is_output(field: Field) -> bool:
+    return field.writes and not field.reads
+
+
+def _arrays(
+    cls: type[Vertex], values: Values, chosen: Callable[[Field], bool]
+) -> Iterator[npt.NDArray[Any]]:
+    """Yield the memory of some fields, lists row by row."""
+    for name, field in cls.fields.items():
+        if chosen(field):
+            yield from values[name] if field.depth == 2 else (values[name],)
+
+
+def _unmarked(memory: Any) -> Any:
+    if isinstance(memory, list):
+        return [np.zeros(len(row), np.bool_) for row in memory]
+    return np.zeros(len(memory), np.bool_)
+
+
+# -- vertices ----------------------------------------------------------------------------------
+
 
 Integers = npt.NDArray[np.int64]
 Compute = Callable[..., bool | None]
 """Takes an `InterpretedSelf`, and for a `MultiVertex` the number of a worker."""
-
-
-class OpHandlers(Protocol):
-    """What executes the effects of ops."""
-
-    def scalar(self, position: int, size: int) -> int:
-        """Return the number of `size` bytes at a byte position."""
-
-    def launch(self, row: int, calls: Sequence[int]) -> None:
-        """Run the launch of a row, in a function called from the rows `calls`."""
-
-    def act(self, action: int, row: int, calls: Sequence[int]) -> None:
-        """Do the numbered action of Python at a row."""
-
-    def agree(self, position: int, size: int, same: bool) -> bool:
-        """Tell whether a number is the same in all replicas, or true in all or none."""
-
-    def change_floats(self, clear: int, set: int, executions: int) -> None:
-        """Change how floating-point arithmetic behaves."""
-
-    def expect(self, step: int) -> None:
-        """Forget what the vertices of a step returned."""
-
-    def collect(self, step: int, position: int) -> None:
-        """Store at a byte position whether no vertex of a step returned false since `expect`."""
-
-    def exchange(self, number: int) -> None:
-        """Do an exchange with other ranks."""
-
-    def all_true(self, position: int, first: int, count: int) -> None:
-        """Store at a byte position whether some bytes are all true."""
-
-    def watch(self, row: int) -> None:
-        """Note that a row is to run; what it raises ends the run."""
-
-    def look(self, row: int, calls: Sequence[int]) -> int:
-        """Return the row to go on with, which is this one unless strict checks ran it."""
-
-
-def run_ops(ops: Integers, counts: Integers, machine: OpHandlers) -> None:
-    """Run ops, int64[rows, 4], and count in `counts` the launches, callbacks and marks that ran."""
-    left: dict[int, int] = {}
-    calls: list[int] = []
-    row = 0
-    while True:
-        kind, a, b, c = ops[row].tolist()
-        if kind == op.END:
-            return
-        machine.watch(row)
-        if (end := machine.look(row, calls)) != row:
-            row = end
-            continue
-        next_row = row + 1
-        if kind == op.LAUNCH:
-            machine.launch(row, calls)
-            counts[row] += 1
-        elif kind == op.REPEAT:
-            left[a] = b
-            next_row = row + 1 if b > 0 else c
-        elif kind == op.AGAIN:
-            left[a] -= 1
-            next_row = b if left[a] > 0 else row + 1
-        elif kind == op.JUMP:
-            next_row = a
-        elif kind == op.JUMP_IF_ZERO:
-            next_row = row + 1 if machine.scalar(b, c) else a
-        elif kind == op.JUMP_IF_NONZERO:
-            next_row = a if machine.scalar(b, c) else row + 1
-        elif kind == op.SWITCH:
-            targets = dict(ops[row + 1 : row + 1 + a, 1:3].tolist())
-            next_row = targets.get(machine.scalar(b, 4), c)
-        elif kind == op.CALL:
-            calls.append(row)
-            next_row = a
-        elif kind == op.RETURN:
-            next_row = calls.pop() + 1
-        elif kind == op.CALLBACK:
-            counts[row] += 1
-            machine.act(a, row, calls)
-        elif kind in (op.AGREE, op.SAME):
-            next_row = a if machine.agree(b, c, kind == op.SAME) else row + 1
-        elif kind == op.MARK:
-            counts[row] += 1
-        elif kind == op.FLOATS:
-            machine.change_floats(a, b, c)
-        elif kind == op.EXPECT:
-            machine.expect(a)
-        elif kind == op.COLLECT:
-            machine.collect(a, b)
-        elif kind == op.EXCHANGE:
-            machine.exchange(a)
-            counts[row] += 1
-        elif kind == op.ALL:
-            machine.all_true(a, b, c)
-        row = next_row
 
 
 def move(moves: Moves, arena: Arena, replica_map: Sequence[int] | None = None) -> None:
@@ -314,3 +297,88 @@ def _list_reader(
         return [elements[zero + start : zero + start + size] for start, size in pairs]
 
     return read
+
+
+# -- compute sets ------------------------------------------------------------------------------
+
+
+class InterpretedSteps:
+    """Runs the interpreted vertices of compute sets; `classes` are those of each step."""
+
+    def __init__(
+        self,
+        executable: Executable,
+        arena: Arena,
+        computes: Mapping[type[Vertex], Compute],
+        classes: Sequence[Collection[type[Vertex]]],
+    ) -> None:
+        self.classes = tuple(frozenset(of_step) for of_step in classes)
+        self._arena, self._computes = arena, computes
+        self._groups: dict[int, list[Vertices]] = {
+            number: [group for group in step.groups if group.cls in classes[number]]
+            for number, step in enumerate(executable.steps)
+            if isinstance(step, ComputeStep) and classes[number]
+        }
+        self._returned = [[True] * len(arena.parts) for _ in executable.steps]
+        self._known: dict[tuple[int, int], dict[int, VertexRun]] | None = None
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield the steps that have such vertices."""
+        return iter(self._groups)
+
+    def others(
+        self, number: int, parts: Sequence[Moves | Vertices]
+    ) -> tuple[Moves | Vertices, ...]:
+        """Return the parts of a step that Python does not run."""
+        in_python = self.classes[number]
+        return tuple(p for p in parts if isinstance(p, Moves) or p.cls not in in_python)
+
+    def returned(self, number: int) -> list[bool]:
+        """Tell for each replica whether no interpreted vertex of a step returned false."""
+        return list(self._returned[number])
+
+    def set_returned(self, number: int, returned: Sequence[bool]) -> None:
+        """Set what the vertices of a step returned, for each replica."""
+        self._returned[number] = list(returned)
+
+    def remember(self, code: Code) -> None:
+        """Keep what vertices do in a launch of strict checks, which may run them once more.
+
+        `code` is about to run; it begins with the vertices where they run once more.
+        """
+        is_first = int(code.ops[0, 2]) not in (op.COMPUTE, op.DEFINED)
+        self._known = {} if is_first or self._known is None else self._known
+
+    def forget(self) -> None:
+        """Keep nothing."""
+        self._known = None
+
+    def run(self, number: int, watch: Callable[[], None]) -> VertexFault | None:
+        """Run the interpreted vertices of a step; return the first fault by replica and vertex.
+
+        Vertices behind the fault may not have run.  What `watch` raises ends the run.
+        """
+        first: VertexFault | None = None
+        for replica, memory in enumerate(self._arena.parts):
+            # Groups are by class, so a later group may hold an earlier vertex.
+            for place, group in enumerate(self._groups[number]):
+                known = (
+                    None if self._known is None else self._known.setdefault((replica, place), {})
+                )
+                try:
+                    self._returned[number][replica] &= run_vertices(
+                        group,
+                        memory,
+                        self._computes[group.cls],
+                        before=None if first is None else first.number,
+                        watch=watch,
+                        floats=self._arena.floats,
+                        known=known,
+                        log=None if known is None else self._arena.accesses,
+                    )
+                except VertexFault as fault:
+                    fault.replica = replica
+                    first = fault
+            if first is not None:
+                return first
+        return None

@@ -35,9 +35,9 @@ from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
 from poplite.jit.kernels.written import INCOMPLETE, LOSSY
 from poplite.simulator.host.tensors import HostAccess
-from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms
+from poplite.simulator.running import Peers
 from poplite.simulator.strict.compiled_look import (
     UNLIMITED,
     CompiledLook,

@@ -31,8 +31,8 @@ from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import HostFunctionCall, Transfer
 from poplite.jit.kernels.written import GAINED, INCOMPLETE, LOSSY
-from poplite.simulator.counting.data_dependent import counting_candidates, deciding_fields
 from poplite.simulator.run.field_elements import gathered_from
+from poplite.simulator.run.slot_counts import counting_candidates, deciding_fields
 from poplite.simulator.run.touched import FieldElements, touched
 from poplite.simulator.strict.checks import DECIDING, MOST_KEPT, MOST_LOOKS, StrictChecks
 from poplite.simulator.strict.class_text import indices_in_text

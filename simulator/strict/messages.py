@@ -22,7 +22,7 @@ from poplite.executable.layout import StoredVariable
 from poplite.executable.opcodes import Code
 from poplite.executable.origins import NamedVertex
 from poplite.executable.step import ComputeStep
-from poplite.simulator.run.access_log import Conflict
+from poplite.simulator.run.arena import Conflict
 from poplite.simulator.run.faster_forms import ran
 from poplite.simulator.run.field_elements import element_name, gathered_from
 from poplite.simulator.run.touched import FieldElements

@@ -37,10 +37,10 @@ from poplite.jit.kernels.written import (
     count_conflicts,
 )
 from poplite.jit.native import BoundKernel
-from poplite.simulator.peers import Peers
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms, differing, is_put_off
 from poplite.simulator.run.touched import FieldElements, edges_of, elements_of
+from poplite.simulator.running import Peers
 from poplite.simulator.strict.compiled_look import (
     CompiledLook,
     Kernels,

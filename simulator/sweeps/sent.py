@@ -3,29 +3,270 @@
 What can be imported goes by its name, and all else by value with cloudpickle: functions of a
 script with the globals that they use, as these are now.  A function arrives with its file's name,
 and the file's text goes along, so that vertex classes inside it have their text there.
+
+A vertex class goes with all that it holds now::
+
+    class Scale(pl.Vertex):                name, bases
+        x: pl.Input[pl.FLOAT]              fields, as they were made here
+        def compute(self) -> None: ...     functions, whose code knows its file and line
+    Scale.factor = 2                       and what the script did to the class
+
+No statement of the script runs again there, nor `__init_subclass__` or a decorator, since what
+they did arrives with the class and with the globals that they changed.
+
+Of a function goes what cloudpickle leaves out or parts::
+
+    def make(k):
+        def more(): nonlocal k; k += 1
+        def build(): return k       one variable `k` there, for all functions that share it
+    def build():
+        class V(pl.Vertex):
+            x: pl.Input[KIND]       names that only the statement of a class needs: `KIND`
+
+Functions of a script share one dictionary of globals there, which cloudpickle sees to.  A function
+inside one of a module has that module's globals, as others of the module set and see them.
+
+Warnings come back, and are told once, by the filters of here::
+
+    warnings.simplefilter("error")     a point that warns fails, as it does here
+    script.py:31                       each line tells each text once
+
+Each worker would else tell them again, and quote a line of what runs workers.
 """
 
 from __future__ import annotations
 
+import ast
 import copyreg
+import dis
 import io
 import linecache
 import pickle
 import sys
+import threading
+import warnings
 from collections import ChainMap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from importlib import import_module
+from inspect import CO_OPTIMIZED
 from types import CellType, CodeType, FunctionType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from poplite.errors import ControlProgramError, DeviceRuntimeError
-from poplite.simulator.sweeps.sent_class import reduced
-from poplite.simulator.sweeps.sent_function import is_importable, reduced_cell, reduced_function
-from poplite.simulator.sweeps.warned import filters
 from poplite.source import SourceLocation, here
+from poplite.vertex.compute.parse.source_text import nested, why_no_text
 from poplite.vertex.vertex import Vertex
+
+# -- functions ---------------------------------------------------------------------------------
+
+
+_LOADS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
+
+
+def reduced_cell(cell: CellType) -> tuple[object, ...]:
+    """Return what `pickle` makes a variable of that functions share."""
+    if cell == CellType():
+        return CellType, ()
+    return CellType, (), (cell.cell_contents,), None, None, _fill_cell
+
+
+def reduced_function(function: FunctionType, made: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what `pickle` makes a function of, where cloudpickle would send it by value."""
+    make, (code, own_globals, *rest, _), (attributes, slots), *others = made
+    used = slots["__globals__"] | {
+        each: function.__globals__[each]
+        for each in _names_of_classes(code)
+        if each in function.__globals__
+    }
+    name = function.__module__
+    if is_importable(name) and vars(sys.modules[name]) is function.__globals__:
+        own_globals, used = _Globals(name), {}
+    arguments = code, own_globals, *rest, function.__closure__
+    return make, arguments, (attributes, slots | {"__globals__": used}), *others
+
+
+def is_importable(module: str | None) -> bool:
+    """Return whether other processes can import a module; what `runpy` runs has no spec."""
+    found = sys.modules.get(module or "__main__")
+    return module != "__main__" and getattr(found, "__spec__", None) is not None
+
+
+class _Globals:
+    """The globals of a module, which a function finds where it arrives."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _globals_of, (self._module,)
+
+
+def _globals_of(module: str) -> dict[str, Any]:
+    return vars(import_module(module))
+
+
+def _names_of_classes(code: CodeType) -> Iterator[str]:
+    """Yield the globals that class statements inside a function name, also in texts."""
+    for each in nested(code):
+        if each.co_flags & CO_OPTIMIZED:  # of a function, in which cloudpickle finds them
+            continue
+        for step in dis.get_instructions(each):
+            if step.opname in _LOADS:
+                yield step.argval
+            elif step.opname == "LOAD_CONST" and isinstance(step.argval, str):
+                yield from _names_of_text(step.argval)
+
+
+def _names_of_text(text: str) -> Iterator[str]:
+    """Yield the names in what may be an annotation."""
+    try:
+        tree = ast.parse(text, mode="eval")
+    except SyntaxError:
+        return
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Name):
+            yield each.id
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value != text:
+            yield from _names_of_text(each.value)
+
+
+def _fill_cell(cell: CellType, contents: tuple[object]) -> None:
+    (cell.cell_contents,) = contents
+
+
+# -- warnings ----------------------------------------------------------------------------------
+
+
+WarningThere = tuple[str, type[Warning], str, int]
+"""Text, kind, file and line of a warning."""
+
+T = TypeVar("T")
+
+
+def filters() -> list[Any]:
+    """Return what decides on warnings in this process now."""
+    return list(warnings.filters)
+
+
+def gathered(
+    run: Callable[[], T], rules: Sequence[Any], at: SourceLocation
+) -> tuple[T, list[WarningThere]]:
+    """Return what `run` does, and its warnings, those of no line of the user as of line `at`.
+
+    A thread that is not the main one changes nothing for the others of its process, which tells
+    its warnings itself.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return run(), []
+    outside = here()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.resetwarnings()
+        cast("list[Any]", warnings.filters).extend(rules)
+        result = run()
+    given = []
+    for each in caught:
+        file, line = each.filename, each.lineno
+        if (file, line) == (outside.file, outside.line):
+            file, line = at.file, at.line
+        given.append((str(each.message), _known(each.category), file, line))
+    return result, given
+
+
+def _known(kind: type[Warning]) -> type[Warning]:
+    """Return the nearest kind of warning that has a name in all processes."""
+    return next(each for each in kind.__mro__ if is_importable(each.__module__))
+
+
+def tell(given: Sequence[WarningThere], told: set[WarningThere]) -> None:
+    """Give warnings here, but those that are `told`."""
+    for each in given:
+        if each not in told:
+            told.add(each)
+            text, kind, file, line = each
+            warnings.warn_explicit(text, kind, file, line)
+
+
+# -- classes -----------------------------------------------------------------------------------
+
+
+_OF_PYTHON = frozenset({"__dict__", "__weakref__", "__annotate_func__", "__annotations_cache__"})
+"""Attributes that Python makes for each class, and that no other can take."""
+
+
+def reduced(cls: type[Vertex]) -> tuple[object, ...]:
+    """Return what `pickle` makes a class of that cannot be imported.
+
+    Raises `ControlProgramError` where the file of a function has another text by now.
+    """
+    for function in _functions(vars(cls)):
+        if not _has_text(function.__code__):
+            found, fix = why_no_text(function)
+            raise _refusal(cls.__name__, f"class {cls.__name__} ({cls.location}): {found}", fix)
+    state = {name: value for name, value in vars(cls).items() if name not in _OF_PYTHON}
+    state["__qualname__"] = cls.__qualname__
+    return _made, (type(cls), cls.__name__, cls.__bases__, cls.__base__), state, None, None, _fill
+
+
+def _refusal(name: str, found: str, fix: str) -> ControlProgramError:
+    return ControlProgramError(
+        f"sweep: vertex class '{name}' of the script cannot be sent to workers",
+        at=None,
+        found=found,
+        fix=f"{fix}; workers=1 runs all here",
+    )
+
+
+def _functions(attributes: Mapping[str, object]) -> Iterator[FunctionType]:
+    for value in attributes.values():
+        inner = getattr(value, "__func__", value)
+        if isinstance(inner, FunctionType):
+            yield inner
+
+
+def _has_text(code: CodeType) -> bool:
+    """Return whether a file still has the text of a function; True where it never had a text."""
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename)
+    if not lines or "@pytest_ar" in code.co_names:  # pytest runs other code than the text says
+        return True
+    try:
+        module = compile("".join(lines), code.co_filename, "exec", dont_inherit=True)
+    except SyntaxError:
+        return False
+    return code in nested(module)
+
+
+def _made(kind: type[type], name: str, bases: tuple[type, ...], base: type) -> type:
+    """Return a class without attributes, made behind the back of `__init_subclass__`.
+
+    It is made of a stand-in and then given its bases, which Python allows where the stand-in lies
+    in memory as `base` does, the one of them that determines that.
+    """
+    while base.__base__ and _places(base) == _places(base.__base__):  # to one with a place more
+        base = base.__base__
+    offsets = {"__dict__": base.__dictoffset__, "__weakref__": base.__weakrefoffset__}
+    slots = tuple(each for each, offset in offsets.items() if offset)
+    stand_in = type("Base", (base.__base__ or object,), {"__slots__": slots})
+    made = type.__new__(kind, name, (stand_in,), {})
+    try:
+        made.__bases__ = bases
+    except TypeError as error:
+        raise _refusal(name, str(error), "bases without __slots__") from error
+    return made
+
+
+def _places(cls: type) -> tuple[int, int, int]:
+    return cls.__basicsize__, cls.__dictoffset__, cls.__weakrefoffset__
+
+
+def _fill(cls: type, state: dict[str, object]) -> None:
+    for name, value in state.items():
+        type.__setattr__(cls, name, value)
+
+
+# -- the build ---------------------------------------------------------------------------------
 
 
 class Sent:

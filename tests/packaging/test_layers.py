@@ -30,10 +30,9 @@ ROOMS = {
     "graph": "mapping | storage | tensor | compute_sets host clone variables | connect"
     " | serial saving poplar_only | graph"
     " | virtual partition | spreading",
-    "simulator": "progress stopping | peers | codegen | pricing | counting | compiled_parts | run"
-    " | host | strict | carrying compiled_program interpreted_program | run_control | accounts"
-    " | states | engine_arguments | device | simulated | default_device | decided"
-    " | poplar_only | engine | sweeps",
+    "simulator": "progress running | codegen | pricing | counting | compiled_parts | run"
+    " | host | strict | compiled_program interpreted_program | run_control | accounts"
+    " | states | engine_arguments | device | simulated | poplar_only | engine | decided | sweeps",
     "viz": "draw | memory | steps | tiles liveness one_tile tensor program exchange ops compare"
     " sweep | regions | dataflow | page | summary overview | saved_summary | forms"
     " | notebook pictures memory_pictures",

@@ -29,7 +29,7 @@ from poplite.ops.fuse.classes import class_of, recipe_of
 from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
 from poplite.types import ElementType
 from poplite.vertex.compute import ClassCode, code_of
-from poplite.vertex.compute.cycles_code import cycles_code
+from poplite.vertex.compute.identity import cycles_code
 from poplite.vertex.fields import Field, Role
 from poplite.vertex.layouts import PLAIN, Layout
 from poplite.vertex.stand_in import saved_code, stand_in, why_missing

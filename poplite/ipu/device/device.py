@@ -31,7 +31,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, TextIO, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -54,16 +54,16 @@ from poplite.report.measured import Measured
 from poplite.report.report import Report
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.accounts.reporting import report_of
-from poplite.simulator.carrying import carry_memory
 from poplite.simulator.device import LoadedPrograms, Setup
 from poplite.simulator.engine_arguments import Source, check_root
+from poplite.simulator.host.actions import format_tensor
 from poplite.simulator.host.handles import HostLinks, describe
-from poplite.simulator.host.printing import format_tensor
 from poplite.simulator.host.tensors import ByMoves, ByView, HostTensors, TensorPlace
 from poplite.simulator.progress import shown
 from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run_control import program_name
-from poplite.simulator.stopping import Running, Stopped, busy
+from poplite.simulator.running import Running, Stopped, busy
+from poplite.simulator.states import carry_memory
 from poplite.text import clipped
 from poplite.view import View, storages
 
@@ -163,7 +163,6 @@ class OnDevice:
     ) -> None:
         executable, graph = source.executable, _graph_of(source)
         self._kind, self._progress = kind, setup.progress
-        self.print_stream: TextIO | None = None
         self._in_use, self._running = Lock(), Running()
         self._tables = tables_of(
             graph,
@@ -280,7 +279,7 @@ class OnDevice:
         block = self._shared[place.offset : place.offset + place.size_bytes]
         values = block.view(place.element_type.dtype).reshape(place.shape)
         text = format_tensor(program.title, values, program.format)
-        print(text, file=self.print_stream or sys.stderr)
+        print(text, file=self.links.print_stream or sys.stderr)
 
     def stop(self) -> None:
         """Let the run end when the program next moves a block of a stream."""
@@ -490,7 +489,6 @@ class DeviceMemory:
             self._tensors.write(access, array)
             self._put(f"handle:{tensor}", place.read(self.arena, 0))
             return
-        assert isinstance(place, ByView), "there are no other places"
         variables = self._variables(place)
         if place.tensor.num_elements < sum(each.num_elements for each in variables):
             self._fetch(place, tensor)  # the other elements keep their values
@@ -537,7 +535,6 @@ class DeviceMemory:
         if isinstance(place, ByMoves):
             place.write(self.arena, self._get(f"handle:{tensor}", self._tables.reads), 0)
             return
-        assert isinstance(place, ByView), "there are no other places"
         self._fetch_metadata(place)
         for variable in self._variables(place):
             if not variable.constant:

@@ -537,7 +537,7 @@ def put_kept_rows(memory: Bytes, lookups: Int64s, rows: Int64s, kept: Bytes) -> 
     return rows[0]
 
 
-# -- what workers access: `poplite.simulator.run.access_log` -----------------------------------
+# -- what workers access: `poplite.simulator.run.arena` -----------------------------------
 
 CONFLICT_SHIFT, CONFLICT_MASK = 20, (1 << 12) - 1
 """Where a word of the log says what a worker did in spite of another one: `opcodes.LOG_BITS`."""

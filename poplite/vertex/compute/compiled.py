@@ -8,17 +8,178 @@
 
 Which exception it is, and its text, is found by the interpreted form, in which the vertex runs
 again after it stopped.  A function with none of these is compiled as it is.
+
+Guards come before loops::
+
+    for i in range(n):                         @inside0 = @fits(self.y, 0, n - 1)
+        self.y[i] += self.x[i]       ->        for i in range(n):
+                                                   ...    @element(self.x, i, @inside0)
+
+LLVM splits a short loop into one where its guard holds and one where it does not. A loop over lanes
+is too long for that, with its many instructions for each operation, and is split here::
+
+    for k in range(n):                     if @holds(@inside0):
+        total += self.x.lanes(k, 16)           for k in range(n): ... @lanes(self.x, k, 16, True)
+                                   ->      else:
+                                               for k in range(n): ... @lanes(self.x, k, 16, False)
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from types import CodeType, FunctionType
+from typing import Any, TypeVar
 
-from poplite.vertex.compute.bounds import FUNCTIONS, guarded
-from poplite.vertex.compute.parse.source_text import FUTURE_FLAGS, nested, with_free_names
-from poplite.vertex.compute.parse.trees import copied
+from poplite.vertex.compute.bounds import FUNCTIONS, Guard, Guards, call
+from poplite.vertex.compute.parse.source_text import FUTURE_FLAGS, copied, nested, with_free_names
 from poplite.vertex.compute.typing.facts import Checked
+
+# -- guards in the text ------------------------------------------------------------------------
+
+
+N = TypeVar("N", bound=ast.AST)
+
+
+def guarded(checked: Checked) -> ast.FunctionDef | None:
+    """Return the text of a function with guards, as a new tree; None where it needs none."""
+    if not any(isinstance(node, ast.For) for node in ast.walk(checked.text.tree)):
+        return None
+    guards = Guards(checked)
+    guards.find()
+    if not guards.flags:
+        return None
+    copies: dict[int, Any] = {}
+    tree = copied(checked.text.tree, copies)
+    numbers = {node: number for number, node in enumerate(guards.of_loops)}
+    flags: dict[ast.AST, ast.expr] = {}
+    for node, flag in guards.flags.items():
+        where: ast.expr = ast.Constant(True)
+        if flag is not None:
+            where = ast.Name(_flag(numbers[flag[0]], is_always=flag[1]), ast.Load())
+        flags[copies[id(node)]] = where
+    before = {copies[id(node)]: _before(numbers[node], g) for node, g in guards.of_loops.items()}
+    of_lanes = {
+        copies[id(flag[0])]: _flag(numbers[flag[0]], is_always=True)
+        for node, flag in guards.flags.items()
+        if flag is not None and flag[1] and isinstance(node, ast.Call)
+    }
+    return _Rewriting(flags, before, of_lanes).visit(tree)  # type: ignore[no-any-return]
+
+
+def _flag(number: int, *, is_always: bool) -> str:
+    return f"@inside{number}" if is_always else f"@inside{number}.at_times"
+
+
+def _before(number: int, guard: Guard) -> list[ast.stmt]:
+    """Return the statements before a loop."""
+    found: list[ast.stmt] = []
+    name = _flag(number, is_always=True)
+    conditions = list(guard.always.values())
+    found.append(_set(name, conditions))
+    if guard.at_times:
+        also: list[ast.expr] = [ast.Name(name, ast.Load())]
+        also += [each for dump, each in guard.at_times.items() if dump not in guard.always]
+        found.append(_set(_flag(number, is_always=False), also))
+    return found
+
+
+def _set(name: str, conditions: Sequence[ast.expr]) -> ast.stmt:
+    value = copied(conditions[0]) if conditions else ast.Constant(True)
+    for each in conditions[1:]:
+        value = ast.BinOp(value, ast.BitAnd(), copied(each))
+    return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+class _Rewriting(ast.NodeTransformer):
+    """Puts guards before loops, and their names into accesses; consumes the tree it visits.
+
+    `of_lanes` are the loops to split, with the names of their guards.
+    """
+
+    def __init__(
+        self,
+        flags: dict[ast.AST, ast.expr],
+        before: dict[Any, list[ast.stmt]],
+        of_lanes: dict[Any, str],
+    ) -> None:
+        self._flags, self._before, self._of_lanes = flags, before, of_lanes
+
+    def visit_For(self, node: ast.For) -> Any:
+        before, flag = self._before.get(node, []), self._of_lanes.get(node)
+        self.generic_visit(node)
+        loop: ast.stmt = node
+        if flag is not None:
+            holds = call("holds", ast.Name(flag, ast.Load()))
+            other = _Known(flag, False).visit(copied(node))
+            loop = _at(ast.If(holds, [_Known(flag, True).visit(node)], [other]), node)
+        return [*(_at(each, node.iter) for each in before), loop]
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        flag = self._flags.get(node)
+        self.generic_visit(node)
+        if flag is None:
+            return node
+        assert isinstance(node.func, ast.Attribute)
+        return _at(call("lanes", node.func.value, *node.args, flag), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        flag = self._flags.get(node)
+        self.generic_visit(node)
+        if flag is None or not isinstance(node.ctx, ast.Load):
+            return node
+        return _at(call("element", node.value, node.slice, flag), node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
+        target = node.targets[0]
+        flag = self._flags.get(target)
+        self.generic_visit(node)
+        if len(node.targets) > 1 or flag is None:
+            return node
+        assert isinstance(target, ast.Subscript)
+        value = node.value
+        before: list[ast.stmt] = []
+        if not isinstance(value, ast.Constant | ast.Name):  # computed before the row is looked up
+            name = f"@value{node.lineno}.{node.col_offset}"
+            before = [_at(ast.Assign([ast.Name(name, ast.Store())], value), node)]
+            value = ast.Name(name, ast.Load())
+        stored = ast.Expr(call("store", target.value, target.slice, value, flag))
+        return [*before, _at(stored, node)]
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        target = node.target
+        flag = self._flags.get(target)
+        self.generic_visit(node)
+        if flag is None:
+            return node
+        assert isinstance(target, ast.Subscript)
+        old = call("element", copied(target.value), copied(target.slice), flag)
+        new = ast.BinOp(old, node.op, node.value)
+        return _at(ast.Expr(call("store", target.value, target.slice, new, flag)), node)
+
+
+class _Known(ast.NodeTransformer):
+    """Replaces the name of a guard by what it is; consumes the tree it visits."""
+
+    def __init__(self, name: str, is_inside: bool) -> None:
+        self._name, self._is_inside = name, is_inside
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id != self._name:
+            return node
+        return ast.copy_location(ast.Constant(self._is_inside), node)
+
+
+def _at(made: N, where: ast.AST) -> N:
+    """Give new nodes the location of a node of the user's."""
+    for each in ast.walk(made):
+        if "lineno" in each._attributes and not hasattr(each, "lineno"):
+            ast.copy_location(each, where)
+    return made
+
+
+# -- the compiled form -------------------------------------------------------------------------
+
 
 _RAISED = "@Raised"  # no identifier, so no name of the user's can hide it
 

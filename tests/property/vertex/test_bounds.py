@@ -15,7 +15,8 @@ import poplite as pl
 from helpers import scripts
 from helpers.depth import examples, values_only
 from poplite.vertex.compute import check
-from poplite.vertex.compute.bounds import conditions, guarded
+from poplite.vertex.compute.bounds import conditions
+from poplite.vertex.compute.compiled import guarded
 
 HEAD = """
 import poplite as pl

@@ -25,7 +25,7 @@ from poplite.jit.native import kernel_job
 from poplite.jit.side_by_side import Helper, SideBySide
 from poplite.machine.facts import CODE_FACTS
 from poplite.simulator.codegen import lowered
-from poplite.simulator.codegen.variant import Counting, Variant
+from poplite.simulator.codegen.compute_code import Counting, Variant
 from poplite.simulator.compiled_parts import Driver, own_jobs
 from poplite.simulator.pricing.native_slots import slots_job
 

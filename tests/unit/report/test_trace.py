@@ -16,7 +16,7 @@ from poplite.compile.compiler import compile_graph
 from poplite.cost.step_cost import PhaseCost, StepCost
 from poplite.report.per_tile import PerTile
 from poplite.report.traces.trace import trace_of
-from poplite.simulator.run.recording import Recording
+from poplite.simulator.running import Recording
 
 FORMS = [
     pytest.param({"interpret": interpret, "checks": checks}, id=f"{checks}-{form}")

@@ -11,7 +11,7 @@ import pytest
 
 import poplite as pl
 from poplite import ops
-from poplite.simulator.run import interpreted_steps, threads
+from poplite.simulator.run import interpreted_vertices, threads
 from poplite.simulator.strict import checks
 from poplite.simulator.strict.checks import LOOKS_IN_PYTHON, StrictChecks
 
@@ -198,7 +198,7 @@ def test_rows_that_were_written_remain_after_ctrl_c(
     with graph.steps() as program, ops.repeat(30) as i:
         ops.dynamic_update(table, row, i, [0], [1])
     engine = pl.Engine(graph, program, checks="strict", interpret=True)
-    run_vertices = vars(interpreted_steps)["run_vertices"]
+    run_vertices = vars(interpreted_vertices)["run_vertices"]
     turns = iter(range(turn + 1))
 
     def interrupted(group: Any, *arguments: Any, **options: Any) -> Any:
@@ -207,7 +207,7 @@ def test_rows_that_were_written_remain_after_ctrl_c(
             raise KeyboardInterrupt
         return returned
 
-    monkeypatch.setattr(interpreted_steps, "run_vertices", interrupted)
+    monkeypatch.setattr(interpreted_vertices, "run_vertices", interrupted)
     with pytest.raises(KeyboardInterrupt):
         engine.run()
     with pytest.warns(pl.UninitializedWarning, match=f"{3 * (29 - turn)} of 90"):

@@ -15,7 +15,7 @@ import pytest
 
 import poplite as pl
 from poplite.compile.options import ENVIRONMENT, Faster
-from poplite.simulator.codegen.variant import Variant
+from poplite.simulator.codegen.compute_code import Variant
 from poplite.simulator.compiled_parts import Driver
 from poplite.simulator.engine import Engine
 from poplite.vertex.compute import faster_form

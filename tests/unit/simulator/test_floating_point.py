@@ -13,7 +13,7 @@ import pytest
 import poplite as pl
 from helpers.depth import values_only
 from poplite.machine.floating_point import TRAPS, reachable
-from poplite.simulator.codegen.variant import modes_of
+from poplite.simulator.codegen.compute_code import modes_of
 
 FORMS = pytest.mark.parametrize("interpret", [False, True])
 INVALID = pl.ErrorCode.FLOATING_POINT_INVALID_OPERATION

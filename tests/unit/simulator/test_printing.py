@@ -11,7 +11,7 @@ import pytest
 
 import poplite as pl
 from helpers.running import both_forms
-from poplite.simulator.host.printing import format_tensor
+from poplite.simulator.host.actions import format_tensor
 
 
 def text(values: npt.ArrayLike, dtype: npt.DTypeLike = np.float32, **style: Any) -> str:

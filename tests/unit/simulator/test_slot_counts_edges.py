@@ -80,7 +80,7 @@ def test_where_both_exist_the_count_is_the_estimate(
         return total_of(engine)
 
     estimated = total("fast")
-    for name in ("counting.data_dependent.may_depend_on_data", "pricing.is_data_dependent"):
+    for name in ("run.slot_counts.may_depend_on_data", "pricing.is_data_dependent"):
         monkeypatch.setattr(f"poplite.simulator.{name}", lambda *_: True)
     counted = total(checks)
     assert (estimated.vertex_types[0].source, counted.vertex_types[0].source) == (

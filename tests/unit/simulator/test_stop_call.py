@@ -16,7 +16,7 @@ import poplite as pl
 from helpers.depth import thinned
 from helpers.running import SOON, both_forms
 from helpers.vertices import Count, Spin
-from poplite.simulator.stopping import Running, Stopped
+from poplite.simulator.running import Running, Stopped
 
 Checks = Literal["fast", "strict"]
 

@@ -10,8 +10,8 @@ import pytest
 
 import poplite as pl
 from helpers.depth import values_only
-from poplite.vertex.constraints import Constraint
 from poplite.vertex.layouts import PLAIN
+from poplite.vertex.vertex import Constraint
 
 T = TypeVar("T", pl.FLOAT, pl.HALF)
 SHORT = pl.Layout(pl.VectorLayout.SHORT_SPAN, min_align=8)

@@ -4,15 +4,13 @@ A C library rounds in its own way, and calls other code on other processors. The
 straight lines of operations that IEEE 754 rounds once, without branches, so that LLVM turns loops
 of them into vector instructions::
 
-    exponential.py     exp, exp2, expm1, sinh, cosh, tanh
-    logarithms.py      log, log2, log10, log1p, pow, cbrt
-    trigonometric.py   sin, cos, tan, and their inverses
-    errors.py          erf, erfc
+    singles.py         those of float32
+    doubles.py         those of doubles
     evaluator.py       what a kernel is written in: by NumPy here, as LLVM instructions elsewhere
     functions.py       all of them, by name
 
-All but `exp` compute in double and round once, so that their error is that of the rounding, half a
-unit in the last place, and a little more. Polynomials are of least greatest error on their
-interval, found with the exchange algorithm of Remez in 40 digits; beside each stands that error.
-`python -m poplite.testing.mathematics` measures every function on all 2^32 numbers.
+All of float32 but `exp` compute in double and round once, so that their error is that of the
+rounding, half a unit in the last place, and a little more. Polynomials are of least greatest error
+on their interval, found with the exchange algorithm of Remez in 40 digits; beside each stands that
+error. `python -m poplite.testing.mathematics` measures every function on all 2^32 numbers.
 """

@@ -6,51 +6,23 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from poplite.vertex.compute.mathematics import (
-    errors,
-    exponential,
-    logarithms,
-    trigonometric,
-)
-from poplite.vertex.compute.mathematics.doubles import (
-    errors as double_errors,
-    exponential as double_exponential,
-    inverse_trigonometric as double_inverse,
-    logarithms as double_logarithms,
-    trigonometric as double_trigonometric,
-)
+from poplite.vertex.compute.mathematics import doubles, singles
 from poplite.vertex.compute.mathematics.evaluator import NumPyEvaluator, Value
 
 Kernel = Callable[..., Value]
 """Takes an evaluator and one float32 or two, or doubles."""
 
-KERNELS: Mapping[str, Kernel] = {
-    kernel.__name__: kernel
-    for kernel in (
-        *(exponential.cosh, exponential.exp, exponential.exp2, exponential.expm1),
-        *(exponential.sinh, exponential.tanh),
-        *(logarithms.cbrt, logarithms.log, logarithms.log10, logarithms.log1p),
-        *(logarithms.log2, logarithms.pow),
-        *(trigonometric.acos, trigonometric.asin, trigonometric.atan, trigonometric.atan2),
-        *(trigonometric.cos, trigonometric.sin, trigonometric.tan),
-        *(errors.erf, errors.erfc),
-    )
-}
+_NAMES = (
+    *("cosh", "exp", "exp2", "expm1", "sinh", "tanh"),
+    *("cbrt", "log", "log10", "log1p", "log2", "pow"),
+    *("acos", "asin", "atan", "atan2", "cos", "sin", "tan"),
+    *("erf", "erfc"),
+)
+
+KERNELS: Mapping[str, Kernel] = {name: getattr(singles, name) for name in _NAMES}
 """Functions of float32."""
 
-DOUBLES: Mapping[str, Kernel] = {
-    kernel.__name__: kernel
-    for kernel in (
-        *(double_exponential.cosh, double_exponential.exp, double_exponential.exp2),
-        *(double_exponential.expm1, double_exponential.sinh, double_exponential.tanh),
-        *(double_logarithms.cbrt, double_logarithms.log, double_logarithms.log10),
-        *(double_logarithms.log1p, double_logarithms.log2, double_logarithms.pow),
-        *(double_inverse.acos, double_inverse.asin),
-        *(double_inverse.atan, double_inverse.atan2),
-        *(double_trigonometric.cos, double_trigonometric.sin, double_trigonometric.tan),
-        *(double_errors.erf, double_errors.erfc),
-    )
-}
+DOUBLES: Mapping[str, Kernel] = {name: getattr(doubles, name) for name in _NAMES}
 """The same functions of doubles."""
 
 PAIRS = frozenset({"atan2", "pow"})

@@ -25,8 +25,7 @@ from typing import NoReturn
 
 from poplite.errors import did_you_mean
 from poplite.vertex.compute import lanes
-from poplite.vertex.compute.bits import BITS
-from poplite.vertex.compute.fused import fma
+from poplite.vertex.compute.number_functions import BITS, fma
 from poplite.vertex.compute.parse.dialect import Scope, check_range, is_self, scope_of
 from poplite.vertex.compute.parse.source_text import read, why_no_text
 

@@ -11,6 +11,8 @@ column number is then the file's own::
     line 6     class C:                 <- ours, in place of the line above
     line 7         def compute(self):   <- the user's
     line 8             ...
+
+
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType
+from typing import Any, TypeVar
 
 from poplite.errors import VertexCompileError
 from poplite.source import SourceLocation
@@ -286,3 +289,31 @@ def _fingerprint(code: CodeType) -> tuple[object, ...]:
 
 def _operand(value: object) -> str:
     return "" if isinstance(value, CodeType) else repr(value)
+
+
+# -- copies of trees ---------------------------------------------------------------------------
+
+
+N = TypeVar("N", bound=ast.AST)
+
+
+def copied(tree: N, copies: dict[int, Any] | None = None) -> N:
+    """Return a copy of a tree, however deep; `copies` takes the copy of each node, by `id`.
+
+    Python's own `copy` makes six calls for each level of a tree.
+    It has the form of the memo of `copy.deepcopy`, for what refers to nodes of the tree.
+
+    >>> ast.unparse(copied(ast.parse("a + b")))
+    'a + b'
+    """
+    copies = {} if copies is None else copies
+    nodes = list(ast.walk(tree))
+    for node in nodes:
+        copies.setdefault(id(node), type(node).__new__(type(node)))
+    for node in nodes:
+        for name, value in vars(node).items():
+            parts = value if isinstance(value, list) else [value]
+            new = [copies[id(part)] if isinstance(part, ast.AST) else part for part in parts]
+            setattr(copies[id(node)], name, new if isinstance(value, list) else new[0])
+    made: N = copies[id(tree)]
+    return made

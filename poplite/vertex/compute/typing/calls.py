@@ -30,14 +30,20 @@ import numpy as np
 
 from poplite.types import BOOL, LONGLONG, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.compute import lanes
-from poplite.vertex.compute.fused import fma
+from poplite.vertex.compute.number_functions import fma
 from poplite.vertex.compute.parse.dialect import FUNCTIONS, STORED, Scope
 from poplite.vertex.compute.parse.helpers import HelperFunction, helper_of, is_operation
 from poplite.vertex.compute.typing.facts import Checked, Facts
 from poplite.vertex.compute.typing.kinds import Kind
-from poplite.vertex.compute.typing.known import evaluated
 from poplite.vertex.compute.typing.lanes import LanesTyping
-from poplite.vertex.compute.typing.values import ElementsValue, LanesOf, NumberValue, Result, Value
+from poplite.vertex.compute.typing.values import (
+    ElementsValue,
+    LanesOf,
+    NumberValue,
+    Result,
+    Value,
+    evaluated,
+)
 
 TypeHelper = Callable[[Scope, ast.Call, HelperFunction, "dict[ast.expr, Value]"], Checked]
 """Types the helper that a call refers to, for the values of the arguments."""

@@ -36,7 +36,6 @@ from poplite.vertex.compute.typing.kinds import (
     literal_kind,
     unary_kind,
 )
-from poplite.vertex.compute.typing.known import evaluated, known, met
 from poplite.vertex.compute.typing.values import (
     ElementsValue,
     LanesOf,
@@ -44,7 +43,10 @@ from poplite.vertex.compute.typing.values import (
     NumberValue,
     Value,
     WalkState,
+    evaluated,
+    known,
     meet_numbers,
+    met,
 )
 from poplite.vertex.vertex import RESERVED_NAMES, Field
 

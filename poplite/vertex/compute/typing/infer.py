@@ -32,7 +32,6 @@ from poplite.vertex.compute.typing.calls import TypeHelper
 from poplite.vertex.compute.typing.expressions import ExpressionTyper
 from poplite.vertex.compute.typing.facts import Checked, Facts
 from poplite.vertex.compute.typing.kinds import Kind, element_kind, literal_kind
-from poplite.vertex.compute.typing.known import bounds, met
 from poplite.vertex.compute.typing.values import (
     ElementsValue,
     LanesOf,
@@ -43,8 +42,10 @@ from poplite.vertex.compute.typing.values import (
     Value,
     WalkState,
     are_wider,
+    bounds,
     meet,
     meet_numbers,
+    met,
     restart,
 )
 from poplite.vertex.vertex import Field

@@ -9,31 +9,199 @@
 
 Rows are those of the programs that were compiled: ranks have more, and `rows` says which are which.
 Those that copy into temporaries and save are left out, so that an engine may go on in another form.
+
+Its file is a zip of a JSON text and of the bytes of memory::
+
+    accounts          int64: how often each row ran, then what vertices took that were counted
+    manifest.json     which graph it is of, streams, random bits, and what the members are
+    memory/0          all variables of replica 0, one behind the other as in the arena
+    remote/0/0        the rows of the first remote buffer, replica 0
+    written/0         with strict checks: a bit for each byte of memory/0
+    written/0/0       with strict checks: a bit for each element of remote/0/0
+
+Members are stored, and each has a checksum.  Nothing tells how many ranks there were: equal states
+are equal bytes.
+
+An engine may also begin with the variables of another.  They lie first in every arena, in the order
+in which the graph made them. So those of two engines of one graph lie alike as far as both have
+them, and their bytes are copied at once.
 """
 
 from __future__ import annotations
 
 import math
+import os
+import re
+import stat
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.codec.loading import Malformed, shown
-from poplite.errors import FileLoadError
+from poplite.codec.archive import (
+    MANIFEST,
+    ArrayReader,
+    opened,
+    undamaged,
+    write_members,
+)
+from poplite.codec.loading import Format, Malformed, shown
+from poplite.errors import ControlProgramError, FileLoadError
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.identity import constants_of, digest, meaning_of, own_rows
+from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.executable.transfers import CodeLoad
+from poplite.files import replacing
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.host.handles import HostLinks
-from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.arena import Arena, Runs
 from poplite.simulator.run_control import EnginePrograms
-from poplite.simulator.states.state_file import Bytes, Members, SavedState, StateFile, chunks_of
 from poplite.simulator.strict.checks import StrictChecks
+from poplite.text import amount
 from poplite.types import BOOL
+
+if TYPE_CHECKING:
+    from poplite.codec.coders import Coder
+
+# -- the file ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedState:
+    """What a file says beside the bytes of its members.
+
+    Attributes:
+        graph: what the parts of the programs are called, and their digests.
+        variables: name, element type, shape and first byte of each.
+        replicas: how many there are.
+        counted: program, row and words of what vertices took that are counted.
+        remote: handle, element type, rows and their elements of each remote buffer.
+        words: floating-point words (`poplite.executable.opcodes`).
+        ended: runs that reached their end.
+        runs_again: how often strict checks ran vertices again.
+        streams: the next block of each stream, by replica.
+        loaded: functions whose code is loaded.
+    """
+
+    graph: tuple[tuple[str, str], ...]
+    variables: tuple[tuple[str, str, tuple[int, ...], int], ...]
+    replicas: int
+    counted: tuple[tuple[str, int, int], ...]
+    remote: tuple[tuple[str, str, int, int], ...]
+    words: tuple[int, ...]
+    ended: int
+    runs_again: int
+    streams: Mapping[str, list[int | None]]
+    loaded: tuple[str, ...]
+
+
+STATES = Format("poplite state", (2,), "no state of an engine", "engine.save_state(path)")
+
+CHUNK_BYTES = 1 << 26
+"""Bytes that are read or written at once."""
+
+_MEMBER = re.compile(r"accounts|memory/\d+|remote/\d+/\d+|written/\d+(/\d+)?")
+
+Bytes = npt.NDArray[np.uint8]
+Members = Mapping[str, tuple[int, Iterable[Any]]]
+"""The size of each member, and the blocks of bytes that it comes in."""
+
+
+def chunks_of(size: int) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of the chunks of some bytes."""
+    for begin in range(0, size, CHUNK_BYTES):
+        yield begin, min(begin + CHUNK_BYTES, size)
+
+
+@cache
+def _coder() -> Coder:
+    # Few engines are saved, and all start sooner without the codec.
+    from poplite.codec.codec import Codec
+    from poplite.codec.coders import ScalarCoder
+
+    counts = ScalarCoder(int, range(1 << 63), "is no count")
+    return Codec({int: counts}).coder_of(SavedState)
+
+
+def write_state(path: str, saved: SavedState, members: Members) -> None:
+    """Write a state; it takes the place of an older one when all of it is on the disk."""
+    from poplite.codec.coders import Writer
+
+    text = STATES.text(_coder().encode(saved, Writer()), path).encode()
+    with replacing(path, "run.state") as file:
+        write_members(file, {MANIFEST: (len(text), [text]), **members})
+        file.flush()
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            os.fsync(file.fileno())
+    if os.name == "posix":  # so that the new name is on the disk too
+        folder = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StateFile:
+    """A state that is open for reading.
+
+    Attributes:
+        saved: what it says of itself, of the right types.
+    """
+
+    saved: SavedState
+    _archive: zipfile.ZipFile
+
+    def check_members(self, sizes: Mapping[str, int]) -> None:
+        """Refuse a file that has other members, or of another size."""
+        found = {info.filename: info.file_size for info in self._archive.infolist()}
+        for name in sorted((found.keys() ^ sizes.keys()) - {MANIFEST}):
+            raise Malformed(f"its member '{name}' is {'' if name in found else 'not '}there")
+        for name, size in sizes.items():
+            if found[name] != size:
+                raise Malformed(f"its member '{name}' is of {found[name]:,} B in place of {size:,}")
+
+    def chunks(self, name: str) -> Iterator[Bytes]:
+        """Yield the bytes of a member; at the end its checksum has been compared."""
+        with undamaged():
+            member = self._archive.open(name)
+        with member:
+            while True:
+                with undamaged():
+                    data = member.read(CHUNK_BYTES)
+                if not data:
+                    return
+                yield np.frombuffer(data, np.uint8)
+
+    def bytes_of(self, name: str) -> Bytes:
+        """Return all bytes of a member."""
+        return np.concatenate([np.zeros(0, np.uint8), *self.chunks(name)])
+
+
+@contextmanager
+def reading(path: str) -> Iterator[StateFile]:
+    """Open a state; what is malformed in a `with` statement is a `FileLoadError`."""
+    with (
+        STATES.loading(repr(path)),
+        opened(path, STATES, lambda name: bool(_MEMBER.fullmatch(name))) as (manifest, zipped),
+    ):
+        from poplite.codec.coders import Reader
+
+        of = Reader(ArrayReader({}), (), (), ())
+        saved: SavedState = _coder().decode(STATES.parts(manifest), of)
+        yield StateFile(saved, zipped)
+
+
+# -- the state ---------------------------------------------------------------------------------
+
 
 FEW, MOST_CYCLES = 1 << 31, 1 << 52
 """How often a row may run before its cycles are looked at, and the most cycles of all runs, which
@@ -280,3 +448,64 @@ def _check_bools(bools: Sequence[tuple[str, int, int]], at: int, chunk: Bytes) -
         part = chunk[max(begin - at, 0) : max(end - at, 0)]
         if len(part) and int(part.max()) > 1:
             raise Malformed(f"'{name}' holds other numbers than 0 and 1")
+
+
+# -- taking over from another engine -----------------------------------------------------------
+
+
+def carry_memory(old: Arena, new: Arena, runs: Runs | None = None) -> int:
+    """Copy the variables that both have, but for constants; return how many bytes they take.
+
+    `runs` are begin and end of the bytes that `old` has; None for all of them.  Random bits go on
+    as well.  Raises `ControlProgramError` for variables of another graph.
+    """
+    size = _common_bytes(old.layout, new.layout)
+    for replica, (source, target) in enumerate(zip(old.parts, new.parts, strict=True)):
+        for own in _within(runs, size):
+            target[own] = source[own]
+        for at, values in new.layout.constants(replica):
+            target[at : at + values.nbytes] = values.reshape(-1).view(np.uint8)
+    new.floats.continue_from(old.floats)
+    return size
+
+
+def carry_written(
+    old: StrictChecks | None, new: StrictChecks, size: int, runs: Runs | None = None
+) -> None:
+    """Take over which of the first bytes are written: all, where nobody looked."""
+    for replica, part in enumerate(new.shadow.parts):
+        for own in _within(runs, size):
+            part[own] = 1 if old is None else old.shadow.parts[replica][own]
+
+
+def _within(runs: Runs | None, size: int) -> Iterable[slice]:
+    """Return the runs among the first bytes."""
+    if runs is None:
+        return (slice(0, size),)
+    pairs = zip(*(each.tolist() for each in runs), strict=True)
+    return [slice(begin, min(end, size)) for begin, end in pairs if begin < size]
+
+
+def _common_bytes(old: ArenaLayout, new: ArenaLayout) -> int:
+    if old.replicas != new.replicas:
+        raise _refused(f"it has {amount(old.replicas, 'replica')}, and here are {new.replicas}")
+    pairs = list(zip(old.variables, new.variables, strict=False))
+    for one, other in pairs:
+        if _identity(one) != _identity(other):
+            raise _refused(
+                f"its variable '{one.name}' was made at {one.location}; in its place stands "
+                f"'{other.name}', made at {other.location}"
+            )
+    return new.end_of_variables(len(pairs))
+
+
+def _identity(variable: StoredVariable) -> tuple[object, ...]:
+    return variable.base, variable.name, variable.element_type, variable.shape
+
+
+def _refused(found: str) -> ControlProgramError:
+    return ControlProgramError(
+        "Engine: state is an engine of another graph",
+        found=found,
+        fix="an engine of this graph; engine.write(x, other.read(x)) copies single tensors",
+    )

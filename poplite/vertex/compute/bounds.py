@@ -1,14 +1,20 @@
-"""Which indices are compared with lengths before a loop, and how.
+"""Bounds checks of indices in loops, done once before the loop.
 
-Importing this module compiles nothing: guards are expressions, for `rewriting` to put in the text.
+An access is checked where its guard is false.  Guards do not change in their loop, so LLVM splits
+it into two loops: one without checks, and one with them.  A guard may be false although all
+accesses are inside, as the limits of an index are found from the limits of its parts.
 
-The accesses to elements of a function: their loops and branches, and what it assigns.
+An access without a guard is checked each time: its index is read from memory or counted by a
+`while` loop, or it is in rows of a list whose length changes within the loop.
 
-The limits of a number, as expressions that are computed before a loop.
+The limits of a number are expressions that are computed before a loop::
 
     i in range(1, n), then 2 * i + 1        from 3 to 2 * (n - 1) + 1
 
 A span says how many bits its limits have at most: none is computed that could wrap around.
+
+Importing this module compiles nothing: `poplite.vertex.compute.compiled` puts guards into the text,
+and `poplite.simulator.codegen.accesses` emits the functions that the text then calls.
 """
 
 from __future__ import annotations
@@ -20,11 +26,72 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from poplite.vertex.compute.bounds.functions import NUMBER_BITS, call
 from poplite.vertex.compute.lanes import WIDTH
 from poplite.vertex.compute.parse.dialect import is_num_workers
 from poplite.vertex.compute.typing.facts import Checked
 from poplite.vertex.compute.typing.kinds import Kind
+
+# -- what guards call --------------------------------------------------------------------------
+
+
+NUMBER_BITS = 29
+"""Bits of a small number, without its sign: the product of two, and some sums, fit 64 bits."""
+
+
+def element(owner: Any, index: int, is_inside: bool) -> Any:
+    """Return an element or a row; it is checked where `is_inside` is false."""
+    raise NotImplementedError
+
+
+def store(owner: Any, index: int, value: Any, is_inside: bool) -> None:
+    """Store an element; it is checked where `is_inside` is false."""
+    raise NotImplementedError
+
+
+def lanes(owner: Any, first: int, count: int, is_inside: bool) -> Any:
+    """Return lanes of a vector; they are checked where `is_inside` is false."""
+    raise NotImplementedError
+
+
+def holds(is_inside: bool) -> bool:
+    """Return whether a guard holds: always in code without checks, of which one form is left."""
+    raise NotImplementedError
+
+
+def fits(owner: Any, least: int, most: int) -> bool:
+    """Return whether indices from `least` to `most` are inside."""
+    raise NotImplementedError
+
+
+def row_fits(rows: Any, row: int, least: int, most: int) -> bool:
+    """Return whether these indices are inside a row, and the row inside the list."""
+    raise NotImplementedError
+
+
+def rows_fit(rows: Any, least: int, most: int) -> bool:
+    """Return whether these indices are inside all rows, which have one length."""
+    raise NotImplementedError
+
+
+def is_small(number: int) -> bool:
+    """Return whether a number has at most `NUMBER_BITS` bits besides its sign."""
+    raise NotImplementedError
+
+
+FUNCTIONS = {
+    f"@{each.__name__}": each
+    for each in (element, store, lanes, holds, fits, row_fits, rows_fit, is_small)
+}
+"""By name in the text; the names are no identifiers, so no name of the user's can hide them."""
+
+
+def call(name: str, *arguments: ast.expr) -> ast.Call:
+    """Return a call of one of these functions."""
+    return ast.Call(ast.Name(f"@{name}", ast.Load()), list(arguments), [])
+
+
+# -- guards ------------------------------------------------------------------------------------
+
 
 _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE,

@@ -1,11 +1,28 @@
-"""Operations on lanes, as Numba types and emits them.
+"""Lanes in compiled code: a vector of numbers, and how many of them are present.
 
+    {<64 x float> values, i64 count}                 self.x.lanes(i)
+    {<16 x float> values, i64 count}                 self.x.lanes(i, 16): a quarter of the registers
     a + b, a * 0.5, -a, abs(a), np.maximum(a, b)     instructions on vectors
     a.sum()                                          six of them, on half as many lanes each time
     pl.lanes.map(f, a, 2.0)                          a loop over the lanes
 
-Where floating-point exceptions stop a vertex, operations are tested lane by lane, on those that are
-present. Importing this module imports Numba, and registers the rules with `poplite.jit.rules`.
+A vector has 64 numbers, or, where `compute` asks for fewer by a number in its text, the least power
+of two that is enough and fills a vector of most processors. Operations are instructions on all
+lanes. Where the operands have different lanes, what only one of them has is kept by a `select`,
+which LLVM removes where both counts are constants. What is in an absent lane is defined, and means
+nothing. Sums are added in the order that the instructions say: no flag lets LLVM reorder them, so
+they have the same bits on every processor. Where floating-point exceptions stop a vertex,
+operations are tested lane by lane, on those that are present.
+
+Like all accesses, those of lanes call small functions that each use of a class defines
+(`poplite.simulator.codegen.lane_accessors`); the last number is the width of the vector::
+
+    field.span.0(first, count, length, about)    whether these elements are there; else compute ends
+    field.lanes.0.64(address, count)             their numbers, widened to what compute sees
+    field.set_lanes.2.64(address, values, count) the other way
+
+What lanes mean: `poplite.vertex.compute.lanes`. Importing this module imports Numba, and registers
+the rules with `poplite.jit.rules`.
 """
 
 from __future__ import annotations
@@ -22,15 +39,132 @@ from numba import types
 
 from poplite.jit.emission import Emission
 from poplite.jit.inlined import is_harmless
+from poplite.jit.instructions import OUTSIDE_STATUS, call_named
 from poplite.jit.numba_context import replacements, type_of_call
-from poplite.jit.rules import code_for, code_for_method, rule_for, rule_for_method
+from poplite.jit.rules import (
+    WidenedType,
+    code_for,
+    code_for_cast,
+    code_for_method,
+    held_in_one,
+    held_in_parts,
+    rule_for,
+    rule_for_method,
+)
 from poplite.simulator.codegen import functions  # noqa: F401  (importing it fills replacements)
-from poplite.simulator.codegen.lanes.values import LanesType, each_lane, lane_type, made, parts
-from poplite.simulator.codegen.lanes.vectors import INDEX, present, smaller_of, splat, widened
-from poplite.vertex.compute import lanes
+from poplite.simulator.codegen.accesses import VectorType, companions
+from poplite.simulator.codegen.accessors import INDEX, LANES, SET_LANES, SPAN, TRUTH
+from poplite.simulator.codegen.lane_accessors import (
+    BYTE,
+    array_of,
+    loop,
+    present,
+    smaller_of,
+    splat,
+    vector_of,
+    widened,
+)
+from poplite.types import HALF
+from poplite.vertex.compute import bounds as guards, lanes
 from poplite.vertex.compute.lanes import IDENTITIES, JOINS, WIDTH
 from poplite.vertex.compute.parse.dialect import FUSED
 from poplite.vertex.compute.typing.kinds import Kind
+
+# -- values ------------------------------------------------------------------------------------
+
+
+class LanesType(WidenedType):
+    """Lanes of numbers of a type `lane`: boolean, int64, uint64 or float32; at most `width`."""
+
+    def __init__(self, lane: Any, width: int = WIDTH) -> None:
+        self.lane, self.width = lane, width
+        super().__init__(f"Lanes({lane}, {width})")
+
+    def is_within(self, other: Any) -> bool:
+        """Return whether the other lanes are of the same type, and as wide or wider."""
+        is_wider = isinstance(other, LanesType) and other.width >= self.width
+        return is_wider and other.lane == self.lane
+
+
+class _ValuesType(types.Type):
+    def __init__(self, lane: Any, width: int) -> None:
+        self.lane, self.width = lane, width
+        super().__init__(f"LaneValues({lane}, {width})")
+
+
+def lane_type(lane: Any) -> ir.Type:
+    """LLVM type of one lane."""
+    if lane == types.boolean:
+        return TRUTH
+    return ir.FloatType() if lane == types.float32 else INDEX
+
+
+@held_in_one(_ValuesType)
+def _register_of_values(kind: _ValuesType) -> ir.Type:
+    return ir.VectorType(lane_type(kind.lane), kind.width)
+
+
+@held_in_parts(LanesType)
+def _parts_of_lanes(kind: LanesType) -> list[tuple[str, Any]]:
+    return [("values", _ValuesType(kind.lane, kind.width)), ("count", types.int64)]
+
+
+def made(code: Emission, values: Any, count: Any) -> Any:
+    """Emit the lanes of a result from values and a count."""
+    builder, nothing = code.builder, code.register(code.result)(ir.Undefined)
+    return builder.insert_value(builder.insert_value(nothing, values, 0), count, 1)
+
+
+def parts(builder: ir.IRBuilder, value: Any) -> tuple[Any, Any]:
+    """Return the values and the count of lanes."""
+    return builder.extract_value(value, 0), builder.extract_value(value, 1)
+
+
+@code_for_cast(LanesType, LanesType)
+def _emit_cast(code: Emission, value: Any) -> Any:
+    values, count = parts(code.builder, value)
+    values = widened(code.builder, values, code.result.width)
+    return made(code, values, count)
+
+
+# -- lane by lane --------------------------------------------------------------------------------
+
+
+def each_lane(
+    builder: ir.IRBuilder,
+    result: Any,
+    emit: Callable[[Sequence[Any]], Any],
+    arguments: Sequence[tuple[Any, Any]],
+    count: Any,
+) -> Any:
+    """Emit a loop over lanes with what `emit` makes of their numbers; return the vector of results.
+
+    `arguments` are pairs of a lane's type and a vector, or of None and a number. The numbers of a
+    vector go by way of an array, which LLVM makes vectors again once it has unrolled the loop.
+    """
+    width = next(value.type.count for lane, value in arguments if lane is not None)
+    arrays = [None if lane is None else array_of(builder, value) for lane, value in arguments]
+    kind = ir.VectorType(lane_type(result), width)
+    made = array_of(builder, ir.Constant(kind, None))
+    with loop(builder, count) as place:
+        numbers = [
+            value if array is None else _element(builder, array, place, lane)
+            for (lane, value), array in zip(arguments, arrays, strict=True)
+        ]
+        number = emit(numbers)
+        if result == types.boolean:
+            number = builder.zext(number, BYTE)
+        builder.store(number, builder.gep(made, [INDEX(0), place], inbounds=True))
+    return vector_of(builder, made, kind)
+
+
+def _element(builder: ir.IRBuilder, array: Any, place: Any, lane: Any) -> Any:
+    number = builder.load(builder.gep(array, [INDEX(0), place], inbounds=True))
+    return builder.trunc(number, TRUTH) if lane == types.boolean else number
+
+
+# -- operations --------------------------------------------------------------------------------
+
 
 Emit = Callable[[ir.IRBuilder, Any, Any, Any], Any]
 """Emits an operation on two vectors of lanes of a type."""
@@ -318,3 +452,87 @@ def _emit_map(code: Emission, _: Any, *passed: Any) -> Any:
     turns = INDEX(width) if is_harmless(code, function) else count
     values = each_lane(builder, lane, emit, arguments, turns)
     return made(code, values, count)
+
+
+# -- elements of fields ------------------------------------------------------------------------
+
+
+_UNKNOWN = ir.Constant(TRUTH, 0)
+"""Stands for the guard of an access that has none."""
+
+LEAST = 8
+"""The least width of a vector: eight floats are 32 bytes."""
+
+
+def width_of(count: int) -> int:
+    """Return how wide the vector of a known number of lanes is.
+
+    >>> [width_of(count) for count in (0, 8, 10, 64, 65)]
+    [8, 8, 16, 64, 64]
+    """
+    return min(WIDTH, max(LEAST, 1 << (count - 1).bit_length())) if count > 0 else LEAST
+
+
+def _lanes_of(kind: VectorType, count: Any = None) -> LanesType:
+    """Return the type of lanes of a vector; `count` is the type of their number."""
+    is_known = isinstance(count, types.IntegerLiteral)
+    return LanesType(kind.value, width_of(count.literal_value) if is_known else WIDTH)
+
+
+@rule_for_method(VectorType, "lanes", sees_numbers=True)
+def _type_lanes(owner: VectorType, first: Any, *count: Any) -> Any:
+    return _lanes_of(owner, *count), *([types.int64] * (1 + len(count)))
+
+
+@rule_for(guards.lanes, sees_numbers=True)
+def _type_guarded_lanes(owner: Any, first: Any, count: Any, is_inside: Any) -> Any:
+    return _lanes_of(owner, count), owner, types.int64, types.int64, types.boolean
+
+
+@rule_for_method(VectorType, "set_lanes")
+def _type_set_lanes(owner: VectorType, first: Any, value: Any) -> Any:
+    return types.none, types.int64, value
+
+
+def _place(code: Emission, vector: Any, first: Any, count: Any, is_inside: Any = _UNKNOWN) -> Any:
+    """Emit the check that elements are there, unless a guard says so; return their address."""
+    builder, arguments = code.builder, [first, count, vector.length, vector.about]
+    with builder.if_then(builder.not_(is_inside)):
+        inside = call_named(builder, f"{SPAN}{code.kinds[0].number}", TRUTH, arguments)
+        with builder.if_then(builder.not_(inside), likely=False):
+            code.stop(OUTSIDE_STATUS)
+    return builder.gep(vector.data, [first], inbounds=True)
+
+
+@code_for_method(VectorType, "lanes", types.Integer)
+def _emit_lanes_left(code: Emission, owner: Any, first: Any) -> Any:
+    vector, builder = code.parts(code.kinds[0], owner), code.builder
+    count = smaller_of(builder, builder.sub(vector.length, first), INDEX(WIDTH))
+    return _loaded(code, vector, first, count)
+
+
+@code_for_method(VectorType, "lanes", types.Integer, types.Integer)
+@code_for(guards.lanes, VectorType, types.Integer, types.Integer, types.Boolean)
+def _emit_lanes(code: Emission, owner: Any, *place: Any) -> Any:
+    return _loaded(code, code.parts(code.kinds[0], owner), *place)
+
+
+def _loaded(code: Emission, vector: Any, first: Any, count: Any, is_inside: Any = _UNKNOWN) -> Any:
+    """Emit the load of lanes."""
+    kind, width = code.kinds[0], code.result.width
+    address = _place(code, vector, first, count, is_inside)
+    values = ir.VectorType(lane_type(kind.value), width)
+    name, arguments = f"{LANES}{kind.number}.{width}", [address, count, vector.about]
+    return made(code, call_named(code.builder, name, values, arguments), count)
+
+
+@code_for_method(VectorType, "set_lanes", types.Integer, LanesType)
+def _emit_set_lanes(code: Emission, owner: Any, first: Any, lanes: Any) -> None:
+    kind, _, stored = code.kinds
+    vector, (values, count) = code.parts(kind, owner), parts(code.builder, lanes)
+    address = _place(code, vector, first, count)
+    arguments = [address, values, count, vector.about, *companions(kind, vector)]
+    name = f"{SET_LANES}{kind.number}.{stored.width}"
+    found = call_named(code.builder, name, ir.IntType(32), arguments)
+    if code.watch is not None and kind.element is HALF:
+        code.watch.stored(code, found)

@@ -1,1 +1,0 @@
-"""Lanes in compiled code: what they are, operations on them, loads and stores of fields."""

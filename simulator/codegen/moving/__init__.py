@@ -1,1 +1,0 @@
-"""Compiled code that moves bytes: within an arena, and to other ranks."""

@@ -1,1 +1,0 @@
-"""What an engine holds between runs, as a file."""
