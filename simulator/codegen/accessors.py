@@ -85,6 +85,27 @@ def seen_type(element: type[ElementType[Any]]) -> ir.Type:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Use:
+    """What accessors are defined for.
+
+    Attributes:
+        mode: how stores behave (`poplite.machine.floating_point`).
+        checked: whether indices are compared with lengths.
+        logged: whether accesses are noted in the log of what workers do.
+        priced: whether the code is to be priced, not run.
+        half_in_hardware: whether the processor converts halves.
+        longs_in_hardware: whether it makes doubles of a vector of int64.
+    """
+
+    mode: int = 0
+    checked: bool = False
+    logged: bool = False
+    priced: bool = False
+    half_in_hardware: bool = False
+    longs_in_hardware: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FieldAccess:
     """How elements of a field are loaded and stored.
 
@@ -183,28 +204,20 @@ class FieldAccess:
         return access
 
 
-def access_of(
-    cls: type[Vertex],
-    field: Field,
-    mode: int = 0,
-    *,
-    priced: bool = False,
-    logged: bool = False,
-    half_in_hardware: bool = False,
-) -> FieldAccess:
-    """Return how elements of a field are loaded and stored, in code that is run or `priced`."""
+def access_of(cls: type[Vertex], field: Field, use: Use) -> FieldAccess:
+    """Return how elements of a field are loaded and stored."""
     rounds = field.writes and field.element in (HALF, QUARTER)
-    if priced:
-        return FieldAccess(field.element, None, (), mode if rounds else 0, half_in_hardware)
+    how = use.mode if rounds else 0, use.half_in_hardware
+    if use.priced:
+        return FieldAccess(field.element, None, (), *how)
     # Loads move past loads anyway: only stores matter, and hundreds of numbers are only loaded.
     others = tuple(
         name
         for name, other in cls.fields.items()
         if other is not field and (field.writes or other.writes)
     )
-    own = field.name
-    logged = logged and field.writes  # as fields do not overlap, nobody writes the others
-    return FieldAccess(field.element, own, others, mode if rounds else 0, half_in_hardware, logged)
+    logged = use.logged and field.writes  # as fields do not overlap, nobody writes the others
+    return FieldAccess(field.element, field.name, others, *how, logged)
 
 
 def log_load(builder: ir.IRBuilder, address: Any, about: Any) -> None:
@@ -276,42 +289,22 @@ def pair_type(form: RowForm) -> ir.Type:
     return NARROW if form == "pairs" else INDEX
 
 
-def accessors(
-    declared: Collection[str],
-    cls: type[Vertex],
-    forms: Forms,
-    mode: int,
-    *,
-    checked: bool,
-    priced: bool,
-    logged: bool,
-    half_in_hardware: bool,
-    converts_longs: bool,
-) -> str:
+def accessors(declared: Collection[str], cls: type[Vertex], forms: Forms, use: Use) -> str:
     """Return the text of a module that defines the `declared` accessors of a class."""
     module = ir.Module()
     if HOLDS in declared:
         function = ir.Function(module, ir.FunctionType(TRUTH, [TRUTH]), HOLDS)
         function.attributes.add("alwaysinline")
         builder = ir.IRBuilder(function.append_basic_block())
-        builder.ret(function.args[0] if checked else TRUTH(1))
+        builder.ret(function.args[0] if use.checked else TRUTH(1))
     for name in sorted(each for each in declared if each.startswith(NUMBER)):
-        _define_number(
-            module,
-            name,
-            priced=priced,
-            half_in_hardware=half_in_hardware,
-            converts_longs=converts_longs,
-        )
+        _define_number(module, name, use)
     for number, field in enumerate(cls.fields.values()):
-        access = access_of(
-            cls, field, mode, priced=priced, logged=logged, half_in_hardware=half_in_hardware
-        )
-        of_field = _Accessors(module, field, number, access)
+        of_field = _Accessors(module, field, number, access_of(cls, field, use))
         if f"{INSIDE}{number}" in declared:
-            of_field.inside(checked=checked)
+            of_field.inside(checked=use.checked)
         if f"{ROW}{number}" in declared:
-            of_field.row(forms[number] or "stride", is_invariant=priced)
+            of_field.row(forms[number] or "stride", is_invariant=use.priced)
         if f"{EVEN}{number}" in declared:
             of_field.even(forms[number] or "stride")
         if f"{LOAD}{number}" in declared:
@@ -319,13 +312,11 @@ def accessors(
         if f"{STORE}{number}" in declared:
             of_field.store()
         if f"{STATE}{number}" in declared:
-            of_field.state(in_memory=priced and field.element.is_floating_point)
+            of_field.state(in_memory=use.priced and field.element.is_floating_point)
     return str(module)
 
 
-def _define_number(
-    module: ir.Module, name: str, *, priced: bool, half_in_hardware: bool, converts_longs: bool
-) -> None:
+def _define_number(module: ir.Module, name: str, use: Use) -> None:
     """Define a function of floats: poplite's own where it runs, a name where it is priced."""
     of = name.removeprefix(NUMBER).removesuffix(OF_DOUBLE)
     is_double = name.endswith(OF_DOUBLE)
@@ -333,22 +324,22 @@ def _define_number(
     kind = ir.FunctionType(kind, [kind] * (2 if of in PAIRS else 1))
     function = ir.Function(module, kind, name)
     # Of float32 it becomes part of a loop with vector instructions; that of double is long.
-    function.attributes.add("noinline" if is_double and not priced else "alwaysinline")
+    function.attributes.add("noinline" if is_double and not use.priced else "alwaysinline")
     builder = ir.IRBuilder(function.append_basic_block())
     if of == "half":
         (value,) = function.args
-        if priced:
+        if use.priced:
             code = codecs.encode_in_one(builder, value, ir.IntType(16))
             builder.ret(codecs.decode_in_one(builder, code))
             return
-        code = codecs.encode_half(builder, value, hardware=half_in_hardware)
-        builder.ret(codecs.decode_half(builder, code, hardware=half_in_hardware))
+        code = codecs.encode_half(builder, value, hardware=use.half_in_hardware)
+        builder.ret(codecs.decode_half(builder, code, hardware=use.half_in_hardware))
         return
-    if priced:
+    if use.priced:
         called = ir.Function(module, kind, of if is_double else f"{of}f")
         builder.ret(builder.call(called, function.args))
         return
-    made = mathematics.define(builder, of, function.args, converts_longs=converts_longs)
+    made = mathematics.define(builder, of, function.args, converts_longs=use.longs_in_hardware)
     builder.ret(made)
 
 

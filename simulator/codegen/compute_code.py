@@ -139,7 +139,7 @@ def linked_compute(
 
     from poplite.jit.llvm_modules import processor
     from poplite.jit.native_code import simplify
-    from poplite.simulator.codegen.accessors import COMPUTE, LANES, SET_LANES, accessors
+    from poplite.simulator.codegen.accessors import COMPUTE, LANES, SET_LANES, Use, accessors
     from poplite.simulator.codegen.mathematics import longs_in_hardware
 
     module = llvm.parse_assembly(compute_code(cls, mode))
@@ -147,32 +147,14 @@ def linked_compute(
     has_lanes = any(each.startswith((LANES, SET_LANES)) for each in declared)
     if has_lanes and not priced:
         simplify(module, processor())
-    text = accessors(
-        declared,
-        cls,
-        forms,
-        mode,
-        checked=checked,
-        priced=priced,
-        logged=logged,
-        half_in_hardware=converts_halves(),
-        converts_longs=longs_in_hardware(processor().features),
-    )
-    module.link_in(llvm.parse_assembly(text))
+    hardware = converts_halves(), longs_in_hardware(processor().features)
+    use = Use(mode, checked, logged, priced, *hardware)
+    module.link_in(llvm.parse_assembly(accessors(declared, cls, forms, use)))
     if has_lanes:
         from poplite.simulator.codegen.lane_accessors import lane_accessors, masks_in_hardware
 
-        text = lane_accessors(
-            declared,
-            cls,
-            mode,
-            checked=checked,
-            priced=priced,
-            logged=logged,
-            half_in_hardware=converts_halves(),
-            masked=masks_in_hardware(processor().features),
-        )
-        module.link_in(llvm.parse_assembly(text))
+        masked = masks_in_hardware(processor().features)
+        module.link_in(llvm.parse_assembly(lane_accessors(declared, cls, use, masked=masked)))
     for each in module.functions:
         if each.name == COMPUTE:
             each.name = name

@@ -47,6 +47,7 @@ from poplite.simulator.codegen.accessors import (
     NARROW,
     RESULT,
     DriverArgument,
+    Use,
     access_of,
     arguments_of,
     random_of,
@@ -184,7 +185,7 @@ class DriverEmitter(VertexWalk):
         self._forms = forms_of(columns, len(cls.fields))
         self._returns = check(cls).result is not None
         self._before_it_ends: Callable[[], None] | None = None
-        self._hardware = converts_halves()
+        self._use = Use(half_in_hardware=converts_halves())
         self._about = on_stack(builder, INDEX, ABOUT_WORDS)
         faults = builder.ptrtoint(self.faults, INDEX)
         builder.store(faults, builder.gep(self._about, [INDEX(ABOUT_FAULTS)]))
@@ -263,7 +264,7 @@ class DriverEmitter(VertexWalk):
             data = builder.gep(base, [parts[number, start]], inbounds=start == "start")
             if part == "data":
                 return data
-            return access_of(self.cls, field, half_in_hardware=self._hardware).load(builder, data)
+            return access_of(self.cls, field, self._use).load(builder, data)
         if part == "metadata":
             beside = [each.name for each in self.fields].index(metadata_edge(field.name))
             return builder.load(builder.gep(self.arena, [parts[beside, "start"]]))

@@ -28,6 +28,7 @@ from poplite.simulator.codegen.accessors import (
     SPAN,
     TRUTH,
     FieldAccess,
+    Use,
     access_of,
     record_fault,
     seen_type,
@@ -138,27 +139,15 @@ def masks_in_hardware(features: str) -> bool:
     return "+avx" in features.split(",")
 
 
-def lane_accessors(
-    declared: Collection[str],
-    cls: type[Vertex],
-    mode: int,
-    *,
-    checked: bool,
-    priced: bool,
-    half_in_hardware: bool,
-    logged: bool,
-    masked: bool,
-) -> str:
+def lane_accessors(declared: Collection[str], cls: type[Vertex], use: Use, *, masked: bool) -> str:
     """Return the text of a module that defines the `declared` accessors of lanes of a class."""
     module = ir.Module()
     for number, field in enumerate(cls.fields.values()):
-        access = access_of(
-            cls, field, mode, priced=priced, logged=logged, half_in_hardware=half_in_hardware
-        )
+        access = access_of(cls, field, use)
         at, about = storage_type(field.element).as_pointer(), INDEX.as_pointer()
         if f"{SPAN}{number}" in declared:
             kind = ir.FunctionType(TRUTH, [INDEX, INDEX, INDEX, about])
-            define_span(_begun(module, kind, f"{SPAN}{number}"), number, checked=checked)
+            define_span(_begun(module, kind, f"{SPAN}{number}"), number, checked=use.checked)
         for prefix in (LANES, SET_LANES):
             for name in sorted(n for n in declared if n.startswith(f"{prefix}{number}.")):
                 lanes = LaneAccess(access, int(name.rpartition(".")[2]), masked=masked)

@@ -39,6 +39,7 @@ from poplite.jit.llvm_modules import processor
 from poplite.simulator.codegen.accessors import (
     INDEX,
     RESULT,
+    Use,
     access_of,
     arguments_of,
     pair_type,
@@ -334,7 +335,7 @@ class _CountingEmitter(VertexWalk):
         data = builder.gep(base, [parts[number, where]])
         if parameter.what == "data":
             return builder.bitcast(data, BYTES)
-        access = access_of(self.cls, field, half_in_hardware=converts_halves())
+        access = access_of(self.cls, field, Use(half_in_hardware=converts_halves()))
         value = access.load(builder, data)
         return builder.zext(value, INDEX) if field.element is BOOL else value
 
