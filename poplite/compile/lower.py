@@ -21,11 +21,9 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant, counting, taken
 from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
-from poplite.compile.lists import RowLists
-from poplite.compile.places.gathered_edges import PlacedEdges, Places
-from poplite.compile.places.moved_steps import Lowered
-from poplite.compile.places.rows_in_place import InPlace, rows_in_place
-from poplite.compile.rows import vertices_of
+from poplite.compile.moved_steps import Lowered
+from poplite.compile.places import InPlace, PlacedEdges, Places, rows_in_place
+from poplite.compile.rows import RowLists, vertices_of
 from poplite.executable.descriptor import NUMBER, RowForm
 from poplite.executable.layout import MOST_PIECES, ArenaLayout, ElementTiles, StoredVariable
 from poplite.executable.origins import Origins

@@ -13,7 +13,7 @@ import poplite as pl
 from helpers.depth import deep
 from helpers.running import simulated
 from poplite.arrays.series import Listed, Steps
-from poplite.compile import lists, rows
+from poplite.compile import rows
 from poplite.compile.compiler import compile_graph
 from poplite.executable.step import ComputeStep, Vertices
 from poplite.graph.compute_sets import edges
@@ -642,7 +642,7 @@ class TestRows:
         interpret: bool,
     ) -> None:
         monkeypatch.setattr(edges, "MOST_NARROW", 4)
-        monkeypatch.setattr(lists, "MOST_NARROW", 4)
+        monkeypatch.setattr(rows, "MOST_NARROW", 4)
         x, total = variable(graph, pl.INT, 40), variable(graph, pl.INT, 2)
         pieces = [x.slices([(30, 33), (2, 9), (12, 12)]), x.slices([(0, 1), (20, 22), (38, 40)])]
         graph.add_vertices(cs, Sum, tile=0, rows=[list(each) for each in pieces], total=total)

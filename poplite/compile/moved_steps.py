@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from poplite.arrays.series import Series, Steps
-from poplite.compile.places.gathered_edges import Places, direct
+from poplite.compile.places import Places, direct
 from poplite.executable.descriptor import positions
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves
