@@ -67,6 +67,22 @@ class Moves:
         """Bytes moved."""
         return int((self.records[:, 2] * self.records[:, 3]).sum() + self._listed())
 
+    def blocks(self) -> tuple[Integers, Integers, Integers]:
+        """Return first bytes of destination and source, and the bytes, of each block or piece.
+
+        >>> record = np.array([[100, 0, 2, 8, 64, 16]])
+        >>> found = Moves(record, np.zeros((0, PIECE_WORDS), np.uint32)).blocks()
+        >>> [each.tolist() for each in found]
+        [[100, 164], [0, 16], [8, 8]]
+        """
+        to, start, rows, size, far, near = self.records.T
+        record = np.repeat(np.arange(len(rows)), rows)
+        row = np.arange(len(record)) - np.repeat(np.cumsum(rows) - rows, rows)
+        pieces = np.stack([row * far[record], row * near[record], size[record]])
+        is_listed = pieces[2] == 0
+        pieces[:, is_listed] = self.pieces[(far[record] + row)[is_listed]].T
+        return to[record] + pieces[0], start[record] + pieces[1], pieces[2]
+
     def moved(self, distance: int) -> Moves:
         """Return the same copies with all destinations so many bytes further on."""
         records = self.records.copy()

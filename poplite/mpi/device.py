@@ -44,7 +44,7 @@ from poplite.mpi.channel import say_end
 from poplite.mpi.endings import watch_own_end
 from poplite.mpi.other_ranks import OtherRanks
 from poplite.mpi.plan.messages import Messages, handed_on, returned, to_everyone, to_rank
-from poplite.mpi.plan.moved_pieces import CopiedPieces, pieces_of
+from poplite.mpi.plan.moved_pieces import CopiedPieces
 from poplite.mpi.plan.owners import HOST, Owners, owners_of
 from poplite.mpi.plan.rank_plan import POISON, rank_plan
 from poplite.mpi.plan.shares import equal_cut
@@ -304,7 +304,7 @@ class OnRank:
             begin = self._executable.layout.byte_positions(first)
             end = begin + count * place.element_type.size_bytes
         else:
-            pieces = pieces_of(place.tensor.moves)
+            pieces = CopiedPieces(*place.tensor.moves.blocks())
             begin, end = pieces.start, pieces.start + pieces.size
         byte = self._metadata_of(access) if with_metadata else None
         return (begin, end) if byte is None else (np.append(begin, byte), np.append(end, byte + 1))

@@ -32,7 +32,6 @@ from poplite.executable.actions import (
     Undefine,
     action_text,
 )
-from poplite.executable.descriptor import COUNT, positions
 from poplite.executable.executable import Executable
 from poplite.executable.host_tensor import HostTensor
 from poplite.executable.layout import ArenaLayout, StoredVariable
@@ -42,6 +41,7 @@ from poplite.executable.step import ComputeStep, CopyStep, Vertices
 from poplite.executable.transfers import CodeUse, RowTransfer, Transfer
 from poplite.report.accesses import Access, StepAccesses, Variable
 from poplite.report.per_tile import PerTile
+from poplite.simulator.run.touched import field_rows, numbers_within, starts_and_lengths
 from poplite.vertex.fields import Field
 
 # -- bytes that are touched --------------------------------------------------------------------
@@ -86,16 +86,8 @@ def bytes_of_fields(step: ComputeStep, layout: ArenaLayout) -> Iterator[FieldByt
 
 def moved(moves: Moves) -> tuple[Stretches, Stretches]:
     """Return where copies write, and where they read, block by block."""
-    to, source, count, size, far, near = moves.records.T
-    blocks = size > 0
-    row = np.repeat(np.arange(len(size)), np.where(blocks, count, 0))
-    within = _within(np.where(blocks, count, 0))
-    parts = [(to[row] + within * far[row], source[row] + within * near[row], size[row])]
-    for record in np.flatnonzero(~blocks).tolist():
-        pieces = moves.pieces[far[record] : far[record] + count[record]].astype(np.int64)
-        parts.append((pieces[:, 0] + to[record], pieces[:, 1] + source[record], pieces[:, 2]))
-    begins, ends, sizes = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return Stretches(begins, sizes), Stretches(ends, sizes)
+    to, start, size = moves.blocks()
+    return Stretches(to, size), Stretches(start, size)
 
 
 def _joined(some: list[Stretches]) -> Stretches:
@@ -114,15 +106,10 @@ def _across(there: Stretches, here: Stretches, wanted: Stretches) -> Stretches:
     last = np.searchsorted(begin, there.begin + there.size, side="left")
     count = np.maximum(last - first, 0)
     block = np.repeat(np.arange(len(count)), count)
-    which = first[block] + _within(count)
+    which = first[block] + numbers_within(count)
     low = np.maximum(there.begin[block], begin[which])
     high = np.minimum(there.begin[block] + there.size[block], end[which])
     return Stretches(here.begin[block] + low - there.begin[block], high - low)
-
-
-def _within(count: Int64) -> Int64:
-    """Return 0, 1, ... for each of several counts, one behind the other."""
-    return np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
 
 
 def _fields(group: Vertices, layout: ArenaLayout) -> Iterator[tuple[Field, Stretches]]:
@@ -131,21 +118,16 @@ def _fields(group: Vertices, layout: ArenaLayout) -> Iterator[tuple[Field, Stret
     Of rows that are read where they lie, what is between them counts as their first bytes: it is
     in the same variable, and only sizes are of interest.
     """
-    numbers = _numbers(group)
     rows = group.cls.strided_rows
-    places = {name: position for position, name in enumerate(group.cls.fields)}
-    for position, field in enumerate(group.cls.fields.values()):
-        if field.role == "state":
-            continue
-        own = {part: values for (at, part), values in numbers.items() if at == position}
-        begin, count = _elements(own, group, position)
+    for found in field_rows(group):
+        field, count = found.field, found.length
         if rows is not None and field.name == rows.field:
-            columns = numbers[places[rows.columns], "length"]
-            at = numbers[places[rows.stride], "start"]
+            numbers = starts_and_lengths(group)
+            at, columns = numbers[rows.stride][0], numbers[rows.columns][1]
             stride = layout.state_at(at, group.cls.fields[rows.stride].element.dtype)
             count = _connected(count, columns, stride)
         some, width = count > 0, field.element.size_bytes
-        yield field, Stretches(begin[some] * width, count[some] * width)
+        yield field, Stretches(found.start[some] * width, count[some] * width)
 
 
 def _connected(length: Int64, columns: Int64, stride: Int64) -> Int64:
@@ -153,41 +135,6 @@ def _connected(length: Int64, columns: Int64, stride: Int64) -> Int64:
     behind, step = length - columns, np.maximum(stride, 1)
     has_gaps = (columns > 0) & (columns < stride) & (behind >= 0) & (behind % step == 0)
     return np.where(has_gaps, (behind // step + 1) * columns, length)
-
-
-def _elements(own: dict[str, Int64], group: Vertices, position: int) -> tuple[Int64, Int64]:
-    """Return the first element and the length of each row of a field, of all vertices."""
-    if "base" in own:
-        kind = "pairs" if "pairs" in own else "wide"
-        vertex = np.repeat(np.arange(len(own["rows"])), own["rows"])
-        at = own[kind][vertex] + own["first"][vertex] + _within(own["rows"])
-        number = next(
-            number
-            for number, column in enumerate(group.columns)
-            if (column.field, column.part) == (position, kind)
-        )
-        start, length = group.tables[number][at].astype(np.int64).T
-        return own["base"][vertex] + start, length
-    if "stride" in own:
-        vertex = np.repeat(np.arange(len(own["rows"])), own["rows"])
-        begin = own["start"][vertex] + own["stride"][vertex] * _within(own["rows"])
-        return begin, own["length"][vertex]
-    return own["start"], own.get("length", np.ones(len(own["start"]), np.int64))
-
-
-def _numbers(group: Vertices) -> dict[tuple[int, str], Int64]:
-    """Return what each column says of all vertices, by field and part."""
-    count = group.rows[:, COUNT]
-    row, within = np.repeat(np.arange(len(count)), count), _within(count)
-    found = {}
-    for number, (column, at) in enumerate(positions(group.columns)):
-        first = group.rows[row, at]
-        if column.kind == "affine":
-            first = first + group.rows[row, at + 1] * within
-        elif column.kind == "flat":
-            first = first + group.tables[number][group.rows[row, at + 1] + within]
-        found[column.field, column.part] = first
-    return found
 
 
 # -- steps -------------------------------------------------------------------------------------

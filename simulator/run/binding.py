@@ -29,12 +29,13 @@ from poplite.simulator.codegen.compute_code import Counting, Variant, is_lowered
 from poplite.simulator.compiled_parts import Driver
 from poplite.simulator.progress import Progress, announcer
 from poplite.simulator.run import threads
-from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.arena import Arena, typed
 from poplite.simulator.run.faster_forms import Forms, is_put_off
 from poplite.simulator.run.faults import Record
 from poplite.simulator.run.interpreted_vertices import Compute, InterpretedSteps
 from poplite.simulator.run.launches import LaunchTable, Part
 from poplite.simulator.run.slot_counts import SlotCounts, counting_candidates
+from poplite.simulator.run.touched import numbers_within
 from poplite.vertex.compute import remembered
 from poplite.vertex.compute.bounds import NUMBER_BITS, conditions
 from poplite.vertex.vertex import MultiVertex, Vertex
@@ -434,8 +435,8 @@ class _Numbers:
         if column.kind != "flat":
             return self._of_vertices(words)
         run = np.repeat(np.arange(len(counts)), counts)
-        within = np.arange(len(run)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return words[run] + self._group.tables[number][rows[run, at + 1] + within]
+        within = rows[run, at + 1] + numbers_within(counts)
+        return words[run] + self._group.tables[number][within]
 
     def _of_vertices(self, words: Any) -> Any:
         """Return words of runs for all vertices, as one number where they are equal."""
@@ -447,9 +448,7 @@ class _Numbers:
         field = self._group.cls.fields[node.attr]
         if field.is_edge:
             raise KeyError(node.attr)
-        memory = self._arena.parts[0]
-        size = field.element.size_bytes
-        values = memory[: len(memory) // size * size].view(field.element.dtype)
+        values = typed(self._arena.bytes, field.element)
         return values[self._words(self._fields.index(node.attr), "start")].astype(np.int64)
 
 

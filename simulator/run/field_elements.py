@@ -109,17 +109,12 @@ def gathered_from(gather: Moves, positions: Integers) -> Integers:
 
 def moved_from(moves: Moves, positions: Integers) -> Integers:
     """Return where copies read what they write to bytes, int64[n]; -1 for bytes they leave."""
-    found = np.full(len(positions), -1)
-    for to, start, rows, size, far, near in moves.records.tolist():
-        if size:
-            row = np.arange(rows)
-            pieces = np.stack([row * far, row * near, np.full(rows, size)], axis=1)
-        else:
-            pieces = moves.pieces[far : far + rows].astype(np.int64)
-        pieces = pieces[np.argsort(pieces[:, 0], kind="stable")]
-        within = positions - to
-        piece = np.maximum(np.searchsorted(pieces[:, 0], within, side="right") - 1, 0)
-        offset = within - pieces[piece, 0]
-        is_here = (offset >= 0) & (offset < pieces[piece, 2])
-        found[is_here] = (start + pieces[piece, 1] + offset)[is_here]
-    return found
+    blocks = moves.blocks()
+    if not len(blocks[0]):
+        return np.full(len(positions), -1)
+    order = np.argsort(blocks[0], kind="stable")
+    to, start, size = (each[order] for each in blocks)
+    block = np.maximum(np.searchsorted(to, positions, side="right") - 1, 0)
+    offset = positions - to[block]
+    is_here = (offset >= 0) & (offset < size[block])
+    return np.where(is_here, start[block] + offset, -1)

@@ -144,7 +144,7 @@ def _columns(
 ) -> tuple[dict[int, dict[str, Integers]], dict[int, Integers]]:
     """Return the numbers of all vertices by field and part, and the tables of list fields."""
     counts = group.rows[:, COUNT]
-    within = _counted(counts)
+    within = numbers_within(counts)
     # Of a single run there is nothing to look up.
     run = np.repeat(np.arange(len(counts)), counts) if len(counts) != 1 else np.zeros(1, np.int64)
     parts: dict[int, dict[str, Integers]] = {}
@@ -173,7 +173,7 @@ def _of_field(
         return FieldRows(field, vertex, np.zeros(len(vertex), np.int64), part["start"], length)
     rows = part.get("rows", np.ones(len(vertex), np.int64))
     edge = np.repeat(np.arange(len(vertex)), rows)
-    row = _counted(rows)
+    row = numbers_within(rows)
     if table is None:
         one = np.ones(len(vertex), np.int64)
         start = part["start"][edge] + row * part.get("stride", one)[edge]
@@ -191,10 +191,10 @@ def ranges(start: Integers, length: Integers) -> Integers:
     >>> ranges(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist()
     [5, 6, 9, 10, 11]
     """
-    return np.repeat(start, length) + _counted(length)
+    return np.repeat(start, length) + numbers_within(length)
 
 
-def _counted(lengths: Integers) -> Integers:
+def numbers_within(lengths: Integers) -> Integers:
     """Return 0, 1, ... for each of some lengths."""
     ends = np.cumsum(lengths)
     return np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.compile.copies import copied_runs
-from poplite.executable.moves import PIECE_WORDS, Moves, joined
+from poplite.executable.moves import Moves, joined
 from poplite.mpi.plan.runs import crossings
 
 Integers = npt.NDArray[np.int64]
@@ -52,28 +52,6 @@ class CopiedPieces:
     def moves(self) -> Moves:
         """Return the copies in few rows."""
         return copied_runs((self.to, self.size), (self.start, self.size))
-
-
-def pieces_of(moves: Moves) -> CopiedPieces:
-    """Return the pieces of copies, one for each block of their records.
-
-    >>> record = np.array([[100, 0, 2, 8, 64, 16]])
-    >>> found = pieces_of(Moves(record, np.zeros((0, PIECE_WORDS), np.uint32)))
-    >>> found.to.tolist(), found.start.tolist(), found.size.tolist()
-    ([100, 164], [0, 16], [8, 8])
-    """
-    to, start, rows, size, far, near = moves.records.T
-    record = np.repeat(np.arange(len(rows)), rows)
-    row = np.arange(len(record)) - np.repeat(np.cumsum(rows) - rows, rows)
-    is_listed = size[record] == 0
-    pieces = np.zeros((len(record), PIECE_WORDS), np.int64)
-    pieces[is_listed] = moves.pieces[(far[record] + row)[is_listed]]
-    stride = np.where(is_listed, 0, row)
-    return CopiedPieces(
-        to[record] + np.where(is_listed, pieces[:, 0], stride * far[record]),
-        start[record] + np.where(is_listed, pieces[:, 1], stride * near[record]),
-        np.where(is_listed, pieces[:, 2], size[record]),
-    )
 
 
 def reach(moves: Moves) -> tuple[Integers, Integers, Integers, Integers]:

@@ -26,7 +26,7 @@ from poplite.executable.opcodes import Code
 from poplite.executable.step import CopyStep
 from poplite.executable.transfers import RowTransfer, Transfer
 from poplite.mpi.plan.messages import Messages, in_tree, messages, to_everyone, to_rank
-from poplite.mpi.plan.moved_pieces import CopiedPieces, pieces_of
+from poplite.mpi.plan.moved_pieces import CopiedPieces
 from poplite.mpi.plan.owners import EVERYONE, HOST, Owners
 from poplite.mpi.plan.rank_code import with_rows
 from poplite.mpi.plan.rank_steps import RankStep, rank_steps
@@ -267,7 +267,7 @@ class _Planner:
         known = [each for each in tensors if each is not None]
         bytes_read += [each.metadata for each in known]
         at = np.array([each for each in bytes_read if each is not None], np.int64)
-        pieces = [pieces_of(each.moves) for each in known]
+        pieces = [CopiedPieces(*each.moves.blocks()) for each in known]
         begin = np.concatenate([at, *(each.start for each in pieces)])
         end = np.concatenate([at + 1, *(each.start + each.size for each in pieces)])
         if isinstance(action, Print | Transfer | RowTransfer):

@@ -29,10 +29,10 @@ from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
 from poplite.executable.step import ComputeStep, CopyStep, Vertices
 from poplite.mpi.plan.messages import NOTHING, Messages, brought, messages, returned
-from poplite.mpi.plan.moved_pieces import CopiedPieces, pieces_of, reach, together
+from poplite.mpi.plan.moved_pieces import CopiedPieces, reach, together
 from poplite.mpi.plan.owners import EVERYONE, Owners
 from poplite.mpi.plan.runs import crossings, joined
-from poplite.simulator.run.touched import numbers_and_rows
+from poplite.simulator.run.touched import numbers_and_rows, numbers_within
 
 Integers = npt.NDArray[np.int64]
 
@@ -161,7 +161,7 @@ def _by_rank(
 
 def _cut(moves: Moves, runs: tuple[Integers, Integers], *, at_source: bool) -> CopiedPieces:
     """Return what copies bring from some runs, or to them."""
-    pieces = pieces_of(moves)
+    pieces = CopiedPieces(*moves.blocks())
     found = pieces.cut_at_sources(*runs) if at_source else pieces.cut_at_destinations(*runs)
     return found[0]
 
@@ -187,7 +187,7 @@ def _copy_of_rank(step: CopyStep, owners: Owners, rank: int) -> RankStep:
     to, start = _whole_records(step.moves, owners)
     is_whole = (to >= 0) & ((start == to) | (start == EVERYONE))
     kept = Moves(step.moves.records[is_whole & (to == rank)], step.moves.pieces)
-    pieces = pieces_of(Moves(step.moves.records[~is_whole], step.moves.pieces))
+    pieces = CopiedPieces(*Moves(step.moves.records[~is_whole], step.moves.pieces).blocks())
     pieces, run = pieces.cut_at_sources(owners.begin, owners.stops)
     sender = owners.rank[run]
     found = crossings(pieces.to, pieces.to + pieces.size, owners.begin, owners.stops)
@@ -230,7 +230,7 @@ def taken(group: Vertices, is_taken: npt.NDArray[np.bool_]) -> Vertices:
     if is_taken.all():
         return group
     row = np.repeat(np.arange(len(counts)), counts)
-    within = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    within = numbers_within(counts)
     goes_on = np.append(False, (row[1:] == row[:-1]) & is_taken[:-1]) if len(row) else is_taken
     first = np.flatnonzero(is_taken & ~goes_on)
     count = np.diff(np.append(np.cumsum(is_taken)[first] - 1, np.count_nonzero(is_taken)))
