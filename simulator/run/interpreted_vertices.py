@@ -16,8 +16,8 @@ An Output element that the first run did not store keeps what it holds.
 from __future__ import annotations
 
 from bdb import BdbQuit
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,12 @@ import numpy.typing as npt
 
 from poplite.errors import VertexCompileError
 from poplite.executable import opcodes as op
-from poplite.executable.descriptor import COUNT, NUMBER, Kind, positions
 from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, Vertices
 from poplite.simulator.run.arena import AccessLog, Arena, Bytes, Floats, typed
-from poplite.simulator.run.touched import ranges
+from poplite.simulator.run.touched import FieldRows, GroupRows, numbers_and_rows, ranges
 from poplite.vertex.compute import InterpretedSelf
 from poplite.vertex.vertex import Field, MultiVertex, Vertex
 
@@ -166,18 +165,19 @@ def run_vertices(
     watch: Callable[[], None] = lambda: None,
     known: dict[int, VertexRun] | None = None,
     log: AccessLog | None = None,
+    rows: GroupRows | None = None,
 ) -> bool:
     """Run vertices of a group as plain Python, in order; return whether none returned false.
 
     Runs only vertex `only`, or those before number `before`; `watch` is called before each.  What
     `known` has by number does not run where it would do the same; other vertices are added to it.
-    Workers note in `log` what they access.
+    Workers note in `log` what they access; `rows` are those of the group, if they are known.
     Raises `VertexFault` when a vertex indexes outside a field or raises an exception.
     """
     returned, stores = True, floats.stores if floats.mode else _to_nearest
     has_workers = issubclass(group.cls, MultiVertex)
     with np.errstate(all="ignore"):
-        for number, values in described(group, memory, only):
+        for number, values in described(group, memory, only, rows):
             if before is not None and number >= before:
                 continue
             watch()
@@ -222,81 +222,26 @@ def _run(compute: Compute, number: int, vertex: InterpretedSelf, *worker: int) -
 
 
 def described(
-    group: Vertices, memory: Bytes, only: int | None = None
+    group: Vertices, memory: Bytes, only: int | None = None, rows: GroupRows | None = None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of each vertex of a group, and its fields as views of memory."""
-    fields = list(group.cls.fields.values())
-    columns = list(positions(group.columns))
-    places: list[dict[str, int]] = [{} for _ in fields]
-    for place, (column, _) in enumerate(columns):
-        if column.field != NUMBER:
-            places[column.field][column.part] = place
-    readers = [
-        (field.name, _reader(field, own, typed(memory, field.element)))
-        for field, own in zip(fields, places, strict=True)
-    ]
-    for words in group.rows.tolist():
-        parts = [
-            _parts(column.kind, words[at:], words[COUNT], group.tables.get(place))
-            for place, (column, at) in enumerate(columns)
-        ]
-        for part in zip(*parts, strict=False):  # columns equal for all vertices are endless
-            if only is None or part[0] == only:  # the number is the first column
-                yield part[0], {name: read(part) for name, read in readers}
+    numbers, fields = rows or numbers_and_rows(group, with_state=True)
+    names = list(group.cls.fields)
+    values = [_vectors(field, numbers, typed(memory, field.field.element)) for field in fields]
+    for number, *own in zip(numbers.tolist(), *values, strict=True):
+        if only is None or number == only:
+            yield number, dict(zip(names, own, strict=True))
 
 
-def _parts(kind: Kind, words: list[int], count: int, table: Any) -> Iterable[Any]:
-    """Return what a column says about each vertex of a row: a number, or a table."""
-    match kind:
-        case "affine" if words[1]:
-            return range(words[0], words[0] + count * words[1], words[1])
-        case "affine":
-            return repeat(words[0], count)
-        case "flat":
-            numbers = table[words[1] : words[1] + count].astype(np.int64)
-            found: list[int] = (words[0] + numbers).tolist()
-            return found
-        case "table":
-            return repeat(table[words[0] :])
-        case "fixed":
-            return repeat(words[0])
-
-
-def _reader(
-    field: Field, places: Mapping[str, int], elements: npt.NDArray[Any]
-) -> Callable[[Sequence[Any]], Any]:
-    """Return what finds a field in memory from a vertex's columns; `places` are those by part."""
-    if "start" not in places:
-        return _list_reader(places, elements)
-    start = places["start"]
-    if field.depth == 0:
-        return lambda part: elements[part[start] : part[start] + 1]
-    length = places["length"]
-    if field.depth == 1:
-        return lambda part: elements[part[start] : part[start] + part[length]]
-    rows, stride = places["rows"], places["stride"]
-
-    def evenly(part: Sequence[Any]) -> list[npt.NDArray[Any]]:
-        first, size = part[start], part[length]
-        starts = (first + row * part[stride] for row in range(part[rows]))
-        return [elements[each : each + size] for each in starts]
-
-    return evenly
-
-
-def _list_reader(
-    places: Mapping[str, int], elements: npt.NDArray[Any]
-) -> Callable[[Sequence[Any]], Any]:
-    """Return what finds the rows of a list by their pairs, start and length."""
-    table = places["pairs"] if "pairs" in places else places["wide"]
-    base, first, rows = places["base"], places["first"], places["rows"]
-
-    def read(part: Sequence[Any]) -> list[npt.NDArray[Any]]:
-        pairs = part[table][part[first] : part[first] + part[rows]].tolist()
-        zero = part[base]
-        return [elements[zero + start : zero + start + size] for start, size in pairs]
-
-    return read
+def _vectors(rows: FieldRows, numbers: Integers, elements: npt.NDArray[Any]) -> Iterator[Any]:
+    """Return a field of each vertex, as views of memory: a vector, or a list of them."""
+    ends = (rows.start + rows.length).tolist()
+    vectors = (elements[a:b] for a, b in zip(rows.start.tolist(), ends, strict=True))
+    if rows.field.depth < 2:
+        return vectors
+    owner = np.searchsorted(numbers, rows.vertex, sorter=(order := np.argsort(numbers)))
+    counts = np.bincount(order[owner], minlength=len(numbers))
+    return (list(islice(vectors, count)) for count in counts.tolist())
 
 
 # -- compute sets ------------------------------------------------------------------------------
@@ -320,6 +265,7 @@ class InterpretedSteps:
             if isinstance(step, ComputeStep) and classes[number]
         }
         self._returned = [[True] * len(arena.parts) for _ in executable.steps]
+        self._rows: dict[tuple[int, int], GroupRows] = {}
         self._known: dict[tuple[int, int], dict[int, VertexRun]] | None = None
 
     def __iter__(self) -> Iterator[int]:
@@ -365,6 +311,8 @@ class InterpretedSteps:
                 known = (
                     None if self._known is None else self._known.setdefault((replica, place), {})
                 )
+                if (number, place) not in self._rows:
+                    self._rows[number, place] = numbers_and_rows(group, with_state=True)
                 try:
                     self._returned[number][replica] &= run_vertices(
                         group,
@@ -375,6 +323,7 @@ class InterpretedSteps:
                         floats=self._arena.floats,
                         known=known,
                         log=None if known is None else self._arena.accesses,
+                        rows=self._rows[number, place],
                     )
                 except VertexFault as fault:
                     fault.replica = replica

@@ -128,14 +128,18 @@ def field_rows(group: Vertices) -> list[FieldRows]:
     return numbers_and_rows(group)[1]
 
 
-def numbers_and_rows(group: Vertices) -> tuple[Integers, list[FieldRows]]:
-    """Return what `vertex_numbers` and `field_rows` do."""
+GroupRows = tuple[Integers, list[FieldRows]]
+"""The positions of the vertices of a group in their compute set, and their edges by field."""
+
+
+def numbers_and_rows(group: Vertices, *, with_state: bool = False) -> GroupRows:
+    """Return what `vertex_numbers` and `field_rows` do; if asked, with fields of state."""
     parts, tables = _columns(group)
     vertex = parts[NUMBER]["number"]
     return vertex, [
         _of_field(field, vertex, parts[position], tables.get(position))
         for position, field in enumerate(group.cls.fields.values())
-        if field.is_edge
+        if field.is_edge or with_state
     ]
 
 
