@@ -226,11 +226,11 @@ def described(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of each vertex of a group, and its fields as views of memory."""
     numbers, fields = rows or numbers_and_rows(group, with_state=True)
-    names = list(group.cls.fields)
+    names = list(enumerate(group.cls.fields))
     values = [_vectors(field, numbers, typed(memory, field.field.element)) for field in fields]
-    for number, *own in zip(numbers.tolist(), *values, strict=True):
+    for number, own in zip(numbers.tolist(), zip(*values, strict=True), strict=True):
         if only is None or number == only:
-            yield number, dict(zip(names, own, strict=True))
+            yield number, {name: own[k] for k, name in names}
 
 
 def _vectors(rows: FieldRows, numbers: Integers, elements: npt.NDArray[Any]) -> Iterator[Any]:
