@@ -112,7 +112,7 @@ def _compile_error(cls: type[Vertex], error: Exception) -> VertexCompileError:
 
 _OWN = {
     "interpret": "poplite.simulator.codegen.interpreter",
-    "look": "poplite.simulator.codegen.looking",
+    "look": "poplite.simulator.codegen.interpreter",
     "enter": "poplite.simulator.codegen.interpreter",
     "run_shares": "poplite.simulator.codegen.launcher",
     "move": "poplite.simulator.codegen.mover",

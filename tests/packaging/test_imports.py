@@ -42,7 +42,6 @@ WITH_LLVM = frozenset(
         "poplite.simulator.codegen.interpreter",
         "poplite.simulator.codegen.lane_accessors",
         "poplite.simulator.codegen.launcher",
-        "poplite.simulator.codegen.looking",
         "poplite.simulator.codegen.mathematics",
         "poplite.simulator.codegen.mover",
         "poplite.simulator.counting.slot_sums",
