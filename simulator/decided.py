@@ -193,7 +193,7 @@ def _read_unwritten(
     made from.
     """
     executable, layout = looks.executable, looks.executable.layout
-    shadow = Shadow(layout, looks.shadow.forms)
+    shadow = Shadow(layout)
     found: set[int] = set()
     rows: dict[int, str] = {}  # remote buffers by the bytes of their blocks that are unwritten
     buffers_of: dict[int, dict[str, None]] = defaultdict(dict)
