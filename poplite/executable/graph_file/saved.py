@@ -35,11 +35,14 @@ from poplite.executable.graph_file.class_names import (
     declared_class,
     known_classes,
 )
-from poplite.executable.graph_file.host import HANDLES, PARTS as HOST, add_host, add_host_tensors
 from poplite.executable.graph_file.programs import ProgramReader, ProgramWriter, SavedFunction
-from poplite.executable.graph_file.references import GraphReader, GraphWriter
+from poplite.executable.graph_file.references import GraphReader, GraphWriter, ViewReader
 from poplite.executable.graph_file.variables import (
+    HANDLES,
+    PARTS as HOST,
     SavedVariable,
+    add_host,
+    add_host_tensors,
     add_metadata,
     add_variable,
     home_of,
@@ -51,7 +54,6 @@ from poplite.executable.graph_file.vertices import (
     add_vertices,
     saved_compute_set,
 )
-from poplite.executable.graph_file.views import ViewReader
 from poplite.files import check_folder, checked_path, replacing
 from poplite.graph.compute_sets.operations import RecordedOperation
 from poplite.graph.graph import Graph
