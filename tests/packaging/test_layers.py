@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 import poplite
-from helpers.source_tree import ROOT, Import, imports_of, modules, tree_of
+from helpers.source_tree import ROOT, Import, imports_of, modules, statements_in, tree_of
 from poplite.tools.code_lines import code_lines
 
 LAYERS = (
@@ -298,14 +298,25 @@ def measured() -> dict[str, Measured]:
     return {module: measure(path) for module, path in MODULES.items()}
 
 
+def lines_of_body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> range:
+    """Return the lines of a body, without those of its docstring, which are no code."""
+    match function.body:
+        case [ast.Expr(ast.Constant(str())), *others]:
+            first = others[0].lineno if others else (function.end_lineno or 0) + 1
+        case [statement, *_]:
+            first = statement.lineno
+    return range(first, (function.end_lineno or 0) + 1)
+
+
 def measure(path: Path) -> Measured:
     """Return the sizes and names of one module; where all lines are few, they need no count."""
     text = path.read_text()
-    nodes = list(ast.walk(ast.parse(text)))
+    nodes: list[ast.AST] = [ast.parse(text)]
+    for node in nodes:  # which grow
+        nodes += statements_in(node)
     functions = [each for each in nodes if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
     bodies: dict[str, Collection[int]] = {
-        f"{each.lineno} {each.name}": range(each.body[0].lineno, (each.end_lineno or 0) + 1)
-        for each in functions
+        f"{each.lineno} {each.name}": lines_of_body(each) for each in functions
     }
     length = text.count("\n")
     longest = max(map(len, bodies.values()), default=0)

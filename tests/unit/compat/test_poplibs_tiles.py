@@ -221,11 +221,9 @@ def calls(made: Any) -> dict[str, list[tuple[Any, ...]]]:
     return found
 
 
-ELEMENTWISE = [
-    name
-    for name in functions_of(popops)
-    if f"popops.{name}" not in calls(partial(tensor, pl.Graph(pl.Target(tiles=2))))
-]
+_LISTED = calls(partial(tensor, pl.Graph(pl.Target(tiles=2))))
+
+ELEMENTWISE = [name for name in functions_of(popops) if f"popops.{name}" not in _LISTED]
 """Functions of popops that take operands of one shape; and of some type."""
 
 OTHERS = [

@@ -77,7 +77,7 @@ def test_an_execution_that_is_interrupted_in_a_look_is_undone() -> None:
 
 @pytest.mark.parametrize("rounds", [0, 400_000])
 def test_a_look_that_takes_long_is_left_to_python(rounds: int, in_python: list[int]) -> None:
-    turns = 12
+    turns = 2 * LOOKS_IN_PYTHON
     engine, x, number = slow(turns)
     engine.write(number, rounds)
     engine.run("0")

@@ -176,7 +176,7 @@ def test_many_vertices_shared_by_threads() -> None:
             return self.x == 0 or total < 0
 
     bench = Bench(2000)
-    bench.graph.add_vertices(bench.cs, Slow, tile=np.arange(2000) % 3, rounds=100_000, x=bench.x)
+    bench.graph.add_vertices(bench.cs, Slow, tile=np.arange(2000) % 3, rounds=20_000, x=bench.x)
     engine = pl.Engine(
         bench.graph, pl.Execute(bench.cs, bench.done), checks="fast", options=values_only()
     )
