@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 T = TypeVar("T")
 
@@ -46,9 +47,21 @@ def choose(depth: str, drawn: int | None = None) -> None:
     global _chosen, _drawn
     _chosen, _drawn = depth, drawn
     settings.load_profile(depth)
+    if depth == "quick" and drawn is None:
+        _draw_no_constants_of_the_source()
     if drawn is not None:
         settings.register_profile("drawn", max_examples=drawn, derandomize=False, database=None)
         settings.load_profile("drawn")
+
+
+def _draw_no_constants_of_the_source() -> None:
+    """Let Hypothesis not parse a thousand modules, in each worker, for constants to draw.
+
+    Nor does a change anywhere in poplite then change what each test draws.
+    """
+    if hasattr(providers, "_get_local_constants"):  # newer ones do
+        none = providers._local_constants  # as long as nothing has been collected
+        providers._get_local_constants = lambda: none
 
 
 def thinned(cases: Iterable[T], keep: int | Collection[T]) -> list[Any]:

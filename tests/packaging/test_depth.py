@@ -18,7 +18,7 @@ def test_one_option_runs_all_cases(root: Path) -> None:
     options = ("-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", FILE)
     done = python(root, *options, "--depth=full", PYTEST_ADDOPTS="")
     cases = [line.split("[")[1] for line in done.stdout.splitlines() if "[" in line]
-    assert cases == ["15]", "300]"]
+    assert cases == ["9]", "300]"]
 
 
 @deep

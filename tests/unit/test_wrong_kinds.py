@@ -113,7 +113,7 @@ ROOMS = sorted(WITHOUT_CALL)
 PARTS = {"around": 6, "core": 6, "operations": 6, "named_axes": 6, "libraries": 24}
 """Of the exchanged calls, which are tried one part at a time; the libraries have most."""
 
-SHARES = {"around": 12, "core": 12, "operations": 24, "named_axes": 12, "libraries": 96}
+SHARES = {"around": 24, "core": 24, "operations": 48, "named_axes": 24, "libraries": 192}
 """The first of so many parts is tried by default."""
 
 

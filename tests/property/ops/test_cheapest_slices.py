@@ -39,7 +39,7 @@ def cycles_of(
 
 
 @pytest.mark.parametrize("operation", ["multi_slice", "multi_update"])
-@examples(15, quick=3)
+@examples(15, quick=2)
 @given(
     tiles=st.sampled_from([4, 16, 64]),
     kind=st.sampled_from([pl.FLOAT, pl.HALF]),

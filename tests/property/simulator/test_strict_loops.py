@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
+from helpers.depth import examples
 from helpers.running import simulated
 from poplite import ops
 from poplite.executable import opcodes as op
@@ -292,12 +293,14 @@ def both(seed: int, most: int) -> list[list[Any]]:
     return found
 
 
+@examples(50, quick=5)
 @given(seed=st.integers(0, 10**9), most=st.sampled_from([MOST_LOOKS, 5]))
 def test_compiled_looks_find_what_python_finds(seed: int, most: int) -> None:
     compiled, in_python = both(seed, most)
     assert compiled == in_python
 
 
+@examples(50, quick=5)
 @given(seed=st.integers(0, 10**9), item=st.integers(0, 12), keeps_failing=st.booleans())
 def test_a_look_that_fails_anywhere_leaves_no_trace(
     seed: int, item: int, keeps_failing: bool
