@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.digits import Digit
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, overlay
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.reduce.pieces import repeated
@@ -32,17 +32,54 @@ class HeldShare(NamedTuple):
         share: of all of it, on the tile that has most.
         tiles: that have some; None where each has what it reads.
         read: what the tile that reads most reads, of a tensor that is not read by all tiles alike.
+        mapping: where its own elements lie; None where each has what it reads.
     """
 
     share: float
     tiles: tuple[int, ...] | None = None
     read: float = 1
+    mapping: TileMapping | None = None
 
     def of(self, digits: Sequence[Digit], size_bytes: int) -> ReadOperand:
         """Return what vertices read of the tensor, flattened to these digits."""
         is_read_by_all = len(digits) > 0 and digits[0][1] == 0
         share = self.share if is_read_by_all else min(1, self.share / self.read)
         return ReadOperand(tuple(digits), size_bytes, share, self.tiles)
+
+
+def held_elements(mapping: TileMapping, tile: int, begin: Int64, end: Int64) -> Int64:
+    """Return how many elements of intervals of a tensor are on a tile.
+
+    >>> mapping = TileMapping(2, np.array([0, 1, 0]), np.array([2, 3, 4]))
+    >>> held_elements(mapping, 0, np.array([0, 1, 2]), np.array([2, 6, 5])).tolist()
+    [2, 2, 0]
+    """
+    own = slice(mapping.ptr[tile], mapping.ptr[tile + 1])
+    first, last = mapping.begin[own], mapping.end[own]
+    if not len(first):
+        return np.zeros_like(begin)
+    before = np.append(0, np.cumsum(last - first))
+
+    def up_to(element: Int64) -> Int64:
+        k = np.searchsorted(first, element, "right")
+        beyond = np.where(k > 0, last[k - 1] - element, 0)
+        return before[k] - np.maximum(beyond, 0)
+
+    held: Int64 = up_to(end) - up_to(begin)
+    return held
+
+
+def common_share(one: TileMapping, other: TileMapping) -> float:
+    """Return how many elements of two tensors of a shape are on the same tile, of all of them.
+
+    >>> one, other = (TileMapping(3, np.array([0, k]), np.array([2, 2])) for k in (1, 2))
+    >>> common_share(one, other)
+    0.5
+    """
+    begin, end, tile = one.in_order()
+    low, high, its = other.in_order()
+    source, segment, begin, end = overlay(begin, end, np.append(low, high[-1]))
+    return float((end - begin)[tile[source] == its[segment]].sum()) / one.num_elements
 
 
 class ReadOperand(NamedTuple):

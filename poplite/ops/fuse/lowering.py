@@ -44,7 +44,7 @@ from poplite.ops.fuse.dots import (
     with_dots,
 )
 from poplite.ops.fuse.filling import add_filling, is_made_in_place, positions
-from poplite.ops.fuse.gathering import HeldShare
+from poplite.ops.fuse.gathering import HeldShare, common_share
 from poplite.ops.fuse.levels import Beside, Root, Task, levels
 from poplite.ops.fuse.maps import add_copy, add_map, broadcast_to
 from poplite.ops.fuse.notes import Note
@@ -502,11 +502,14 @@ class Lowering:
         mapping, lies = self.mappings.of(tensor), self.mappings.of(main)
         tiles = tuple(mapping.tiles.tolist())
         if tensor.shape == main.shape:
-            return HeldShare(1) if mapping == lies else HeldShare(int(len(tiles) == 1), tiles)
+            if mapping == lies:
+                return HeldShare(1)
+            share = 1 if len(tiles) == 1 else common_share(mapping, lies)
+            return HeldShare(share, tiles, mapping=mapping)
         share, read = (
             int(each.elements_per_tile.max()) / each.num_elements for each in (mapping, lies)
         )
-        return HeldShare(share, tiles, read)
+        return HeldShare(share, tiles, read, mapping)
 
     def _copied(self, root: Root, source: Tensor, why: str = "as it is") -> Tensor:
         out = root.out

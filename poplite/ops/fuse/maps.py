@@ -26,7 +26,13 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.cuts import Cuts, Rects, cuts, rects
-from poplite.ops.fuse.gathering import HeldShare, ReadOperand, VectorReads, gathering_cycles
+from poplite.ops.fuse.gathering import (
+    HeldShare,
+    ReadOperand,
+    VectorReads,
+    gathering_cycles,
+    held_elements,
+)
 from poplite.ops.fuse.placement import Mappings, grain_of, held
 from poplite.ops.fuse.pricing import KINDS, steps_of
 from poplite.ops.fuse.recipe import MapRecipe, OperandPart
@@ -152,14 +158,21 @@ def _reads(
     """
     where = None if grid.is_vector else rects(found, *grid.sizes[1:], target.workers)
     for tensor, part, own in zip(grid.tensors, grid.parts, shares, strict=True):
-        is_here = own.share and (own.tiles is None or tile in own.tiles)
-        if not is_here or part is OperandPart.NUMBER:
+        is_elsewhere = own.tiles is not None and tile not in own.tiles
+        if is_elsewhere or not own.share or part is OperandPart.NUMBER:
             continue
         begin, end = found.begin, found.end
         if where is not None:
             begin, end, _ = _ranges(tensor, part, where)
+        share = 1.0
+        if own.mapping is not None and own.mapping.num_elements == tensor.num_elements:
+            held = held_elements(own.mapping, tile, begin, end)
+            is_mixed = held < end - begin
+            if is_mixed.any():  # what is here is put in its place, and what comes beside it
+                some = (held > 0) & is_mixed
+                begin, end, held = begin[some], end[some], held[some]
+                share = float(held.sum()) / max(1, int((end - begin).sum()))
         reads = VectorReads(np.zeros(len(begin), np.int64), np.arange(len(begin) + 1), begin, end)
-        share = own.share if part is OperandPart.ROW else 1
         digits, size = tuple(tensor.view.flat_digits()), tensor.element_type.size_bytes
         yield reads, ReadOperand(digits, size, share)
 

@@ -161,10 +161,13 @@ class Builder:
         if not stored.is_row_major:  # as if it lay as what is reduced
             digits = tuple(stored.tensor.view.flat_digits())
         entire = (ReadOperand(digits, self._element.size_bytes),)
-        before = sent + fused.map_cycles(mapping, self.graph.target, is_sent=sent > 0)
+        target, begun = self.graph.target, 0.0
+        before = sent + fused.map_cycles(mapping, target, is_sent=sent > 0)
+        if sent and fused.is_sent:  # which is the same both ways where the map is on these tiles
+            begun = target.cost("sync_cycles") + target.cost("latency_cycles")
         return (
             ReductionWay(
-                self._problem, lambda: self._plan, fused.read, adds, computed=fused.computed
+                self._problem, lambda: self._plan, fused.read, adds, begun, fused.computed
             ),
             ReductionWay(problem, lambda: plan_for(self.graph, problem), entire, adds, before),
         )

@@ -82,6 +82,11 @@ class Fused:
         return class_of(self._recipe(out, is_columns=is_columns))
 
     @property
+    def is_sent(self) -> bool:
+        """Whether an operand of many elements is on other tiles than `main`, or a part of it."""
+        return any(self._shares[int(name[1:])].share < 1 for name in self.tensors)
+
+    @property
     def slots(self) -> float:
         """Slots of computing and joining an element; 0 where no table has them."""
         return 0 if self.computed is None else self.computed.with_join

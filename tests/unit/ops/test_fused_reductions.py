@@ -537,11 +537,13 @@ SMALL: list[tuple[Any, ...]] = [
     ("p * transposed", (13, 2), 4, pl.FLOAT, 0, (0, "linear", "linear")),
     ("p * part", (9, 30), 1, pl.HALF, 1, ("linear", "linear", "linear")),
     ("p * part", (4, 7), 1, pl.FLOAT, 0, ("linear", 0, 0)),
+    ("p * row", (3, 8), 4, pl.FLOAT, None, ("linear", 0, "linear")),
+    ("p * row", (26, 29), 64, pl.FLOAT, 1, (0, 0, "linear")),
 ]
 """Form, shape, tiles, type, dimension, where the matrix, another one, and rows and columns lie."""
 
 
-@pytest.mark.parametrize("number", thinned(range(len(SMALL)), keep=[0, 8, 10]))
+@pytest.mark.parametrize("number", thinned(range(len(SMALL)), keep=[0, 8, 10, 13]))
 def test_small_matrices_are_stored_where_that_is_cheaper_and_only_there(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
