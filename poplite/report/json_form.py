@@ -27,6 +27,7 @@ from poplite.codec.archive import ELEMENT_DTYPES, ArrayReader
 from poplite.codec.codec import Codec, lines_of
 from poplite.codec.coders import Coder, Json, Reader, ScalarCoder, Writer
 from poplite.codec.loading import Format, Malformed, add_room, parsed_json
+from poplite.jit.garbage import no_collection
 from poplite.report.per_tile import PerPair, PerPiece, PerTile, TilePerPiece
 from poplite.report.program_tree import Programs, nodes_of, tree_of
 from poplite.report.validate import check_report
@@ -54,6 +55,7 @@ needs, where equal ones of up to 16,384 bytes are written once (`poplite.codec.a
 T = TypeVar("T")
 
 
+@no_collection()  # all that is made stays
 def to_json(report: Any) -> str:
     """Return a report, a dataclass, as JSON."""
     to = _Writer()

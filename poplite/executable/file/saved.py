@@ -28,6 +28,7 @@ from poplite.executable.file.vertex_classes import (
     named_class,
 )
 from poplite.files import checked_path, replacing
+from poplite.jit.garbage import no_collection
 
 FORMAT, UNCHECKED_FORMAT = 5, 6
 """Numbers of the formats. Programs with `checks="none"` have one of their own, so that a poplite
@@ -38,6 +39,7 @@ EXECUTABLES = Format(
 )
 
 
+@no_collection()  # all that is made stays
 def save(executable: Executable, path: str | os.PathLike[str]) -> None:
     """Write an executable to a file; see `Executable.save`."""
     place = checked_path(path, "save", "model.poplite")

@@ -47,6 +47,9 @@ take 12 B each while they are connected, so that any file may have these."""
 BYTES_AN_EDGE = 56
 """Memory of an edge while it is connected, where it is not one of many at regular distances."""
 
+BYTES_A_VECTOR = 200
+"""Memory of a vector of a State field while it is connected, where others have other lengths."""
+
 Array = npt.NDArray[Any]
 
 
@@ -179,6 +182,7 @@ def _vectors(held: Vectors, count: int) -> Any:
         raise Malformed("a field of vectors has other values than they are long")
     if length.only is not None:
         return held.values.reshape(count, length.only)
+    check_room(BYTES_A_VECTOR * count, f"{count:,} vectors of a field")
     return np.split(held.values, np.cumsum(length.array())[:-1])
 
 

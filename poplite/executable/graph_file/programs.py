@@ -194,11 +194,11 @@ def _loop(kind: type[RepeatWhile]) -> Callable[..., RepeatWhile]:
 def _switch(
     control: Tensor, unmatched: str, default: Program, cases: Mapping[int, Program]
 ) -> Switch:
-    if unmatched == "default":
-        return Switch(control, cases, default)
-    if unmatched == "error":
-        return Switch.with_bounds_checking(control, cases)
-    return Switch.with_unreachable_default(control, cases)
+    if unmatched != "default" and not default.is_empty:
+        raise Malformed("a Switch runs something where it has no default")
+    switch = Switch.__new__(Switch)
+    switch._fill(control, cases, unmatched, default)
+    return switch
 
 
 def _stamp(tensor: Tensor, sync_type: Any, since: Tensor | None) -> CycleStamp:

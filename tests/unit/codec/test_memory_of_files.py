@@ -13,9 +13,13 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from poplite.arrays.series import Steps
 from poplite.codec.archive import HEADER_BYTES, MANIFEST
 from poplite.codec.loading import BYTES_A_BYTE, LEAST_BYTES, SMALL_BYTES
+from poplite.executable.graph_file import blocks
 from poplite.executable.graph_file.blocks import MOST_EDGES
+from poplite.executable.graph_file.saved import GRAPHS
+from poplite.graph.compute_sets.vertex_block import Vectors
 
 MOST_BYTES = 16 << 20
 """What refusing a small file may take: much less than any file may."""
@@ -167,6 +171,16 @@ def test_who_claims_more_than_there_may_be_is_refused_first(
         assert tracemalloc.get_traced_memory()[1] < MOST_BYTES + 20 * path.stat().st_size
     finally:
         tracemalloc.stop()
+
+
+def test_vectors_of_many_vertices_take_room() -> None:
+    count, ones = 10_000_000, np.broadcast_to(np.float32(1), 15_000_000)
+    held = Vectors(ones, Steps(1, ((count // 2, 0), (2, 1))))
+    with (
+        pytest.raises(pl.FileLoadError, match="10,000,000 vectors of a field would take"),
+        GRAPHS.loading("'x'"),
+    ):
+        blocks._vectors(held, count)
 
 
 @pytest.mark.parametrize("kind", KINDS)

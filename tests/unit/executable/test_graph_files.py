@@ -621,3 +621,29 @@ def test_tensors_without_elements_keep_name_and_metadata(tmp_path: Path) -> None
     assert found["q"].metadata.name == "q/metadata"
     again.save(other := tmp_path / "again", programs["0"])
     assert other.read_bytes() == path.read_bytes()
+
+
+def test_a_switch_keeps_its_lines_and_runs_no_default_it_has_not() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    n = graph.add_variable(pl.INT, (), "n", mapping=0)
+    x, y = (graph.add_variable(pl.INT, (3,), name, mapping=0) for name in "xy")
+    cases = {1: pl.Copy(x, y)}
+    some = {
+        "bounds": pl.Switch.with_bounds_checking(n, cases),
+        "unreachable": pl.Switch.with_unreachable_default(n, cases),
+        "default": pl.Switch(n, cases, pl.Copy(y, x)),
+    }
+    _, again = loaded(saved(graph, some))
+    for name, switch in some.items():
+        found = again[name]
+        assert isinstance(found, pl.Switch)
+        assert (found.unmatched, str(found.default)) == (switch.unmatched, str(switch.default))
+        assert found.default.location.line == switch.default.location.line
+        assert found.location.line == switch.location.line
+    members = zipped(saved(graph, some))
+    manifest = json.loads(members["manifest.json"])
+    bounded = next(node for node in manifest["nodes"] if "error" in node[2])
+    bounded[2][2] = bounded[2][3][0][1]  # what its only case runs
+    changed = of_members(members | {"manifest.json": json.dumps(manifest).encode()})
+    with pytest.raises(pl.FileLoadError, match="a Switch runs something where it has no default"):
+        loaded(changed)
