@@ -141,7 +141,7 @@ class StoppedLaunch:
             label = error.label.removeprefix(f"{vertex.vertex_class.__name__}.")
             field, _, in_list = label.partition("[")
             row = int(in_list[:-1]) if in_list else None
-            if behind := self._behind(fault.replica, fault.number, field, row):
+            if behind := self._behind(fault.number, field, row):
                 parts["found"] = "\n".join([*calls, f"'{error.label}' is {behind}", added])
             raise TensorIndexError(f"{who}: {error.what}", fix=error.fix, **parts) from error
         if isinstance(error, FloatingPointTrap):
@@ -207,16 +207,15 @@ class StoppedLaunch:
         number = int(self.code.step_numbers[self.row])
         return self.code.step_text(number, f"Execute '{self.step.name}'")
 
-    def _behind(self, replica: int, vertex: int, field: str, row: int | None) -> str:
+    def _behind(self, vertex: int, field: str, row: int | None) -> str:
         """Return the elements behind a field, or one row of it; empty where it has none."""
-        layout, memory = self.executable.layout, self.arena.parts[replica]
-        return behind_field(self.step, vertex, field, row, layout, memory)
+        return behind_field(self.step, vertex, field, row, self.executable.layout)
 
     def _behind_record(self, record: Record) -> list[str]:
         """Return the line that names the tensor behind the field of a fault, if there is one."""
         cls = self._vertex(record.vertex).vertex_class
         field = list(cls.fields)[record.field]
-        behind = self._behind(record.replica, record.vertex, field, None)
+        behind = self._behind(record.vertex, field, None)
         return [f"'{cls.__name__}.{field}' is {behind}"] if behind else []
 
 

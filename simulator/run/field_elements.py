@@ -9,8 +9,6 @@ Only error messages need it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
@@ -18,8 +16,7 @@ from poplite.errors import ApplicationRuntimeError
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.executable.moves import Moves
 from poplite.executable.step import ComputeStep
-from poplite.simulator.run.arena import Bytes
-from poplite.simulator.run.interpreted_vertices import described
+from poplite.simulator.run.touched import field_rows, ranges
 from poplite.text import element_range, indexed
 
 Integers = npt.NDArray[np.int64]
@@ -29,32 +26,21 @@ MOST_ELEMENTS = 1 << 16
 
 
 def behind_field(
-    step: ComputeStep, vertex: int, field: str, row: int | None, layout: ArenaLayout, memory: Bytes
+    step: ComputeStep, vertex: int, field: str, row: int | None, layout: ArenaLayout
 ) -> str:
     """Return the elements behind a field of a vertex, or one row of it; empty where it has none."""
-    for group in step.groups:
-        if field not in group.cls.fields or not group.cls.fields[field].is_edge:
-            continue
-        size = group.cls.fields[field].element.size_bytes
-        for _, values in described(group, memory, vertex):
-            found = values[field]
-            vectors = found if isinstance(found, list) else [found]
-            starts = [
-                (each.ctypes.data - memory.ctypes.data, len(each))
-                for each in (vectors if row is None else vectors[row : row + 1])
-                if len(each)
-            ]
-            count = sum(length for _, length in starts)
-            return _named(_positions(starts, size), count, step.gather, layout) if starts else ""
+    for edges in (each for group in step.groups for each in field_rows(group)):
+        own = (edges.vertex == vertex) & (edges.length > 0)
+        if row is not None:
+            own &= edges.row == row
+        if edges.field.name == field and own.any():
+            start, length = edges.start[own], edges.length[own]
+            count, found = int(length.sum()), np.array([start[0], start[-1] + length[-1] - 1])
+            if count <= MOST_ELEMENTS:
+                found = ranges(start, length)
+            positions = found * edges.field.element.size_bytes
+            return _named(positions, count, step.gather, layout)
     return ""
-
-
-def _positions(starts: Sequence[tuple[int, int]], size: int) -> Integers:
-    """Return the first byte of each element of some vectors; of many, of first and last only."""
-    if sum(length for _, length in starts) > MOST_ELEMENTS:
-        (first, _), (start, length) = starts[0], starts[-1]
-        return np.array([first, start + (length - 1) * size])
-    return np.concatenate([start + size * np.arange(length) for start, length in starts])
 
 
 def _named(positions: Integers, count: int, gather: Moves, layout: ArenaLayout) -> str:
