@@ -17,6 +17,7 @@ from poplite.graph.graph import Graph
 from poplite.ipu.building.host_text import host_text
 from poplite.ipu.graph_check import check_graph
 from poplite.ipu.tables import Place, Tables, tables_of
+from poplite.jit.garbage import no_collection
 from poplite.text import clipped
 
 Checks = Literal["fast", "none"]
@@ -68,8 +69,9 @@ def export(
     target = checked_path(folder, "export", "exported")
     check_graph(graph, "export(graph, program, folder)")
     edges_of, named = EdgeTables(graph.space), named_programs(programs, "export(graph, {}, folder)")
-    check_program(graph.top_level_graph, named, edges_of)
-    tables = tables_of(graph, named, edges_of, stops_outside=checks == "fast")
+    with no_collection():
+        check_program(graph.top_level_graph, named, edges_of)
+        tables = tables_of(graph, named, edges_of, stops_outside=checks == "fast")
     _make(target)
     contents = {
         "codelets.cpp": tables.codelets.text,

@@ -125,7 +125,7 @@ def _stores(checked: Checked) -> bool:
 def has_effect(checked: Checked, node: ast.AST) -> bool:
     """Return whether an expression of a function calls such a helper."""
     helpers = checked.facts.helpers
-    return any(
+    return bool(helpers) and any(
         isinstance(each, ast.Call) and each in helpers and changes_something(helpers[each])
         for each in ast.walk(node)
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,7 @@ _OURS = frozenset({"compute", "half", "numWorkers", "pl", "poplar", "std"})
 """Names that codelets use for something else."""
 
 
+@lru_cache(maxsize=4096)
 def identifier(name: str) -> str:
     """Return a name that C++ takes, for a Python name.
 

@@ -27,9 +27,7 @@ ALIGNMENT = 64
 _HEAD = Struct("<8sQQQ32x")
 _SUM = Struct("<24xQ")
 _ROW = Struct("<40sc7xQQ")
-_ENDS = [
-    (np.dtype(f"<{kind}"), int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for kind in "BbHhIiQq"
-]
+_ENDS = [(kind, int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for kind in "BbHhIiQq"]
 """Types by rising size, each with its ends; an unsigned one before the signed one of its size."""
 
 _SHORT = 64
@@ -44,16 +42,14 @@ def file_of(columns: Mapping[str, Values | bytes | bytearray]) -> bytes:
     >>> read(file_of({"tile": [3, 200], "text.bytes": b"ab"}))
     {'tile': array([  3, 200], dtype=uint8), 'text.bytes': array([97, 98], dtype=uint8)}
     """
-    arrays = {name: _narrow(values) for name, values in columns.items()}
-    rows = [_HEAD.pack(MAGIC, VERSION, len(arrays), 0)]
-    parts: list[bytes | memoryview] = []
-    at = _aligned(_HEAD.size + _ROW.size * len(arrays))
-    for name, array in arrays.items():
-        rows.append(_ROW.pack(name.encode(), array.dtype.char.encode(), at, len(array)))
-        parts += [np.ascontiguousarray(array).data, bytes(-array.nbytes % ALIGNMENT)]
-        at += _aligned(array.nbytes)
-    head = b"".join(rows)
-    head = head.ljust(_aligned(len(head)), b"\0")
+    begin = at = _aligned(_HEAD.size + _ROW.size * len(columns))
+    rows, parts = [_HEAD.pack(MAGIC, VERSION, len(columns), 0)], []
+    for name, values in columns.items():
+        kind, count, data = _narrow(values)
+        rows.append(_ROW.pack(name.encode(), kind.encode(), at, count))
+        parts += [data, bytes(-len(data) % ALIGNMENT)]
+        at += _aligned(len(data))
+    head, parts = b"".join(rows).ljust(begin, b"\0"), [part for part in parts if part]
     return b"".join([with_checksum(head, parts), *parts])
 
 
@@ -96,19 +92,24 @@ def read(data: bytes) -> dict[str, npt.NDArray[Any]]:
     return columns
 
 
-def _narrow(values: Values | bytes | bytearray) -> npt.NDArray[Any]:
-    if isinstance(values, bytes | bytearray):
-        return np.frombuffer(bytes(values), np.uint8)
-    if len(values) == 0:
-        return np.zeros(0, np.uint8)
-    if len(values) <= _SHORT:
-        low, high = min(values), max(values)
-    else:
-        values = np.asarray(values)
-        low, high = values.min(), values.max()
+def _narrow(values: Values | bytes | bytearray) -> tuple[str, int, bytes | memoryview]:
+    """Return the type of a column, how many numbers it has, and its bytes."""
+    count = len(values)
+    if isinstance(values, bytes | bytearray) or count == 0:
+        return "B", count, bytes(values)
+    if count <= _SHORT:
+        kind = _holding(min(values), max(values))
+        return kind, count, pack(f"<{count}{kind}", *values)
+    array = np.asarray(values)
+    kind = _holding(array.min(), array.max())
+    return kind, count, np.ascontiguousarray(array, f"<{kind}").data.cast("B")
+
+
+def _holding(low: int, high: int) -> str:
+    """Return the smallest type that holds numbers from one to another."""
     for kind, least, most in _ENDS:
         if least <= low and high <= most:
-            return np.asarray(values, kind)
+            return kind
     raise AssertionError(f"{low} to {high} fit no type")
 
 
