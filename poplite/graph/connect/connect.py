@@ -226,7 +226,7 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
         written += field.writes
         quarters = quarters or (field.variable is None and field.element.requires_metadata)
         if isinstance(value, Operand):
-            if not field.writes:  # the index of a loop is read as its tensor
+            if type(value) is not Tensor and not field.writes:  # such as the index of a loop
                 value = value._read_as()  # noqa: PLW2901
             check_tensor(vertex, field, value, field.depth, at)
             assert isinstance(value, Tensor)
