@@ -333,6 +333,11 @@ class CompiledProgram:
         self._is_looking = True
         try:
             end = self._checks.look(self._code, row, calls, self)
+        except BaseException:  # KeyboardInterrupt too
+            if self._checks.has_run:
+                self._count_looked(row, self._code.end_of_launches(row))
+                self._steps.slot_counts.finish(self._code, row)
+            raise
         finally:
             self._is_looking = False
             self._steps.interpreted.forget()
@@ -340,12 +345,15 @@ class CompiledProgram:
             self._ops[row] = self._bound[row]
             if self._code.ops[row, 0] == op.LAUNCH:
                 self._steps.end_looks(int(self._code.ops[row, 1]))
-        self._counts[row:end] += 1
-        if self._recording is not None:
-            self._recording.add(range(row, end))
+        self._count_looked(row, end)
         self._words[op.STATE_ROW] = end
         if self._compile_look(row) and end > row:
             self._ops[row] = self._looked[row]
+
+    def _count_looked(self, row: int, end: int) -> None:
+        self._counts[row:end] += 1
+        if self._recording is not None:
+            self._recording.add(range(row, end))
 
     def _compile_look(self, row: int) -> bool:
         """Let compiled code look at a row when it is looked at again, if it can."""

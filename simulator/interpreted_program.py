@@ -224,12 +224,20 @@ class InterpretedProgram:
         self._is_begun = True
         try:
             end = self._checks.look(self._code, row, calls, self)
+        except BaseException:  # KeyboardInterrupt too
+            if self._checks.has_run:
+                self._count_looked(row, self._code.end_of_launches(row))
+                self._slots.slot_counts.finish(self._code, row)
+            raise
         finally:
             self._steps.forget()
         self._is_begun = False
+        self._count_looked(row, end)
+        return end
+
+    def _count_looked(self, row: int, end: int) -> None:
         self._counts[row:end] += 1
         self._note(range(row, end))
-        return end
 
     def _look_out(self, row: int) -> None:
         """Note that a row is to run; what it raises ends the run between two steps."""

@@ -135,14 +135,15 @@ LOOK_IN_PYTHON = -1
 """In place of the number of an action: strict checks look at the row."""
 
 (
-    LOOK_FUNCTION, LOOK_LAUNCH, LOOK_LEFT, LOOK_WORKERS, LOOK_BEGINS, LOOK_RUNS, LOOK_MARKS,
-    LOOK_UNDOES, LOOK_ITEMS,
-) = range(9)  # fmt: skip
+    LOOK_FUNCTION, LOOK_LAUNCH, LOOK_LEFT, LOOK_WORKERS, LOOK_TRUSTS, LOOK_BEGINS, LOOK_RUNS,
+    LOOK_MARKS, LOOK_UNDOES, LOOK_ITEMS,
+) = range(10)  # fmt: skip
 """Words of what a LOOK does: the function that does it; the launch of its row; how often it may
 look until Python does, fewer than 0 for any number; whether it also looks where all is written, as
-workers may race; the ends of four parts of its items, and the items.  The parts are what is done
-before anything changes but temporaries; what is undone where something is wrong; what is done once
-nothing is; and what undoes the second part."""
+workers may race; whether it trusts the step, which then runs as it is; the ends of four parts of
+its items, and the items.  The parts are what is done before anything changes but temporaries; what
+is undone where something is wrong; what is done once nothing is; and what undoes the second
+part."""
 
 ITEM_FUNCTION, ITEM_COUNT, ITEM_RULE, ITEM_ARGUMENTS = range(4)
 """Words of an item: a kernel, the number of its arguments, what its result means, and the

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
+from importlib import import_module
+from threading import Thread
 from typing import NamedTuple
 
 
@@ -26,6 +29,7 @@ class ThreadLayer(NamedTuple):
 
 def start() -> ThreadLayer:
     """Start the threads, unless they run, and return their layer."""
+    _import_whole("numba.np.ufunc.parallel")
     import llvmlite.binding as llvm
     from numba.np.ufunc import parallel
 
@@ -35,6 +39,22 @@ def start() -> ThreadLayer:
         thread_count=llvm.address_of_symbol("get_num_threads"),
         is_reentrant=parallel.threading_layer() != "workqueue",
     )
+
+
+def _import_whole(module: str) -> None:
+    """Import a module that Ctrl-C would leave half imported, of which nobody could import the rest.
+
+    Ctrl-C ends only what waits here.  Errors are raised where the module is imported again.
+    """
+
+    def work() -> None:
+        with suppress(Exception):
+            import_module(module)
+
+    if module not in sys.modules:
+        thread = Thread(target=work, daemon=True)
+        thread.start()
+        thread.join()
 
 
 def is_started() -> bool:

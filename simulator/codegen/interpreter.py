@@ -177,7 +177,7 @@ def look(words: Int64s, launches: Int64s, state: Int64s) -> int:
     result = _run(words, launches, state)
     if result == 0:
         _mark(words, launches, state)
-        if words[op.LOOK_RUNS] == words[op.LOOK_BEGINS]:  # the step itself is still to run
+        if words[op.LOOK_TRUSTS] != 0:  # the step itself is still to run
             result = AS_IT_IS
         elif words[op.LOOK_LEFT] > 0:
             words[op.LOOK_LEFT] -= 1

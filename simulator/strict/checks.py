@@ -77,6 +77,7 @@ class StrictChecks:
     Attributes:
         shadow: which bytes of the memory are written.
         runs_again: how often the vertices of a compute set ran again.
+        has_run: whether the step at which it looked last ran, also where an error came afterwards.
         on_armed: called when all steps are armed again.
     """
 
@@ -98,7 +99,7 @@ class StrictChecks:
         self._shown = frozenset(cls for cls in classes if check(cls).shows)
         self.shadow = Shadow(executable.layout)
         self._copies = UnwrittenCopies(executable, self.shadow)
-        self.runs_again = 0
+        self.runs_again, self.has_run = 0, False
         self.on_armed: list[Callable[[], None]] = []
         self._armed = [True] * len(executable.steps)
         self._places: dict[int, ProgramRow] = {}
@@ -130,6 +131,7 @@ class StrictChecks:
         That is `row` itself when it can run by itself from now on.  `calls` are the CALLs that have
         not returned.  Raises the faults that are found, and what vertices raise.
         """
+        self.has_run = False
         kind, number, scalar, size = code.ops[row].tolist()
         if kind == op.COLLECT:
             self.shadow.write_scalar(scalar)
@@ -224,7 +226,6 @@ class StrictChecks:
 
         Python has just looked at it.
         """
-        self._in_python[number] += 1
         if self._in_python[number] < LOOKS_IN_PYTHON or self._peers is not None:
             return None
         if number not in self._places:
@@ -269,38 +270,54 @@ class StrictChecks:
     def _ran_here(self, number: int, runner: Runner) -> bool:
         """Run a step unless there is nothing to look at; return whether it ran."""
         step = self._executable.steps[number]
+        self._in_python[number] += 1
         if isinstance(step, ComputeStep):
             return self._executed(number, step, runner)
         return self._copied(number, step, runner)
 
     def _copied(self, number: int, step: CopyStep, runner: Runner) -> bool:
-        if self._looks[number] == MOST_LOOKS:
-            self.shadow.moving(step.moves, step.replica_map, known=1)()
-            self._armed[number] = self._peers is not None
-            return False
+        is_trusted = self._looks[number] == MOST_LOOKS
         if number not in self._moving:
             self._moving[number] = self.shadow.moving(step.moves, step.replica_map)
-        flags = self._moving[number]()
-        self._armed[number] = bool(flags & INCOMPLETE) or self._peers is not None
-        if not self._armed[number]:
-            return False
-        if flags & INCOMPLETE:
+        moving = self._moving[number]
+        if is_trusted:
+            moving = self.shadow.moving(step.moves, step.replica_map, known=1)
+        runner.run_launches(self._places[number].launches(op.GATHER))
+        self.has_run = True
+        try:
+            flags = moving()
+        except BaseException:  # KeyboardInterrupt too: the elements have moved
+            moving()
+            self.arm()
+            raise
+        is_armed = not is_trusted and bool(flags & INCOMPLETE)
+        self._armed[number] = is_armed or self._peers is not None
+        if is_armed:
             self._looks[number] += 1
             self._copies.note(number)
         if flags & LOSSY:
             self.arm()
-        runner.run_launches(self._places[number].launches(op.GATHER))
         return True
 
     def _executed(self, number: int, step: ComputeStep, runner: Runner) -> bool:
         replay = self._replay(number, step)
+        replay.has_run = replay.is_lossy = False
+        try:
+            return self._replayed(number, replay, runner)
+        finally:
+            self.has_run = replay.has_run
+
+    def _replayed(self, number: int, replay: Replay, runner: Runner) -> bool:
         self._collect(number, replay)
         is_first = not self._looks[number]
         is_trusted = self._looks[number] == MOST_LOOKS
-        if replay.run_by_rows(self._places[number], runner, is_first=is_first):
-            self._looks[number] += not is_trusted
+        try:
+            has_run = replay.run_by_rows(self._places[number], runner, is_first=is_first)
+        finally:
             if replay.is_lossy:
                 self.arm()
+        if has_run:
+            self._looks[number] += not is_trusted
             return True
         replay.begin(self._places[number], runner)
         if is_trusted:

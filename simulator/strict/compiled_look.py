@@ -69,11 +69,11 @@ class LookPlan:
 
     Attributes:
         begins: what is done before anything changes but temporaries, and needs not be undone.
-        runs: the step; none where it runs as it is after `marks`.
+        runs: the vertices; a Copy, which does not fault, is one of `marks`.
         marks: what is done when nothing was wrong.
         undoes: what lets memory be as before `runs`, if all of `begins` was done.
         has_workers: whether it also looks at a step of which all is written.
-        trusts: whether it finds out nothing.
+        trusts: whether it finds out nothing; the step runs as it is after `marks`.
     """
 
     begins: Sequence[Item]
@@ -106,7 +106,8 @@ def trusting_plan(table: ElementTable, gather: Kernels, scatter: Kernels) -> Loo
 
 def plan_of_copy(checks: Kernels, moving: Kernels) -> LookPlan:
     """Return what looks at a Copy of written elements."""
-    return LookPlan(_calls(checks, op.RULE_NEEDED), marks=_calls(moving))
+    marks = [PhaseLaunch(op.GATHER), *_calls(moving)]
+    return LookPlan(_calls(checks, op.RULE_NEEDED), marks=marks)
 
 
 def plan_of_runs(
@@ -163,6 +164,7 @@ class CompiledLook:
         head = np.zeros(op.LOOK_ITEMS, np.int64)
         head[op.LOOK_FUNCTION], head[op.LOOK_LAUNCH] = compiled_parts.looker(), launch_of(first)
         head[op.LOOK_LEFT], head[op.LOOK_WORKERS] = UNLIMITED, plan.has_workers
+        head[op.LOOK_TRUSTS] = plan.trusts
         head[op.LOOK_BEGINS : op.LOOK_UNDOES + 1] = np.cumsum([len(each) for each in parts])
         items = [np.array(each.words(launch_of)) for part in parts for each in part]
         self._words = np.concatenate([head, *items])

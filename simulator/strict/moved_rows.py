@@ -79,6 +79,16 @@ class MovedRows:
         """Return whether all that the vertices would read now is written; list what they write."""
         return all(call() for call in self.checks)
 
+    def keep(self) -> None:
+        """Keep what is in the rows that are listed."""
+        for call in self.keeps:
+            call()
+
+    def undo(self) -> None:
+        """Put that back."""
+        for call in self.undoes:
+            call()
+
     def write(self) -> int:
         """Note that what was listed is written; return how many bytes were not."""
         return sum(call() for call in self.marks)

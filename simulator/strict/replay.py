@@ -87,7 +87,8 @@ class Replay:
         runs_again: how often its vertices ran again, in the last execution.
         is_complete: whether all elements that it touches are written: at first before it runs,
             then afterwards.
-        is_lossy: whether something became unwritten.
+        is_lossy: whether something became unwritten, since whoever looks set this back.
+        has_run: whether an execution is complete, also where an error came afterwards; likewise.
         warnings: to be shown.
     """
 
@@ -123,7 +124,7 @@ class Replay:
         self._turns = self._lacking = (
             0  # executions until unwritten bytes are counted; their number
         )
-        self.is_complete = False
+        self.is_complete = self.is_lossy = self.has_run = False
 
     # Of vertices that move rows all these are needed only where something is found to be wrong.
 
@@ -188,17 +189,30 @@ class Replay:
         if not self._rows.are_written():
             return False
         self._turns -= 1
-        self._launch(*(each for each in self._phases if each != op.GATHER))
+        self._rows.keep()
         try:
-            self._mark_rows()
-        except BaseException:  # KeyboardInterrupt too: the vertices have run
-            self._mark_rows()
+            self._launch(*(each for each in self._phases if each not in (op.GATHER, op.SCATTER)))
+            self.has_run = True
+            self._finish_rows()
+        except BaseException:
+            self._leave(self._rows.undo, self._finish_rows)
             raise
         return True
 
-    def _mark_rows(self) -> None:
+    def _finish_rows(self) -> None:
         self._lacking = max(0, self._lacking - self._rows.write())
-        self.is_lossy = not self._rows.are_at_home and bool(self._scatter() & LOSSY)
+        self.is_lossy |= not self._rows.are_at_home and bool(self._scatter() & LOSSY)
+        if self._scatter.calls:
+            self._launch(op.SCATTER)
+
+    def _leave(self, undo: Callable[[], object], finish: Callable[[], object]) -> None:
+        """Let an execution that an error ended, or Ctrl-C, be complete, or none."""
+        if self.has_run:
+            finish()
+            self.is_lossy = True  # for all that is known
+            self.recount()
+        else:
+            undo()
 
     def compile_look(
         self, place: ProgramRow, launch_of: LaunchOf, *, is_trusted: bool
@@ -238,7 +252,6 @@ class Replay:
         """Look at what is written before an execution at `place`."""
         self._place, self._runner, self._number = place, runner, place.step
         self.runs_again = self._runs_on_ranks = 0
-        self.is_lossy = False
         self.warnings: list[PopliteWarning] = []
         self._gather()
         # A table that was not needed so far is not made either where all is written.
@@ -268,13 +281,10 @@ class Replay:
         table.expect_written()
         try:
             self._in_agreement(is_first=is_first)
+            self.has_run = True
+            self._finish()
         except BaseException:
-            table.put_old()
-            raise
-        try:
-            self._finish()
-        except BaseException:  # KeyboardInterrupt too: the execution that began is completed
-            self._finish()
+            self._leave(table.put_old, self._finish)
             raise
 
     def run_for_outputs(self) -> dict[int, Mask]:

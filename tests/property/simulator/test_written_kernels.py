@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import given, strategies as st
 
-from helpers import written_in_numpy
+import helpers.written_in_numpy as written_in_numpy
 from poplite.jit.kernels import written as kernels
 from poplite.jit.native import BoundKernel
 
