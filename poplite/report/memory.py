@@ -56,13 +56,13 @@ Source of the terms: PopVision analysis library, "Memory".
 
 
 def _are_stretches(steps: Steps | None, known: Known) -> bool:
-    """Return whether stretches of steps rise, each to its last step."""
+    """Return whether there are stretches of steps, which rise, each to its last step."""
     before = -1
     for first, last in steps or ():
         if not before < first <= last < known.memory_steps:
             return False
         before = last
-    return True
+    return steps is None or bool(steps)
 
 
 @dataclass(slots=True)  # frozen ones take twice as long to make, and there are many

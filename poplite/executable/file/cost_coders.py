@@ -1,7 +1,7 @@
 """How files of executables hold what is modelled: whole numbers are none below zero.
 
-numbers of tiles     [tiles, values]           two series, as many tiles as the target has
-of pairs of blocks   [pairs, tiles, values]
+numbers of tiles     [tiles, values]           two series; [] where all are zero
+of pairs of blocks   [pairs, tiles, values]    how many pairs there are first
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from poplite.codec.loading import Malformed, shown
 from poplite.cost.step_cost import NOTHING, PhaseCost
 from poplite.executable.file.validate_costs import checked_spread
 from poplite.graph.compute_sets.perf_estimates import MOST
+from poplite.report.compilation import Operation
 from poplite.report.memory import Memory
 from poplite.report.per_tile import PerPair, PerTile
+from poplite.report.validate import MOST_TOTAL
 
 
 class _SpreadCoder(Coder):
@@ -60,4 +62,11 @@ _MODELLED = Codec(
     }
 )
 
-EXECUTABLE_CODEC = Codec({kind: _MODELLED.coder_of(kind) for kind in (PhaseCost, Memory)})
+_COUNTED = Codec({int: ScalarCoder(int, range(MOST_TOTAL), "is not among the numbers of a report")})
+
+EXECUTABLE_CODEC = Codec(
+    {
+        Operation: _COUNTED.coder_of(Operation),
+        **{kind: _MODELLED.coder_of(kind) for kind in (PhaseCost, Memory)},
+    }
+)

@@ -48,8 +48,8 @@ from poplite.report.validate import Known, check_parts
 from poplite.types import UNSIGNED_INT
 
 CHECKED = (
-    *("steps", "layout", "origins", "programs", "costs", "action_costs", "memory", "joined"),
-    "operations",
+    *("steps", "layout", "origins", "programs", "costs", "action_costs", "memory"),
+    *("operations", "joined"),
 )
 """Fields of an executable in which the host reads and writes nothing."""
 

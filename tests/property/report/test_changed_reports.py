@@ -211,6 +211,7 @@ REFUSED: list[tuple[str, Path, object, str | None]] = [
     ("branches", (*IN_MEMORY, "held"), [], "addresses are not as many as things in memory"),
     ("branches", (*IN_MEMORY, "held", 0, "steps"), [[0, 3]], "Held.steps cannot be"),
     ("branches", (*IN_MEMORY, "held", 0, "steps"), [[1, 0]], "Held.steps cannot be"),
+    ("branches", (*IN_MEMORY, "held", 0, "steps"), [], r"Held.steps cannot be \(\)"),
     ("branches", (*IN_MEMORY, "held", 0, "steps"), [[0, 1], [1, 2]], "Held.steps cannot be"),
     ("branches", (*IN_MEMORY, "held", 0, "align"), 0, "Held.align cannot be 0"),
     ("branches", (*IN_MEMORY, "held", 0, "element_type"), "X", "Held.element_type cannot be 'X'"),

@@ -130,6 +130,7 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: family(e, "Sink")["tiles"].update(num_tiles=9), "tiles of a target of 9"),
     (lambda e: e["memory"]["held"][0].update(align=0), "memory: Held.align cannot be 0"),
     (lambda e: e["memory"]["held"][0].update(steps=[[0, 8]]), "Held.steps cannot be"),
+    (lambda e: e["memory"]["held"][0].update(steps=[]), r"Held.steps cannot be \(\)"),
     (lambda e: e["memory"]["held"][0].update(steps=[[1, 1], [0, 0]]), "Held.steps cannot be"),
     (lambda e: e["memory"]["held"][0].update(shape=[1 << 31] * 2), "Held.shape cannot be"),
     (lambda e: e["memory"]["held"][0].update(element_type="FLOTA"), "Held.element_type cannot be"),
@@ -145,6 +146,14 @@ DAMAGE: list[tuple[Damage, str]] = [
             ]
         ),
         "Operation.compute_sets cannot be",
+    ),
+    (
+        lambda e: e.update(
+            operations=[
+                {"name": "", "at": 0, "compute_sets": [-1], "result_bytes": 0, "temporary_bytes": 0}
+            ]
+        ),
+        "-1 is not among the numbers of a report",
     ),
 ]
 
