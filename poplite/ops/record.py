@@ -19,13 +19,11 @@ from poplite.graph.storage.room import check_room
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared
-from poplite.ops.fuse.contractions import layout_of
-from poplite.ops.fuse.dots import is_dot
-from poplite.ops.fuse.levels import Root
-from poplite.ops.fuse.lowering import Lowering
-from poplite.ops.fuse.notes import NOTES
-from poplite.ops.fuse.once import distinct
+from poplite.ops.fuse.contractions import is_dot, layout_of
+from poplite.ops.fuse.lowering import Lowering, Root
 from poplite.ops.fuse.placement import Mappings
+from poplite.ops.fuse.recipe import NOTES
+from poplite.ops.fuse.storing import distinct
 from poplite.ops.operands import check_closed, check_name, check_writeable, graph_of, tensors_of
 from poplite.program import Sequence as Steps
 from poplite.program.control import check_graph
@@ -366,7 +364,6 @@ def _named(root: Root) -> Root:
 
 
 # -- filling and copying ---------------------------------------------------------------------------
-# Operations that are steps by themselves, filling and copying, or made of others.
 
 
 def fill(

@@ -33,9 +33,8 @@ from poplite.expr.operand import Operand
 from poplite.expr.operations import kind_of
 from poplite.expr.tree import ElementClass, Expr, Leaf, Reduction, Weak, labelled
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.fuse.filling import EXACT
-from poplite.ops.fuse.once import first_of_repeated
-from poplite.ops.fuse.positions import MOST_STORED
+from poplite.ops.fuse.placement import EXACT
+from poplite.ops.fuse.storing import MOST_STORED, first_of_repeated
 from poplite.ops.reduce.first_extremes import lies_in_rows
 from poplite.ops.reduce.order import ordered
 from poplite.text import clipped, integer_or_none, of_type

@@ -29,8 +29,7 @@ from poplite.graph.mapping.user_mapping import intervals_of, tile_number
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.fuse.filling import add_filling
-from poplite.ops.fuse.placement import Mappings
+from poplite.ops.fuse.placement import Mappings, add_filling
 from poplite.ops.operands import check_writeable
 from poplite.program import Sequence as Steps
 from poplite.source import here

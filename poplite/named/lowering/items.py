@@ -41,8 +41,8 @@ from poplite.named.ops.numbered import AddRows, Take
 from poplite.named.ops.op import Op
 from poplite.named.ops.tensors import TensorOp
 from poplite.ops import Root
+from poplite.ops.fuse.recipe import in_order
 from poplite.ops.fuse.storing import with_operands
-from poplite.ops.fuse.straight import in_order
 from poplite.program import Execute
 from poplite.program.recording import innermost
 from poplite.view.view_index import ViewIndex

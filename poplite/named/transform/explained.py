@@ -35,7 +35,7 @@ from poplite.named.ops.shaping import Broadcast
 from poplite.named.ops.slicing import Slice
 from poplite.named.ops.tensors import TensorOp
 from poplite.named.transform.votes import wishes
-from poplite.ops.fuse.notes import NOTES, Note
+from poplite.ops.fuse.recipe import NOTES, Note
 from poplite.text import amount, clipped_text
 
 

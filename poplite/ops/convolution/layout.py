@@ -194,8 +194,6 @@ class EqualBlocks:
 
 
 # -- operands as blocks, of which nothing is stored ------------------------------------------------
-# Operands of a convolution as blocks that lie one behind the other: nothing is stored.
-#
 #     input      [batch, groups * inputs, field ...]        weights  [groups, outputs, inputs, taps]
 #     signal     zeros between its elements and around
 #     windows    for each block what it reads; they overlap
@@ -336,8 +334,6 @@ def output_of_blocks(flat: Tensor, layout: ConvolutionLayout) -> Tensor:
 
 
 # -- taps that count as channels -------------------------------------------------------------------
-# Taps of a kernel that count as channels of the input.
-#
 # The AMP unit takes 16 channels of HALF at a time, or 8 of FLOAT, and with fewer as long; and rows
 # of places take it the less time each, the longer they are. So what several taps lie on may be the
 # channels of one place:

@@ -1,13 +1,12 @@
 """From expressions to vertices: one generated class for each structure of an expression.
 
-straight     a tree as numbered lines, equal parts once
-class_text   the lines as the text of a vertex class
-dots         products by one row or column as sums
-arrivals     what products take whose operands lie elsewhere
-joining      what reductions compute of an element, in slots
-once         reductions along what is repeated
-cuts         which elements each worker of each tile computes
-placement    where a result lies
-maps         the compute set of a map
-lowering     what is stored, what is computed again, and in which order
+recipe        a tree as numbered lines, equal parts once, and what is said of them
+classes       the vertex class of such lines: its text, its name, made once
+pricing       what the lines take, in slots
+storing       what is stored, and what is computed again
+placement     where a result lies, and which of its elements each worker has
+contractions  products of matrices within expressions, as sums or by their plans
+gathering     what is put together for vertices on their tile
+maps          the compute set of a map
+lowering      which steps, in which order
 """

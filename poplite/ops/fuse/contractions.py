@@ -12,20 +12,28 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from poplite.expr.build import cast
-from poplite.expr.tree import Applied, Contraction, Expr, Leaf, Shape
+import numpy as np
+
+from poplite.arrays.intervals import Int64, overlay
+from poplite.expr.build import apply, cast
+from poplite.expr.tree import Applied, Contraction, Expr, Leaf, Reduction, Shape
+from poplite.expr.viewed import reshaped
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
-from poplite.ops.fuse.recipe import OperandPart, SumRecipe
-from poplite.ops.fuse.storing import with_operands
-from poplite.ops.fuse.straight import Straight, in_order, straight
-from poplite.ops.matmul.layout import ProductLayout
+from poplite.ops.fuse.gathering import ReadOperand, copied_cycles
+from poplite.ops.fuse.placement import Mappings
+from poplite.ops.fuse.recipe import OperandPart, Straight, SumRecipe, in_order, straight
+from poplite.ops.fuse.storing import rebuilt, with_operands
+from poplite.ops.matmul.layout import MatrixBlocks, Options, ProductLayout
 from poplite.ops.matmul.matmul_steps import Behind, BlockParts, Multiplication
 from poplite.ops.matmul.plan import layout_for
+from poplite.types import FLOAT
+from poplite.vertices.estimators.reductions import Slots
 
 
 def as_matrices(node: Contraction, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
@@ -195,3 +203,187 @@ def _replaced(expr: Expr, by: Mapping[Expr, Expr], kept: set[Expr]) -> Expr:
         else:
             made[node] = with_operands(node, tuple(made[each] for each in node.operands))
     return made[expr]
+
+
+# -- products by one row or one column -------------------------------------------------------------
+# Products by one row or one column, as the sums that they are.
+#
+#     p @ q                         sum(p * q)
+#     ops.matmul(row, column)       the same, of shape (1, 1); of several pairs, as many sums
+#     a @ v, v @ b                  sum(a * v, 1), sum(v[:, None] * b, 0), where that is cheaper
+#
+# The unit that multiplies matrices would be used for one of its rows or columns; a sum reads both
+# operands once, where they lie. HALF is multiplied and added in FLOAT, and rounded once, at the
+# end.
+
+
+class ProductPrices(NamedTuple):
+    """Cycles of a product by one row or column, with its operands where they lie.
+
+    Attributes:
+        summed: as a sum.
+        multiplied: as its plan has it.
+    """
+
+    summed: int
+    multiplied: int
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether the product is to be a sum."""
+        return self.summed < self.multiplied
+
+    def __str__(self) -> str:
+        return f"{self.multiplied:,} cycles by a plan, {self.summed:,} as a sum"
+
+
+def with_dots(roots: Sequence[Expr]) -> list[Expr]:
+    """Return expressions with sums in the place of products of one row by one column."""
+    return rebuilt(roots, lambda node: as_sum(node) if is_dot(node) else node)
+
+
+def is_vector_product(node: Contraction) -> bool:
+    """Return whether a product is by one row or column, and nothing is asked of its plan."""
+    return min(_ends(node)) == 1 and _may_be_sum(node)
+
+
+def is_dot(node: Expr) -> bool:
+    """Return whether a product is by one row and one column, and nothing is asked of its plan."""
+    return isinstance(node, Contraction) and max(_ends(node)) == 1 and _may_be_sum(node)
+
+
+def _ends(node: Contraction) -> tuple[int, int]:
+    """Return the rows of the left operand of a product, and the columns of the right one."""
+    one, other = (each.shape for each in node.operands)
+    return one[-2] if len(one) > 1 else 1, other[-1] if len(other) > 1 else 1
+
+
+def _may_be_sum(node: Contraction) -> bool:
+    """Return whether a plan may be any, with partial sums of FLOAT, and there are such sums."""
+    how, has_sums = node.how, node.operands[0].shape[-1] > 0
+    if not isinstance(how, Options):
+        return has_sums and how is None
+    is_free = how.partials in (None, FLOAT) and how == Options(how.partials, how.result)
+    return has_sums and is_free
+
+
+def as_sum(node: Expr) -> Reduction:
+    """Return a product by one row or column as a sum."""
+    left, right = node.operands
+    is_kept = left.rank > 1 and right.rank > 1
+    along = -1
+    if right.rank > 1 and right.shape[-1] == 1:  # a column as a row
+        right = reshaped(right, (*right.shape[:-2], 1, right.shape[-2]))
+    elif right.rank > 1:  # a row as a column
+        left, along = reshaped(left, (*left.shape[:-2], left.shape[-1], 1)), -2
+    product = apply("multiply", cast(left, FLOAT), cast(right, FLOAT))
+    shape = list(product.shape)
+    shape[along] = 1
+    if not is_kept:
+        del shape[along]
+    dims = (product.rank + along,)
+    made = Reduction("add", product, dims, is_kept, tuple(shape), node.element_type)
+    made.location, made.label, made.origin = node.location, node.label, node.origin
+    return made
+
+
+def sent_to_sums(mappings: Mappings, node: Contraction, left: Tensor, right: Tensor) -> float:
+    """Return the cycles of sending tiles what their elements of a matrix are multiplied by."""
+    is_down = _ends(node)[1] > 1  # a row by a matrix, down whose columns it goes
+    vector, matrix = (left, right) if is_down else (right, left)
+    lies, target = mappings.of(matrix), mappings.graph.target
+    if len(lies.tiles) == 1 and mappings.of(vector).tiles.tolist() == lies.tiles.tolist():
+        return 0
+    most = int(lies.elements_per_tile.max())
+    read = -(-most // matrix.shape[-1]) + 1 if is_down else most
+    received = min(read, vector.num_elements) * vector.element_type.size_bytes
+    start = target.cost("sync_cycles") + target.cost("latency_cycles")
+    return float(start + received / target.exchange_bytes_per_cycle)
+
+
+# -- what products take whose operands lie elsewhere -----------------------------------------------
+# The cycles of a product of matrices whose operands lie elsewhere than its plan has them.
+#
+#     block (i, j) of the left matrix, for tile t     has a part of it itself, which is put in place
+#                                                     receives the rest from others
+#
+# Products and sums are those of the plan (`poplite.ops.matmul.search`).
+
+
+class Arrivals(NamedTuple):
+    """What an operand takes, by tile.
+
+    Attributes:
+        received: float64[tiles], bytes from other tiles.
+        sent: float64[tiles], bytes for other tiles, each for all of them at once.
+        copied: float64[tiles], cycles of putting its own part in place.
+    """
+
+    received: Slots
+    sent: Slots
+    copied: Slots
+
+
+def cycles_of_product(
+    mappings: Mappings, layout: ProductLayout, left: Tensor, right: Tensor
+) -> float:
+    """Return the cycles of products of matrices, [groups, m, k] and [groups, k, n], as they lie."""
+    target, (tall, _, wide) = mappings.graph.target, layout.grid
+    group, i, j = (numbers[:, None] for numbers in layout.left.all())
+    of_left = layout.tile(group, i, j, np.arange(wide))
+    group, j, l = (numbers[:, None] for numbers in layout.right.all())  # noqa: E741
+    of_right = layout.tile(group, np.arange(tall), j, l)
+    one, other = (
+        _arrivals(mappings, blocks, matrices, tiles)
+        for blocks, matrices, tiles in (
+            (layout.left, left, of_left),
+            (layout.right, right, of_right),
+        )
+    )
+    _, product, sums = layout.cycles
+    copied = one.copied + other.copied
+    cycles = layout.num_passes * (product + sums) + float(copied.max())
+    if copied.any():
+        cycles += layout.num_passes * target.cost("worker_call")
+    moved = max((one.received + other.received).max(), (one.sent + other.sent).max())
+    if moved:
+        start = target.cost("sync_cycles") + target.cost("latency_cycles")
+        cycles += layout.num_passes * start + float(moved) / target.exchange_bytes_per_cycle
+    return float(cycles)
+
+
+def _arrivals(mappings: Mappings, blocks: MatrixBlocks, matrices: Tensor, tiles: Int64) -> Arrivals:
+    """Return what blocks of matrices take that tiles use, int64[blocks, copies]."""
+    target, size = mappings.graph.target, matrices.element_type.size_bytes
+    begin, end = blocks.spans(*blocks.all())
+    whole, copies = (end - begin)[:, None], tiles.shape[1]
+    low, high, tile = mappings.of(blocks.flat(matrices)).in_order()
+    source, block, low, high = overlay(low, high, np.append(begin, end[-1]))
+    is_own = tile[source][:, None] == tiles[block]
+    elements = (high - low)[:, None] * is_own
+    own = np.zeros(tiles.shape)
+    np.add.at(own, block, elements)
+    leaves = (high - low) * (is_own.sum(1) < copies)
+    width = blocks.sizes(*blocks.all()[1:])[1][:, None]
+    copied = _copied(target, matrices, own, whole, width)
+
+    def by_tile(tiles: Int64, values: Slots) -> Slots:
+        return np.bincount(tiles.ravel(), values.ravel(), target.tiles).astype(np.float64)
+
+    return Arrivals(
+        by_tile(tiles, (whole - own) * size),
+        by_tile(tile[source], leaves * float(size)),
+        by_tile(tiles, copied),
+    )
+
+
+def _copied(target: Target, matrices: Tensor, own: Slots, whole: Int64, width: Int64) -> Slots:
+    """Return the cycles of putting in place what tiles have of blocks with rows of some width."""
+    digits = matrices.view.flat_digits()
+    length, stride = digits[-1] if digits else (1, 1)
+    is_one = (width == matrices.shape[2]) & (length == matrices.num_elements) & (stride == 1)
+    runs = np.where(is_one, 1, np.ceil(own / width))
+    operand = ReadOperand(((0, 0), (0, stride)), matrices.element_type.size_bytes)
+    is_put = (own > 0) & ((own < whole) | (runs > 1))
+    copied = copied_cycles(target, np.maximum(runs, 1), np.maximum(own, 1), operand)
+    return np.where(is_put, copied, 0)

@@ -25,7 +25,6 @@ from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
-from poplite.ops.fuse.cuts import Cuts, Rects, cuts, rects
 from poplite.ops.fuse.gathering import (
     HeldShare,
     ReadOperand,
@@ -33,10 +32,9 @@ from poplite.ops.fuse.gathering import (
     gathering_cycles,
     held_elements,
 )
-from poplite.ops.fuse.placement import Mappings, grain_of, held
+from poplite.ops.fuse.placement import Cuts, Mappings, Rects, cuts, grain_of, held, rects
 from poplite.ops.fuse.pricing import KINDS, steps_of
-from poplite.ops.fuse.recipe import MapRecipe, OperandPart
-from poplite.ops.fuse.straight import Straight, straight
+from poplite.ops.fuse.recipe import MapRecipe, OperandPart, Straight, straight
 from poplite.program import Copy
 from poplite.program.recording import Recorder
 from poplite.vertices.estimators.maps import map_slots

@@ -301,8 +301,6 @@ def triangular_mask(a: Operand, *, lower: bool = True, unit_diagonal: bool = Fal
 
 
 # -- Cholesky --------------------------------------------------------------------------------------
-# The Cholesky factorisation.
-#
 # Source of the way: PopLibs, `poplin/Cholesky.hpp`: in halves, down to blocks.
 
 
@@ -361,7 +359,7 @@ def cholesky(
 
 
 # -- LU --------------------------------------------------------------------------------------------
-# The LU factorisation, without exchanging rows.
+# Rows are not exchanged.
 #
 #     A11 A12     A11 becomes L and U on one worker
 #     A21 A22     A12 and A21 are solved, A22 -= A21 A12, and so on with A22

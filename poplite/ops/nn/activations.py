@@ -215,7 +215,6 @@ def _both(what: str, x: Operand, gradient: Operand) -> tuple[Expr, Expr, Element
 
 
 # -- gradients by results --------------------------------------------------------------------------
-# Gradients by results, checked.
 
 
 def by_result(what: str, gradient: Operand, like: Expr) -> Expr:

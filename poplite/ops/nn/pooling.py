@@ -81,8 +81,8 @@ from poplite.ops.matmul.search import parts_of
 from poplite.ops.moving import pad
 from poplite.ops.operands import Given, called, count_of
 from poplite.ops.record import map as stored
-from poplite.ops.reduce.levels import RemainingPartials, cheapest_levels, cycles_of
-from poplite.ops.reduce.reduce import reduce_into
+from poplite.ops.reduce.build import reduce_into
+from poplite.ops.reduce.plan import RemainingPartials, cheapest_levels, cycles_of
 from poplite.program import Sequence as Steps
 from poplite.program.recording import Recorder, recorder
 from poplite.types import FLOAT

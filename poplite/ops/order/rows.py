@@ -20,8 +20,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.fuse.cuts import cuts
-from poplite.ops.fuse.placement import Mappings, held
+from poplite.ops.fuse.placement import Mappings, cuts, held
 from poplite.ops.operands import (
     FLOATS,
     INTEGERS_32,

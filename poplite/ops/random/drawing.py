@@ -28,8 +28,7 @@ from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.virtual import mapping_graph
-from poplite.ops.fuse.cuts import cuts
-from poplite.ops.fuse.placement import Mappings, complete, held, variable
+from poplite.ops.fuse.placement import Mappings, complete, cuts, held, variable
 from poplite.ops.operands import beside, check_writeable, count_of, steps_for, tensors_of
 from poplite.program import Sequence as Steps
 from poplite.program.control import check_graph

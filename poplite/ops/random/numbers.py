@@ -213,7 +213,6 @@ def bernoulli(
 
 
 # -- normal numbers --------------------------------------------------------------------------------
-# Draws of normal numbers.
 
 
 def normal(

@@ -11,30 +11,43 @@ Each makes fewer elements of those that are left: `pieces` of the tensor, then o
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from poplite.arrays.digits import Digit
+from poplite.arrays.digits import Digit, row_major
 from poplite.arrays.intervals import Int64, distinct
 from poplite.expr.tree import ElementClass
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.partition import map_linearly
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.fuse.gathering import ReadOperand
-from poplite.ops.reduce.order import Order
-from poplite.ops.reduce.pieces import repeated
-from poplite.ops.reduce.plan import Plan, Problem, Stage, Types, plan_for
-from poplite.ops.reduce.ranges import Mask
-from poplite.ops.reduce.stage import StageWork
-from poplite.ops.reduce.worth import ReductionWay
+from poplite.machine.target import Target
+from poplite.ops.fuse.classes import class_of
+from poplite.ops.fuse.gathering import HeldShare, ReadOperand
+from poplite.ops.fuse.maps import add_copy, map_cycles
+from poplite.ops.fuse.placement import Mappings
+from poplite.ops.fuse.pricing import computed_of
+from poplite.ops.fuse.recipe import ReductionRecipe, Straight
+from poplite.ops.reduce.first_extremes import OF_ROWS, FirstExtremes
+from poplite.ops.reduce.order import Order, ordered
+from poplite.ops.reduce.plan import (
+    Plan,
+    Problem,
+    ReductionWay,
+    Stage,
+    Types,
+    is_cheaper_in_one,
+    plan_for,
+)
+from poplite.ops.reduce.stage import Mask, StageWork, repeated
 from poplite.program.recording import Recorder
-from poplite.types import FLOAT, HALF
+from poplite.types import FLOAT, HALF, ElementType
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.reduce import (
     AllColumns,
@@ -57,8 +70,7 @@ from poplite.vertices.reduce import (
     SumRows,
 )
 
-if TYPE_CHECKING:
-    from poplite.ops.reduce.fused import Fused
+# -- building --------------------------------------------------------------------------------------
 
 
 class ReduceOperation(NamedTuple):
@@ -297,3 +309,243 @@ class Builder:
             out=out,
             **fields,
         )
+
+
+# -- fused -----------------------------------------------------------------------------------------
+# Reductions of expressions: the first stage computes the elements that it joins.
+#
+#     sum((x - y) ** 2)     a worker reads its elements of x and y, and writes one partial sum
+#
+# Nothing of the size of the expression is stored, unless that takes fewer cycles. The elements lie
+# as one of its tensors, so they are joined in the order in which that tensor would be; but as
+# elements that are computed take longer, workers share shorter rows of them.
+
+
+class Fused:
+    """An expression that is reduced.
+
+    Args:
+        body: its lines.
+        element_type: of its elements.
+        how: the reduction.
+        main: a tensor of its shape, which lies as it.
+        order: in which its elements are joined.
+        operands: the tensors of `body`, stretched to the shape of the expression, or of one
+            element.
+        shares: of each, how much of it is on the tiles of `main`.
+
+    Attributes:
+        element_type: of its elements.
+        body: its lines.
+        tensors: the operands of many elements by field, flattened in that order.
+        read: the operands that are on the tiles that read them, at least a part of one.
+        computed: what they compute of each element; None where no table has its price.
+    """
+
+    def __init__(
+        self,
+        body: Straight,
+        element_type: ElementClass,
+        how: str,
+        main: Tensor,
+        order: Order,
+        operands: list[Tensor],
+        shares: Sequence[HeldShare],
+    ) -> None:
+        self.element_type = element_type
+        self.body, self._how, self._shape, self._shares = body, how, main.shape, shares
+        self._scalars = {f"x{n}": t for n, t in enumerate(operands) if not t.shape}
+        self.tensors = {
+            f"x{n}": order.arranged(tensor) for n, tensor in enumerate(operands) if tensor.shape
+        }
+        self.read = tuple(
+            [
+                shares[n].of(each.view.flat_digits(), each.element_type.size_bytes)
+                for n, each in ((int(name[1:]), each) for name, each in self.tensors.items())
+                if shares[n].share
+            ]
+        )
+        self.computed = computed_of(self._recipe(element_type, is_columns=False))
+
+    def vertex(self, out: ElementClass, *, is_columns: bool) -> type[Vertex]:
+        """Return the class that joins rows, or columns, and writes elements of a type."""
+        return class_of(self._recipe(out, is_columns=is_columns))
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether an operand of many elements is on other tiles than `main`, or a part of it."""
+        return any(self._shares[int(name[1:])].share < 1 for name in self.tensors)
+
+    @property
+    def slots(self) -> float:
+        """Slots of computing and joining an element; 0 where no table has them."""
+        return 0 if self.computed is None else self.computed.with_join
+
+    def map_cycles(self, mapping: TileMapping, target: Target, *, is_sent: bool) -> float:
+        """Return the cycles of a map that stores the expression on some tiles.
+
+        `is_sent` says that these are others than those of the operands of its shape.
+        """
+        elsewhere = [is_sent and each.shape == self._shape for each in self.body.tensors]
+        shares = [
+            HeldShare(0) if far else has for far, has in zip(elsewhere, self._shares, strict=True)
+        ]
+        return map_cycles(self.body, self._shape, self.element_type, mapping, target, shares)
+
+    def _recipe(self, out: ElementClass, *, is_columns: bool) -> ReductionRecipe:
+        scalars = tuple([int(name[1:]) for name in self._scalars])
+        return ReductionRecipe(self.body.body, scalars, self._how, out, is_columns)
+
+    def numbers(self, count: int) -> dict[str, Any]:
+        """Return the fields of single elements and numbers, for so many vertices."""
+        made: dict[str, Any] = {
+            name: tensor.reshape((1,)).broadcast(count, 0) for name, tensor in self._scalars.items()
+        }
+        return made | {f"k{n}": each.value.item() for n, each in enumerate(self.body.numbers)}
+
+
+class FusedReduction:
+    """A reduction of an expression that is to be computed where it is reduced, or stored first.
+
+    Args:
+        recorder: what takes the steps.
+        fused: the expression.
+        main: a tensor of its shape, which lies as it.
+        order: in which its elements are joined.
+        dims: the dimensions that are reduced.
+        how: the reduction.
+        output: what takes the result; None for a new tensor of `result_type`.
+        result_type: of a new one.
+        stored: the tiles of a tensor that would hold the expression, and the cycles of sending them
+            the operands.
+
+    Attributes:
+        body: the lines of the expression.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        fused: Fused,
+        main: Tensor,
+        order: Order,
+        dims: Collection[int],
+        how: str,
+        output: Tensor | None,
+        result_type: ElementClass,
+        stored: tuple[TileMapping, float],
+    ) -> None:
+        self._graph, self._dims = recorder.graph, dims
+        self._fused, self._main, self._output = fused, main, output
+        self._type, self.body = result_type, fused.body
+        way = OPERATIONS[how]
+        self._builder = Builder(recorder.graph, way, order, output, result_type, recorder, fused)
+        self._stored = stored
+
+    @cached_property
+    def _ways(self) -> tuple[ReductionWay, ReductionWay]:
+        """The expression in one, and stored."""
+        order = ordered(self._main, self._dims, row_major(self._main.shape))
+        return self._builder.ways(self._fused, order, *self._stored)
+
+    def is_in_one(self) -> bool:
+        """Return whether it takes no more cycles than storing the expression."""
+        if self._fused.computed is None:
+            return True
+        return is_cheaper_in_one(self._graph.target, *self._ways)
+
+    def cycles(self) -> float:
+        """Return the cycles of the cheaper way, where operands are on the tiles that read them."""
+        target = self._graph.target
+        return min(
+            sum(way.cycles(target, across=across) for across in (False, True)) for way in self._ways
+        )
+
+    def stored_bytes(self) -> int:
+        """Return the bytes of the expression on its fullest tile, where it is stored."""
+        if self.is_in_one():
+            return 0
+        mapping, _ = self._stored
+        return int(mapping.elements_per_tile.max()) * self._fused.element_type.size_bytes
+
+    def build(self, name: str) -> Tensor:
+        """Record the steps that compute it in one, and return the result."""
+        result = self._output
+        if result is None:
+            sizes = enumerate(self._main.shape)
+            kept = tuple([size for d, size in sizes if d not in self._dims])
+            result = self._graph.add_variable(self._type, kept, name)
+        with self._graph.scope(name):
+            self._builder.build(result)
+        return result
+
+
+# -- reductions ------------------------------------------------------------------------------------
+# Reductions of tensors: sums, products, extremes, and truth along dimensions.
+#
+# Elements stay where they are as long as that helps.  First each tile joins what it holds of every
+# output; then what tiles came to is joined on one of them, in as many steps as are cheapest where
+# an output has elements on many tiles (`levels`)::
+#
+#     tile 0   0 0 0 0 1 1    ->   p0 p1
+#     tile 1   1 1 1 1 1 1    ->      p1     ->   p0, and p1 + p1 + p1
+#     tile 2   1 1 1 1 1 1    ->      p1
+#
+# What is joined in which order follows from the shape, the mapping and the target alone, so float
+# sums and products have the same bits in every run; with another mapping their last bits may
+# differ (`poplite.vertices.reduce` says in which order a vertex goes).  Nothing else depends on it.
+#
+# Semantics: poplibs, `popops::reduce`.  How the elements lie is found by the strides of the view,
+# as poplibs does with its grouping of regions; the plan is made by `pieces`, `ranges` and `stage`.
+
+
+def reduce_into(
+    recorder: Recorder,
+    tensor: Tensor,
+    dims: Sequence[int],
+    operation: str,
+    output: Tensor | None,
+    name: str,
+    element: ElementClass | None = None,
+) -> Tensor:
+    """Reduce dimensions of a tensor, which were checked, and return the result.
+
+    A new result is of the type of the tensor where no `element` is named.
+    """
+    graph, result, made = recorder.graph, output, element or tensor.element_type
+    if result is None:
+        kept = tuple(size for d, size in enumerate(tensor.shape) if d not in dims)
+        result = graph.add_variable(made, kept, name)
+    with graph.scope(name):
+        if operation in OF_ROWS:
+            order = ordered(tensor, dims)
+            wanted = None if output is None else graph.tile_mapping(order.result(output))
+            FirstExtremes(recorder, order, operation, order.result(result), wanted).build()
+            return result
+        way = OPERATIONS[operation]
+        if tensor.num_elements:
+            order = ordered(tensor, dims)
+            Builder(graph, way, order, output, made, recorder).build(result)
+        else:
+            _fill(recorder, way, result, output is not None)
+    return result
+
+
+def _fill(recorder: Recorder, way: ReduceOperation, result: Tensor, has_tiles: bool) -> None:
+    """Record the step that fills a result that no element takes part in."""
+    if not result.num_elements:
+        return
+    graph = recorder.graph
+    if not has_tiles:
+        map_linearly(graph, result)
+    value = _in_range(way.identity, result.element_type)
+    one = graph.add_constant(result.element_type, (), value, "identity", mapping=0)
+    add_copy(recorder, Mappings(graph), one, result, "fill")
+
+
+def _in_range(value: float, element: type[ElementType[Any]]) -> float:
+    """Return a number, or for an infinity that integers have not their least or greatest."""
+    if math.isfinite(value) or element.is_floating_point:
+        return value
+    limits: Any = np.iinfo(element.dtype)
+    return int(limits.max if value > 0 else limits.min)

@@ -20,10 +20,9 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.reduce.levels import Levels, RemainingPartials, cheapest_levels
 from poplite.ops.reduce.order import Order
-from poplite.ops.reduce.pieces import repeated
-from poplite.ops.reduce.ranges import Mask
+from poplite.ops.reduce.plan import Levels, RemainingPartials, cheapest_levels
+from poplite.ops.reduce.stage import Mask, repeated
 from poplite.program.recording import Recorder
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.extremes import (

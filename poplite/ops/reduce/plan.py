@@ -6,7 +6,10 @@ reduction and on element types; on the names and the values of tensors it does n
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -14,22 +17,158 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from poplite.arrays.intervals import Int64, distinct
+from poplite.cost.workers import slowest_tile
 from poplite.expr.tree import ElementClass
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.machine.target import Target
-from poplite.ops.reduce.levels import RemainingPartials, cheapest_levels
-from poplite.ops.reduce.pieces import OutputPieces, joined, pieces_of, repeated
-from poplite.ops.reduce.ranges import Mask
+from poplite.ops.fuse.gathering import ReadOperand, VectorReads, gathering_cycles
+from poplite.ops.fuse.pricing import Computed
 from poplite.ops.reduce.stage import (
+    LEAST_WORK,
     Effort,
+    Mask,
+    OutputPieces,
     StageWork,
+    joined,
+    pieces_of,
     plan_contiguous_outputs,
     plan_runs,
+    repeated,
     stage,
     together,
 )
+from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
+from poplite.vertices.estimators.reductions import Slots, columns_slots, rows_slots
 from poplite.vertices.reduce import TYPES_OF_TILE
+
+# -- levels ----------------------------------------------------------------------------------------
+# In how many levels partial results are joined across tiles: the cheapest of some ways by a model.
+#
+#     one level       a tile reads the partial results of an output from all tiles that have one
+#     two levels      the tiles are cut into groups: a tile joins what its group has of an output,
+#                     and another one what the groups came to
+#     three levels    groups of groups
+#
+#     cycles of a level = start of an exchange + bytes that a tile receives, at its rate
+#                       + the vertices of a tile
+#
+# All tiles do the same in this model: each output has as many partial results, on as many tiles,
+# which follow each other or are apart by as many as others.
+
+
+MOST_OF_TWO, MOST_OF_THREE = 60, 6
+"""Numbers of groups that are tried for two levels, and for each but the last of three."""
+
+
+Levels = tuple[int, ...]
+"""Into how many groups the tiles are cut, in each level but the last, falling."""
+
+
+class RemainingPartials(NamedTuple):
+    """Partial results that are left.
+
+    Attributes:
+        element: their type.
+        rows: of an output, where it has most.
+        elements: of all outputs together.
+        tiles: where they are.
+        final_tiles: where outputs are wanted; 0 for anywhere.
+        span: tiles from the first to the last that has some of an output, as many as rows where
+            these follow each other; 0 for as many.
+    """
+
+    element: ElementClass
+    rows: int
+    elements: int
+    tiles: int
+    final_tiles: int = 0
+    span: int = 0
+
+
+@lru_cache(maxsize=1 << 10)
+def cheapest_levels(target: Target, spread: RemainingPartials) -> Levels:
+    """Return the way of the fewest modelled cycles; of equal ones that with the fewest levels.
+
+    >>> from poplite.types import FLOAT
+    >>> cheapest_levels(Target(), RemainingPartials(FLOAT, rows=3, elements=3, tiles=3))
+    ()
+    """
+    ways = levels_to_try(spread)
+    return min(ways, key=lambda way: (cycles_of(target, spread, way), len(way), way))
+
+
+def levels_to_try(spread: RemainingPartials) -> list[Levels]:
+    """Return the ways that are tried: one level, two, and three."""
+    most = min(spread.rows, spread.tiles) // 2
+    few = MOST_OF_THREE
+    two = [(size,) for size in _sizes(most, MOST_OF_TWO)]
+    three = [(a, b) for a in _sizes(most, few) for b in _sizes(a // 2, few)]
+    return [(), *two, *three]
+
+
+def cycles_of(target: Target, spread: RemainingPartials, way: Levels) -> int:
+    """Return the modelled cycles of joining partial results in some levels."""
+    rows, places, span = spread.rows, spread.tiles, max(spread.span, spread.rows)
+    width, cycles = -(-spread.elements // spread.tiles), 0
+    grain = _grain(target, spread.element)
+    for groups in way:
+        size = -(-places // groups)
+        joined = min(rows, -(-rows * size // span))
+        tiles = _tiles(joined, width, grain)
+        width = -(-width // tiles)
+        cycles += _level(target, spread.element, joined, width)
+        span = -(-span // size)
+        rows, places = min(rows, span), groups
+    if spread.final_tiles:
+        width = -(-spread.elements // (spread.rows * spread.final_tiles))
+    else:
+        width = -(-width // _tiles(rows, width, grain))
+    return cycles + _level(target, spread.element, rows, width)
+
+
+def _grain(target: Target, element: ElementClass) -> int:
+    """Return how many outputs a load brings at once."""
+    return max(1, int(target.cost("load_bytes_per_cycle")) // element.size_bytes)
+
+
+def _tiles(rows: int, width: int, grain: int) -> int:
+    """Return how many tiles share the outputs of a group, as `stage` deals them out."""
+    return min(max(rows * width // LEAST_WORK, 1), rows, -(-width // grain))
+
+
+def _level(target: Target, element: ElementClass, rows: int, width: int) -> int:
+    """Return the cycles of a tile that joins rows of partial results, with what it receives."""
+    cost = target.cost
+    columns, grain = width, _grain(target, element)
+    if rows * width > LEAST_WORK:  # workers share them
+        columns = min(width, -(-width // (target.workers * grain)) * grain)
+    start = cost("sync_cycles") + cost("latency_cycles")
+    received = rows * width * element.size_bytes / target.exchange_bytes_per_cycle
+    slots = (
+        reduce_one(element, element, rows, target)
+        if columns == 1
+        else reduce_columns(element, element, columns, rows, columns, target, adds=True)
+    )
+    return math.ceil(start + received) + slots * target.workers
+
+
+def _sizes(most: int, count: int) -> Iterator[int]:
+    """Yield some numbers from 2 up to one, each a certain factor above the one before.
+
+    >>> list(_sizes(50, 5)), list(_sizes(1, 5))
+    ([2, 4, 10, 22, 50], [])
+    """
+    last = 1
+    for k in range(count):
+        size = round(2 * (most / 2) ** (k / (count - 1)))
+        if last < size <= most:
+            last = size
+            yield size
+
+
+# -- plans -----------------------------------------------------------------------------------------
+
 
 MOST_KEPT = 32
 """Plans that a graph keeps."""
@@ -280,3 +419,128 @@ class _Planner:
             return np.zeros(len(begin), np.bool_)
         together: Mask = np.searchsorted(breaks, begin, "right") == np.searchsorted(breaks, end)
         return together
+
+
+# -- whether an expression is stored before --------------------------------------------------------
+# Whether an expression is computed where it is reduced, or stored first: what takes fewer cycles.
+#
+#     in one      the vertices of the first stage compute what they join
+#     stored      a map computes it, shared evenly by all workers of a tile; an element that nothing
+#                 on its tile joins is read from there
+#
+# Both are priced tile by tile, as `poplite.vertices.estimators` does, with what is copied for their
+# vertices first (`poplite.ops.fuse.gathering`).
+
+
+ACROSS = ("groups", "final")
+"""Stages that read what other tiles came to."""
+
+
+class ReductionWay(NamedTuple):
+    """A way of reducing an expression, or what holds it.
+
+    Attributes:
+        problem: what is reduced.
+        plan: makes the plan of that.
+        operands: what vertices of the first stage read.
+        adds: whether elements are added up.
+        before: cycles of what is done before.
+        computed: what the first stage computes; None where an expression is stored.
+    """
+
+    problem: Problem
+    plan: Callable[[], Plan]
+    operands: tuple[ReadOperand, ...]
+    adds: bool
+    before: float = 0
+    computed: Computed | None = None
+
+    def cycles(self, target: Target, *, across: bool) -> float:
+        """Return the cycles of stages across tiles, or of all before them."""
+        plan = self.plan()
+        key = across, self.operands, self.computed, self.adds
+        total = plan.prices.get(key)
+        if total is None:
+            total = plan.prices[key] = sum(
+                self._of_stage(target, stage, is_first=number == 0)
+                for number, stage in enumerate(plan.stages)
+                if (stage.name in ACROSS) == across
+            )
+        return total if across else self.before + total
+
+    def _of_stage(self, target: Target, stage: Stage, *, is_first: bool) -> float:
+        """Return the cycles of a stage."""
+        work, types = stage.work, self.problem.types
+        if not len(work.tile):
+            return 0
+        computed = self.computed if is_first else None
+        element = types.source if is_first else types.partial
+        operands = self.operands
+        if not is_first:
+            operands = (ReadOperand(((int(work.end.max()), 1),), element.size_bytes),)
+        joined, slots = (element, 0.0) if computed is None else (computed.joined, computed.slots)
+        made = {
+            result: _slots(target, work, joined, result, slots, adds=self.adds)
+            for result in (types.partial, types.result)
+        }
+        taken = np.where(work.is_final, made[types.result], made[types.partial])
+        cycles = float(slowest_tile(work.tile, taken, target))
+        if stage.name not in ACROSS:
+            reads = VectorReads(work.tile, work.ptr, work.begin, work.end)
+            lies = reads.in_memory(self.problem.mapping) if is_first else reads
+            cycles += gathering_cycles(
+                target, [(lies if _is_plain(each) else reads, each) for each in operands]
+            )
+        else:  # a tile puts what it has itself to what it receives
+            cycles += target.cost("worker_call") + target.cost("copy_piece_cycles")
+            read = (work.end - work.begin) * element.size_bytes
+            received = np.bincount(work.tile[repeated(np.diff(work.ptr))[0]], read).max()
+            cycles += target.cost("sync_cycles") + target.cost("latency_cycles")
+            cycles += float(received) / target.exchange_bytes_per_cycle
+        return cycles
+
+
+def is_cheaper_in_one(target: Target, in_one: ReductionWay, stored: ReductionWay) -> bool:
+    """Return whether an expression takes no more cycles where its elements are joined.
+
+    Plans take long to make, so bounds come before: an expression takes at least the slots of the
+    fullest tile; and what follows once each tile has joined its elements is the same both ways.
+    """
+    most = int(in_one.problem.mapping.elements_per_tile.max(initial=0))
+    least = most * in_one.problem.types.slots
+    if least > stored.before and least > stored.cycles(target, across=False):
+        return False
+    own = in_one.cycles(target, across=False)
+    if own <= stored.before:
+        return True
+    saved = stored.cycles(target, across=False) - own
+    return in_one.cycles(target, across=True) - stored.cycles(target, across=True) <= saved
+
+
+def _slots(
+    target: Target,
+    work: StageWork,
+    element: ElementClass,
+    result: ElementClass,
+    slots: float,
+    *,
+    adds: bool,
+) -> Slots:
+    """Return the slots of each vertex of a stage, which computes elements in some slots each."""
+    outputs = work.high - work.low
+    is_row = (work.stride == 1) & (outputs == 1) | work.is_rows
+    read = np.add.reduceat(work.end - work.begin, work.ptr[:-1])
+    if is_row.all():
+        return rows_slots(element, result, outputs, read, target, slots)
+    stride = np.maximum(work.stride, 1)
+    rows = -(-np.maximum(read - outputs, 0) // stride) + 1
+    own = np.where(work.share, np.minimum(work.share, outputs), outputs)
+    taken = columns_slots(element, result, own, rows, stride, target, adds=adds, slots=slots)
+    if not is_row.any():
+        return taken
+    return np.where(is_row, rows_slots(element, result, outputs, read, target, slots), taken)
+
+
+def _is_plain(operand: ReadOperand) -> bool:
+    """Return whether an operand is read in the order of its own elements."""
+    return len(operand.digits) == 1 and operand.digits[0][1] == 1

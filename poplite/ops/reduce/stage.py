@@ -20,13 +20,313 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, distinct, overlay
 from poplite.machine.target import Target
-from poplite.ops.reduce.pieces import OutputPieces, repeated
-from poplite.ops.reduce.ranges import Mask, RangeParts, Ranges, cut, dealt, ranges_of
 from poplite.types import FLOAT
 from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
+
+# -- pieces ----------------------------------------------------------------------------------------
+# Which tile holds which elements of a reduction: arrays, no graph.
+#
+# A tensor that is reduced is read in the order `[outer, reduced, inner]`, in which `inner` elements
+# side by side belong to different outputs, and the next `inner` elements to the same ones again::
+#
+#     outer 2, reduced 3, inner 4         output of each element, as memory has them
+#     0 1 2 3  0 1 2 3  0 1 2 3           outer 0
+#     4 5 6 7  4 5 6 7  4 5 6 7           outer 1
+#
+# What a tile holds of it is cut into *pieces*: a range of outputs `[low, high)`, and `rows` ranges
+# of as many elements, the first at `begin`, each `inner` elements behind the one before::
+#
+#     tile 0 holds elements 2 to 8        0 1[2 3  0 1 2 3  0]1 2 3
+#     pieces                              [2, 4) one row, [0, 4) one row, [0, 1) one row
+
+
+class OutputPieces(NamedTuple):
+    """Elements by the outputs they belong to, all int64[pieces].
+
+    Attributes:
+        tile: where they are.
+        low: the first output.
+        high: one past the last output.
+        begin: where the first row begins in the flattened tensor.
+        rows: how many rows there are, `inner` elements apart.
+    """
+
+    tile: Int64
+    low: Int64
+    high: Int64
+    begin: Int64
+    rows: Int64
+
+    def take(self, chosen: Int64) -> OutputPieces:
+        """Return some of them, by number or by a mask."""
+        return OutputPieces(*(column[chosen] for column in self))
+
+    def cut(self, breaks: Int64) -> tuple[OutputPieces, Int64]:
+        """Cut them wherever an output in `breaks`, rising, begins within a range of outputs.
+
+        Returns:
+            The parts, and for each the number of the piece it was cut from.
+
+        >>> one = OutputPieces(*(np.array([k]) for k in (7, 2, 6, 10, 1)))
+        >>> [column.tolist() for column in one.cut(np.array([4]))[0]]
+        [[7, 7], [2, 4], [4, 6], [10, 12], [1, 1]]
+        """
+        far = np.iinfo(np.int64)
+        source, _, low, high = overlay(self.low, self.high, np.r_[far.min, breaks, far.max])
+        begin = self.begin[source] + low - self.low[source]
+        return OutputPieces(self.tile[source], low, high, begin, self.rows[source]), source
+
+    def merged(self) -> OutputPieces:
+        """Join single rows of a tile that follow each other, in outputs and in elements.
+
+        >>> two = OutputPieces(*(np.array(k) for k in ([3, 3], [0, 4], [4, 5], [7, 11], [1, 1])))
+        >>> [column.tolist() for column in two.merged()]
+        [[3], [0], [5], [7], [1]]
+        """
+        follows = (
+            (self.tile[1:] == self.tile[:-1])
+            & (self.low[1:] == self.high[:-1])
+            & (self.begin[1:] == self.begin[:-1] + (self.high - self.low)[:-1])
+        )
+        heads = np.flatnonzero(np.append(True, ~follows)[: len(self.tile)])
+        last = np.append(heads[1:], len(self.tile))[: len(heads)] - 1
+        return self.take(heads)._replace(high=self.high[last])
+
+    def elements_by_output(self) -> tuple[Int64, Int64]:
+        """Return where the number of elements of an output changes, and to which number.
+
+        >>> two = OutputPieces(*(np.array(k) for k in ([0, 1], [0, 2], [4, 4], [0, 4], [3, 1])))
+        >>> [column.tolist() for column in two.elements_by_output()]
+        [[0, 2, 4], [3, 4, 0]]
+        """
+        ends = np.concatenate([self.low, self.high])
+        at = distinct(ends)
+        change = np.bincount(
+            np.searchsorted(at, ends), np.concatenate([self.rows, -self.rows]), len(at)
+        )
+        return at, np.cumsum(change).astype(np.int64)
+
+
+def joined(parts: list[OutputPieces]) -> OutputPieces:
+    """Return the pieces of several lists as one."""
+    return OutputPieces(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def repeated(count: Int64) -> tuple[Int64, Int64]:
+    """Return for `count[k]` copies of each number k: which k it is, and which copy.
+
+    >>> [a.tolist() for a in repeated(np.array([2, 0, 3]))]
+    [[0, 0, 2, 2, 2], [0, 1, 0, 1, 2]]
+    """
+    number = np.arange(len(count))
+    if (count == 1).all():
+        return number, np.zeros_like(number)
+    source = np.repeat(number, count)
+    return source, np.arange(len(source)) - (np.cumsum(count) - count)[source]
+
+
+def pieces_of(tile: Int64, begin: Int64, end: Int64, reduced: int, inner: int) -> OutputPieces:
+    """Cut what tiles hold of a flattened tensor into pieces.
+
+    Args:
+        tile: int64[n], the tile of each interval.
+        begin: int64[n], first elements.
+        end: int64[n], one past the last elements, above `begin`.
+        reduced: elements of each output.
+        inner: outputs whose elements lie side by side.
+
+    >>> held = [np.array([k]) for k in (0, 2, 9)]
+    >>> [column.tolist() for column in pieces_of(*held, reduced=3, inner=4)]
+    [[0, 0, 0], [2, 0, 0], [4, 4, 1], [2, 4, 8], [1, 1, 1]]
+    """
+    size = reduced * inner
+    first = begin // size
+    source, copy = repeated((end - 1) // size - first + 1)
+    outer = first[source] + copy
+    low = np.maximum(begin[source] - outer * size, 0)  # counted from the outer element
+    high = np.minimum(end[source] - outer * size, size)
+    parts = []
+    whole, top = -(-low // inner), high // inner  # rows that are held from end to end
+    within = whole > top  # less than a row, and the row is cut at both ends
+    for chosen, start, stop, rows in (
+        (within | (low < whole * inner), low, np.where(within, high, whole * inner), 1),
+        (whole < top, whole * inner, (whole + 1) * inner, top - whole),
+        (~within & (top * inner < high), top * inner, high, 1),
+    ):
+        some = np.flatnonzero(chosen)
+        origin = (outer * inner + start % inner)[some]
+        parts.append(
+            OutputPieces(
+                tile[source[some]],
+                origin,
+                origin + (stop - start)[some],
+                (outer * size + start)[some],
+                np.broadcast_to(rows, outer.shape)[some],
+            )
+        )
+    return joined(parts)
+
+
+# -- ranges ----------------------------------------------------------------------------------------
+# Ranges of outputs, and which tile joins the elements of which of them.
+#
+# The pieces that are joined at once form a *group*: those on one tile, or on several, or all.
+# Within a group outputs fall into *ranges*, cut where the set of pieces that hold elements of them
+# changes::
+#
+#     pieces of a group        [------)              ranges           0   1   2
+#                                 [--------)         pieces of each   1   2   1
+#
+# A range is dealt out to the tiles of its pieces, or to those where its outputs are wanted.  Where
+# its group has all elements of its outputs, what comes out are these; otherwise partial results.
+
+
+Mask = npt.NDArray[np.bool_]
+
+
+class Ranges(NamedTuple):
+    """Ranges of outputs, each with the pieces that hold elements of it.
+
+    Attributes:
+        low: int64[n], the first output.
+        high: int64[n], one past the last.
+        ptr: int64[n + 1], range `r` has the pieces `ptr[r]` up to `ptr[r + 1]`.
+        pieces: cut to the ranges, in the order of their elements.
+    """
+
+    low: Int64
+    high: Int64
+    ptr: Int64
+    pieces: OutputPieces
+
+    @property
+    def rows(self) -> Int64:
+        """int64[n], how many rows of elements each range has."""
+        return np.add.reduceat(self.pieces.rows, self.ptr[:-1])
+
+    def followed_by(self, other: Ranges) -> Ranges:
+        """Return these ranges and others, which come behind them."""
+        return Ranges(
+            np.append(self.low, other.low),
+            np.append(self.high, other.high),
+            np.append(self.ptr, self.ptr[-1] + other.ptr[1:]),
+            joined([self.pieces, other.pieces]),
+        )
+
+
+def ranges_of(pieces: OutputPieces, group: Int64) -> tuple[Ranges, Mask]:
+    """Find the ranges of each group, and which of them have all elements of their outputs.
+
+    Args:
+        pieces: what is left to be joined.
+        group: int64[pieces], the group of each.
+
+    >>> numbers = [0, 0, 1], [0, 2, 5], [4, 6, 7], [0, 4, 8], [1, 1, 1]
+    >>> three = OutputPieces(*map(np.array, numbers))
+    >>> found, is_whole = ranges_of(three, three.tile)
+    >>> found.low.tolist(), found.high.tolist(), is_whole.tolist()
+    ([0, 2, 4, 5, 5, 6], [2, 4, 5, 6, 6, 7], [True, True, True, False, False, True])
+    """
+    if not len(group):
+        return Ranges(group, group, np.zeros(1, np.int64), pieces), np.zeros(0, np.bool_)
+    found = _cut(pieces, group)
+    one = np.ones_like(found.low)
+    at, groups = OutputPieces(one, found.low, found.high, one, one).elements_by_output()
+    changes = at[1:][np.diff(groups == 1)]
+    if (np.searchsorted(changes, found.low, "right") < np.searchsorted(changes, found.high)).any():
+        pieces, source = pieces.cut(changes)
+        found = _cut(pieces, group[source])
+    return found, groups[np.searchsorted(at, found.low, "right") - 1] == 1
+
+
+def _cut(pieces: OutputPieces, group: Int64) -> Ranges:
+    base = group * (int(pieces.high.max()) + 1)
+    cuts = distinct(np.r_[base + pieces.low, base + pieces.high])
+    first = np.searchsorted(cuts, base + pieces.low)
+    source, copy = repeated(np.searchsorted(cuts, base + pieces.high) - first)
+    number = first[source] + copy
+    low, high = cuts[number] - base[source], cuts[number + 1] - base[source]
+    begin = pieces.begin[source] + low - pieces.low[source]
+    order = np.lexsort((begin, number))
+    heads = np.flatnonzero(np.diff(number[order], prepend=-1))
+    parts = OutputPieces(pieces.tile[source], low, high, begin, pieces.rows[source]).take(order)
+    return Ranges(parts.low[heads], parts.high[heads], np.append(heads, len(order)), parts)
+
+
+class RangeParts(NamedTuple):
+    """Parts of ranges, each dealt to a tile; all int64[n] but the last.
+
+    Attributes:
+        range: which range it is a part of.
+        tile: which tile joins its elements.
+        low: the first output.
+        high: one past the last.
+        is_here: bool[n], whether all its elements are on that tile.
+    """
+
+    range: Int64
+    tile: Int64
+    low: Int64
+    high: Int64
+    is_here: Mask
+
+    def followed_by(self, other: RangeParts) -> RangeParts:
+        """Return these parts and others."""
+        return RangeParts(*(np.concatenate(columns) for columns in zip(self, other, strict=True)))
+
+
+def cut(width: Int64, part: Int64, parts: Int64, grain: int | Int64) -> Int64:
+    """Return where parts of outputs begin that are cut evenly, at multiples of the grain.
+
+    >>> cut(np.array([26] * 4), np.arange(4), np.array([3] * 4), 4).tolist()
+    [0, 8, 16, 26]
+    """
+    found: Int64 = np.minimum(-(-width // grain) * part // parts * grain, width)
+    return found
+
+
+def dealt(found: Ranges, chosen: Int64, least: int, grain: int, home: Int64 | None) -> RangeParts:
+    """Deal ranges out to tiles.
+
+    Args:
+        found: the ranges.
+        chosen: int64[k], the numbers of those that are dealt out.
+        least: elements for which it is worth to take one more tile.
+        grain: outputs that stay together, where there are so many.
+        home: int64[ranges], the tile of each; left out, the tiles of its pieces get equal parts.
+
+    >>> two = OutputPieces(*(np.array(k) for k in ([4, 7], [0, 0], [6, 6], [0, 6], [1, 1])))
+    >>> parts = dealt(ranges_of(two, np.array([0, 0]))[0], np.array([0]), 6, 1, None)
+    >>> parts.tile.tolist(), parts.low.tolist(), parts.high.tolist()
+    ([4, 7], [0, 3], [3, 6])
+    """
+    of, _ = repeated(np.diff(found.ptr))
+    order = np.lexsort((found.pieces.tile, of))
+    of, tile = of[order], found.pieces.tile[order]
+    new = np.append(True, (np.diff(of) != 0) | (np.diff(tile) != 0))
+    of, tile = of[new], tile[new]  # the tiles of each range, once
+    first = np.searchsorted(of, np.arange(len(found.low) + 1))
+    tiles, width = np.diff(first)[chosen], (found.high - found.low)[chosen]
+    count = np.ones_like(tiles)
+    if home is None:
+        count = found.rows[chosen] * width // least
+        count = np.clip(count, 1, np.minimum(tiles, -(-width // grain)))
+    source, copy = repeated(count)
+    number, parts, width = chosen[source], count[source], width[source]
+    # Where there are fewer outputs than tiles, ranges begin with different ones.
+    turn = (found.low[number] + copy) % tiles[source]
+    to = tile[first[number] + turn] if home is None else home[number]
+    low, high = (found.low[number] + cut(width, copy + k, parts, grain) for k in (0, 1))
+    is_here = (tiles[source] == 1) & (tile[first[number]] == to)
+    return RangeParts(number, to, low, high, is_here)
+
+
+# -- stages ----------------------------------------------------------------------------------------
+
 
 LEAST_WORK = 128
 """Elements of a vertex, where there are as many: to start it takes as long as to add dozens."""

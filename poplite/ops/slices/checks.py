@@ -12,8 +12,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.ops.fuse.cuts import cuts
-from poplite.ops.fuse.placement import held
+from poplite.ops.fuse.placement import cuts, held
 from poplite.ops.operands import (
     INDICES,
     Given,

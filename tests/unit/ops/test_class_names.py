@@ -9,8 +9,7 @@ import pytest
 import poplite as pl
 from poplite import ops
 from poplite.ipu.codelets.file_text import codelet_file
-from poplite.ops.fuse.class_names import display_name
-from poplite.ops.fuse.classes import class_of
+from poplite.ops.fuse.classes import class_of, display_name
 from poplite.ops.fuse.recipe import Body, Line, MapRecipe, OperandPart, ReductionRecipe, SumRecipe
 from poplite.types import FLOAT, HALF, INT
 from poplite.vertex.from_source import made_from_source

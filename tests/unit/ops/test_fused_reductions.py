@@ -13,7 +13,7 @@ import poplite as pl
 from helpers.depth import interpreted, thinned
 from poplite import ops
 from poplite.ops.fuse.gathering import ReadOperand, VectorReads, gathering_cycles
-from poplite.ops.reduce import fused
+from poplite.ops.reduce import build
 from poplite.vertices.estimators.poplibs import reduce_one
 
 pytestmark = pytest.mark.priced
@@ -549,7 +549,7 @@ def test_small_matrices_are_stored_where_that_is_cheaper_and_only_there(
 ) -> None:
     chosen, taken = reduced(*SMALL[number]), []
     for in_one in (True, False):
-        monkeypatch.setattr(fused, "is_cheaper_in_one", lambda *_, made=in_one: made)
+        monkeypatch.setattr(build, "is_cheaper_in_one", lambda *_, made=in_one: made)
         taken.append(reduced(*SMALL[number]))
     assert chosen == min(taken)
 

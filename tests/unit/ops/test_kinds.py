@@ -15,9 +15,8 @@ from poplite.compat import popops
 from poplite.compat.popops.expr import Const, Lt, Shr, _1
 from poplite.expr.build import apply
 from poplite.expr.operations import OPERATIONS
-from poplite.ops.fuse.class_text import class_text
-from poplite.ops.fuse.recipe import MapRecipe, OperandPart
-from poplite.ops.fuse.straight import straight
+from poplite.ops.fuse.classes import class_text
+from poplite.ops.fuse.recipe import MapRecipe, OperandPart, straight
 from poplite.testing.fuzz_integers import TYPES
 from poplite.vertex.compute.identity import check
 from poplite.vertex.compute.typing.kinds import Kind, element_kind

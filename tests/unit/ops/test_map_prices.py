@@ -22,8 +22,7 @@ from poplite import ops
 from poplite.cost.vertex_costs import vertex_costs
 from poplite.cost.workers import tile_cycles
 from poplite.graph.compute_sets.edge_table import edge_table
-from poplite.ops.fuse.class_text import class_text
-from poplite.ops.fuse.classes import recipe_of
+from poplite.ops.fuse.classes import class_text, recipe_of
 
 SIZE = 1536
 WORKERS = 6

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples, thinned
-from poplite.ops.reduce.levels import (
+from poplite.ops.reduce.plan import (
     Levels,
     RemainingPartials,
     cheapest_levels,
