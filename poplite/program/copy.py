@@ -176,11 +176,13 @@ class TensorCopy(Copy):
     name: InitVar[str] = ""
 
     def _check(self) -> None:
-        fill(self, source=as_read(self.source, self.destination))
+        source = as_read(self.source, self.destination)
+        if source is not self.source:
+            fill(self, source=source)
         fix = "Copy(source, destination); host values go in by engine.write"
         for role in ("source", "destination"):
             checked_tensor(getattr(self, role), f"Copy: {role}", fix)
-        check_copied(str(self), self.source, self.destination)
+        check_copied(self, self.source, self.destination)
 
 
 def _form(source: object, destination: object) -> type[Copy]:
@@ -374,9 +376,8 @@ class CrossReplicaCopy(Program):
 # -- checks ---------------------------------------------------------------------------------------
 
 
-def check_copied(title: str, source: Tensor, destination: Tensor) -> None:
+def check_copied(title: object, source: Tensor, destination: Tensor) -> None:
     """Refuse to copy a tensor to another that does not fit; `title` names the copy in messages."""
-    shapes = f"{type_and_shape(source)} to {type_and_shape(destination)}"
     if source.graph is not destination.graph:
         raise ControlProgramError(
             f"{title}: the tensors belong to two graphs",
@@ -386,22 +387,22 @@ def check_copied(title: str, source: Tensor, destination: Tensor) -> None:
     if source.element_type is not destination.element_type:
         raise ElementTypeError(
             f"{title}: {source.element_type!r} to {destination.element_type!r}",
-            found=shapes,
+            found=_shapes(source, destination),
             fix="a copy does not convert; use a vertex with an Input and an Output",
         )
     if source.element_type is QUARTER:
-        check_alike(title, source.graph.space, source.view, destination.view)
+        check_alike(str(title), source.graph.space, source.view, destination.view)
     if source.num_elements != destination.num_elements:
         raise ControlProgramError(
             f"{title}: {amount(source.num_elements, 'element')} to {destination.num_elements:,}",
-            found=shapes,
+            found=_shapes(source, destination),
             fix="slice or broadcast the source until both have equally many elements",
         )
     if not destination.is_parallel_writeable():
         reason, fact = why_not_writeable(destination)
         raise GraphConnectionError(
             f"{title}: the destination {reason}",
-            found=f"{fact}; {shapes}",
+            found=f"{fact}; {_shapes(source, destination)}",
             fix="a constant is never written: copy to a variable of graph.add_variable"
             if destination.contains_constant()
             else "copy to the view before broadcast, upsample or concat with itself",
@@ -412,6 +413,10 @@ def check_copied(title: str, source: Tensor, destination: Tensor) -> None:
             found=f"both hold {shared(source, destination)}",
             fix="copy through a third variable",
         )
+
+
+def _shapes(source: Tensor, destination: Tensor) -> str:
+    return f"{type_and_shape(source)} to {type_and_shape(destination)}"
 
 
 def _sides(copy: StreamCopy | RemoteCopy, kind: type, name: str) -> Any:
