@@ -72,6 +72,10 @@ def _reduced(how: str, x: Inputs) -> list[Tensor]:
     return [ops.map(ops.reduce(each, dim, how)) for each, dim in zip(tensors, dims, strict=True)]
 
 
+def _positions(x: Inputs) -> list[Tensor]:
+    return [ops.map(f(x.special(7, 400), 1)) for f in (ops.argmax, ops.argmin)]
+
+
 def _logical(x: Inputs) -> list[Tensor]:
     made = []
     for shape in ((24, 40), (50, 60), (7, 400)):
@@ -219,6 +223,7 @@ def _filled(x: Inputs) -> list[Tensor]:
 
 LIBRARY: Mapping[str, Build] = {
     **{f"reduce {how}": partial(_reduced, how) for how in ("add", "mul", "min", "max")},
+    "argmax, argmin": _positions,
     "all, any": _logical,
     "fill, iota": _filled,
     "matmul, FLOAT and HALF": _products,

@@ -439,11 +439,13 @@ class Sync(Mark):
     <Sync INTERNAL>
     """
 
-    _title = "Sync {sync_type.name}"
     sync_type: SyncType
 
     def __init__(self, sync_type: SyncType | str, name: str = "") -> None:
         set_once(self, sync_type=checked_member(sync_type, SyncType, "Sync"))
+
+    def _titled(self) -> str:
+        return f"Sync {self.sync_type.name}"
 
 
 @declared()
