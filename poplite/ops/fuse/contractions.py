@@ -25,7 +25,7 @@ from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
-from poplite.ops.fuse.gathering import ReadOperand, copied_cycles
+from poplite.ops.fuse.gathering import ReadOperand, copied_cycles, exchange_cycles
 from poplite.ops.fuse.placement import Mappings
 from poplite.ops.fuse.recipe import OperandPart, Straight, SumRecipe, in_order, straight
 from poplite.ops.fuse.storing import rebuilt, with_operands
@@ -294,11 +294,10 @@ def sent_to_sums(mappings: Mappings, node: Contraction, left: Tensor, right: Ten
     lies, target = mappings.of(matrix), mappings.graph.target
     if len(lies.tiles) == 1 and mappings.of(vector).tiles.tolist() == lies.tiles.tolist():
         return 0
-    most = int(lies.elements_per_tile.max())
-    read = -(-most // matrix.shape[-1]) + 1 if is_down else most
-    received = min(read, vector.num_elements) * vector.element_type.size_bytes
-    start = target.cost("sync_cycles") + target.cost("latency_cycles")
-    return float(start + received / target.exchange_bytes_per_cycle)
+    most, count = int(lies.elements_per_tile.max()), vector.num_elements
+    read = min(-(-most // matrix.shape[-1]) + 1 if is_down else most, count)
+    pieces = math.ceil(read * len(mappings.of(vector).begin) / count)
+    return exchange_cycles(target, read * vector.element_type.size_bytes, pieces)
 
 
 # -- what products take whose operands lie elsewhere -----------------------------------------------
@@ -315,11 +314,13 @@ class Arrivals(NamedTuple):
 
     Attributes:
         received: float64[tiles], bytes from other tiles.
+        pieces: float64[tiles], in which they come.
         sent: float64[tiles], bytes for other tiles, each for all of them at once.
         copied: float64[tiles], cycles of putting its own part in place.
     """
 
     received: Slots
+    pieces: Slots
     sent: Slots
     copied: Slots
 
@@ -340,15 +341,18 @@ def cycles_of_product(
             (layout.right, right, of_right),
         )
     )
-    _, product, sums = layout.cycles
+    (_, product, sums), passes = layout.cycles, layout.num_passes
     copied = one.copied + other.copied
-    cycles = layout.num_passes * (product + sums) + float(copied.max())
+    cycles = passes * (product + sums) + float(copied.max())
     if copied.any():
-        cycles += layout.num_passes * target.cost("worker_call")
-    moved = max((one.received + other.received).max(), (one.sent + other.sent).max())
-    if moved:
-        start = target.cost("sync_cycles") + target.cost("latency_cycles")
-        cycles += layout.num_passes * start + float(moved) / target.exchange_bytes_per_cycle
+        cycles += passes * target.cost("worker_call")
+    received, pieces, sent = (
+        (one.received + other.received) / passes,
+        (one.pieces + other.pieces) / passes,
+        (one.sent + other.sent) / passes,
+    )
+    if received.any():
+        cycles += passes * exchange_cycles(target, received, pieces, sent)
     return float(cycles)
 
 
@@ -361,8 +365,9 @@ def _arrivals(mappings: Mappings, blocks: MatrixBlocks, matrices: Tensor, tiles:
     source, block, low, high = overlay(low, high, np.append(begin, end[-1]))
     is_own = tile[source][:, None] == tiles[block]
     elements = (high - low)[:, None] * is_own
-    own = np.zeros(tiles.shape)
+    own, pieces = np.zeros(tiles.shape), np.zeros(tiles.shape)
     np.add.at(own, block, elements)
+    np.add.at(pieces, block, ~is_own)
     leaves = (high - low) * (is_own.sum(1) < copies)
     width = blocks.sizes(*blocks.all()[1:])[1][:, None]
     copied = _copied(target, matrices, own, whole, width)
@@ -372,6 +377,7 @@ def _arrivals(mappings: Mappings, blocks: MatrixBlocks, matrices: Tensor, tiles:
 
     return Arrivals(
         by_tile(tiles, (whole - own) * size),
+        by_tile(tiles, pieces),
         by_tile(tile[source], leaves * float(size)),
         by_tile(tiles, copied),
     )

@@ -46,17 +46,16 @@ class HeldShare(NamedTuple):
         return ReadOperand(tuple(digits), size_bytes, share, self.tiles)
 
 
-def held_elements(mapping: TileMapping, tile: int, begin: Int64, end: Int64) -> Int64:
-    """Return how many elements of intervals of a tensor are on a tile.
+def held_elements(mapping: TileMapping, tile: Int64, begin: Int64, end: Int64) -> Int64:
+    """Return how many elements of intervals of a tensor are on the tile of each.
 
     >>> mapping = TileMapping(2, np.array([0, 1, 0]), np.array([2, 3, 4]))
-    >>> held_elements(mapping, 0, np.array([0, 1, 2]), np.array([2, 6, 5])).tolist()
-    [2, 2, 0]
+    >>> held_elements(mapping, np.array([0, 0, 1]), np.array([0, 1, 2]), np.array([2, 6, 4]))
+    array([2, 2, 2])
     """
-    own = slice(mapping.ptr[tile], mapping.ptr[tile + 1])
-    first, last = mapping.begin[own], mapping.end[own]
-    if not len(first):
-        return np.zeros_like(begin)
+    room = mapping.num_elements + 1  # the elements of a tile are behind those of the one before
+    owner = room * np.repeat(np.arange(len(mapping)), np.diff(mapping.ptr))
+    first, last = owner + mapping.begin, owner + mapping.end
     before = np.append(0, np.cumsum(last - first))
 
     def up_to(element: Int64) -> Int64:
@@ -64,8 +63,25 @@ def held_elements(mapping: TileMapping, tile: int, begin: Int64, end: Int64) -> 
         beyond = np.where(k > 0, last[k - 1] - element, 0)
         return before[k] - np.maximum(beyond, 0)
 
-    held: Int64 = up_to(end) - up_to(begin)
+    held: Int64 = up_to(room * tile + end) - up_to(room * tile + begin)
     return held
+
+
+def exchange_cycles(
+    target: Target, received: Slots | float, pieces: Slots | float, sent: Slots | float = 0
+) -> float:
+    """Return the cycles of an exchange, by the bytes of tiles and the pieces that they receive.
+
+    A tile turns to the sender of each piece.
+
+    >>> start = Target().cost("sync_cycles") + Target().cost("latency_cycles")
+    >>> [exchange_cycles(Target(), 400, pieces) - start for pieces in (1, 100)]
+    [100.0, 200.0]
+    """
+    moved = np.maximum(received, sent) / target.exchange_bytes_per_cycle
+    work = np.maximum(moved, np.multiply(pieces, target.cost("receive_controls")))
+    start = target.cost("sync_cycles") + target.cost("latency_cycles")
+    return float(start + work.max())
 
 
 def common_share(one: TileMapping, other: TileMapping) -> float:

@@ -112,7 +112,9 @@ def map_cycles(
         computed = slowest_tile(np.zeros(len(rows), np.int64), slots, target)
         return computed + gathering_cycles(target, [*_reads(grid, found, target, tile, shares)])
 
-    return max(of_tile(tile) for tile in _slow_tiles(mapping, grid, shares))
+    slow = _slow_tiles(mapping, grid, shares)
+    slow |= _gathering_tiles(mapping, grid, shares, target, grain_of(element))
+    return max(of_tile(tile) for tile in slow)
 
 
 def _slow_tiles(mapping: TileMapping, grid: Grid, shares: Sequence[HeldShare]) -> set[int]:
@@ -128,6 +130,43 @@ def _slow_tiles(mapping: TileMapping, grid: Grid, shares: Sequence[HeldShare]) -
     found = {int(count.argmax()), *parted[count[parted].argsort()[-1:]].tolist()}
     alone = [each.tiles[0] for each in shares if each.tiles is not None and len(each.tiles) == 1]
     return found | {tile for tile in alone if count[tile]}
+
+
+def _gathering_tiles(
+    mapping: TileMapping, grid: Grid, shares: Sequence[HeldShare], target: Target, grain: int
+) -> set[int]:
+    """Return the tiles with most of what their vertices read of an operand spread elsewhere."""
+    found = where = None
+    tiles = set()
+    for tensor, part, own in zip(grid.tensors, grid.parts, shares, strict=True):
+        if own.mapping is None or len(own.tiles or ()) < 2 or not _may_hold(own, tensor, part):
+            continue
+        if found is None:
+            found = cuts(*held(mapping), target.workers, grain)
+            where = None if grid.is_vector else rects(found, *grid.sizes[1:], target.workers)
+        tile, begin, end = _read(tensor, part, found, where)
+        there = held_elements(own.mapping, tile, begin, end)
+        there[there == end - begin] = 0
+        if there.any():
+            tiles.add(int(np.bincount(tile, there).argmax()))
+    return tiles
+
+
+def _may_hold(own: HeldShare, tensor: Tensor, part: OperandPart) -> bool:
+    """Return whether vertices read an operand in parts whose tiles are known."""
+    known = own.mapping is not None and own.mapping.num_elements == tensor.num_elements
+    return known and part is not OperandPart.NUMBER
+
+
+def _read(
+    tensor: Tensor, part: OperandPart, found: Cuts, where: Rects | None
+) -> tuple[Int64, Int64, Int64]:
+    """Return the intervals of an operand that vertices read, as tile, begin and end."""
+    if where is None:
+        return found.tile, found.begin, found.end
+    begin, end, first = _ranges(tensor, part, where)
+    tile = where.tile if first is None else np.repeat(where.tile, np.diff(first))
+    return tile, begin, end
 
 
 def _cuts_of(mapping: TileMapping, tile: int, target: Target, grain: int) -> Cuts:
@@ -159,12 +198,10 @@ def _reads(
         is_elsewhere = own.tiles is not None and tile not in own.tiles
         if is_elsewhere or not own.share or part is OperandPart.NUMBER:
             continue
-        begin, end = found.begin, found.end
-        if where is not None:
-            begin, end, _ = _ranges(tensor, part, where)
+        _, begin, end = _read(tensor, part, found, where)
         share = 1.0
-        if own.mapping is not None and own.mapping.num_elements == tensor.num_elements:
-            held = held_elements(own.mapping, tile, begin, end)
+        if own.mapping is not None and _may_hold(own, tensor, part):
+            held = held_elements(own.mapping, np.full_like(begin, tile), begin, end)
             is_mixed = held < end - begin
             if is_mixed.any():  # what is here is put in its place, and what comes beside it
                 some = (held > 0) & is_mixed

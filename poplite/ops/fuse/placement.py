@@ -34,6 +34,7 @@ from poplite.graph.partition import map_linearly
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.gathering import exchange_cycles
 from poplite.types import BOOL
 from poplite.vertices import filling as library
 
@@ -191,7 +192,7 @@ def _moved_cycles(
 ) -> float:
     """Return the cycles of sending what operands have elsewhere to tiles from break to break."""
     target = mappings.graph.target
-    sent, received = np.zeros(target.tiles), np.zeros(target.tiles)
+    sent, received, pieces = np.zeros((3, target.tiles))
     for operand in operands:
         width = operand.element_type.size_bytes
         owner, begin, end = held(mappings.of(operand))
@@ -200,9 +201,8 @@ def _moved_cycles(
         num_bytes = (end - begin)[moves] * width
         sent += np.bincount(owner[source][moves], num_bytes, target.tiles)
         received += np.bincount(tile[segment][moves], num_bytes, target.tiles)
-    moved = max(sent.max(), received.max()) / target.exchange_bytes_per_cycle
-    start = target.cost("sync_cycles") + target.cost("latency_cycles") if moved else 0
-    return float(start + moved)
+        pieces += np.bincount(tile[segment][moves], minlength=target.tiles)
+    return exchange_cycles(target, received, pieces, sent) if received.any() else 0
 
 
 def like(mappings: Mappings, shape: Shape, operands: Sequence[Tensor]) -> Tensor | None:

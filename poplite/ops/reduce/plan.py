@@ -22,7 +22,7 @@ from poplite.expr.tree import ElementClass
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.machine.target import Target
-from poplite.ops.fuse.gathering import ReadOperand, VectorReads, gathering_cycles
+from poplite.ops.fuse.gathering import ReadOperand, VectorReads, exchange_cycles, gathering_cycles
 from poplite.ops.fuse.pricing import Computed
 from poplite.ops.reduce.stage import (
     LEAST_WORK,
@@ -495,8 +495,7 @@ class ReductionWay(NamedTuple):
             cycles += target.cost("worker_call") + target.cost("copy_piece_cycles")
             read = (work.end - work.begin) * element.size_bytes
             received = np.bincount(work.tile[repeated(np.diff(work.ptr))[0]], read).max()
-            cycles += target.cost("sync_cycles") + target.cost("latency_cycles")
-            cycles += float(received) / target.exchange_bytes_per_cycle
+            cycles += exchange_cycles(target, float(received), 0)
         return cycles
 
 

@@ -215,12 +215,13 @@ VECTORS = [
     (256, pl.HALF, (300, 64), (64,), False),
     (64, pl.FLOAT, (20, 640), (640,), True),
     (16, pl.HALF, (30,), (30, 5), False),
+    (1472, pl.FLOAT, (1000, 1000), (1000,), False),  # each tile receives v from 680 others
 ]
 
 
 @pytest.mark.parametrize(
     ("tiles", "element", "left", "right", "is_sum"),
-    thinned(VECTORS, keep=[VECTORS[0], VECTORS[2], VECTORS[5]]),
+    thinned(VECTORS, keep=[VECTORS[0], VECTORS[2], VECTORS[5], VECTORS[-1]]),
 )
 def test_a_product_by_one_row_or_column_is_what_takes_fewer_cycles(
     tiles: int,
