@@ -27,8 +27,8 @@ import numpy.typing as npt
 
 import poplite as pl
 from poplite.codec.archive import ArrayWriter
-from poplite.codec.codec import coder_of
 from poplite.codec.coders import Writer
+from poplite.executable.file.cost_coders import EXECUTABLE_CODEC
 from rows import Row, in_turn, run
 
 TILES = 1472
@@ -197,7 +197,7 @@ def arrays_of(executable: pl.Executable) -> dict[str, npt.NDArray[Any]]:
     """
     to = Writer()
     to.arrays = kept = _Collected()
-    coder_of(pl.Executable).encode(executable, to)
+    EXECUTABLE_CODEC.coder_of(pl.Executable).encode(executable, to)
     return {f"array_{number}": array for number, array in enumerate(kept.arrays)}
 
 
