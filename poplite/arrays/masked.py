@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import UserList, deque
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -24,9 +24,8 @@ class HoldsNoValues:
         raise NotImplementedError
 
 
-_REFUSED = np.ma.MaskedArray, HoldsNoValues
 _LISTS = (list, tuple, deque, UserList)
-_NESTS = (*_LISTS, *_REFUSED)
+_NESTS = (*_LISTS, HoldsNoValues)
 _DEEPEST = 65
 """Levels of lists that can become an array: NumPy's most dimensions, and what these hold."""
 
@@ -59,17 +58,23 @@ def _may_be_refused(kind: type) -> bool:
     return issubclass(kind, _NESTS) or (not is_plain and hasattr(kind, "__array__"))
 
 
+def _is_masked(value: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
+    """Return whether an array has a mask; naming `np.ma` loads it, which takes 10 ms."""
+    is_of_subclass = isinstance(value, np.ndarray) and type(value) is not np.ndarray
+    return is_of_subclass and isinstance(value, np.ma.MaskedArray)
+
+
 def _refused_part(value: object) -> np.ma.MaskedArray[Any, Any] | HoldsNoValues | None:
     """Return the first part that is refused; a list of numbers is seen by its types."""
     level: list[Any] = [value]
     for _ in range(_DEEPEST):
         below: dict[int, Any] = {}  # a list may hold one row often, or itself
         for part in level:
-            if isinstance(part, _REFUSED):
+            if isinstance(part, HoldsNoValues) or _is_masked(part):
                 return part
             if not isinstance(part, _LISTS) and _may_be_refused(type(part)):
                 made = part.__array__()  # of which np.asarray would drop the mask
-                if isinstance(made, np.ma.MaskedArray):
+                if _is_masked(made):
                     return made
             if isinstance(part, _LISTS) and any(
                 _may_be_refused(kind) for kind in set(map(type, part))
