@@ -257,27 +257,22 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
             self.out.set_lanes(two, other)
 
     def reduce_rows(self) -> None:
-        """Join rows to `out`, four at a time: memory brings several streams sooner than one."""
+        """Join row after row to `out`, in the order of memory: one stream is read soonest."""
         columns, stride, first = len(self.out), self.stride, self.first
         second = stride - first  # where row 1 begins
-        both = max(first, min(columns, len(self.x) - second))
+        for i in range(first, columns):
+            self.out[i] = self.x[i - first]
         for i in range(first):
             self.out[i] = self.x[second + i]
-        for i in range(first, both):
-            self.out[i] = self.join(self.x[i - first], self.x[second + i])
-        for i in range(both, columns):
-            self.out[i] = self.x[i - first]
-        whole = (first + len(self.x) - columns) // stride + 1
-        begin = 2 + max(0, whole - 2) // 4 * 4
-        for row in range(2, begin, 4):
-            one = row * stride - first
-            two, three, four = one + stride, one + 2 * stride, one + 3 * stride
-            for i in range(columns):
-                total = self.join(self.join(self.out[i], self.x[one + i]), self.x[two + i])
-                self.out[i] = self.join(self.join(total, self.x[three + i]), self.x[four + i])
-        for row in range(begin, (first + len(self.x) - 1) // stride + 1):
+        for i in range(first, min(columns, len(self.x) - second)):
+            self.out[i] = self.join(self.out[i], self.x[second + i])
+        for row in range(2, (first + len(self.x) - 1) // stride + 1):
             base = row * stride - first
-            for i in range(min(columns, len(self.x) - base)):
+            count = min(columns, len(self.x) - base)
+            for i in range(0, count - 63, 64):
+                total = self.join(self.out.lanes(i, 64), self.x.lanes(base + i, 64))
+                self.out.set_lanes(i, total)
+            for i in range(count // 64 * 64, count):
                 self.out[i] = self.join(self.out[i], self.x[base + i])
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
