@@ -468,6 +468,22 @@ class ReductionWay(NamedTuple):
             )
         return total if across else self.before + total
 
+    def least_joined(self, target: Target) -> float:
+        """Return cycles that joining stored elements of one output takes at least; needs no plan.
+
+        A worker of the fullest tile has its share of them, or more.
+        """
+        mapping, types = self.problem.mapping, self.problem.types
+        most = int(mapping.elements_per_tile.max(initial=0))
+        if self.problem.reduced < mapping.num_elements or most <= target.workers:
+            return 0  # single elements of an output need no vertex
+        share = most // target.workers
+        made = (
+            rows_slots(types.source, result, 1, share, target)
+            for result in (types.partial, types.result)
+        )
+        return float(min(made)) * target.workers
+
     def _of_stage(self, target: Target, stage: Stage, *, is_first: bool) -> float:
         """Return the cycles of a stage."""
         work, types = stage.work, self.problem.types
@@ -510,7 +526,7 @@ def is_cheaper_in_one(target: Target, in_one: ReductionWay, stored: ReductionWay
     if least > stored.before and least > stored.cycles(target, across=False):
         return False
     own = in_one.cycles(target, across=False)
-    if own <= stored.before:
+    if own <= stored.before + stored.least_joined(target):
         return True
     saved = stored.cycles(target, across=False) - own
     return in_one.cycles(target, across=True) - stored.cycles(target, across=True) <= saved

@@ -14,6 +14,7 @@ from helpers.depth import interpreted, thinned
 from poplite import ops
 from poplite.ops.fuse.gathering import ReadOperand, VectorReads, gathering_cycles
 from poplite.ops.reduce import build
+from poplite.ops.reduce.plan import Plan, Problem, plan_for
 from poplite.vertices.estimators.poplibs import reduce_one
 
 pytestmark = pytest.mark.priced
@@ -584,3 +585,21 @@ class Total(pl.Vertex):
         for i in range(len(self.a)):
             total += self.a[i]
         self.out = total
+
+
+def test_a_sum_that_is_cheaper_in_one_makes_one_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[Problem] = []
+
+    def counted(graph: pl.Graph, problem: Problem) -> Plan:
+        planned.append(problem)
+        return plan_for(graph, problem)
+
+    monkeypatch.setattr(build, "plan_for", counted)
+    for tiles, sizes in (1, range(50, 60)), (16, range(64, 300, 60)), (64, range(1000, 1004)):
+        graph = pl.Graph(pl.Target(tiles=tiles))
+        with graph.steps():
+            for size in sizes:
+                p, q = (graph.add_variable(pl.FLOAT, (size,), n, mapping="linear") for n in "pq")
+                planned.clear()
+                ops.map(ops.sum(p * q))
+                assert len(planned) == 1, (tiles, size)
