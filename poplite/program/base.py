@@ -303,22 +303,29 @@ def declared(*, init: bool = True, binds: bool = True) -> Callable[[C], C]:
         for name, each in made.__dataclass_fields__.items():
             if str(each.type).startswith("InitVar") and name in vars(made):
                 delattr(made, name)  # the default of an argument is no attribute
+            if own and str(each.type).startswith("InitVar"):
+                made.__init__.__annotations__[name] = each.type[len("InitVar[") : -1]
         made._roles = roles = _roles_of(made)
         if roles.parts and "children" not in vars(cls):
-            made.children = property(_together(*roles.parts))
+            made.children = _as_in_base("children", _together(*roles.parts))
         if roles.read:
-            made.reads = property(_tensors(*roles.read))
+            made.reads = _as_in_base("reads", _tensors(*roles.read))
         if roles.written:
-            made.writes = property(_tensors(*roles.written))
+            made.writes = _as_in_base("writes", _tensors(*roles.written))
         for each in fields(made):
             if each.metadata.get("role") == "decides":
-                made.decided_by = property(attrgetter(each.name))
+                made.decided_by = _as_in_base("decided_by", attrgetter(each.name))
         KINDS.append(made)
         is_made = init and _declared_bases(made)
         kind: C = _bound(made) if binds and is_made else made
         return kind
 
     return decorated
+
+
+def _as_in_base(name: str, get: Callable[[Any], Any]) -> property:
+    """Return a property that says of itself what that of all programs says."""
+    return property(get, doc=getattr(Program, name).__doc__)
 
 
 def _declared_bases(kind: type) -> list[type]:

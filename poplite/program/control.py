@@ -28,6 +28,7 @@ from poplite.errors import (
     ControlProgramError,
     GraphRecursionError,
     SizeOverflowError,
+    made_by,
 )
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
@@ -60,6 +61,7 @@ OPEN: ContextVar[tuple[RecordedSteps, ...]] = ContextVar("open steps", default=(
 """The blocks that are open, the innermost last."""
 
 
+@made_by("Sequence(*programs), or Switch(control, cases)")
 @refuse_copies("Sequence(*sequence.programs) or Switch(control, switch.cases): the same parts")
 @declared()
 class Growing(Program):
@@ -81,8 +83,8 @@ class Growing(Program):
         if self.used_at is not None or added is self:
             raise self._refused(added, what)
         added.mark_used(here())
-        steps, is_empty = self.num_steps + added.num_steps, self.is_empty and added.is_empty
-        fill(self, num_steps=steps, is_empty=is_empty)
+        object.__setattr__(self, "num_steps", self.num_steps + added.num_steps)
+        object.__setattr__(self, "is_empty", self.is_empty and added.is_empty)
 
     def _refused(self, added: Program, what: str) -> ControlProgramError | GraphRecursionError:
         path = functions_between(added, self)
@@ -355,6 +357,7 @@ class Loop(Program):
         return f" {amount(self.num_steps, 'step')}"
 
 
+@made_by("RepeatWhileTrue(condition, predicate, body), or RepeatWhileFalse")
 @declared()
 class RepeatWhile(Program):
     """Base of the loops that a scalar ends.

@@ -39,6 +39,7 @@ from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_wri
 from poplite.program.base import (
     NUMBERS,
     Program,
+    check_name,
     checked_tensor,
     declared,
     derived,
@@ -270,7 +271,9 @@ class CodeCopy(Copy):
 
     def __post_init__(self, *arguments: object) -> None:
         """Take a name for the offset, too, as Poplar does."""
-        Copy.__post_init__(self, arguments[1] or arguments[0])
+        for name in arguments:
+            check_name(name, "Copy")
+        Program.__post_init__(self)
 
     def _check(self) -> None:
         source, destination = self.source, self.destination

@@ -419,6 +419,7 @@ class SyncType(Enumeration):
     """Those of all devices."""
 
 
+@made_by("Sync(sync_type), WriteUndef(tensor), or AssumeEqualAcrossReplicas(tensor)")
 @declared()
 class Mark(Program):
     """Base of steps that change no values; only strict checks do something for them."""

@@ -71,6 +71,7 @@ WITHOUT_CALL = {
             for name in ("load", "options")
         },
         "pl.ipu.Finding": "pl.ipu.lint makes it",
+        "pl.program.RepeatWhile": "users make one of two kinds of it",
         **{
             f"pl.program.{name}": "another program makes it"
             for name in (*FORMS, "CycleStamp", "Step")

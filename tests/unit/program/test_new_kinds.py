@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import InitVar
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import poplite as pl
@@ -138,3 +140,23 @@ def test_a_name_of_any_kind_is_a_text(x: pl.Tensor, y: pl.Tensor) -> None:
     ):
         with pytest.raises(pl.ControlProgramError, match="name (5|True) is no text"):
             make()
+
+
+@pytest.mark.parametrize("kind", [pl.program.RepeatWhile, pl.program.Mark])
+def test_kinds_that_others_derive_from_are_not_made(kind: Any, y: pl.Tensor) -> None:
+    with pytest.raises(pl.PopliteError, match=r"RepeatWhileTrue|WriteUndef"):
+        kind(*[pl.Sequence(), y[0], pl.Sequence()][: 3 if kind is pl.program.RepeatWhile else 0])
+
+
+def test_signatures_and_properties_say_what_they_are() -> None:
+    assert "name: 'str' = ''" in str(inspect.signature(pl.If))
+    for each in (pl.If.decided_by, pl.Repeat.children, pl.Copy.reads, pl.Copy.writes):
+        assert str(inspect.getdoc(each)).startswith("The ") or "Tensors" in str(each.__doc__)
+
+
+def test_code_of_functions_takes_only_texts_behind_its_buffer(x: pl.Tensor) -> None:
+    function = x.graph.add_function(pl.Sequence())
+    buffer = x.graph.add_function_buffer(function)
+    for wrong in (np.array([1, 2]), False, x):
+        with pytest.raises(pl.ControlProgramError, match="is no text"):
+            pl.Copy(buffer, function, "n", wrong)  # type: ignore[call-overload]
