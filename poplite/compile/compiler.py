@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -141,8 +141,6 @@ def _compiled(
         data_dependent=data_dependent_steps(prices.steps),
     )
     codes = {name: emitter.code(p) for name, p in named.items()}
-    if prices.memory is not None:
-        _note_rows(prices.memory, codes)
     for program in named.values():
         program.mark_used(here())
     return Executable(
@@ -159,7 +157,7 @@ def _compiled(
         host_writes={name: host_tensor(h.tensor, layout) for name, h in graph.host_writes.items()},
         costs=prices.steps,
         action_costs=prices.actions,
-        memory=prices.memory,
+        memory=None if prices.memory is None else _with_rows(prices.memory, codes),
         operations=_operations(graph, parts.compute_sets),
         joined=joined,
     )
@@ -237,8 +235,8 @@ def _priced(
     return _Prices(costs, action_costs, memory)
 
 
-def _note_rows(memory: Memory, programs: Mapping[str, Code]) -> None:
-    """Note in each step which rows of code do its work.
+def _with_rows(memory: Memory, programs: Mapping[str, Code]) -> Memory:
+    """Return memory of which each step says which rows of code do its work.
 
     A step that stands in several places has a number in each, and is planned where it stands first:
     the rows of the others do the same.
@@ -255,8 +253,8 @@ def _note_rows(memory: Memory, programs: Mapping[str, Code]) -> None:
                 number = of_work.get(work[row], number)
             of_work.setdefault(work[row], number)
             rows.setdefault(number, []).append(row)
-    for each in memory.steps:
-        each.rows = tuple(rows.get(each.number, ()))
+    steps = (replace(each, rows=tuple(rows.get(each.number, ()))) for each in memory.steps)
+    return replace(memory, steps=tuple(steps))
 
 
 def _operations(graph: Graph, compute_sets: Sequence[ComputeSet]) -> tuple[Operation, ...]:

@@ -65,7 +65,7 @@ def _are_stretches(steps: Steps | None, known: Known) -> bool:
     return steps is None or bool(steps)
 
 
-@dataclass(slots=True)  # frozen ones take twice as long to make, and there are many
+@dataclass(frozen=True, slots=True)
 class Held:
     """Something that lies in the memory of some tiles.
 
@@ -103,7 +103,7 @@ class Held:
         return any(first <= step <= last for first, last in self.steps or ())
 
 
-@dataclass(slots=True)  # as of Held
+@dataclass(frozen=True, slots=True)
 class MemoryStep:
     """A step of a program; one that stands in several places of the program comes once.
 

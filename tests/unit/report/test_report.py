@@ -7,7 +7,7 @@ import os
 import tracemalloc
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +239,14 @@ def test_variables_of_a_tile(report: Report) -> None:
         ("y", 500, False, "model.py:12"),
     ]
     assert [v.name for v in compilation.always_live_variables_for_tile(2)] == ["blur"]
+
+
+def test_memory_of_a_report_is_frozen(report: Report) -> None:
+    memory = report.compilation.memory
+    for each in (memory.held[0], memory.steps[0]):
+        with pytest.raises(FrozenInstanceError):
+            each.name = "changed"  # type: ignore[misc]
+    assert len(set(memory.steps)) == len(memory.steps)
 
 
 def test_memory_that_is_not_modelled_is_refused() -> None:
