@@ -9,8 +9,8 @@ nothing::
     SUM_SLOTS    compiled code: what they took together is added up
 
 The same code counts where strict checks run vertices (`poplite.simulator.counting.driver`), so
-that all forms of a program report the same cycles.  Nothing is compiled unless data decide what
-some vertices take.
+that all forms of a program report the same cycles.  No vertex is compiled unless data decide what
+some take; strict checks have kernels of their own.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class EnginePrograms:
             name: np.zeros(len(code.ops), np.int64) for name, code in self._codes.items()
         }
         self.programs: Mapping[str, CompiledProgram | InterpretedProgram]
-        if interpret is True:  # then nothing is compiled
+        if interpret is True:  # then no vertex is compiled
             from poplite.simulator.interpreted_program import InterpretedProgram, InterpretedSlots
 
             slots = InterpretedSlots(executable, arena, interpreted)

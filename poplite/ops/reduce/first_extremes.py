@@ -168,7 +168,7 @@ class FirstExtremes:
         is_joined = is_last | (np.diff(ends) > 1)
         at, more = found.at[first], is_joined & ~is_last
         at[is_last] = row[is_last]
-        values, positions = self._values, self._positions
+        values, positions = self._values, self._positions  # `_room` makes longer ones
         at[more] = self._room(tile[more])
         chosen = np.flatnonzero(is_joined)
         source, copy = repeated(np.diff(ends)[chosen])
