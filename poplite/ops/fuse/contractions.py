@@ -300,6 +300,25 @@ def sent_to_sums(mappings: Mappings, node: Contraction, left: Tensor, right: Ten
     return exchange_cycles(target, read * vector.element_type.size_bytes, pieces)
 
 
+def put_together_for_sums(
+    mappings: Mappings, node: Contraction, left: Tensor, right: Tensor
+) -> tuple[int, int]:
+    """Return bytes of a matrix on its fullest tile, and most bytes of what stands beside it.
+
+    Beside it is the row or column that its elements are multiplied by, repeated for the vertices.
+    Workers that go along rows have one of two numbers of them, and all with as many read one copy,
+    of what the tile has itself: what comes from other tiles is read as it comes.
+    """
+    is_down = _ends(node)[1] > 1
+    vector, matrix = (left, right) if is_down else (right, left)
+    target, most = mappings.graph.target, int(mappings.of(matrix).elements_per_tile.max())
+    repeated: float = most
+    if not is_down:
+        own = int(mappings.of(vector).elements_per_tile.max()) / vector.num_elements
+        repeated = min(most, 2 * -(-most // target.workers) + matrix.shape[-1]) * own
+    return most * matrix.element_type.size_bytes, int(repeated * vector.element_type.size_bytes)
+
+
 # -- what products take whose operands lie elsewhere -----------------------------------------------
 # The cycles of a product of matrices whose operands lie elsewhere than its plan has them.
 #

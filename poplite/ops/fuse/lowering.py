@@ -39,6 +39,7 @@ from poplite.ops.fuse.contractions import (
     layout_of,
     made_where,
     products_behind,
+    put_together_for_sums,
     sent_to_sums,
     with_dots,
 )
@@ -467,8 +468,8 @@ class Lowering:
         left, right = self._operands(expr)
         total = as_sum(with_operands(expr, (Leaf(left), Leaf(right))))
         _, layout = layout_of(self.graph, expr)
-        fused, limit = self._fused(total, None), layout.request.memory
-        if fused is None or fused.stored_bytes() > limit * self.graph.target.tile_memory_bytes:
+        fused = self._fused(total, None)
+        if fused is None or not self._fits_as_sum(expr, fused, layout.request.memory):
             return None
         prices = self._prices[expr] = ProductPrices(
             round(fused.cycles() + sent_to_sums(self.mappings, expr, left, right)),
@@ -478,6 +479,14 @@ class Lowering:
             return None
         self.notes.append(Note.of("reduced", expr, str(prices)))
         return total
+
+    def _fits_as_sum(self, expr: Contraction, fused: FusedReduction, share: float) -> bool:
+        """Return whether what a sum needs takes no more of tiles than a plan may."""
+        whole = self.graph.target.tile_memory_bytes
+        if stored := fused.stored_bytes():
+            return stored <= share * whole
+        matrix, beside = put_together_for_sums(self.mappings, expr, *self._operands(expr))
+        return beside <= share * (whole - matrix)
 
     def _planned(self, expr: Contraction, layout: ProductLayout) -> str:
         """Return where a product is made, and why it is no sum."""

@@ -263,6 +263,27 @@ def test_a_product_by_one_row_or_column_is_what_takes_fewer_cycles(
     assert "as a sum" in why
 
 
+@pytest.mark.parametrize(
+    ("tiles", "element", "size", "is_sum"),
+    [
+        (1, pl.HALF, 500, False),  # 500,000 B, and 167,000 of the vector, repeated
+        (1, pl.FLOAT, 350, False),
+        (1, pl.HALF, 450, True),
+        (4, pl.HALF, 1000, True),  # most of the vector comes from other tiles
+    ],
+)
+def test_a_product_is_no_sum_where_its_repeated_vector_does_not_fit(
+    tiles: int, element: type[pl.ElementType[Any]], size: int, is_sum: bool
+) -> None:
+    graph = pl.Graph(pl.Target(tiles=tiles))
+    a = graph.add_variable(element, (size, size), "a", mapping="linear")
+    v = graph.add_variable(element, (size,), "v", mapping="linear")
+    with graph.steps() as steps:
+        result = ops.map(a @ v)
+    assert ops.explain(result).startswith("reduced: a @ v" if is_sum else "multiplied: a @ v")
+    pl.Engine(graph, steps)  # fits
+
+
 def test_what_follows_a_product_by_a_column_is_a_map_behind_its_sum() -> None:
     values = np.arange(-7, 8, dtype=np.float32)
     graph = pl.Graph(pl.Target(tiles=4))
