@@ -13,12 +13,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.codec.loading import Malformed, at
+from poplite.codec.loading import Malformed, at, shown
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
@@ -43,6 +43,7 @@ from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import ArenaBlock, RowTransfer, Transfer
 from poplite.graph.storage.variable import COMMON, Variable
 from poplite.machine.replicas import MOST_REPLICAS
+from poplite.report.memory import Category
 from poplite.report.program_tree import Program, num_steps
 from poplite.report.validate import Known, check_parts
 from poplite.types import UNSIGNED_INT
@@ -52,6 +53,9 @@ CHECKED = (
     *("operations", "joined"),
 )
 """Fields of an executable in which the host reads and writes nothing."""
+
+CATEGORIES = frozenset(get_args(Category))
+"""Those of executables, which this version wrote; a report may have others."""
 
 FLOAT_MODES = 1 << 6
 """Number of modes of floating-point arithmetic: all combinations of its bits."""
@@ -145,6 +149,9 @@ def _check_parts_of_reports(executable: Executable) -> None:
     check_parts(executable.operations, known)
     if memory is not None:
         with at(".memory"):
+            for each in memory.held:
+                if each.category not in CATEGORIES:
+                    raise Malformed(f"{shown(each.category)} is no category of things in memory")
             check_parts([memory], known)
 
 
