@@ -227,6 +227,7 @@ class Lowering:
     _behind_of: dict[Expr, list[Contraction]] = field(default_factory=dict)
     _left: set[Contraction] = field(default_factory=set)
     _prices: dict[Contraction, ProductPrices] = field(default_factory=dict)
+    _sums: dict[Reduction, FusedReduction] = field(default_factory=dict)  # priced, not yet made
     _first: int = 0  # the number of the first variable that is made here
 
     @property
@@ -478,13 +479,14 @@ class Lowering:
         if not prices.is_sum:
             return None
         self.notes.append(Note.of("reduced", expr, str(prices)))
+        self._sums[total] = fused
         return total
 
     def _fits_as_sum(self, expr: Contraction, fused: FusedReduction, share: float) -> bool:
         """Return whether what a sum needs takes no more of tiles than a plan may."""
         whole = self.graph.target.tile_memory_bytes
-        if stored := fused.stored_bytes():
-            return stored <= share * whole
+        if not fused.is_in_one:
+            return fused.stored_bytes() <= share * whole
         matrix, beside = put_together_for_sums(self.mappings, expr, *self._operands(expr))
         return beside <= share * (whole - matrix)
 
@@ -605,8 +607,10 @@ class Lowering:
 
     def _reduced_in_one(self, expr: Reduction, root: Root) -> Tensor | None:
         """Reduce an expression that is not stored; None where that cannot be, or costs more."""
-        fused = self._fused(expr, root.out)
-        if fused is None or not fused.is_in_one():
+        fused = self._sums.pop(expr, None)
+        if fused is None or root.out is not None:
+            fused = self._fused(expr, root.out)
+        if fused is None or not fused.is_in_one:
             return None
         made = fused.build(root.name)
         why = "with its operand, which is not stored"

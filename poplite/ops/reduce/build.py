@@ -448,23 +448,20 @@ class FusedReduction:
         order = ordered(self._main, self._dims, row_major(self._main.shape))
         return self._builder.ways(self._fused, order, *self._stored)
 
+    @cached_property
     def is_in_one(self) -> bool:
-        """Return whether it takes no more cycles than storing the expression."""
+        """Whether it takes no more cycles than storing the expression."""
         if self._fused.computed is None:
             return True
         return is_cheaper_in_one(self._graph.target, *self._ways)
 
     def cycles(self) -> float:
-        """Return the cycles of the cheaper way, where operands are on the tiles that read them."""
-        target = self._graph.target
-        return min(
-            sum(way.cycles(target, across=across) for across in (False, True)) for way in self._ways
-        )
+        """Return the cycles of the way it takes, with operands on the tiles that read them."""
+        target, way = self._graph.target, self._ways[0 if self.is_in_one else 1]
+        return sum(way.cycles(target, across=across) for across in (False, True))
 
     def stored_bytes(self) -> int:
-        """Return the bytes of the expression on its fullest tile, where it is stored."""
-        if self.is_in_one():
-            return 0
+        """Return the bytes of the expression on its fullest tile, if it is stored."""
         mapping, _ = self._stored
         return int(mapping.elements_per_tile.max()) * self._fused.element_type.size_bytes
 

@@ -624,3 +624,19 @@ def test_a_sum_that_is_cheaper_in_one_makes_one_plan(monkeypatch: pytest.MonkeyP
                 planned.clear()
                 ops.map(ops.sum(p * q))
                 assert len(planned) == 1, (tiles, size)
+
+
+def test_a_product_that_is_a_sum_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[Problem] = []
+
+    def counted(graph: pl.Graph, problem: Problem) -> Plan:
+        planned.append(problem)
+        return plan_for(graph, problem)
+
+    monkeypatch.setattr(build, "plan_for", counted)
+    graph = pl.Graph(pl.Target(tiles=64))
+    a = graph.add_variable(pl.FLOAT, (300, 200), "a", mapping="linear")
+    v = graph.add_variable(pl.FLOAT, (200,), "v", mapping="linear")
+    with graph.steps():
+        assert ops.explain(ops.map(a @ v)).startswith("reduced: a @ v")
+    assert len({id(each) for each in planned}) == 2  # in one, and stored
