@@ -146,6 +146,10 @@ class Memory:
             "addresses are not as many as things in memory",
             lambda each, _: len(each.addresses) in (0, len(each.held)),
         ),
+        (
+            "no tile has room for the largest thing",
+            lambda each, _: all(one.bytes.most <= each.including_gaps.most for one in each.held),
+        ),
     )
 
     including_gaps: PerTile

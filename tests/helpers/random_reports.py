@@ -92,7 +92,7 @@ def random_report(tiles: int, steps: int, seed: int, *, names: str = MARKUP) -> 
         for number in range(steps + 3)
     )
     memory = Memory(
-        *(numbers(700_000), numbers(9_000), held),
+        *(PerTile.of(50_000 + numbers(650_000).array()), numbers(9_000), held),
         tuple(
             MemoryStep("0", f"Execute '{leaf.name}'", leaf.at, 5, 0, leaf.row + 1, (leaf.row,))
             for leaf in leaves

@@ -177,14 +177,14 @@ def _summed(several: list[Int64], tiles: int) -> Int64:
 
 
 def _reasons(moving: Sequence[tuple[ExecutionStep, Sequence[Phase]]]) -> tuple[Reason, ...]:
-    """Return why bytes move, with totals; a cause of two phases has its part in each."""
+    """Return why bytes move, with totals above 0; a cause of two phases has its part in each."""
     totals: dict[tuple[str, str, str], float] = {}
     for step, phases in moving:
         for phase in phases:
             for cause, moved in zip(phase.causes, phase.moved_for_causes(), strict=True):
                 key = cause.what, cause.why, cause.at or step.at
                 totals[key] = totals.get(key, 0.0) + moved
-    found = (Reason(*key, round(size)) for key, size in totals.items())
+    found = (Reason(*key, rounded) for key, size in totals.items() if (rounded := round(size)))
     return tuple(sorted(found, key=lambda each: -each.bytes))
 
 

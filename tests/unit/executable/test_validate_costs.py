@@ -130,6 +130,7 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: family(e, "Sink")["tiles"].update(num_tiles=9), "tiles of a target of 9"),
     (lambda e: e["memory"]["held"][0].update(align=0), "memory: Held.align cannot be 0"),
     (lambda e: e["memory"]["held"][0].update(category="x"), "memory: 'x' is no category of things"),
+    (lambda e: e["memory"].update(including_gaps=[]), "no tile has room for the largest thing"),
     (lambda e: e["memory"]["held"][0].update(steps=[[0, 8]]), "Held.steps cannot be"),
     (lambda e: e["memory"]["held"][0].update(steps=[]), r"Held.steps cannot be \(\)"),
     (lambda e: e["memory"]["held"][0].update(steps=[[1, 1], [0, 0]]), "Held.steps cannot be"),
