@@ -155,8 +155,15 @@ def spread(
     """
     if _chosen(mappings, shape, operands, element) is not None:
         return None
-    breaks, tile = _linear(mappings.graph, math.prod(shape), element)
     read = [each for each in operands if each.shape == shape]
+    return spread_evenly(mappings, math.prod(shape), read, element)
+
+
+def spread_evenly(
+    mappings: Mappings, count: int, read: Sequence[Tensor], element: ElementClass
+) -> tuple[TileMapping, float]:
+    """Return a mapping over all tiles, and the cycles of sending these what they read elsewhere."""
+    breaks, tile = _linear(mappings.graph, count, element)
     mapping = TileMapping(mappings.graph.target.tiles, tile, np.diff(breaks))
     return mapping, _moved_cycles(mappings, read, breaks, tile)
 

@@ -5,6 +5,8 @@
     groups     those that groups of tiles found, in as many steps as `levels` finds cheapest
     final      what is left
 
+A tensor on few tiles is sent to all of them first, where that takes less than looking at it there.
+
 Source: PopLibs, `popnn::argMax`, whose vertices give an element with its position too.
 """
 
@@ -20,6 +22,8 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.gathering import exchange_cycles
+from poplite.ops.fuse.placement import Mappings, spread_evenly
 from poplite.ops.reduce.order import Order
 from poplite.ops.reduce.plan import Levels, RemainingPartials, cheapest_levels
 from poplite.ops.reduce.stage import Mask, repeated
@@ -210,9 +214,23 @@ def _have_several(found: FoundExtremes, tile: Int64) -> bool:
     return int(pairs.shape[1]) < len(found.row)
 
 
+def _looked_at(graph: Graph, x: Tensor) -> TileMapping:
+    """Return the tiles that look at elements: those that have them, or all where that is cheaper.
+
+    What all found is taken to be joined by two steps more than what is found where x lies.
+    """
+    mappings, target = Mappings(graph), graph.target
+    own = mappings.of(x)
+    even, sent = spread_evenly(mappings, x.num_elements, [x], x.element_type)
+    fewer = int(own.elements_per_tile.max(initial=0)) - int(even.elements_per_tile.max(initial=0))
+    entry = target.workers * target.cost("extreme_sparse_entry")
+    step = exchange_cycles(target, 0, 0) + target.cost("worker_call") + entry
+    return even if sent + 2 * step < fewer * target.cost("extreme_element") else own
+
+
 def _parts(graph: Graph, x: Tensor, length: int) -> RowParts:
     """Return the parts of rows of a length that workers have: as many as are busy, of each tile."""
-    begin, end, tile = graph.tile_mapping(x).in_order()
+    begin, end, tile = _looked_at(graph, x).in_order()
     source, row, begin, end = overlay(begin, end, np.arange(0, x.num_elements + 1, length))
     tile, size = tile[source], end - begin
     total = np.bincount(tile, size).astype(np.int64)[tile]

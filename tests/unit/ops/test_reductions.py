@@ -247,6 +247,35 @@ def test_rows_of_floats_are_read_once_for_the_place_of_an_extreme(
     }
 
 
+@pytest.mark.parametrize(
+    ("shape", "tiles", "dim", "most", "is_spread"),
+    [
+        ((10_000,), 64, None, 12_900, True),
+        ((1000, 100), 1472, 1, 101_600, True),
+        ((1000,), 64, None, 3_300, True),
+        ((30, 30), 64, 1, 2_400, True),
+        ((500,), 64, None, 1_950, False),
+        ((10, 3), 64, 1, 1_000, False),
+    ],
+)
+def test_extremes_of_a_tensor_on_one_tile_are_found_by_all_where_that_is_cheaper(
+    shape: tuple[int, ...], tiles: int, dim: int | None, most: int, is_spread: bool
+) -> None:
+    value = np.random.default_rng(6).integers(-99, 99, shape).astype(np.float32)
+    graph = pl.Graph(pl.Target(tiles=tiles))
+    x = graph.add_variable(pl.FLOAT, shape, "x", mapping=3, initial_value=value)
+    with graph.steps() as steps:
+        made = ops.map(ops.argmax(x, dim))
+        fewest = ops.map(ops.argmin(x, dim))
+    engine = pl.Engine(graph, steps, **interpreted())
+    engine.run()
+    assert (engine.report().cycles or 0) <= 2 * most
+    np.testing.assert_array_equal(engine.read(made), value.argmax(dim))
+    np.testing.assert_array_equal(engine.read(fewest), value.argmin(dim))
+    used = {vertex.tile for each in graph.compute_sets for vertex in each.vertices}
+    assert (len(used) > 1) == is_spread
+
+
 @pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF])
 def test_vertices_that_find_extremes(element: type[pl.ElementType[Any]]) -> None:
     values = np.array([1, 3, 3, 2, np.nan, 5, np.nan, 0, -0.0, 0, 0, 1], element.dtype)
