@@ -26,9 +26,9 @@ from poplite.arrays.series import Listed, Rising, Runs, Series, Steps, compact, 
 from poplite.codec.archive import ELEMENT_DTYPES, ArrayReader
 from poplite.codec.codec import Codec, lines_of
 from poplite.codec.coders import Coder, Json, Reader, ScalarCoder, Writer
-from poplite.codec.loading import Format, Malformed, add_room, parsed_json
+from poplite.codec.loading import Format, Malformed, add_room, check_room, parsed_json
 from poplite.jit.garbage import no_collection
-from poplite.report.per_tile import PerPair, PerPiece, PerTile, TilePerPiece
+from poplite.report.per_tile import BYTES_A_PAIR, PerPair, PerPiece, PerTile, TilePerPiece
 from poplite.report.program_tree import Programs, nodes_of, tree_of
 from poplite.report.validate import check_report
 from poplite.text import clipped
@@ -158,8 +158,8 @@ class _PerTileCoder(Coder):
 
     name = "numbers of tiles"
 
-    def __init__(self, least: int = 0, *, of_tiles: bool = False) -> None:
-        self.least, self.of_tiles = least, of_tiles
+    def __init__(self, least: int = 0, *, of_tiles: bool = False, of_pairs: bool = False) -> None:
+        self.least, self.of_tiles, self.of_pairs = least, of_tiles, of_pairs
         self.keys = {"tiles", "values"} | (set() if of_tiles else {"of"})
 
     def fits(self, value: Any) -> bool:
@@ -199,6 +199,8 @@ class _PerTileCoder(Coder):
             raise Malformed(f"{clipped(data)} is no number for each tile")
         if numbers.count and numbers.low < self.least:
             raise Malformed(f"{clipped(data)} has numbers below {self.least}")
+        if self.of_pairs:
+            check_room(BYTES_A_PAIR * tiles.count, f"{tiles.count:,} pairs of tiles")
         return PerTile(size, tiles, numbers)
 
 
@@ -316,7 +318,7 @@ _REPORTS = Codec(
         float: _SecondsCoder(float),
         Programs: _ProgramsCoder(),
         PerTile: _PerTileCoder(of_tiles=True),
-        PerPair: _PerTileCoder(),
+        PerPair: _PerTileCoder(of_pairs=True),
         PerPiece: _PerTileCoder(),
         TilePerPiece: _PerTileCoder(-1),
     }

@@ -29,6 +29,9 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Rising, Runs, Series, compact, constant
 
+BYTES_A_PAIR = 24
+"""What a pair takes where all are written out: two blocks of tiles, and a number."""
+
 T_co = TypeVar("T_co", covariant=True)
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from poplite.codec.codec import Codec
 from poplite.codec.coders import Coder, Json, Reader, ScalarCoder, SeriesCoder, Writer
-from poplite.codec.loading import Malformed, shown
+from poplite.codec.loading import Malformed, check_room, shown
 from poplite.cost.step_cost import NOTHING, PhaseCost
 from poplite.executable.file.validate_costs import checked_spread
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.report.compilation import Operation
 from poplite.report.memory import Memory
-from poplite.report.per_tile import PerPair, PerTile
+from poplite.report.per_tile import BYTES_A_PAIR, PerPair, PerTile
 from poplite.report.validate import MOST_TOTAL
 
 
@@ -51,7 +51,10 @@ class _SpreadCoder(Coder):
                 pass
             case _:
                 raise Malformed(f"{shown(data)} are no {self.name}")
-        return checked_spread(size, *(self.series.decode(each, of) for each in (tiles, values)))
+        found = checked_spread(size, *(self.series.decode(each, of) for each in (tiles, values)))
+        if self.of_pairs:
+            check_room(BYTES_A_PAIR * found.num_used, f"{found.num_used:,} pairs of tiles")
+        return found
 
 
 _MODELLED = Codec(

@@ -90,7 +90,9 @@ def saved_state(path: Path) -> Callable[[], object]:
 
 
 def saved_report(path: Path) -> Callable[[], object]:
-    pl.Engine(*built(), interpret=True).report().save(path)
+    engine = pl.Engine(*built(), interpret=True)
+    engine.run()
+    engine.report().save(path)
     return lambda: pl.Report.load(path)
 
 
@@ -133,6 +135,23 @@ def repeated(count: int, *shape: int) -> list[Any]:
     return ["int64", 0, [], [count, *shape]]
 
 
+def pairs_of_executable(manifest: Any) -> None:
+    """Say that each of many tiles sends to each."""
+    executable, tiles = manifest["executable"], 1 << 15
+    executable["target"]["tiles"] = tiles
+    phases = [phase for each in executable["costs"] for phase in each["before"]]
+    pairs = next(phase["pairs"] for phase in phases if "pairs" in phase)
+    pairs["bytes"] = [tiles**2, [0, tiles**2, 1], [1, tiles**2, 0]]
+
+
+def pairs_of_report(report: Any) -> None:
+    """Say that each of many tiles sends to each."""
+    tiles = report["compilation"]["target"]["tiles"] = 1 << 15
+    phases = [phase for each in report["execution"]["steps"] for phase in each["phases"]]
+    pairs = next(phase["pairs"] for phase in phases if "pairs" in phase)
+    pairs["bytes"] = {"of": tiles**2, "tiles": [[0, tiles**2 - 1]], "values": 1}
+
+
 CLAIMS: list[tuple[str, str, Callable[[Any], object]]] = [
     *((kind, "400,[0-9]+ objects", lambda m: m.update(more=[{}] * 400_000)) for kind in KINDS),
     (
@@ -153,6 +172,8 @@ CLAIMS: list[tuple[str, str, Callable[[Any], object]]] = [
         lambda m: block(m, 1)["edges"][0][1].update(rows=[1 << 38, 4, 0]),
     ),
     ("graph", "50,000,000 edges of 'x' would take 2,800,000,000 B", many_edges),
+    ("executable", "1,073,741,824 pairs of tiles would take 25,769,803,776 B", pairs_of_executable),
+    ("report", "1,073,741,824 pairs of tiles would take 25,769,803,776 B", pairs_of_report),
 ]
 """Kind, what is told, and the change."""
 
