@@ -119,7 +119,14 @@ class PerTile(Sequence[int]):
         return np.array(self.array(), dtype)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, PerTile) and np.array_equal(self.array(), other.array())
+        if not isinstance(other, PerTile) or self.num_tiles != other.num_tiles:
+            return False
+        return all(map(np.array_equal, self._used(), other._used()))
+
+    def _used(self) -> tuple[Int64, Int64]:
+        """Return the tiles whose number is not zero, and their numbers: files may list others."""
+        tiles, values = self.tiles.array(), self.values.array()
+        return tiles[values != 0], values[values != 0]
 
     __hash__ = None  # type: ignore[assignment]
 

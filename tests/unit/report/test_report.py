@@ -17,6 +17,7 @@ import pytest
 import poplite as pl
 from helpers.depth import thinned
 from helpers.made import made
+from poplite.arrays.series import Listed, Rising, Runs, constant
 from poplite.compile.compiler import compile_graph
 from poplite.report import Change, Execution, Instrumentation, ProgramVisitor, Report
 from poplite.report.execution import Cause, ExecutionStep, Phase, TypeCycles
@@ -682,6 +683,23 @@ def peak_of(call: Callable[[], object]) -> int:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+def test_equal_numbers_in_other_forms_are_equal() -> None:
+    size = 1 << 50  # too many to write out
+    forms = [
+        PerTile(size, Listed(0, np.array([3, 9])), constant(5, 2)),
+        PerTile(size, Runs(np.array([3, 9]), np.array([4, 10])), Listed(5, np.array([0, 0]))),
+        PerTile(size, Rising(np.array([3, 1, 5])), Listed(0, np.array([5, 0, 5]))),
+    ]
+    assert all(one == other for one in forms for other in forms)
+    others = [
+        replace(forms[0], num_tiles=size - 1),
+        replace(forms[0], tiles=Listed(0, np.array([3, 8]))),
+        replace(forms[0], values=Listed(0, np.array([5, 6]))),
+        replace(forms[2], values=constant(5, 3)),
+    ]
+    assert not any(one == other for one in forms for other in others)
 
 
 def test_ranges_of_many_tiles_take_the_room_of_their_numbers(report: Report) -> None:
