@@ -101,7 +101,7 @@ class SourceLocation:
         >>> SourceLocation("/home/ada/nets.py", 7, "dense").portable
         'nets.py:7 in dense'
         """
-        return _portable(self)
+        return _portable(self, _working_directory())
 
 
 Line = Annotated[str, "line"]
@@ -109,7 +109,8 @@ Line = Annotated[str, "line"]
 
 
 @lru_cache(maxsize=1 << 12)
-def _portable(location: SourceLocation) -> str:
+def _portable(location: SourceLocation, folder: str) -> str:
+    """Return the line as it is spelled while `folder` is the working directory."""
     line: SourceLocation | None = location
     lines = []
     while line is not None:
@@ -117,6 +118,13 @@ def _portable(location: SourceLocation) -> str:
         line = line.caller
     # Bytes of a path that are no UTF-8 are surrogates in its text.
     return ", called at ".join(each.innermost for each in lines).encode(errors="replace").decode()
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # there is none any more
+        return ""
 
 
 def location_from(text: str) -> SourceLocation | None:

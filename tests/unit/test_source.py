@@ -183,3 +183,15 @@ def test_lines_are_portable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "nets/conv/dense.py:7 in dense, called at model.py:9 in head, called at main.py:2"
     )
     assert str(tmp_path) in str(inside)  # messages for the user keep the folder
+
+
+def test_a_portable_line_is_that_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = SourceLocation(str(tmp_path / "nets" / "dense.py"), 7, "<module>")
+    found = []
+    for folder in (tmp_path, tmp_path / "nets", tmp_path):
+        folder.mkdir(exist_ok=True)
+        monkeypatch.chdir(folder)
+        found.append(location.portable)
+    assert found == [os.path.join("nets", "dense.py:7"), "dense.py:7", found[0]]
