@@ -223,10 +223,12 @@ class ProductPrices(NamedTuple):
     Attributes:
         summed: as a sum.
         multiplied: as its plan has it.
+        is_least: whether a sum takes as many or more, which was enough to know.
     """
 
     summed: int
     multiplied: int
+    is_least: bool = False
 
     @property
     def is_sum(self) -> bool:
@@ -234,7 +236,8 @@ class ProductPrices(NamedTuple):
         return self.summed < self.multiplied
 
     def __str__(self) -> str:
-        return f"{self.multiplied:,} cycles by a plan, {self.summed:,} as a sum"
+        least = "at least " if self.is_least else ""
+        return f"{self.multiplied:,} cycles by a plan, {least}{self.summed:,} as a sum"
 
 
 def with_dots(roots: Sequence[Expr]) -> list[Expr]:

@@ -470,12 +470,16 @@ class Lowering:
         total = as_sum(with_operands(expr, (Leaf(left), Leaf(right))))
         _, layout = layout_of(self.graph, expr)
         fused = self._fused(total, None)
-        if fused is None or not self._fits_as_sum(expr, fused, layout.request.memory):
+        if fused is None:
             return None
-        prices = self._prices[expr] = ProductPrices(
-            round(fused.cycles() + sent_to_sums(self.mappings, expr, left, right)),
-            round(cycles_of_product(self.mappings, layout, *as_matrices(expr, left, right))),
-        )
+        planned = round(cycles_of_product(self.mappings, layout, *as_matrices(expr, left, right)))
+        sent = sent_to_sums(self.mappings, expr, left, right)
+        prices = ProductPrices(round(fused.least_cycles() + sent), planned, is_least=True)
+        if prices.is_sum:
+            if not self._fits_as_sum(expr, fused, layout.request.memory):
+                return None
+            prices = ProductPrices(round(fused.cycles() + sent), planned)
+        self._prices[expr] = prices
         if not prices.is_sum:
             return None
         self.notes.append(Note.of("reduced", expr, str(prices)))

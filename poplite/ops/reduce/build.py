@@ -460,6 +460,13 @@ class FusedReduction:
         target, way = self._graph.target, self._ways[0 if self.is_in_one else 1]
         return sum(way.cycles(target, across=across) for across in (False, True))
 
+    def least_cycles(self) -> float:
+        """Return cycles that it takes at least; needs no plan."""
+        if self._fused.computed is None:
+            return 0
+        target, (in_one, stored) = self._graph.target, self._ways
+        return min(in_one.least_computed(), stored.before + stored.least_joined(target))
+
     def stored_bytes(self) -> int:
         """Return the bytes of the expression on its fullest tile, if it is stored."""
         mapping, _ = self._stored

@@ -468,6 +468,11 @@ class ReductionWay(NamedTuple):
             )
         return total if across else self.before + total
 
+    def least_computed(self) -> float:
+        """Return the slots of computing and joining what the fullest tile has; needs no plan."""
+        most = int(self.problem.mapping.elements_per_tile.max(initial=0))
+        return most * self.problem.types.slots
+
     def least_joined(self, target: Target) -> float:
         """Return cycles that joining stored elements of one output takes at least; needs no plan.
 
@@ -521,8 +526,7 @@ def is_cheaper_in_one(target: Target, in_one: ReductionWay, stored: ReductionWay
     Plans take long to make, so bounds come before: an expression takes at least the slots of the
     fullest tile; and what follows once each tile has joined its elements is the same both ways.
     """
-    most = int(in_one.problem.mapping.elements_per_tile.max(initial=0))
-    least = most * in_one.problem.types.slots
+    least = in_one.least_computed()
     if least > stored.before and least > stored.cycles(target, across=False):
         return False
     own = in_one.cycles(target, across=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -639,4 +640,10 @@ def test_a_product_that_is_a_sum_is_planned_once(monkeypatch: pytest.MonkeyPatch
     v = graph.add_variable(pl.FLOAT, (200,), "v", mapping="linear")
     with graph.steps():
         assert ops.explain(ops.map(a @ v)).startswith("reduced: a @ v")
-    assert len({id(each) for each in planned}) == 2  # in one, and stored
+        assert len({id(each) for each in planned}) == 2  # in one, and stored
+        planned.clear()
+        b = graph.add_variable(pl.HALF, (4096, 64), "b", mapping="linear")
+        w = graph.add_variable(pl.HALF, (4096,), "w", mapping="linear")
+        reason = ops.explain(ops.map(w @ b))
+    assert re.search(r"multiplied: .* cycles by a plan, at least [\d,]+ as a sum", reason)
+    assert not planned
