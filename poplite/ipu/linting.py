@@ -28,7 +28,7 @@ less than 4 bytes change a whole word of memory, which two workers must not do a
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ from poplite.cost.exchange.locations import locations_of
 from poplite.cost.exchange.phases import KEPT, phases_of_compute_set
 from poplite.cost.exchange.remote_reads import edge_tiles
 from poplite.cost.exchange.rows_to_gather import edges_in_place
-from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges, edge_table
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.graph import Graph
@@ -48,6 +48,7 @@ from poplite.graph.tensor.tensor_text import elements
 from poplite.ipu.codelets.class_text import own_text
 from poplite.ipu.findings import Finding
 from poplite.ipu.graph_check import check_graph
+from poplite.report.execution import Cause
 from poplite.source import SourceLocation
 from poplite.text import amount
 from poplite.vertex.compute import check
@@ -263,7 +264,7 @@ def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
                     f"compute set '{compute_set.name}'",
                     f"{cause.what} {cause.why}: {cause.bytes:,} B are copied on their tiles "
                     f"{when} the vertices run",
-                    _line_of(table, cause.at) or compute_set.location,
+                    _line_of(table, cause) or compute_set.location,
                     f"{amount(phase.cycles.most, 'cycle')} of the slowest tile, in which the "
                     f"compute set copies {phase.copied.total:,} B on all tiles",
                     "declare an InOut, or connect other elements than those of its Outputs"
@@ -273,14 +274,22 @@ def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
                 )
 
 
-def _line_of(table: EdgeTable, text: str) -> SourceLocation | None:
-    """Return the user's line that a report calls so, of those that added vertices."""
-    for family in table.families:
-        some = family.vertices
-        for each in [some] if isinstance(some, VertexBlock) else some:
-            if each.location.portable == text:
-                return each.location
-    return None
+def _line_of(table: EdgeTable, cause: Cause) -> SourceLocation | None:
+    """Return the user's line that added vertices of a cause; None where several are spelled so."""
+    lines = {
+        line
+        for family in table.families
+        if cause.what.endswith(f" of {family.cls.__name__}")
+        for line in _lines(family.vertices)
+        if line.portable == cause.at
+    }
+    return lines.pop() if len(lines) == 1 else None
+
+
+def _lines(vertices: Sequence[VertexInstance]) -> set[SourceLocation]:
+    if isinstance(vertices, VertexBlock):
+        return {vertices.location}
+    return {each.location for each in vertices}
 
 
 # -- emulation -------------------------------------------------------------------------------------

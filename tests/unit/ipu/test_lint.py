@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.scripts import load
 from poplite.ipu import Finding
 from poplite.ipu.findings import findings_text
 from poplite.ipu.linting import is_placed
@@ -105,6 +106,10 @@ class Copy(pl.Vertex):
     def compute(self) -> None:
         for i in range(len(self.h)):
             self.h[i] = self.x[i]
+
+
+class Other(Copy):
+    pass
 
 
 class Shift(pl.Vertex):
@@ -230,6 +235,24 @@ def test_what_is_copied_on_its_tile_is_that_of_the_report() -> None:
     loose = pl.Graph(pl.Target(tiles=2))
     loose.add_variable(pl.FLOAT, (3,), "unmapped")
     assert pl.ipu.lint(loose) == []
+
+
+@pytest.mark.parametrize("second", [Other, Copy])
+def test_what_is_copied_has_the_line_of_its_file(second: type[Copy], tmp_path: Path) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (8,), "x", mapping=0, initial_value=1)
+    h = graph.add_variable(pl.HALF, (4, 8), "h", mapping=0)
+    work = graph.add_compute_set("work")
+    files = [tmp_path / name / "model.py" for name in ("first", "second")]
+    for file, cls, row in zip(files, (Copy, second), (0, 1), strict=True):
+        file.parent.mkdir()
+        file.write_text("def build(graph, *which, **what):\n    graph.add_vertex(*which, **what)\n")
+        load(file).build(graph, work, cls, tile=0, x=x.reverse(0), h=h[row])
+    found = [each for each in pl.ipu.lint(graph) if each.rule == "copy"]
+    if second is Copy:  # both lines are spelled alike, and so are their fields
+        assert [each.at for each in found] == [work.location]
+    else:
+        assert [each.at.file for each in found] == [str(file) for file in files]
 
 
 def test_what_is_copied_or_received_is_aligned() -> None:
