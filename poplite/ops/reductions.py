@@ -260,7 +260,7 @@ def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, calle
             found=of_type(dim),
             fix="one dimension, or None for the position among all elements",
         )
-    reduced = reduction(how, operand, dim, True, called)
+    reduced = reduction(how, operand, dim, keepdims, called)
     assert isinstance(reduced, Reduction)
     dims = reduced.dims or ()
     shape = [size if d in dims else 1 for d, size in enumerate(operand.shape)]
@@ -272,8 +272,8 @@ def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, calle
             fix=f"{called}(x, dim) of a shorter dimension",
         )
     if _is_one_pass(operand, dims):
-        kept = tuple([n for d, n in enumerate(reduced.shape) if keepdims or d not in dims])
-        return Reduction(f"arg{how}", operand, dims, keepdims, kept, UNSIGNED_INT)
+        kept = reduced.keepdims
+        return Reduction(f"arg{how}", operand, dims, kept, reduced.shape, UNSIGNED_INT)
     # Long positions are sums of two (`fuse.positions`), which FLOAT makes and joins sooner.
     counted = FLOAT if MOST_STORED < size <= EXACT else UNSIGNED_INT
     everywhere = iota(shape, counted)  # refuses positions that are too many

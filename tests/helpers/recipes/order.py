@@ -155,7 +155,11 @@ def extremes_of_rows(reference: Callable[..., dict[str, Array]]) -> Recipe:
         x = some_extremes(rng, size * length)
         first = int(rng.integers(0, 99))
         made = reference(x, first=first, size=size)
-        return {"x": x, "first": first, **{name: 0 * each for name, each in made.items()}}, made
+        return {
+            "x": x,
+            "first": first,
+            **{name: np.zeros_like(each) for name, each in made.items()},
+        }, made
 
     return recipe
 
@@ -166,7 +170,7 @@ def found_extremes(reference: Callable[..., dict[str, Array]]) -> Recipe:
         positions = rng.permutation(99)[: len(values)].astype(np.uint32)
         made = reference(values, positions)
         fields = {"values": values, "positions": positions}
-        return {**fields, **{name: 0 * each for name, each in made.items()}}, made
+        return {**fields, **{name: np.zeros_like(each) for name, each in made.items()}}, made
 
     return recipe
 
