@@ -256,6 +256,13 @@ def part_edges(size: Int64, parts: int, grain: Int64) -> Int64:
     return np.minimum(edges, size[:, None])
 
 
+def part_sizes(target: Target, layout: ProductLayout, size: int, parts: int) -> Int64:
+    """Return how many elements of a block each of its parts has."""
+    grain = np.full(1, grain_of(target, layout.request))
+    sizes: Int64 = np.diff(part_edges(np.full(1, size), parts, grain))[0]
+    return sizes
+
+
 # -- steps -----------------------------------------------------------------------------------------
 
 

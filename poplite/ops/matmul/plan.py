@@ -49,9 +49,8 @@ from poplite.ops.matmul.layout import (
 )
 from poplite.ops.matmul.matmul_steps import (
     Multiplication,
-    grain_of,
     left_of,
-    part_edges,
+    part_sizes,
     product_of,
     right_of,
 )
@@ -433,8 +432,8 @@ def nearer_cycles(target: Target, layout: ProductLayout) -> int:
 def _operands(target: Target, layout: ProductLayout, *, is_near: bool = False) -> int:
     """Return the least cycles in which tiles get the operands, and put their own parts between."""
     (height, deep, width), (tall, cuts, wide) = layout.block, layout.grid
-    left = _parts(target, layout, height * deep, wide)
-    right = _parts(target, layout, deep * width, tall)
+    left = part_sizes(target, layout, height * deep, wide)
+    right = part_sizes(target, layout, deep * width, tall)
     # Tiles (i, 0, l) of the first set, where blocks are complete.
     rows, columns = _complete(layout)
     i, l = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")  # noqa: E741
@@ -470,7 +469,7 @@ def _sums(target: Target, layout: ProductLayout, *, is_near: bool = False) -> in
     if not layout.has_partials:
         return 0
     request, (height, _, width), (_, cuts, _) = layout.request, layout.block, layout.grid
-    part = _parts(target, layout, height * width, cuts)
+    part = part_sizes(target, layout, height * width, cuts)
     received = layout.slots * request.partials.size_bytes * (cuts - 1) * part
     kinds = request.partials, request.result
     added = layout.slots * partials_cycles(part, cuts - 1, *kinds, target)
@@ -482,13 +481,6 @@ def _sums(target: Target, layout: ProductLayout, *, is_near: bool = False) -> in
         tiles = np.arange(cuts) * tall + (l * cuts * tall + i).reshape(-1, 1)
         first = _first_words(target, tiles, tiles).max(axis=0)
     return int(added.max()) + _exchange(target, received, (cuts - 1) * (part > 0), first)
-
-
-def _parts(target: Target, layout: ProductLayout, size: int, parts: int) -> Int64:
-    """Return how many elements of a block each of its parts has."""
-    grain = np.full(1, grain_of(target, layout.request))
-    sizes: Int64 = np.diff(part_edges(np.full(1, size), parts, grain))[0]
-    return sizes
 
 
 def _received(parts: Int64, own: Int64, others: Int64, *, has_mate: Any) -> Any:

@@ -22,7 +22,7 @@ from poplite.cost.exchange.latency import has_map, places, route
 from poplite.errors import GraphMemoryAllocationError
 from poplite.machine.target import Target
 from poplite.ops.matmul.layout import ProductLayout, ProductRequest, Three, too_large
-from poplite.ops.matmul.matmul_steps import grain_of, part_edges
+from poplite.ops.matmul.matmul_steps import grain_of, part_sizes
 from poplite.types import HALF
 from poplite.vertices.amp import amp_cycles
 from poplite.vertices.partials import partials_cycles
@@ -403,7 +403,7 @@ def _sums(target: Target, layout: ProductLayout) -> int:
     (heights, _, widths), size = _sizes(layout), request.partials.size_bytes
     every = []
     for height, width in product(heights, widths):
-        part = _parts(target, layout, height * width, cuts)
+        part = part_sizes(target, layout, height * width, cuts)
         words = _words(target, part * size)
         sent = int(words.sum() - words.min())
         every.append(_Load(int(words.max()) * (cuts - 1), sent, cuts - 1, int(part.max())))
@@ -429,7 +429,7 @@ def _gathered(
     target: Target, layout: ProductLayout, elements: int, parts: int, size: int, *, is_shared: bool
 ) -> _Load:
     """Return what tiles have to get of a block of which each of them has a part."""
-    part = _parts(target, layout, elements, parts)
+    part = part_sizes(target, layout, elements, parts)
     words = _words(target, part * size)
     missing = words.sum() - words
     if is_shared:
@@ -440,13 +440,6 @@ def _gathered(
     pieces = others if others < parts or not part.any() else others - 1
     sent = int(words.max()) if parts > 1 else 0
     return _Load(int(missing.max()), sent, pieces if parts > 1 else 0, int(part.max()))
-
-
-def _parts(target: Target, layout: ProductLayout, size: int, parts: int) -> Int64:
-    """Return how many elements of a block each of its parts has."""
-    grain = np.full(1, grain_of(target, layout.request))
-    sizes: Int64 = np.diff(part_edges(np.full(1, size), parts, grain))[0]
-    return sizes
 
 
 def _words(target: Target, num_bytes: Int64) -> Int64:
