@@ -39,8 +39,7 @@ from poplite.program import CycleStamp, Program
 from poplite.program.base import programs_or_none
 from poplite.program.function import written_steps
 from poplite.program.registers import SetMode
-from poplite.report.compilation import Operation
-from poplite.report.memory import Memory
+from poplite.report.memory import Memory, Operation
 from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.vertex.vertex import Vertex

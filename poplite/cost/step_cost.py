@@ -20,9 +20,8 @@ from typing import Any, Literal
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
-from poplite.report.execution import Cause, TilePairs
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_kinds import PhaseKind
+from poplite.report.phase_parts import Cause, PhaseKind, TilePairs
 from poplite.vertex.compute import Checked, remembered
 from poplite.vertex.vertex import Vertex
 

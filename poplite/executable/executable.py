@@ -23,8 +23,7 @@ from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.files import check_stream, passing_file
 from poplite.machine.target import Target
-from poplite.report.compilation import Operation
-from poplite.report.memory import Memory
+from poplite.report.memory import Memory, Operation
 from poplite.text import amount
 
 if TYPE_CHECKING:

@@ -48,7 +48,7 @@ from poplite.graph.tensor.tensor_text import elements
 from poplite.ipu.codelets.class_text import own_text
 from poplite.ipu.findings import Finding
 from poplite.ipu.graph_check import check_graph
-from poplite.report.execution import Cause
+from poplite.report.phase_parts import Cause
 from poplite.source import SourceLocation
 from poplite.text import amount
 from poplite.vertex.compute import check

@@ -14,13 +14,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from poplite.report.per_tile import PerPiece, TilePerPiece
+from poplite.report.per_tile import MOST_PIECES, PerPiece, TilePerPiece
 from poplite.report.validate import Known, Rule, checked, in_compute_sets, is_element_type
 from poplite.source import Line
-
-MOST_PIECES = 1 << 20
-"""Most pieces of the mappings that an executable keeps, of all variables together: those of the
-first variables, as far as that goes."""
 
 
 def _are_pieces(variable: Variable, known: Known) -> bool:

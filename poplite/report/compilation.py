@@ -12,11 +12,10 @@ from poplite.machine.replicas import MOST_REPLICAS
 from poplite.machine.target import Target
 from poplite.report.accesses import StepAccesses, Variable
 from poplite.report.execution import ExecutionStep
-from poplite.report.memory import LivenessStep, Memory, MemoryVariable, TileMemory
+from poplite.report.memory import LivenessStep, Memory, MemoryVariable, Operation, TileMemory
 from poplite.report.per_tile import LazySequence, PerTile
 from poplite.report.program_tree import Programs
 from poplite.report.validate import LARGEST_ELEMENT, MOST_TOTAL, Rule, checked, in_program
-from poplite.source import Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,30 +93,6 @@ class ComputeSet:
 
     name: str
     vertices: tuple[ComputeSetVertices, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """An operation of `poplite.ops`, and the memory of what it made.
-
-    Attributes:
-        name: with its scopes.
-        at: the user's line that recorded it.
-        compute_sets: numbers of its compute sets, in `Compilation.compute_sets`.
-        result_bytes: of the variables that it made for others to read, on all tiles.
-        temporary_bytes: of the other variables that it made; they share room with those of steps
-            that run at other times.
-    """
-
-    name: str
-    at: Line
-    compute_sets: tuple[int, ...] = field(
-        metadata=checked(
-            lambda numbers, known: all(number < known.compute_sets for number in numbers)
-        )
-    )
-    result_bytes: int
-    temporary_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from poplite.report.execution import Execution, ExecutionStep, Phase, TilePairs, TypeCycles
+from poplite.report.execution import Execution, ExecutionStep, Phase, TypeCycles
 from poplite.report.findings import NAME
 from poplite.report.measured import Measured
 from poplite.report.per_tile import PerTile
+from poplite.report.phase_parts import TilePairs
 from poplite.text import amount, shortened
 
 if TYPE_CHECKING:

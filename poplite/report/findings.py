@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.report.execution import Cause, between_syncs
-from poplite.report.phase_kinds import PhaseKind
+from poplite.report.execution import between_syncs
+from poplite.report.phase_parts import Cause, PhaseKind
 from poplite.text import amount, printable, shortened
 
 if TYPE_CHECKING:

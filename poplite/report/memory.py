@@ -211,6 +211,30 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation of `poplite.ops`, and the memory of what it made.
+
+    Attributes:
+        name: with its scopes.
+        at: the user's line that recorded it.
+        compute_sets: numbers of its compute sets, in `Compilation.compute_sets`.
+        result_bytes: of the variables that it made for others to read, on all tiles.
+        temporary_bytes: of the other variables that it made; they share room with those of steps
+            that run at other times.
+    """
+
+    name: str
+    at: Line
+    compute_sets: tuple[int, ...] = field(
+        metadata=checked(
+            lambda numbers, known: all(number < known.compute_sets for number in numbers)
+        )
+    )
+    result_bytes: int
+    temporary_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class LivenessStep:
     """What a step of a program needs besides what is always live.
 

@@ -32,6 +32,10 @@ from poplite.arrays.series import Rising, Runs, Series, compact, constant
 BYTES_A_PAIR = 24
 """What a pair takes where all are written out: two blocks of tiles, and a number."""
 
+MOST_PIECES = 1 << 20
+"""Most pieces of the mappings that an executable keeps, of all variables together: those of the
+first variables, as far as that goes."""
+
 T_co = TypeVar("T_co", covariant=True)
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from poplite.report.findings import Finding
 from poplite.report.peaks import peaks_of
-from poplite.report.phase_kinds import PHASE_KINDS
+from poplite.report.phase_parts import PHASE_KINDS
 from poplite.report.report import Report
 from poplite.viz.draw.columns import folded
 from poplite.viz.draw.legend import draw_legend, entry_width

@@ -34,7 +34,7 @@ from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
 from poplite.executable.transfers import CodeLoad, HostAction
 from poplite.report.execution import ExecutionStep, Phase, TypeCycles
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_kinds import Source
+from poplite.report.phase_parts import Source
 from poplite.report.program_tree import Programs
 from poplite.simulator.counting.slot_tables import SlotTotals, cycles_around, known_slots
 from poplite.vertex.from_source import is_generated

@@ -22,7 +22,7 @@ from poplite.arrays.series import Series, compact, constant
 from poplite.cost.step_cost import StepCost, VertexCosts
 from poplite.executable.executable import Executable
 from poplite.machine.target import Target
-from poplite.report.phase_kinds import Source
+from poplite.report.phase_parts import Source
 from poplite.simulator.codegen.compute_code import Counting
 from poplite.simulator.counting import record_words as at
 from poplite.simulator.pricing.slot_function import MOST_COUNTED

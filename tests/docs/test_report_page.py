@@ -20,6 +20,7 @@ from poplite.report import (
     program_tree,
     report,
 )
+from poplite.report.phase_parts import Cause
 from poplite.report.traces import trace
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/report.md").read_text()
@@ -64,7 +65,7 @@ def test_every_field_has_a_row(cls: type) -> None:
 @pytest.mark.parametrize(
     "cls",
     [execution.Execution, execution.ExecutionStep, execution.Phase, execution.TypeCycles,
-     execution.IpuStep, execution.Cause],
+     execution.IpuStep, Cause],
 )  # fmt: skip
 def test_numbers_say_whether_they_are_totals(cls: type) -> None:
     numbers = [f.name for f in dataclasses.fields(cls) if re.match(r"int|PerTile|Int64", f.type)]  # type: ignore[arg-type]

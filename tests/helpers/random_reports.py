@@ -11,20 +11,17 @@ from poplite.report.compilation import (
     ComputeSet,
     ComputeSetVertices,
     GraphCounts,
-    Operation,
     VertexType,
 )
 from poplite.report.execution import (
-    Cause,
     Execution,
     ExecutionStep,
     Phase,
-    TilePairs,
     TypeCycles,
 )
-from poplite.report.memory import Held, Memory, MemoryStep
+from poplite.report.memory import Held, Memory, MemoryStep, Operation
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_kinds import PHASE_KINDS
+from poplite.report.phase_parts import PHASE_KINDS, Cause, TilePairs
 from poplite.report.program_tree import Program, Programs, ProgramType
 from poplite.report.report import Instrumentation, Report
 

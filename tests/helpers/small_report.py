@@ -14,7 +14,7 @@ from poplite.report.compilation import Compilation, ComputeSet, ComputeSetVertic
 from poplite.report.execution import Execution, ExecutionStep, Phase
 from poplite.report.memory import Held, Memory, MemoryStep, Steps
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_kinds import PhaseKind
+from poplite.report.phase_parts import PhaseKind
 from poplite.report.program_tree import Program, Programs, ProgramType
 from poplite.report.report import Instrumentation, Report
 

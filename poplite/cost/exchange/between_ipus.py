@@ -24,8 +24,8 @@ from poplite.cost.exchange.pairs import PairSums
 from poplite.cost.exchange.pieces import MovedPieces, by_place
 from poplite.cost.step_cost import NOTHING, PhaseCost
 from poplite.machine.links import Link, global_sync_cycles, link_bytes_per_cycle, route
-from poplite.report.execution import Cause
 from poplite.report.per_tile import PerTile
+from poplite.report.phase_parts import Cause
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target

@@ -25,8 +25,8 @@ from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES, exchange_of_few
 from poplite.cost.spread import at_tile
 from poplite.cost.step_cost import PhaseCost
 from poplite.jit.kernels.locations import pair
-from poplite.report.execution import Cause
 from poplite.report.per_tile import PerTile
+from poplite.report.phase_parts import Cause
 from poplite.view import num_runs, runs
 from poplite.view.contiguous.few_runs import few_runs
 

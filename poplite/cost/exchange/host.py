@@ -19,8 +19,8 @@ from poplite.arrays.intervals import Int64
 from poplite.cost.spread import at_tiles
 from poplite.cost.step_cost import PhaseCost
 from poplite.graph.tensor.placement import mapping_of
-from poplite.report.execution import Cause
 from poplite.report.per_tile import PerTile
+from poplite.report.phase_parts import Cause
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

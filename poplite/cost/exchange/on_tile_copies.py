@@ -28,8 +28,8 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.cost.step_cost import NOTHING, PhaseCost
-from poplite.report.execution import Cause
 from poplite.report.per_tile import PerTile
+from poplite.report.phase_parts import Cause
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target

@@ -18,8 +18,8 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import compact
 from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.spread import at_few, at_tile, times
-from poplite.report.execution import TilePairs
 from poplite.report.per_tile import PerTile
+from poplite.report.phase_parts import TilePairs
 
 MOST_PAIRS = 10_000
 """Most pairs of tiles that are kept."""

@@ -47,8 +47,8 @@ from poplite.cost.exchange.within_ipu import exchange_phase, load_of
 from poplite.cost.step_cost import NOTHING, PhaseCost
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.program.copy import CrossReplicaCopy
-from poplite.report.execution import Cause
 from poplite.report.per_tile import PerTile
+from poplite.report.phase_parts import Cause
 from poplite.view import Storage, contains_aliases
 
 if TYPE_CHECKING:

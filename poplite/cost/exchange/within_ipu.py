@@ -36,8 +36,8 @@ from poplite.cost.spread import at_few, at_tiles
 from poplite.cost.step_cost import NOTHING, PhaseCost
 from poplite.jit.kernels.exchange import LOAD_WORDS, PIECE_WORDS, fragments, receive, send
 from poplite.jit.native import address, native
-from poplite.report.execution import Cause, TilePairs
 from poplite.report.per_tile import PerTile
+from poplite.report.phase_parts import Cause, TilePairs
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target

@@ -18,7 +18,7 @@ from poplite.cost.spread import add_each_to, add_to
 from poplite.cost.step_cost import PhaseCost, StepCost
 from poplite.errors import VertexCompileError
 from poplite.report.memory import Category
-from poplite.report.phase_kinds import PhaseKind
+from poplite.report.phase_parts import PhaseKind
 from poplite.vertex.compute import check
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from poplite.cost.step_cost import StepCost
 from poplite.program import Execute, Loop, Program, Repeat, children_first
 from poplite.report.memory import Category, Held, Steps
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_kinds import PhaseKind
+from poplite.report.phase_parts import PhaseKind
 from poplite.source import SourceLocation
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from poplite.codec.loading import Malformed, check_room, shown
 from poplite.cost.step_cost import NOTHING, PhaseCost
 from poplite.executable.file.validate_costs import checked_spread
 from poplite.graph.compute_sets.perf_estimates import MOST
-from poplite.report.compilation import Operation
-from poplite.report.memory import Memory
+from poplite.report.memory import Memory, Operation
 from poplite.report.per_tile import BYTES_A_PAIR, PerPair, PerTile
 from poplite.report.validate import MOST_TOTAL
 

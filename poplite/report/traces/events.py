@@ -25,8 +25,9 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.machine.target import Target
-from poplite.report.execution import Cause, ExecutionStep, Phase, between_syncs
+from poplite.report.execution import ExecutionStep, Phase, between_syncs
 from poplite.report.memory import Memory
+from poplite.report.phase_parts import Cause
 
 if TYPE_CHECKING:
     from poplite.report.traces.trace import Trace

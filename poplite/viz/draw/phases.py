@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from poplite.report.phase_kinds import PhaseKind
+from poplite.report.phase_parts import PhaseKind
 from poplite.viz.draw.legend import fitted_lines
 from poplite.viz.draw.terminal import Style
 

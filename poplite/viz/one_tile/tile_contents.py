@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.report.peaks import NO_STEP, bytes_by_step, kind_of, peaks_of
-from poplite.report.phase_kinds import PHASE_KINDS
+from poplite.report.phase_parts import PHASE_KINDS
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.phases import LOOKS
 from poplite.viz.draw.units import name_text, share_text, size_text

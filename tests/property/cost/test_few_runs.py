@@ -15,8 +15,8 @@ from poplite.cost.exchange.copies import phases_of_few
 from poplite.cost.exchange.locations import locations_of
 from poplite.cost.exchange.phases import phases_of_copy
 from poplite.cost.step_cost import PhaseCost
-from poplite.report.execution import TilePairs
 from poplite.report.per_tile import PerTile
+from poplite.report.phase_parts import TilePairs
 
 SIZES = 1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 40
 """Around the numbers of pieces up to which plain Python does it."""

@@ -20,9 +20,10 @@ from helpers.made import made
 from poplite.arrays.series import Listed, Rising, Runs, constant
 from poplite.compile.compiler import compile_graph
 from poplite.report import Change, Execution, Instrumentation, ProgramVisitor, Report
-from poplite.report.execution import Cause, ExecutionStep, Phase, TypeCycles
+from poplite.report.execution import ExecutionStep, Phase, TypeCycles
 from poplite.report.memory import Held, Memory, MemoryStep, Steps
 from poplite.report.per_tile import PerTile
+from poplite.report.phase_parts import Cause
 from poplite.report.program_tree import Program, Programs
 from poplite.simulator.accounts.reporting import compilation_of, execution_steps
 from poplite.source import SourceLocation
