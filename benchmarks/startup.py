@@ -22,6 +22,7 @@ CLASSES = Path(__file__).resolve().parent / "startup_classes.py"
 PI = Path(__file__).resolve().parents[1] / "examples" / "pi.py"
 
 HAND_WRITTEN = """
+import numpy as np
 from numba import njit
 
 
@@ -34,7 +35,9 @@ def pi(slices):
     return total / slices
 
 
-print(f"pi = {pi(64_000):.5f}")
+found = pi(64_000)
+print(f"pi = {found:.5f}")
+np.testing.assert_allclose(found, np.pi, atol=1e-4)
 """
 
 FIRST = """

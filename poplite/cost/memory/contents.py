@@ -8,8 +8,9 @@ The bytes of variables come from their mapping, and the steps that need them fro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain, repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,6 +86,7 @@ def contents(
             if size.any():
                 yield _always(cls.__name__, category, size, align, vertices.at[cls])
     variables, usual = graph.variables, (align, False)
+    line_of = cache(attrgetter("portable"))  # which asks for the working directory each time
     asked = _asked(tables.values(), variables, usual)
     for number, steps in chain(zip(found.always, repeat(None)), found.live.items()):
         variable, (alignment, interleaved) = variables[number], asked.get(number, usual)
@@ -94,7 +96,7 @@ def contents(
                 bytes_of(variable, target.tiles),
                 "constant" if variable.constant else "variable",
                 steps,
-                variable.location.portable,
+                line_of(variable.location),
                 variable.shape,
                 variable.element_type.__name__,
                 alignment,
