@@ -8,7 +8,8 @@ x.std(), ops.arange     refused, with what to use, as np.sum(x) is
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
 from inspect import unwrap
@@ -232,8 +233,18 @@ def absent_function(package: str, name: str) -> AttributeError:
     if instead is None:
         whole = import_module(f"poplite.{package}" if package != "pl" else "poplite")
         text = f"module '{whole.__name__}' has no attribute '{name}'"
-        return AttributeError(text, name=name, obj=whole)
+        close = "" if name.startswith("_") else _close_name(name, whole.__all__)
+        return AttributeError(text + close, name=name, obj=whole)
     return AbsentMember(f"poplite has no {package}.{name}", fix=instead)
+
+
+def _close_name(name: str, own: Sequence[str]) -> str:
+    """Return the function of another package that a misspelt name may mean, as a question.
+
+    Python itself asks for names of the package's own.
+    """
+    close = get_close_matches(name, [*own, *(each for _, names in _shown() for each in names)], 1)
+    return f" (did you mean '{_place_of(close[0])}'?)" if close and close[0] not in own else ""
 
 
 def absent_method(operand: Operand, name: str, otherwise: str = "") -> AttributeError:
@@ -280,12 +291,15 @@ def refuse_absent_names(cls: T) -> T:
 
 def _place_of(name: str) -> str | None:
     """Return the name with the package that shows it."""
+    return next((f"{package}.{name}" for package, names in _shown() if name in names), None)
+
+
+def _shown() -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the packages of operations and the names that they show; none during an import."""
     is_importing = any(
         getattr(module.__spec__, "_initializing", False)
         for key, module in list(sys.modules.items())
         if key.partition(".")[0] == "poplite"
     )
     for package in () if is_importing else _PACKAGES:
-        if name in import_module(f"poplite.{package}").__all__:
-            return f"{package}.{name}"
-    return None
+        yield package, import_module(f"poplite.{package}").__all__

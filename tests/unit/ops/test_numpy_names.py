@@ -212,6 +212,21 @@ def test_a_name_that_nothing_has_is_an_attribute_error() -> None:
         vars(ops)["__getattr__"]("nothing")
 
 
+@pytest.mark.parametrize(
+    ("package", "name", "text"),
+    [
+        (ops, "sofmax", r"'sofmax' \(did you mean 'ops.nn.softmax'\?\)"),
+        (pl, "matmull", r"'matmull' \(did you mean 'ops.matmul'\?\)"),
+        (ops, "summ", "'summ'$"),  # Python itself asks for ops.sum
+    ],
+)
+def test_a_misspelt_name_says_which_package_has_the_function(
+    package: Any, name: str, text: str
+) -> None:
+    with pytest.raises(AttributeError, match=text):
+        getattr(package, name)
+
+
 def test_every_function_of_an_operand_is_found_by_who_takes_it_for_a_method() -> None:
     x: Any = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
     packages = (ops, ops.nn, ops.random, ops.linalg)
