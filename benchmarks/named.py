@@ -28,7 +28,7 @@ import poplite as pl
 import poplite.named as ng
 from ops_maps import least
 from poplite import ops
-from poplite.named.axes.axes import order_of
+from poplite.named.axes import order_of
 from rows import SETTLING, Row, in_turn, run
 
 Array = npt.NDArray[Any]

@@ -7,31 +7,23 @@ H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
 from types import FunctionType as _FunctionType
 from typing import TYPE_CHECKING
 
-from poplite.named.axes.axes import Axes as Axes, make_axes as make_axes
-from poplite.named.axes.axis import Axis as Axis, make_axis as make_axis
-from poplite.named.axes.flattened import FlattenedAxis as FlattenedAxis
-from poplite.named.axes.roles import (
-    AxesMap as AxesMap,
-    AxisRole as AxisRole,
-    Namespace as Namespace,
-    make_axis_role as make_axis_role,
+from poplite.named.axes import (
+    Axes as Axes,
+    Axis as Axis,
+    FlattenedAxis as FlattenedAxis,
+    make_axes as make_axes,
+    make_axis as make_axis,
 )
-from poplite.named.axes.standard import ar as ar, ax as ax
 from poplite.named.derivative import deriv as deriv
-from poplite.named.description.description import TensorDescription as TensorDescription
-from poplite.named.description.layout import (
-    Layout as Layout,
-    column_major as column_major,
-    row_major as row_major,
-)
-from poplite.named.effects.items import (
+from poplite.named.description import TensorDescription as TensorDescription
+from poplite.named.effects import (
     assign as assign,
     parallel as parallel,
     repeat as repeat,
     sequential as sequential,
+    steps as steps,
 )
-from poplite.named.effects.recorded import steps as steps
-from poplite.named.ops.elementwise import (
+from poplite.named.elementwise import (
     absolute as absolute,
     add as add,
     cast as cast,
@@ -69,62 +61,69 @@ from poplite.named.ops.elementwise import (
     tanh as tanh,
     where as where,
 )
-from poplite.named.ops.joining import (
-    concat as concat,
-    one_hot as one_hot,
-    pad as pad,
-    stack as stack,
+from poplite.named.layout import (
+    Layout as Layout,
+    column_major as column_major,
+    row_major as row_major,
 )
-from poplite.named.ops.keeping import keep as keep, place as place
-from poplite.named.ops.lifting import nmap as nmap
-from poplite.named.ops.losses import (
-    cross_entropy_binary as cross_entropy_binary,
-    cross_entropy_multi as cross_entropy_multi,
-    log_softmax as log_softmax,
-    softmax as softmax,
-)
-from poplite.named.ops.numbered import take as take
-from poplite.named.ops.op import Op as Op, metadata as metadata
-from poplite.named.ops.other_names import absent_function as _absent_function
-from poplite.named.ops.reducing import (
+from poplite.named.lifting import nmap as nmap
+from poplite.named.op import Op as Op, absent_function as _absent_function, metadata as metadata
+from poplite.named.reducing import (
     L1_norm as L1_norm,
     L2_norm as L2_norm,
     all as all,
     any as any,
     argmax as argmax,
     argmin as argmin,
+    cross_entropy_binary as cross_entropy_binary,
+    cross_entropy_multi as cross_entropy_multi,
     dot as dot,
+    log_softmax as log_softmax,
     max as max,
     mean as mean,
     min as min,
     prod as prod,
+    softmax as softmax,
     squared_L2 as squared_L2,
     sum as sum,
+    take as take,
     variance as variance,
 )
-from poplite.named.ops.shaping import (
+from poplite.named.roles import (
+    AxesMap as AxesMap,
+    AxisRole as AxisRole,
+    Namespace as Namespace,
+    ar as ar,
+    ax as ax,
+    make_axis_role as make_axis_role,
+)
+from poplite.named.shaping import (
     axes_by_role as axes_by_role,
     axes_with_order as axes_with_order,
     broadcast as broadcast,
     cast_axes as cast_axes,
     cast_role as cast_role,
+    concat as concat,
     expand_dims as expand_dims,
     flatten as flatten,
     map_roles as map_roles,
+    one_hot as one_hot,
+    pad as pad,
+    slice_along_axis as slice_along_axis,
+    stack as stack,
+    tensor_slice as tensor_slice,
     unflatten as unflatten,
 )
-from poplite.named.ops.slicing import (
-    slice_along_axis as slice_along_axis,
-    tensor_slice as tensor_slice,
-)
-from poplite.named.ops.tensors import (
+from poplite.named.tensors import (
     constant as constant,
+    keep as keep,
     persistent_tensor as persistent_tensor,
+    place as place,
     placeholder as placeholder,
     variable as variable,
 )
-from poplite.named.transform.computation import Computation as Computation
-from poplite.named.transform.transformer import (
+from poplite.named.transformer import (
+    Computation as Computation,
     Transformer as Transformer,
     make_transformer as make_transformer,
 )

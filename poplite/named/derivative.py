@@ -12,37 +12,36 @@ from collections.abc import Callable
 from typing import Any
 
 from poplite.errors import AxisError
-from poplite.named.axes.axes import Axes
-from poplite.named.axes.axis import Axis
-from poplite.named.axes.changes import spelled
-from poplite.named.ops.element_types import NumberOp, of_floats
-from poplite.named.ops.elementwise import (
+from poplite.named.axes import Axes, Axis
+from poplite.named.changed_axes import spelled
+from poplite.named.elementwise import (
     AxisPositions,
     Elementwise,
+    NumberOp,
     apply,
     cast,
+    of_floats,
     strict,
 )
-from poplite.named.ops.joining import Concat, pad_parts
-from poplite.named.ops.keeping import Gradient, Keep, PlacedByHint
-from poplite.named.ops.lifting import VertexMap
-from poplite.named.ops.losses import Softmax
-from poplite.named.ops.numbered import AddRows, Take
-from poplite.named.ops.op import Op, as_op, below
-from poplite.named.ops.reducing import DotProduct, Reduce, dot, sum as sum_of
-from poplite.named.ops.shaping import (
+from poplite.named.lifting import VertexMap
+from poplite.named.op import Op, as_op, below
+from poplite.named.reducing import AddRows, DotProduct, Reduce, Softmax, Take, dot, sum as sum_of
+from poplite.named.shaping import (
     Broadcast,
+    Concat,
     Regrouped,
     Relabelled,
+    Slice,
     as_flattened,
     axes_with_order,
     broadcast,
     cast_axes,
     flatten,
+    pad_parts,
     regrouped,
+    sliced,
 )
-from poplite.named.ops.slicing import Slice, sliced
-from poplite.named.ops.tensors import TensorOp
+from poplite.named.tensors import Gradient, Keep, PlacedByHint, TensorOp
 
 Adjoints = list[tuple[Op, Op]]
 """Operands, and what an operation adds to their adjoints, on any axes that have theirs."""

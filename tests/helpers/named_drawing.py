@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import poplite as pl
 import poplite.named as ng
-from poplite.named.ops.op import Op
-from poplite.named.ops.tensors import TensorOp
+from poplite.named.op import Op
+from poplite.named.tensors import TensorOp
 
 MOST = 200
 """Elements of an operand."""
@@ -425,13 +425,16 @@ EXACT = {
 """What moves, picks or compares: of exact operands it makes exact ones."""
 
 
+CHAPTERS = {"derivative", "elementwise", "lifting", "reducing", "shaping", "tensors"}
+"""The modules of `poplite.named` whose functions make operations."""
+
+
 def public() -> set[str]:
     """The public functions that make an operation, and are no tensor with a value."""
-    contexts = {"metadata", "strict"}
     return {
         name
         for name in ng.__all__
         if inspect.isfunction(each := getattr(ng, name))
-        and each.__module__.startswith(("poplite.named.ops.", "poplite.named.derivative"))
-        and name not in {*contexts, *LEAVES}
+        and each.__module__.removeprefix("poplite.named.") in CHAPTERS
+        and name not in {"strict", *LEAVES}
     }

@@ -16,9 +16,9 @@ import poplite as pl
 import poplite.named as ng
 from helpers.named_drawing import STEPS, Drawn
 from helpers.named_oracle import evaluate
-from poplite.named.effects.items import Assign, Item, Parallel, RepeatEffect, Sequential
-from poplite.named.ops.op import Op
-from poplite.named.ops.tensors import TensorOp
+from poplite.named.effects import Assign, Item, Parallel, RepeatEffect, Sequential
+from poplite.named.op import Op
+from poplite.named.tensors import TensorOp
 
 Array = npt.NDArray[Any]
 

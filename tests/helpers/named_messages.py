@@ -11,8 +11,8 @@ from typing import Any
 
 import poplite.named as ng
 from poplite.errors import PopliteError
-from poplite.named.axes.axis import AxisRoot
-from poplite.named.description.description import TensorDescription
+from poplite.named.axes import AxisRoot
+from poplite.named.description import TensorDescription
 
 NAMED = str(Path(ng.__file__).parent)
 

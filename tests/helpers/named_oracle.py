@@ -10,17 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite.named as ng
-from poplite.named.ops.element_types import NumberOp
-from poplite.named.ops.elementwise import AxisPositions, Elementwise, StopGradient
-from poplite.named.ops.joining import Concat
-from poplite.named.ops.keeping import Gradient, Keep, PlacedByHint
-from poplite.named.ops.losses import Softmax
-from poplite.named.ops.numbered import AddRows, Take
-from poplite.named.ops.op import Op, below
-from poplite.named.ops.reducing import Count, DotProduct, Extreme, Reduce
-from poplite.named.ops.shaping import Broadcast, Regrouped, Relabelled
-from poplite.named.ops.slicing import Slice
-from poplite.named.ops.tensors import TensorOp
+from poplite.named.elementwise import AxisPositions, Elementwise, NumberOp, StopGradient
+from poplite.named.op import Op, below
+from poplite.named.reducing import AddRows, Count, DotProduct, Extreme, Reduce, Softmax, Take
+from poplite.named.shaping import Broadcast, Concat, Regrouped, Relabelled, Slice
+from poplite.named.tensors import Gradient, Keep, PlacedByHint, TensorOp
 
 Array = npt.NDArray[Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 import poplite.named as ng
-from poplite.named.axes.axes import order_of
+from poplite.named.axes import order_of
 
 ALL = [ng.make_axis(length, name) for length, name in enumerate("ABCDEF")]
 

@@ -13,7 +13,7 @@ import poplite.named as ng
 from helpers.depth import examples
 from poplite.graph.graph import Graph
 from poplite.machine.target import Target
-from poplite.named.description.description import TensorDescription
+from poplite.named.description import TensorDescription
 
 Array = npt.NDArray[Any]
 

@@ -15,10 +15,9 @@ import poplite as pl
 import poplite.named as ng
 from helpers.depth import deep, examples, values_only
 from helpers.named_items import Computation, Run
-from poplite.named.effects.items import Item
-from poplite.named.ops.op import below
-from poplite.named.ops.tensors import TensorOp
-from poplite.named.transform.reads import roots_of
+from poplite.named.effects import Item, roots_of
+from poplite.named.op import below
+from poplite.named.tensors import TensorOp
 
 
 def check(data: st.DataObject, forms: list[dict[str, Any]]) -> None:

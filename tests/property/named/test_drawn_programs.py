@@ -13,9 +13,9 @@ import poplite.named as ng
 from helpers.depth import deep, examples, values_only
 from helpers.named_drawing import STEPS, Drawn, public
 from helpers.named_oracle import evaluate
-from poplite.named.ops.op import Op, below
-from poplite.named.ops.reducing import DotProduct, Reduce
-from poplite.named.ops.tensors import TensorOp
+from poplite.named.op import Op, below
+from poplite.named.reducing import DotProduct, Reduce
+from poplite.named.tensors import TensorOp
 
 PARTS = 6
 """In how many parts all operations are drawn: each program has all of one part."""

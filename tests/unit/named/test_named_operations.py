@@ -13,8 +13,8 @@ import poplite as pl
 import poplite.named as ng
 from helpers.depth import thinned, values_only
 from helpers.named_oracle import axes_of, evaluate, slope
-from poplite.named.ops.op import Op
-from poplite.named.ops.tensors import TensorOp
+from poplite.named.op import Op
+from poplite.named.tensors import TensorOp
 
 B, H, K, N, W = axes_of("B2 H3 K5 N4 W6")
 X = ng.placeholder([N, H, W], name="x")

@@ -15,7 +15,7 @@ from poplite.errors import (
     ReadOnlyError,
     TensorIndexError,
 )
-from poplite.named.description.digits import Digits, merged, parted
+from poplite.named.layout import Digits, merged, parted
 
 A, B, C = ng.make_axis(5, "A"), ng.make_axis(3, "B"), ng.make_axis(2, "C")
 H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")

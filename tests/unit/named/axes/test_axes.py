@@ -8,7 +8,7 @@ import pytest
 
 import poplite.named as ng
 from poplite.errors import AxisError, AxisLengthError, DuplicateAxisError, MissingAxisError
-from poplite.named.axes.axes import check_lengths, chosen, order_of
+from poplite.named.axes import check_lengths, chosen, order_of
 
 AXES = {name: ng.make_axis(length, name) for length, name in enumerate("ABCEHMNPW", 2)}
 

@@ -11,7 +11,7 @@ import pytest
 import poplite.named as ng
 from poplite.errors import AxisError, DuplicateAxisError, MissingAxisError
 from poplite.named import ar, ax
-from poplite.named.axes.roles import by_roles
+from poplite.named.roles import by_roles
 
 
 def test_roles_without_names_are_different_ones() -> None:

@@ -19,22 +19,16 @@ from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor
-from poplite.named.axes.axes import Axes
-from poplite.named.axes.axis import AxisRoot
-from poplite.named.axes.changes import Part
-from poplite.named.description.description import TensorDescription
-from poplite.named.description.explained import NO_COPY
-from poplite.named.ops.element_types import NumberOp
-from poplite.named.ops.elementwise import Elementwise, StopGradient
-from poplite.named.ops.keeping import Gradient, Keep, PlacedByHint
-from poplite.named.ops.lifting import VertexMap
-from poplite.named.ops.losses import Softmax
-from poplite.named.ops.op import Op, below
-from poplite.named.ops.reducing import Count, DotProduct, Extreme, Reduce, size_of
-from poplite.named.ops.shaping import Broadcast
-from poplite.named.ops.slicing import Slice
-from poplite.named.ops.tensors import TensorOp
-from poplite.named.transform.votes import wishes
+from poplite.named.axes import Axes, AxisRoot
+from poplite.named.changed_axes import Part
+from poplite.named.description import NO_COPY, TensorDescription
+from poplite.named.elementwise import Elementwise, NumberOp, StopGradient
+from poplite.named.lifting import VertexMap
+from poplite.named.op import Op, below
+from poplite.named.reducing import Count, DotProduct, Extreme, Reduce, Softmax, size_of
+from poplite.named.shaping import Broadcast, Slice
+from poplite.named.storage import wishes
+from poplite.named.tensors import Gradient, Keep, PlacedByHint, TensorOp
 from poplite.ops.fuse.recipe import NOTES, Note
 from poplite.text import amount, clipped_text
 

@@ -10,19 +10,20 @@ Source: `Sequential` and `Parallel` of nGraph's `op_graph`; the rules are in doc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import EllipsisType
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from poplite.errors import AxisError, AxisLengthError, ElementTypeError, ReadOnlyError
-from poplite.named.axes.axes import check_lengths, missing
-from poplite.named.axes.changes import spelled
-from poplite.named.ops.element_types import NumberOp, check_number
-from poplite.named.ops.op import Op, as_op
-from poplite.named.ops.shaping import Broadcast, Regrouped, Relabelled
-from poplite.named.ops.slicing import Slice
-from poplite.named.ops.tensors import TensorOp, constant
+from poplite.named.axes import check_lengths, missing
+from poplite.named.changed_axes import spelled
+from poplite.named.elementwise import NumberOp, check_number
+from poplite.named.op import Op, as_op, below, makes
+from poplite.named.shaping import Broadcast, Regrouped, Relabelled, Slice, by_key
+from poplite.named.tensors import TensorOp, constant
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, integer_or_none, of_type
 
@@ -275,4 +276,153 @@ def _list(items: Any, what: str) -> Sequence[Any]:
         return items
     raise AxisError(
         f"{what}: {clipped(items)} is no list", found=of_type(items), fix=f"ng.{what}([a, b])"
+    )
+
+
+# -- assignments as Python writes them -------------------------------------------------------------
+#
+# x[...] = value      assign(x, value)
+# x -= 1              assign(x, x - 1), of a tensor that keeps values, or a view of one
+
+
+@contextmanager
+def steps() -> Iterator[Sequential]:
+    """Record the effects that are made in a block, one after the other.
+
+    These are `x[...] = value`, operators in place (`x -= 1`, of a tensor that keeps values or a
+    view of one), and what `ng.assign`, `ng.sequential`, `ng.parallel` and `ng.repeat` return; an
+    effect that is part of another one is done where that one is. A block within a block is an item
+    of the outer one. Outside of a block, `x -= 1` is Python's `x = x - 1`: an expression.
+
+    Raises:
+        AxisError: for a block in which nothing was recorded.
+
+    >>> import poplite.named as ng
+    >>> x = ng.variable([ng.make_axis(3, "H")], name="x")
+    >>> with steps() as update:
+    ...     x[...] = x + 1
+    ...     x *= 2
+    >>> update
+    <sequential of 2 items>
+    """
+    made = Sequential(())
+    items: dict[int, Effect] = {}
+    OPEN.append(items)
+    try:
+        yield made
+    finally:
+        OPEN.pop()
+    if not items:
+        raise AxisError(
+            "steps: nothing was recorded in the block",
+            found=f"the block began at {made.line}; computing x + 1 there changes nothing",
+            fix="x[...] = value, x -= value, or ng.assign(x, value) in the block",
+        )
+    made.items = tuple(items.values())
+    recorded(made)
+
+
+@makes("assign")
+def assigned(target: Op, key: Any, value: Any) -> None:
+    """Record an assignment to a part of a tensor."""
+    if not OPEN:
+        name = spelled(target)
+        raise AxisError(
+            f"'{name}[...] = ' outside of steps: nothing is changed while a graph is built",
+            found=target.text,
+            fix=f"with ng.steps() as update: {name}[...] = value, or ng.assign({name}, value)",
+        )
+    whole = isinstance(key, EllipsisType) or key == slice(None) if not _has_axis(key) else False
+    part = target if whole else by_key(target, key)
+    if not _is_done(part, value):
+        assign(part, value)
+
+
+@makes("assign in place")
+def assigned_in_place(name: str, target: Op, value: Any) -> bool:
+    """Record `target -= value`; False where that is an expression: of what keeps no values."""
+    base = base_of(target) if OPEN else None
+    if base is None or base.read_only:
+        return False
+    assign(target, getattr(target, name)(value))
+    return True
+
+
+def _is_done(part: Op, value: Any) -> bool:
+    """Tell whether this is the end of `x[H, 0] -= 1`, which Python ends by assigning the part."""
+    last = next(reversed(OPEN[-1].values()), None)
+    if not isinstance(last, Assign) or last.target is not value:
+        return False
+    if part is value:
+        return True
+    if not isinstance(part, Slice) or not isinstance(value, Slice):
+        return False
+    return part.args == value.args and part.parts == value.parts
+
+
+def _has_axis(key: Any) -> bool:
+    return isinstance(key, tuple | dict)
+
+
+# -- what items read and write ---------------------------------------------------------------------
+
+
+def listed_items(results: Any) -> list[Item]:
+    """Return the items of results, in order."""
+    if results is None:
+        return []
+    if isinstance(results, Op | Effect):
+        return [results]
+    if isinstance(results, Mapping):
+        return [item_of(each, "computation") for each in results.values()]
+    if isinstance(results, list | tuple | set | frozenset):
+        return [item_of(each, "computation") for each in results]
+    return [item_of(results, "computation")]
+
+
+def roots_of(items: list[Item]) -> list[Op]:
+    """Return the operations that items compute, and those that they write to."""
+    roots: list[Op] = []
+    waiting: list[Any] = list(items)
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Op):
+            roots.append(item)
+        else:
+            for name in ("target", "value", "item"):
+                if hasattr(item, name):
+                    waiting.append(getattr(item, name))
+            waiting += [*getattr(item, "items", ()), *getattr(item, "assigns", ())]
+    return roots
+
+
+def written_by(items: list[Item]) -> list[tuple[Op, Op]]:
+    """Return what is assigned by items: targets, and what is written to them."""
+    found: list[tuple[Op, Op]] = []
+    waiting: list[Any] = list(items)
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Assign):
+            found.append((item.target, item.value))
+        elif not isinstance(item, Op):
+            waiting += [*getattr(item, "items", ()), *getattr(item, "assigns", ())]
+            waiting += [item.item] if hasattr(item, "item") else []
+    return found
+
+
+def needed(roots: list[Op]) -> list[TensorOp]:
+    """Return the tensors that operations are computed of, in order of creation."""
+    found = [each for each in below(roots) if isinstance(each, TensorOp)]
+    return sorted(found, key=lambda each: each.number)
+
+
+def no_parameter(value: Any) -> AxisError:
+    """Return the error for a parameter that is no tensor of its own."""
+    text = value.text if isinstance(value, Op) else clipped(value)
+    return AxisError(
+        f"computation: {text} is no parameter",
+        found=of_type(value),
+        fix="each by itself: computation(results, x, y)"
+        if isinstance(value, list | tuple | dict | set)
+        else "a placeholder, or a variable or persistent tensor that a call writes",
     )

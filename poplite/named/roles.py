@@ -6,8 +6,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from poplite.errors import AxisError, DuplicateAxisError, MissingAxisError, made_by
-from poplite.named.axes.axes import Axes, AxesLike, axes_of, some
-from poplite.named.axes.axis import Axis, check_kind, check_name, make_axis
+from poplite.named.axes import (
+    Axes,
+    AxesLike,
+    Axis,
+    axes_of,
+    check_kind,
+    check_name,
+    make_axis,
+    some,
+)
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, items_or_none, of_type
 
@@ -173,3 +181,42 @@ class AxesMap:
 
 def _text(axis: object) -> str:
     return repr(axis.name if isinstance(axis, Axis) else axis)
+
+
+# -- the standard axes of images, filters and sequences --------------------------------------------
+#
+# Source: seed 002 of nGraph's documentation, "Axes have context". Lengths are set by the user.
+
+
+ar = Namespace()
+"""Roles: Height, Width, Depth, Channel, Channelout, Time."""
+
+ar.Height = make_axis_role()
+ar.Width = make_axis_role()
+ar.Depth = make_axis_role()
+ar.Channel = make_axis_role()
+ar.Channelout = make_axis_role()
+ar.Time = make_axis_role()
+
+ax = Namespace()
+"""Axes: N; C D H W of an image; R S T J K of a filter; M P Q of a result; REC; Y."""
+
+ax.N = make_axis(name="N", docstring="minibatch size")
+ax.C = make_axis(roles=[ar.Channel], docstring="number of input feature maps")
+ax.D = make_axis(roles=[ar.Depth], docstring="input image depth")
+ax.H = make_axis(roles=[ar.Height], docstring="input image height")
+ax.W = make_axis(roles=[ar.Width], docstring="input image width")
+
+ax.R = make_axis(roles=[ar.Height], docstring="filter height")
+ax.S = make_axis(roles=[ar.Width], docstring="filter width")
+ax.T = make_axis(roles=[ar.Depth], docstring="filter depth")
+ax.J = make_axis(roles=[ar.Channel], docstring="filter channel size (for crossmap pooling)")
+ax.K = make_axis(roles=[ar.Channelout], docstring="number of output feature maps")
+
+ax.M = make_axis(roles=[ar.Depth], docstring="output image depth")
+ax.P = make_axis(roles=[ar.Height], docstring="output image height")
+ax.Q = make_axis(roles=[ar.Width], docstring="output image width")
+
+ax.REC = make_axis(name="R", roles=[ar.Time], docstring="recurrent axis")
+
+ax.Y = make_axis(docstring="target")

@@ -1,38 +1,332 @@
-"""Transformers make computations, which share a graph of tiles, an engine, and state.
+"""Computations, called like functions, and the transformer that makes them.
 
-Where named tensors lie: hints by axis, and the layout and tile mapping that they come to.
+A computation's items are recorded once as a program. All computations of one transformer share a
+graph of tiles, an engine, and state.
 """
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import AxisError, InvalidOption, InvalidTileMapping, made_by
+from poplite.arrays.masked import unmasked
+from poplite.errors import AxisError, AxisLengthError, InvalidOption, made_by
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor
+from poplite.jit.garbage import no_collection
 from poplite.machine.target import Target
-from poplite.named.axes.axes import Axes, some
-from poplite.named.axes.axis import Axis, check_kind
-from poplite.named.description.description import TensorDescription
-from poplite.named.description.layout import Layout, row_major
-from poplite.named.ops.described import described
-from poplite.named.ops.hints import blocks_of, check_by_axes
-from poplite.named.ops.keeping import Gradient
-from poplite.named.ops.op import Op, as_op
-from poplite.named.ops.tensors import TensorOp
-from poplite.named.transform.computation import Computation
-from poplite.named.transform.reads import roots_of, written_by
-from poplite.named.transform.votes import Choice, Votes
+from poplite.named.axes import Axes, Axis, axes_of, check_kind, some
+from poplite.named.changed_axes import spelled
+from poplite.named.description import TensorDescription
+from poplite.named.effects import listed_items, needed, no_parameter, roots_of, written_by
+from poplite.named.explain import (
+    bytes_of,
+    copies,
+    copy_lines,
+    decisions,
+    headline,
+    notes_of,
+    readers,
+    tensors,
+    views,
+)
+from poplite.named.layout import Layout
+from poplite.named.op import Op, as_op, below
+from poplite.named.programs import Items
+from poplite.named.shaping import described
+from poplite.named.storage import Choice, StoredTensor, Votes, check_hints, placed
+from poplite.named.tensors import Gradient, TensorOp, fitting
+from poplite.program import Sequence
+from poplite.report.report import Report
 from poplite.simulator.engine import Engine
-from poplite.text import amount, clipped, integer_or_none, of_type
+from poplite.source import SourceLocation, here
+from poplite.text import amount, clipped, of_type
+
+_LISTED = Axis, Axes, list
+"""What says the axes of an array beside it."""
+
+
+@made_by("transformer.computation(results, *placeholders)")
+class Computation:
+    """A function on a device.
+
+    Attributes:
+        name: of its program.
+        line: the user's line that made it.
+        params: the tensors that a call takes values for.
+        items: its results and effects, in order.
+        is_added: whether the engine has its program.
+    """
+
+    def __init__(
+        self, transformer: Transformer, results: Any, params: tuple[Any, ...], name: str
+    ) -> None:
+        self._transformer, self._results, self.name = transformer, results, name
+        self.line: SourceLocation = here()
+        self.is_added = False
+        self.items = listed_items(results)
+        self._roots = roots_of(self.items)
+        reads = needed(self._roots)
+        if len(params) == 1 and isinstance(params[0], str) and params[0] == "all":
+            params = tuple(each for each in reads if each.input)
+        for each in params:
+            if not isinstance(each, TensorOp) or each.constant:
+                raise no_parameter(each)
+        twice = next((each for each, n in Counter(params).items() if n > 1), None)
+        if twice is not None:
+            raise AxisError(
+                f"computation '{name}': parameter '{twice.name}' occurs twice",
+                found=twice.text,
+                fix="each parameter once",
+            )
+        self.params: tuple[TensorOp, ...] = params
+        given = {*params}
+        missing = [each for each in reads if each.input and each not in given]
+        if missing:
+            raise AxisError(
+                f"computation '{name}': {amount(len(missing), 'placeholder')} not among its "
+                f"parameters: {', '.join(each.name for each in missing)}",
+                found="\n".join(each.text for each in missing[:5]),
+                fix=f"computation(results, {', '.join(each.name for each in reads if each.input)})",
+            )
+        self._program: Sequence | None = None
+        self._values: list[Tensor | None] = []
+        self._work: Items | None = None
+
+    # -- what it is made of ------------------------------------------------------------------------
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that it runs on."""
+        return self._transformer.graph
+
+    @property
+    def program(self) -> Sequence:
+        """Its steps."""
+        self._transformer.check_has(self)
+        if self._program is None:
+            device = self._transformer
+            for each in self.params:
+                device.tensor(each)
+            work = Items(
+                device.graph,
+                device.tensor,
+                device.variable,
+                device.stored_order,
+                device.is_hinted,
+                device.fuse,
+                is_strict=device.is_strict,
+            )
+            with no_collection(), device.graph.steps(self.name) as program:
+                self._values = work.values(self.items)
+            self._program, self._work = program, work
+        return self._program
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that runs it, with the state of all computations of its transformer."""
+        return self._transformer.engine_for(self)
+
+    def tensor(self, op: Op) -> Tensor:
+        """Return the tensor of an operation: its storage, or a view of what is stored.
+
+        Raises:
+            AxisError: for an operation that is not stored.
+        """
+        op = as_op(op, "tensor")
+        _ = self.program
+        if isinstance(op, TensorOp):  # also where a result is a copy of it
+            return self._transformer.tensor(op)
+        assert self._work is not None
+        stored = {id(other): tensor for other, tensor in self._work.stored}
+        if id(op) in stored:
+            return stored[id(op)]
+        tensors: dict[int, Tensor] = {}
+
+        def storage(node: Op) -> TensorDescription:
+            made = TensorDescription(node.axes, node.element_type)
+            if isinstance(node, TensorOp):
+                tensors[id(made)] = self._transformer.tensor(node)
+            elif id(node) in stored:
+                tensors[id(made)] = stored[id(node)]
+            else:
+                raise AxisError(
+                    f"{node.called}: it is not stored by itself",
+                    found=node.text,
+                    fix=f"make it a result, or ng.keep({spelled(node)})",
+                )
+            return made
+
+        found = described(op, storage)
+        return found.view(*(tensors[id(each)] for each in found.bases))
+
+    def description(self, op: Op) -> TensorDescription:
+        """Return the description of a tensor, or of a view of one, with the layout that it got.
+
+        >>> import poplite.named as ng
+        >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+        >>> x = ng.placeholder([H, W], name="x", layout=ng.column_major([H, W]))
+        >>> work = ng.make_transformer(tiles=2).computation(ng.sum(x, [W]), x)
+        >>> work.description(x[H, 1:]).strides, work.description(x[H, 1:]).offset
+        ((1, 3), 1)
+        """
+        _ = self.program
+        return self._transformer.description(op)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the lengths of all axes are known that it needs."""
+        ops = [*below(self._roots), *self.params]
+        return all(length is not None for each in ops for length in each.axes.lengths)
+
+    @property
+    def results(self) -> list[Tensor | None]:
+        """Where the values of its results are; None for effects."""
+        _ = self.program
+        return list(self._values)
+
+    def report(self) -> Report:
+        """Return the report of the engine: cycles, memory, findings."""
+        return self.engine.report()
+
+    def explain(self) -> str:
+        """Return how tensors are stored, what is computed when, and why, with numbers.
+
+        Tensors come first, with their layouts, then views of them, then what is copied since its
+        elements do not lie as they are read, then what is stored, reduced, multiplied or computed
+        again.
+        """
+        _ = self.program
+        assert self._work is not None
+        device, work, graph = self._transformer, self._work, self.graph
+        listed = needed([*self._roots, *self.params])
+        own = [device.storages[each] for each in listed]
+        known = {id(each) for each in device.storages.values()}
+        beside = [each for each in work.variables if id(each) not in known]
+        notes = notes_of(graph, work.made)
+        held = {note.result: note.origin for note in notes if isinstance(note.origin, Op)}
+        owners = {each: held[each.name] for each in work.variables if each.name in held}
+        owners |= {part.variable: op for op, tensor in work.stored for part in tensor.var_regions()}
+        owners |= {device.storages[each]: each for each in listed}
+        copied = copies(graph, work.compute_sets, owners)
+        why = readers(self._roots, device.description, listed)
+        lines = [
+            headline(self.name, self.params, work.compute_sets, bytes_of(own), bytes_of(beside)),
+            *tensors(listed, device.storages, device.why),
+            *views(self._roots, device.description, copied),
+            *copy_lines(copied, why),
+            *decisions(notes),
+        ]
+        return "\n".join(lines)
+
+    # -- calls -------------------------------------------------------------------------------------
+
+    def __call__(self, *values: Any, feed_dict: Mapping[TensorOp, Any] | None = None) -> Any:
+        """Write the parameters, run, and return the values of the results.
+
+        Args:
+            values: one for each parameter: an array of the shape of its axes, a number to fill it,
+                or `(array, axes)` in another order of its axes. An array with `dims`, as xarray's,
+                is put in order by these names.
+            feed_dict: the same by parameter, instead of `values`.
+
+        Raises:
+            AxisError: for another number of values.
+            AxisLengthError: for an array of another shape.
+        """
+        self._transformer.check_has(self)
+        given = self._given(values, feed_dict)
+        engine = self._transformer.engine_for(self)
+        for param, value in zip(self.params, given, strict=True):
+            engine.write(self._transformer.tensor(param), self._array(param, value))
+        engine.run(self.name)
+        found = [None if each is None else engine.read(each) for each in self._values]
+        return self._formed(found)
+
+    def _given(
+        self, values: tuple[Any, ...], feed_dict: Mapping[TensorOp, Any] | None
+    ) -> tuple[Any, ...]:
+        names = ", ".join(each.name for each in self.params)
+        fix = f"{self.name}({names})"
+        if feed_dict is None:
+            what = f"takes {amount(len(self.params), 'value')}, {len(values)} are given"
+            wrong = "" if len(values) == len(self.params) else f"'{self.name}' {what}"
+        else:
+            check_kind(feed_dict, Mapping, f"{self.name}: feed_dict", "a value for each parameter")
+            wrong = self._wrong_in(feed_dict, len(values))
+            if not values:
+                pairs = ", ".join(f"{each.name}: ..." for each in self.params)
+                fix += f", or feed_dict={{{pairs}}} by the tensors themselves"
+        if wrong:
+            raise AxisError(
+                wrong,
+                found="\n".join(each.text for each in self.params) or "it has no parameters",
+                fix=fix,
+            )
+        return values if feed_dict is None else tuple(feed_dict[each] for each in self.params)
+
+    def _wrong_in(self, feed_dict: Mapping[TensorOp, Any], beside: int) -> str:
+        """Return what is wrong with a dictionary of values; empty for nothing."""
+        if beside:
+            count = amount(beside, "value")
+            return f"'{self.name}': {count} by position beside feed_dict, which stands alone"
+        known = {*self.params}
+        others = [each for each in feed_dict if each not in known]
+        told = [
+            f"{word} {', '.join(shown)}"
+            for word, shown in (
+                ("lacks", [f"'{each.name}'" for each in self.params if each not in feed_dict]),
+                ("has no use for", [_key(each) for each in others]),
+            )
+            if shown
+        ]
+        return f"'{self.name}': feed_dict {' and '.join(told)}" if told else ""
+
+    def _array(self, param: TensorOp, value: Any) -> npt.NDArray[Any]:
+        shape = self._transformer.tensor(param).shape
+        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], _LISTED):
+            array, axes = np.asarray(unmasked(value[0], param.name)), axes_of(value[1])
+            if not axes.is_equal_set(param.axes) or array.ndim != len(axes):
+                raise AxisLengthError(
+                    f"{param.name}: a value with axes {axes}",
+                    found=param.text,
+                    fix="the same axes, in any order",
+                )
+            value = array.transpose([axes.index(axis) for axis in param.axes])
+        return fitting(value, shape, param)
+
+    def _formed(self, found: list[Any]) -> Any:
+        """Return values in the form of the results."""
+        results = self._results
+        if results is None:
+            return None
+        if isinstance(results, Mapping):
+            return dict(zip(results, found, strict=True))
+        if isinstance(results, set | frozenset):
+            return dict(zip(self.items, found, strict=True))
+        if isinstance(results, list | tuple):
+            return tuple(found)
+        return found[0]
+
+    def __repr__(self) -> str:
+        params = ", ".join(each.name for each in self.params)
+        return f"<Computation '{self.name}' ({params})>"
+
+
+def _key(key: object) -> str:
+    """Return a key of a dictionary that is no parameter, as messages name it."""
+    if isinstance(key, Op):
+        return f"'{key.name or key.called}'"
+    return f"the text {clipped(key)}" if isinstance(key, str) else clipped(key)
+
+
+# -- devices ---------------------------------------------------------------------------------------
+
 
 Checks = Literal["strict", "fast", "none"]
 
@@ -370,140 +664,3 @@ def _in_order(value: npt.NDArray[Any], axes: Axes, layout: Layout) -> npt.NDArra
     made = np.zeros(layout.stored_shape, value.dtype)
     made[tuple(map(slice, ordered.shape))] = ordered
     return made
-
-
-# -- placing ---------------------------------------------------------------------------------------
-
-
-LEAST_BYTES = 128
-"""Bytes of a tile, at least, where a tensor is spread linearly. Source: PopLibs, the default of
-`poputil::mapTensorLinearly`."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredTensor:
-    """How a tensor is stored.
-
-    Attributes:
-        layout: in which order its axes are stored, and with how much room.
-        mapping: of its elements in that order, as `graph.add_variable` takes it.
-        why: the reason, for `explain()`.
-    """
-
-    layout: Layout
-    mapping: Any
-    why: str
-
-
-def placed(
-    graph: Graph,
-    name: str,
-    axes: Axes,
-    element: int,
-    hint: Any,
-    layout: Layout | None,
-    inner: Axis | None,
-) -> StoredTensor:
-    """Return how a tensor is stored by a hint.
-
-    Args:
-        graph: whose tiles they are.
-        name: of the tensor.
-        axes: of the tensor.
-        element: bytes of an element.
-        hint: None, a tile, a `TileMapping`, or a dictionary of axes.
-        layout: that a user gave; None for one whose outermost axes are those that are cut.
-        inner: the axis that is the innermost where there is a choice; None for the listed order.
-
-    Raises:
-        MissingAxisError: for an axis of another tensor's hint that this one has not.
-        InvalidTileMapping: for tiles that are not there.
-    """
-    tiles = graph.target.tiles
-    if hint is None:
-        stored = layout or _layout(axes, [], inner)
-        per_tile = max(-(-stored.size // tiles), LEAST_BYTES // element, 1)
-        count = -(-stored.size // per_tile)
-        why = f"linear over {amount(count, 'tile')}"
-        return StoredTensor(stored, _blocks(tiles, stored.size, per_tile), why)
-    if isinstance(hint, TileMapping):
-        return StoredTensor(layout or row_major(axes), hint, "as given")
-    tile = integer_or_none(hint)
-    if tile is not None:
-        return StoredTensor(layout or _layout(axes, [], inner), tile, f"on tile {tile}")
-    return _by_axes(tiles, name, axes, hint, layout, inner)
-
-
-def check_hints(hints: Mapping[Any, Any]) -> None:
-    """Raise AxisError for hints of a transformer that are not by axis."""
-    for axis, count in hints.items():
-        if not isinstance(axis, Axis):
-            raise AxisError(
-                f"make_transformer: map has {clipped(axis)}, which is no axis",
-                found=of_type(axis),
-                fix='the axis itself: map={N: "tiles"}',
-            )
-        blocks_of("make_transformer: map", axis, count, 1)
-
-
-def _layout(axes: Axes, cut: list[Axis], inner: Axis | None) -> Layout:
-    """Return the layout that has the axes that are cut outermost, and one innermost."""
-    outer = [axes.own(axis) for axis in cut]
-    last = [axes.own(inner)] if inner is not None and inner not in some(outer) else []
-    return Layout(some([*outer, *(axes - some(outer) - some(last)), *last])).by(axes)
-
-
-def _blocks(tiles: int, size: int, per_tile: int) -> TileMapping:
-    bounds = np.minimum(np.arange(-(-size // per_tile) + 1) * per_tile, size)
-    return TileMapping(tiles, np.arange(len(bounds) - 1), np.diff(bounds))
-
-
-def _by_axes(
-    tiles: int,
-    name: str,
-    axes: Axes,
-    hint: Mapping[Axis, Any],
-    layout: Layout | None,
-    inner: Axis | None,
-) -> StoredTensor:
-    """Return a mapping by blocks of axes."""
-    cuts = _cuts(tiles, f"map of '{name}'", axes, hint)
-    own = [axis for axis, _ in cuts if axis in axes]
-    stored = layout or _layout(axes, own, inner)
-    outer = 1 + max([stored.order.index(axis) for axis in own], default=-1)
-    shape = stored.stored_shape
-    tile = np.zeros(shape[:outer] or (1,), np.int64)
-    stride = math.prod(number for _, number in cuts)
-    for axis, number in cuts:
-        stride //= number
-        if axis not in axes:
-            continue
-        dim = stored.order.index(axis)
-        length = axes.own(axis).known_length("a place")
-        # What is room only lies with the last index.
-        index = np.minimum(np.arange(shape[dim]), max(length - 1, 0))
-        block = index // max(1, -(-length // number))
-        tile = tile + (block * stride).reshape([-1 if d == dim else 1 for d in range(outer)])
-    flat = tile.reshape(-1)
-    text = ", ".join(f"{axis.name} in {number}" for axis, number in cuts)
-    mapping = TileMapping(tiles, flat, np.full(len(flat), math.prod(shape[outer:])))
-    return StoredTensor(stored, mapping, f"blocks of {text}")
-
-
-def _cuts(tiles: int, what: str, axes: Axes, hint: Mapping[Axis, Any]) -> list[tuple[Axis, int]]:
-    """Return into how many blocks a hint cuts which axes."""
-    check_by_axes(what, axes, hint)  # those of another tensor, where that is the hint
-    cuts: list[tuple[Axis, int]] = []
-    for axis, count in hint.items():
-        number = blocks_of(what, axis, count, tiles)
-        if number is not None:
-            cuts.append((axis, number))
-    grid = math.prod(number for _, number in cuts)
-    if grid > tiles:
-        text = " x ".join(str(number) for _, number in cuts)
-        raise InvalidTileMapping(
-            f"{what}: {text} = {grid:,} blocks on {tiles:,} tiles",
-            found=f"the axes are {axes}",
-            fix="fewer blocks, or more tiles",
-        )
-    return cuts

@@ -10,31 +10,59 @@ steps are replayed on it, so a layout that is chosen late changes no description
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import ItemsView, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple
 
-from poplite.errors import AxisError, InvalidOption
+from poplite.errors import (
+    AxisError,
+    AxisLengthError,
+    InvalidOption,
+    NeedsCopyError,
+    TensorIndexError,
+)
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.named.axes import changes
-from poplite.named.axes.axes import Axes, AxesLike, axes_of, check_lengths, chosen, missing, some
-from poplite.named.axes.axis import Axis, AxisRoot, check_kind, length_of
-from poplite.named.axes.flattened import FlattenedAxis
-from poplite.named.description import arguments, description_steps
-from poplite.named.description.digits import merged
-from poplite.named.description.explained import explained, needs_copy
-from poplite.named.description.layout import Layout, layout_of, row_major
+from poplite.named import changed_axes
+from poplite.named.axes import (
+    Axes,
+    AxesLike,
+    Axis,
+    AxisRoot,
+    FlattenedAxis,
+    axes_of,
+    check_kind,
+    check_lengths,
+    chosen,
+    length_of,
+    missing,
+    some,
+)
+from poplite.named.changed_axes import Named
+from poplite.named.layout import (
+    ConcatStep,
+    DescriptionStep,
+    Digits,
+    Layout,
+    Ordered,
+    PartsStep,
+    RegroupStep,
+    RelabelStep,
+    StridedAxes,
+    layout_of,
+    merged,
+    row_major,
+)
 from poplite.source import SourceLocation, here
-from poplite.text import amount, clipped
+from poplite.text import amount, clipped, integer_or_none
 from poplite.types import FLOAT, ElementTypeLike, element_type
 
-_TRANSPOSE, _REORDER = description_steps.Ordered("transpose"), description_steps.Ordered("reorder")
-_BROADCAST, _CAST = description_steps.Ordered("broadcast"), description_steps.RelabelStep("cast")
+_TRANSPOSE, _REORDER = Ordered("transpose"), Ordered("reorder")
+_BROADCAST, _CAST = Ordered("broadcast"), RelabelStep("cast")
 _FLATTEN, _UNFLATTEN = (
-    description_steps.RegroupStep("flatten"),
-    description_steps.RegroupStep("unflatten"),
+    RegroupStep("flatten"),
+    RegroupStep("unflatten"),
 )
 
 
@@ -84,7 +112,7 @@ class TensorDescription:
 
     name: str = ""
     sources: tuple[TensorDescription, ...] = ()
-    step: description_steps.DescriptionStep | None = None
+    step: DescriptionStep | None = None
     _layout: Layout | None = None
     _is_read_only: bool = False
 
@@ -106,7 +134,7 @@ class TensorDescription:
     def seen(
         self,
         axes: Axes,
-        step: description_steps.DescriptionStep,
+        step: DescriptionStep,
         *more: TensorDescription,
         line: SourceLocation | None = None,
     ) -> TensorDescription:
@@ -165,11 +193,9 @@ class TensorDescription:
         """
         if not self.sources:
             return self._is_read_only
-        if isinstance(self.step, description_steps.ConcatStep):
+        if isinstance(self.step, ConcatStep):
             return True
-        if isinstance(self.step, description_steps.Ordered) and len(self.axes) > len(
-            self.sources[0].axes
-        ):
+        if isinstance(self.step, Ordered) and len(self.axes) > len(self.sources[0].axes):
             return True
         return self.sources[0].read_only
 
@@ -180,12 +206,12 @@ class TensorDescription:
         return self.shape if layout is None else layout.sizes
 
     @cached_property
-    def _strided(self) -> description_steps.StridedAxes | None:
+    def _strided(self) -> StridedAxes | None:
         """Where elements lie, as far as strides tell it; None while a layout is free, too."""
         if not self.sources:
             if self._layout is None:
                 return None
-            return description_steps.StridedAxes.of(self._layout)
+            return StridedAxes.of(self._layout)
         if len(self.sources) > 1:
             return None
         (source,) = self.sources
@@ -240,7 +266,7 @@ class TensorDescription:
             TensorIndexError: for an index that an axis has not, and for another number of them.
             AxisError: while the layout is free.
         """
-        base, own = self, arguments.index_of(index, self.axes, self)
+        base, own = self, index_of(index, self.axes, self)
         while base.step is not None:
             which, own = base.step.origin([s.axes for s in base.sources], own, base.axes)
             base = base.sources[which]
@@ -263,7 +289,7 @@ class TensorDescription:
         Raises:
             MissingAxisError: for an axis that it has not, and one that is not listed.
         """
-        return self.seen(changes.ordered(self.axes, axes, self, "reorder"), _REORDER)
+        return self.seen(changed_axes.ordered(self.axes, axes, self, "reorder"), _REORDER)
 
     def broadcast(self, axes: AxesLike) -> TensorDescription:
         """Return it by more axes, along which it is repeated.
@@ -275,7 +301,7 @@ class TensorDescription:
             MissingAxisError: for an axis of its own that is not listed.
             AxisLengthError: for an axis whose length differs.
         """
-        return self.seen(changes.broader(self.axes, axes, self), _BROADCAST)
+        return self.seen(changed_axes.broader(self.axes, axes, self), _BROADCAST)
 
     def cast(self, axes: AxesLike) -> TensorDescription:
         """Return it by other axes, one for one, of equal lengths.
@@ -284,7 +310,7 @@ class TensorDescription:
             AxisLengthError: for a length that differs.
             AxisError: for another number of axes.
         """
-        return self.seen(changes.relabelled(self.axes, axes, self, "cast"), _CAST)
+        return self.seen(changed_axes.relabelled(self.axes, axes, self, "cast"), _CAST)
 
     def slice(self, parts: Mapping[Axis, Any]) -> TensorDescription:
         """Return some indices of it.
@@ -296,16 +322,14 @@ class TensorDescription:
             MissingAxisError: for an axis that it has not.
             TensorIndexError: for an index that an axis has not.
         """
-        made: dict[AxisRoot, changes.Part] = {}
-        for axis, part in arguments.listed(
-            parts, "slice: what is taken", "slice({H: slice(1, None)})"
-        ):
+        made: dict[AxisRoot, changed_axes.Part] = {}
+        for axis, part in listed_parts(parts, "slice: what is taken", "slice({H: slice(1, None)})"):
             try:
                 own = self.axes.own(axis)
             except (AttributeError, ValueError):
                 raise missing("slice", axis, self.axes) from None
-            made[own.root] = changes.part_of(own, part, self)
-        return self.seen(changes.without(self.axes, made), description_steps.PartsStep(made))
+            made[own.root] = changed_axes.part_of(own, part, self)
+        return self.seen(changed_axes.without(self.axes, made), PartsStep(made))
 
     def flatten(
         self,
@@ -333,7 +357,7 @@ class TensorDescription:
                 f"flatten: copy={clipped(copy)}", found=self.text, fix='copy="never" or copy="view"'
             )
         line = here(2)
-        joined, first = changes.joined(self.axes, axes, None, self, line)
+        joined, first = changed_axes.joined(self.axes, axes, None, self, line)
         if copy != "view":
             self._check_stride(joined.items[first], first)
         return self.seen(joined, _FLATTEN, line=line)
@@ -344,10 +368,10 @@ class TensorDescription:
         Raises:
             AxisError: for an axis that is not flattened.
         """
-        whole = changes.unsliced(self.axes, self)
+        whole = changed_axes.unsliced(self.axes, self)
         if whole is not self.axes:
             return self.seen(whole, _CAST).unflatten(axis)
-        return self.seen(changes.parted(self.axes, axis, self), _UNFLATTEN)
+        return self.seen(changed_axes.parted(self.axes, axis, self), _UNFLATTEN)
 
     def concat(self, others: Sequence[TensorDescription], axis: Axis) -> TensorDescription:
         """Return it with others behind it along an axis: a view of several storages.
@@ -361,16 +385,16 @@ class TensorDescription:
             MissingAxisError: for one without an axis that this has.
             AxisLengthError: for a length that differs.
         """
-        own = changes.one_of(chosen([axis], self.axes, "concat"), "concat")
+        own = changed_axes.one_of(chosen([axis], self.axes, "concat"), "concat")
         total = own.known_length("concat")
         listed = []
         fix = "description.concat([another], H)"
         check_kind(others, (list, tuple), "concat: what stands behind", fix)
         for each in others:
             check_kind(each, TensorDescription, "concat: what stands behind", fix)
-            other = changes.one_of(chosen([axis], each.axes, "concat"), "concat")
+            other = changed_axes.one_of(chosen([axis], each.axes, "concat"), "concat")
             total += other.known_length("concat")
-            order = changes.ordered(each.axes, self.axes, each, "concat")
+            order = changed_axes.ordered(each.axes, self.axes, each, "concat")
             check_lengths("concat", self.axes - own, order - own, partial(_texts, self, each))
             if each.dtype is not self.dtype:
                 raise AxisError(
@@ -381,7 +405,7 @@ class TensorDescription:
             listed.append(each if each.axes == order else each.reorder(order))
         along = own if own.length == total else own.origin.resized(total)
         axes = some([along if each == own else each for each in self.axes])
-        return self.seen(axes, description_steps.ConcatStep(along.root), *listed)
+        return self.seen(axes, ConcatStep(along.root), *listed)
 
     def pad(self, widths: Mapping[Axis, tuple[int, int]]) -> TensorDescription:
         """Return it with a border of constants along axes: a view of several storages.
@@ -394,11 +418,11 @@ class TensorDescription:
             AxisLengthError: for a width that is no whole number from 0.
         """
         made = self
-        for axis, pair in arguments.listed(widths, "pad: widths", "pad({H: (1, 2)})"):
-            own = changes.one_of(chosen([axis], made.axes, "pad"), "pad")
+        for axis, pair in listed_parts(widths, "pad: widths", "pad({H: (1, 2)})"):
+            own = changed_axes.one_of(chosen([axis], made.axes, "pad"), "pad")
             border = TensorDescription((), self.dtype, row_major(()), "border", read_only=True)
             parts = []
-            for count in arguments.pair_of(pair, own):
+            for count in pair_of(pair, own):
                 number = length_of(count, f"{own.name}, of a border")
                 wide = [own.resized(number) if each == own else each for each in made.axes]
                 parts.append([border.broadcast(wide)] if number else [])
@@ -544,3 +568,99 @@ def _texts(one: TensorDescription, other: TensorDescription) -> tuple[str, str]:
 
 
 _LAYOUTS = "layout=ng.row_major({0}), or with_layout"
+
+
+# -- what the arguments of views have to be --------------------------------------------------------
+
+
+def listed_parts(parts: Mapping[Axis, Any], what: str, fix: str) -> ItemsView[Axis, Any]:
+    """Return axes, each with what is done with it."""
+    try:
+        return parts.items()
+    except (AttributeError, TypeError):
+        check_kind(parts, Mapping, what, f"description.{fix}")
+        raise
+
+
+def pair_of(pair: Sequence[int], own: Axis) -> Sequence[int]:
+    """Return the widths of a border before and behind an axis."""
+    fix = f"description.pad({{{own.name}: (1, 2)}})"
+    check_kind(pair, (list, tuple), f"pad: the widths of '{own.name}'", fix)
+    if len(pair) != 2:
+        found = amount(len(pair), "width")
+        raise AxisLengthError(f"pad: {found} for axis '{own.name}'", fix=fix)
+    return pair
+
+
+def index_of(index: Sequence[int], axes: Axes, of: Named) -> tuple[int, ...]:
+    """Return the numbers of an element, each counted from the begin of its axis."""
+    check_kind(index, (list, tuple), "at: an index", "description.at((0, 1))")
+    numbers = [integer_or_none(each) for each in index]
+    lengths = [axis.known_length("at") for axis in axes]
+    is_inside = len(numbers) == len(lengths) and all(
+        each is not None and -length <= each < length
+        for each, length in zip(numbers, lengths, strict=True)
+    )
+    if not is_inside:
+        raise TensorIndexError(
+            f"at: there is no index {clipped(tuple(index))}",
+            found=of.text,
+            fix=f"one for each axis, below {tuple(lengths)}; -1 is the last",
+        )
+    return tuple((each or 0) % length for each, length in zip(numbers, lengths, strict=True))
+
+
+# -- what descriptions say of themselves -----------------------------------------------------------
+
+
+NO_COPY = "; no copy"
+"""What a view costs by itself."""
+
+
+def explained(description: TensorDescription, pieces: int) -> str:
+    """Return axes, layout and steps, and where elements lie; `pieces` is 0 where strides do."""
+    name = description.name or ("view" if description.is_view else "tensor")
+    lines = [f"{name} {description.axes} {description.dtype!r}"]
+    taken: list[str] = []
+    node = description
+    while node.step is not None:
+        taken.insert(0, node.step.what)
+        node = node.sources[0]
+    if description.is_view:
+        names = ", ".join(f"{_quoted(each.name)}{each.axes}" for each in description.bases)
+        lines.append(f"  view of {names}: {', '.join(taken)}{NO_COPY}")
+    for base in description.bases:
+        room = "layout free" if base.layout is None else repr(base.layout)
+        lines.append(f"  {base.name or 'storage'}: {room}")
+    if pieces:
+        lines.append(f"  in {amount(pieces, 'piece')}: no strides tell it")
+    elif description.offset is not None and description.rank:
+        told = ", ".join("several" if s is None else str(s) for s in description.strides)
+        lines.append(f"  strides {told}; offset {description.offset}")
+    return "\n".join(lines)
+
+
+def _quoted(name: str) -> str:
+    return f"'{name}' " if name else ""
+
+
+def needs_copy(
+    text: str, axis: Axis, parts: Axes, digits: Sequence[Digits | None]
+) -> NeedsCopyError:
+    """Return the error for the first two parts of an axis that no stride joins."""
+    fix = 'copy="view" for a view of several pieces, or another layout'
+    long = [(p, own) for p, own in zip(parts, digits, strict=True) if p.length != 1]
+    for (outer, left), (inner, right) in zip(long, long[1:], strict=False):
+        if left is None or right is None or len(left) != 1 or len(right) != 1:
+            continue
+        ((_, have),), ((length, stride),) = left, right
+        if have != length * stride:
+            return NeedsCopyError(
+                f"flatten: axis '{axis.name}' has no stride: '{outer.name}' has stride {have}, "
+                f"and {length * stride} = {length} x {stride} is needed over '{inner.name}'",
+                found=text,
+                fix=fix,
+            )
+    return NeedsCopyError(
+        f"flatten: axis '{axis.name}' has no stride: a part of it has several", found=text, fix=fix
+    )

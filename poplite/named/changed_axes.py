@@ -10,18 +10,21 @@ from types import EllipsisType
 from typing import Any, Protocol
 
 from poplite.errors import AxisError, AxisLengthError, MissingAxisError, TensorIndexError
-from poplite.named.axes.axes import (
+from poplite.named.axes import (
+    PLAIN,
     Axes,
     AxesLike,
+    Axis,
+    AxisRoot,
+    FlattenedAxis,
     alike,
     axes_of,
     check_lengths,
     chosen,
+    leaves,
     missing,
     some,
 )
-from poplite.named.axes.axis import PLAIN, Axis, AxisRoot
-from poplite.named.axes.flattened import FlattenedAxis, leaves
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped, integer_or_none, of_type
 

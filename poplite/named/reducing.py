@@ -1,4 +1,4 @@
-"""Operations that join elements along axes: sums, extremes, means, norms, products of tensors."""
+"""Operations that join elements along axes: sums, extremes, norms, products, rows by number."""
 
 from __future__ import annotations
 
@@ -8,22 +8,28 @@ from typing import Any
 from poplite.errors import AxisError, ElementTypeError, TensorCreationError
 from poplite.expr.operations import kind_of
 from poplite.expr.tree import ElementClass
-from poplite.named.axes.axes import Axes, AxesLike, check_lengths, chosen, some
-from poplite.named.axes.axis import AxisRoot
-from poplite.named.axes.changes import spelled
-from poplite.named.ops.element_types import of_floats, type_of
-from poplite.named.ops.elementwise import (
+from poplite.named.axes import Axes, AxesLike, Axis, AxisRoot, check_lengths, chosen, some
+from poplite.named.changed_axes import one_of, spelled
+from poplite.named.elementwise import (
+    Elementwise,
+    NumberOp,
     absolute,
     apply,
     cast,
     check_no_outer,
+    exp,
     is_strict,
+    log,
+    of_floats,
+    safelog,
     sqrt,
     square,
+    stop_gradient,
+    type_of,
 )
-from poplite.named.ops.op import Op, as_op, written_as
-from poplite.named.ops.shaping import axes_with_order, in_order
-from poplite.types import BOOL, FLOAT, INT
+from poplite.named.op import Op, as_op, texts_of, written_as
+from poplite.named.shaping import axes_with_order, in_order, sliced
+from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT
 
 DEFAULT: Any = type("Default", (), {"__repr__": lambda self: "all shared axes"})()
 """What stands for axes that a user did not give, where none would mean something else."""
@@ -334,3 +340,198 @@ def size_of(axes: Axes, what: str) -> int:
 def as_type(x: Op, dtype: ElementClass) -> Op:
     """Return an operation in an element type; numbers without one take it where they are used."""
     return x if x.dtype is None or x.dtype is dtype else cast(x, dtype)
+
+
+# -- softmax and cross entropies -------------------------------------------------------------------
+
+
+class Softmax(Op):
+    """A softmax, which is a quotient; what takes its logarithm finds its operand.
+
+    Attributes:
+        below_zero: the operand minus its greatest element.
+        total: the sum of its powers.
+    """
+
+    __slots__ = ("below_zero", "total")
+    what = "softmax"
+
+    def __init__(self, value: Op, below_zero: Op, total: Op) -> None:
+        super().__init__(value.axes, value.dtype, (value,))
+        self.below_zero, self.total = below_zero, total
+
+
+def softmax(x: Any, axes: AxesLike) -> Op:
+    """Return `exp(x) / sum(exp(x))`, the sum along some axes.
+
+    Args:
+        x: FLOAT or HALF.
+        axes: along which results add up to 1.
+
+    >>> import poplite.named as ng
+    >>> K, N = ng.make_axis(10, "K"), ng.make_axis(8, "N")
+    >>> softmax(ng.placeholder([K, N]), [K])
+    <softmax (K:10, N:8) FLOAT>
+    """
+    operand = of_floats(x, "softmax")
+    summed = chosen(axes, operand.axes, "softmax")
+    check_not_empty("softmax", operand, summed)
+    below = operand - stop_gradient(max(operand, summed))
+    powers = exp(below)
+    total = sum(powers, summed)
+    quotient = written_as("softmax", powers / total)
+    return Softmax(axes_with_order(quotient, operand.axes), below, total)
+
+
+def log_softmax(x: Any, axes: AxesLike) -> Op:
+    """Return the logarithm of `softmax`, without taking one of 0."""
+    return written_as("log_softmax", _log_of(softmax(x, axes)))
+
+
+def _log_of(x: Op) -> Op:
+    """Return the logarithm of probabilities: of a softmax or sigmoid in its stable form."""
+    if isinstance(x, Softmax):
+        made = written_as("log_softmax", x.below_zero - log(x.total))
+        return axes_with_order(made, x.axes)
+    if isinstance(x, Elementwise) and x.operation == "sigmoid":
+        return -apply("softplus", -x.args[0])
+    return safelog(x)
+
+
+def cross_entropy_multi(p: Any, t: Any, axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
+    """Return the cross entropy of probabilities and targets: `-sum(t * log(p))`.
+
+    Args:
+        p: probabilities; of `ng.softmax` the logarithm is taken of what it was made of.
+        t: targets, with all axes of p, or whose axes p has.
+        axes: along which classes stand, and are summed.
+        out_axes: the axes that are left, in this order.
+
+    Raises:
+        AxisError: where neither has all axes of the other.
+    """
+    one, other = _matched(p, t, "cross_entropy_multi")
+    made = -sum(other * _log_of(one), axes, out_axes)
+    return written_as("cross_entropy_multi", made)
+
+
+def cross_entropy_binary(p: Any, t: Any) -> Op:
+    """Return the cross entropy of probabilities of two classes: `-t log(p) - (1 - t) log(1 - p)`.
+
+    Args:
+        p: probabilities; of `ng.sigmoid` the logarithms are taken of what it was made of.
+        t: targets, 0 or 1.
+
+    Raises:
+        AxisError: where neither has all axes of the other.
+    """
+    one, other = _matched(p, t, "cross_entropy_binary")
+    if isinstance(one, Elementwise) and one.operation == "sigmoid":
+        x = one.args[0]
+        made = apply("softplus", x) - other * x
+    else:
+        made = -(other * safelog(one) + (1 - other) * safelog(1 - one))
+    return written_as("cross_entropy_binary", made)
+
+
+def _matched(p: Any, t: Any, what: str) -> tuple[Op, Op]:
+    one, other = of_floats(p, what), of_floats(t, what)
+    if not (one.axes.is_sub_set(other.axes) or other.axes.is_sub_set(one.axes)):
+        raise AxisError(
+            f"{what}: neither operand has all axes of the other",
+            found=f"left  {one.text}\nright {other.text}",
+            fix=f"ng.broadcast({spelled(one, 'p')}, "
+            f"[{', '.join((one.axes | other.axes).names)}]), if all pairs are meant",
+        )
+    return one, other
+
+
+# -- rows by number --------------------------------------------------------------------------------
+#
+# take(table, words, V)        (N, D) of a table (V, D) and words (N)
+
+
+class Take(Op):
+    """Rows of a table by number.
+
+    Attributes:
+        along: the axis of the table whose numbers are given.
+        rest: the other axes of the table.
+    """
+
+    __slots__ = ("along", "rest")
+    what = "take"
+
+    def __init__(self, table: Op, indices: Op, along: Axis) -> None:
+        self.along, self.rest = along, table.axes - along
+        super().__init__(indices.axes + self.rest, table.dtype, (table, indices))
+
+    @property
+    def orders(self) -> tuple[tuple[AxisRoot, ...], ...]:
+        """In which order the axes of the operands are read."""
+        return (self.along.root, *self.rest.roots), self.args[1].axes.roots
+
+
+class AddRows(Op):
+    """Zeros, to whose rows others are added by number: the derivative of `take` by its table.
+
+    Attributes:
+        rest: the axes of a row.
+    """
+
+    __slots__ = ("along", "rest")
+    what = "added rows"
+
+    def __init__(self, rows: Op, indices: Op, along: Axis, rest: Axes) -> None:
+        self.along, self.rest = along, rest
+        super().__init__(some([along, *rest]), rows.dtype, (rows, indices))
+
+    @property
+    def orders(self) -> tuple[tuple[AxisRoot, ...], ...]:
+        """In which order the axes of the operands are read."""
+        indices = self.args[1].axes.roots
+        return (*indices, *self.rest.roots), indices
+
+
+def take(table: Any, indices: Any, axis: Axis) -> Op:
+    """Return rows of a table by number, at the cost of `ops.embedding`.
+
+    Args:
+        table: a tensor that has the axis.
+        indices: INT or UNSIGNED_INT, of any axes that the table does not have beside `axis`.
+        axis: the axis of the table that they number, from 0.
+
+    Returns:
+        On the axes of the indices, then on the others of the table.
+
+    Raises:
+        MissingAxisError: for an axis that the table does not have.
+        ElementTypeError: for indices of another type.
+        AxisError: for an axis that both have.
+        TensorIndexError: when the computation runs, for a number that the axis does not have.
+
+    >>> import poplite as pl, poplite.named as ng
+    >>> V, D, N = ng.make_axis(100, "V"), ng.make_axis(8, "D"), ng.make_axis(3, "N")
+    >>> take(ng.placeholder([V, D]), ng.placeholder([N], pl.INT), V)
+    <take (N:3, D:8) FLOAT>
+    """
+    rows, numbers = as_op(table, "take"), as_op(indices, "take")
+    own = one_of(chosen(axis, rows.axes, "take"), "take")
+    if isinstance(numbers, NumberOp):
+        return sliced(rows, {own: numbers.value})
+    if numbers.dtype not in (INT, UNSIGNED_INT):
+        raise ElementTypeError(
+            f"take: indices of {numbers.dtype!r}",
+            found=numbers.text,
+            fix=f"ng.cast({spelled(numbers, 'indices')}, pl.INT)",
+        )
+    both = (rows.axes - own) & numbers.axes
+    if both.items:
+        raise AxisError(
+            f"take: both have axis '{both[0].name}'",
+            found=texts_of((rows, numbers)),
+            fix=f"ng.sum(ng.one_hot({spelled(numbers, 'indices')}, {own.name}) * "
+            f"{spelled(rows, 'table')}, [{own.name}]) pairs it",
+        )
+    own.known_length("take")
+    return Take(rows, numbers, own)

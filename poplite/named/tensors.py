@@ -12,24 +12,31 @@ Source: seed 000 of nGraph's documentation, "Tensors".
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.masked import unmasked
-from poplite.errors import AxisError, AxisLengthError, ElementTypeError, ReadOnlyError
+from poplite.errors import (
+    AxisError,
+    AxisLengthError,
+    ElementTypeError,
+    InvalidTileMapping,
+    ReadOnlyError,
+)
 from poplite.expr.tree import ElementClass
+from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.storage.host_values import elements, held_number
-from poplite.named.axes.axes import Axes, AxesLike, axes_of, check_lengths, missing
-from poplite.named.axes.axis import Axis
-from poplite.named.description.description import TensorDescription
-from poplite.named.description.layout import Layout, layout_of
-from poplite.named.ops.element_types import stored_type, type_for
-from poplite.named.ops.hints import check_hint
-from poplite.named.ops.op import Op, axes_for
+from poplite.named.axes import Axes, AxesLike, Axis, axes_of, check_lengths, missing
+from poplite.named.changed_axes import one_name
+from poplite.named.description import TensorDescription
+from poplite.named.elementwise import stored_type, type_for
+from poplite.named.layout import Layout, layout_of
+from poplite.named.op import Op, as_op, axes_for
 from poplite.source import here
-from poplite.text import clipped, of_type
+from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import BOOL, FLOAT, ElementTypeLike
 
 _numbers = itertools.count()
@@ -342,3 +349,124 @@ def _array_of(value: Any, what: str, axes: Axes) -> npt.NDArray[Any]:
             fix=f"dimensions of the names {axes.names}; np.asarray(array) is read by position",
         )
     return array.transpose([names.index(name) for name in axes.names])
+
+
+# -- where tensors lie, as users say it ------------------------------------------------------------
+
+
+def check_hint(what: str, axes: Axes, hint: Any) -> None:
+    """Raise for a hint of a tensor that is none on any device.
+
+    Raises:
+        AxisError: for what is no hint, and for an axis that the tensor has not.
+        InvalidTileMapping: for a tile below 0.
+    """
+    if hint is None or isinstance(hint, TileMapping) or _is_stored(hint):
+        return
+    if isinstance(hint, Mapping):
+        check_by_axes(what, axes, hint)
+        return
+    tile = None if isinstance(hint, Op) else integer_or_none(hint)
+    if tile is None or isinstance(hint, bool):
+        raise AxisError(
+            f"{what} {axes}: {clipped(hint)}",
+            found=of_type(hint),
+            fix="a tile, a pl.TileMapping, a named tensor, or what is done with its axes: "
+            f'{{{one_name(axes)}: "tiles"}}, {{{one_name(axes)}: 4}}',
+        )
+    if tile < 0:
+        raise InvalidTileMapping(
+            f"{what}: tile {tile}", found=f"the axes are {axes}", fix="a tile from 0"
+        )
+
+
+def _is_stored(hint: Any) -> bool:
+    return isinstance(hint, Op) and hint.holds_values
+
+
+def check_by_axes(what: str, axes: Axes, hint: Mapping[Any, Any]) -> None:
+    """Raise for a hint by axes that are not those of the tensor, or no cuts.
+
+    Of a grid a tensor may lack an axis: it lies at the begin of that one.
+    """
+    for axis, count in hint.items():
+        if not isinstance(axis, Axis):
+            raise missing(what, axis, axes)
+        if blocks_of(what, axis, count, 1) is None or axis in axes:
+            continue
+        if count == "tiles" or not any(each in axes for each in hint):
+            raise missing(what, axis, axes)
+
+
+def blocks_of(what: str, axis: Axis, count: Any, tiles: int) -> int | None:
+    """Return into how many blocks a hint cuts an axis; None for one that is not cut."""
+    number = tiles if isinstance(count, str) and count == "tiles" else integer_or_none(count)
+    if count is not None and (number is None or number < 1 or isinstance(count, bool)):
+        raise AxisError(
+            f"{what}: axis '{axis.name}' in {clipped(count)} blocks",
+            found=of_type(count),
+            fix=f'{{{axis.name}: "tiles"}}, {{{axis.name}: 4}}, or None for one block',
+        )
+    return number
+
+
+# -- what is stored whatever that costs ------------------------------------------------------------
+
+
+class Keep(Op):
+    """An operand that is stored."""
+
+    __slots__ = ()
+    what = "keep"
+
+
+class PlacedByHint(Op):
+    """An operand that is stored where a hint says.
+
+    Attributes:
+        place: the hint, as `map=` of a tensor.
+    """
+
+    __slots__ = ("place",)
+    what = "place"
+
+    def __init__(self, x: Op, place: Any) -> None:
+        super().__init__(x.axes, x.dtype, (x,))
+        self.place = place
+
+
+class Gradient(Op):
+    """An operand that is a derivative by a tensor: a result lies where a hint puts that tensor.
+
+    Attributes:
+        by: the tensor.
+    """
+
+    __slots__ = ("by",)
+    what = "deriv"
+
+    def __init__(self, x: Op, by: TensorOp) -> None:
+        super().__init__(x.axes, x.dtype, (x,), f"deriv {by.name}")
+        self.by = by
+
+
+def keep(x: Any) -> Op:
+    """Return x, which is stored where it is computed, even if computing it again took less time."""
+    operand = as_op(x, "keep")
+    return Keep(operand.axes, operand.dtype, (operand,))
+
+
+def place(x: Any, map: Any) -> Op:  # noqa: A002  (the word of `ng.variable`)
+    """Return x, stored where a hint says.
+
+    Args:
+        x: a tensor.
+        map: as for `ng.variable`.
+
+    Raises:
+        AxisError: for what is no hint, and an axis that x has not.
+        InvalidTileMapping: for a tile below 0.
+    """
+    operand = as_op(x, "place")
+    check_hint(f"place of '{operand.name or operand.called}'", operand.axes, map)
+    return PlacedByHint(operand, map)

@@ -11,24 +11,23 @@ from typing import Any
 
 from poplite.errors import AxisError
 from poplite.expr.tree import ElementClass
-from poplite.named.axes.axes import Axes, AxesLike, axes_of, check_lengths, missing, some
-from poplite.named.axes.changes import spelled
-from poplite.named.ops.elementwise import Elementwise, StopGradient, apply, cast
-from poplite.named.ops.joining import Concat, concat
-from poplite.named.ops.keeping import Gradient, Keep, PlacedByHint
-from poplite.named.ops.losses import Softmax
-from poplite.named.ops.numbered import AddRows, Take, take
-from poplite.named.ops.op import Op, as_op, below, texts_of
-from poplite.named.ops.reducing import DotProduct, Extreme, Reduce, dot
-from poplite.named.ops.shaping import (
+from poplite.named.axes import Axes, AxesLike, axes_of, check_lengths, missing, some
+from poplite.named.changed_axes import spelled
+from poplite.named.elementwise import Elementwise, StopGradient, apply, cast
+from poplite.named.op import Op, as_op, below, texts_of
+from poplite.named.reducing import AddRows, DotProduct, Extreme, Reduce, Softmax, Take, dot, take
+from poplite.named.shaping import (
     Broadcast,
+    Concat,
     Regrouped,
     Relabelled,
+    Slice,
     axes_with_order,
     broadcast,
     cast_axes,
+    concat,
 )
-from poplite.named.ops.slicing import Slice
+from poplite.named.tensors import Gradient, Keep, PlacedByHint
 from poplite.text import amount, clipped, of_type, why_not_called
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex

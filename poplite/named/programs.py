@@ -24,8 +24,8 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor import Tensor
-from poplite.named.axes.axes import Axes
-from poplite.named.effects.items import (
+from poplite.named.axes import Axes
+from poplite.named.effects import (
     Assign,
     Effect,
     Item,
@@ -34,12 +34,11 @@ from poplite.named.effects.items import (
     Sequential,
     base_of,
 )
-from poplite.named.lowering.expressions import LoweredExpressions
-from poplite.named.ops.keeping import Gradient, PlacedByHint
-from poplite.named.ops.lifting import VertexMap
-from poplite.named.ops.numbered import AddRows, Take
-from poplite.named.ops.op import Op
-from poplite.named.ops.tensors import TensorOp
+from poplite.named.lifting import VertexMap
+from poplite.named.lowering import LoweredExpressions
+from poplite.named.op import Op
+from poplite.named.reducing import AddRows, Take
+from poplite.named.tensors import Gradient, PlacedByHint, TensorOp
 from poplite.ops import Root
 from poplite.ops.fuse.recipe import in_order
 from poplite.ops.fuse.storing import with_operands

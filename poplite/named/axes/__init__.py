@@ -1,1 +1,0 @@
-"""Axes: what the dimensions of named tensors are."""

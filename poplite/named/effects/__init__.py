@@ -1,1 +1,0 @@
-"""What changes tensors: assignments, and the order in which they happen."""

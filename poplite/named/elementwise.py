@@ -1,0 +1,453 @@
+"""Operations on elements: axes of operands pair by identity, and are put in one order.
+
+Tensors beside each other have one type, and numbers of Python's take it, if it can hold them.
+Everything is known when an operation is built, and refused there.
+
+    x + 1        the type of x            where(p, 1, 0)     INT, as `ng.constant` of 1 and 0
+    x < 1        BOOL                     x (INT) + 0.5      refused: INT holds whole numbers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from poplite.errors import ElementTypeError, ImplicitOuterProductError, SizeOverflowError
+from poplite.expr.equality import JOINS_TRUTHS, check_no_truth
+from poplite.expr.operations import OPERATIONS, kind_of
+from poplite.expr.tree import ElementClass
+from poplite.graph.storage.host_values import held_number
+from poplite.named.axes import Axes, check_lengths, order_of, same_lengths
+from poplite.named.changed_axes import spelled
+from poplite.named.op import FUNCTIONS, LABELS, Op, as_op, makes, texts_of, written_as
+from poplite.source import here
+from poplite.text import clipped, of_type
+from poplite.types import BOOL, FLOAT, INT, ElementTypeLike, element_type
+
+_NAMES = {"select": "where", "floor_divide": "floordivide", "remainder": "mod"}
+"""Operations whose names in `poplite.ops` are others."""
+
+
+@makes("number")
+class NumberOp(Op):
+    """A number of Python's beside tensors: it takes their element type."""
+
+    __slots__ = ("value",)
+    what = "number"
+
+    def __init__(self, value: bool | int | float) -> None:
+        super().__init__(Axes(), None, ())
+        self.value = value
+
+
+def public_name(operation: str) -> str:
+    """Return the name of an operation in `poplite.named`."""
+    return _NAMES.get(operation, operation)
+
+
+def stored_type(like: ElementTypeLike, what: str) -> ElementClass:
+    """Return the element type that a user gave for elements of a named tensor.
+
+    Raises ElementTypeError for QUARTER, whose elements mean nothing without metadata.
+    """
+    found = element_type(like)
+    if kind_of(found) is None:
+        raise ElementTypeError(
+            f"{what}: named tensors are not of {found!r}",
+            found="an expression has no metadata, which gives its bits a meaning",
+            fix="pl.HALF, or a vertex with QUARTER fields on a graph of its own",
+        )
+    return found
+
+
+def type_for(array: np.ndarray[Any, Any], what: str) -> ElementClass:
+    """Return the element type that values, of `what`, have on a device: FLOAT for doubles."""
+    kind = array.dtype.kind
+    if kind not in "biuf":
+        raise ElementTypeError(
+            f"{what}: values of dtype {array.dtype}",
+            found="tensors hold real numbers and truths",
+            fix="the real parts and the imaginary parts as two tensors"
+            if kind == "c"
+            else "an array of numbers",
+        )
+    if array.dtype == np.float16:
+        return element_type("half")
+    return FLOAT if kind == "f" else BOOL if kind == "b" else INT
+
+
+def type_of(operation: str, args: Sequence[Op], what: str) -> ElementClass | None:
+    """Return the element type of a result; None for numbers among themselves.
+
+    Raises ElementTypeError for operands that do not go together, for `what`.
+    """
+    known = OPERATIONS[operation]
+    counted = args
+    if operation == "select":
+        counted, predicate = args[:2], args[2]
+        if predicate.dtype is not BOOL:
+            raise ElementTypeError(
+                f"{what}: the predicate is {_kind_text(predicate)}, not BOOL",
+                found=predicate.text,
+                fix=f"a comparison, such as {spelled(predicate)} > 0",
+            )
+    typed = [each for each in counted if each.dtype is not None]
+    for each in typed[1:]:
+        if each.dtype is not typed[0].dtype:
+            raise mixed(what, typed[0], each)
+    if not typed:
+        if known.text_for(FLOAT) is None:
+            raise ElementTypeError(
+                f"{what}: numbers alone", found="no tensor", fix="Python's and, or, not"
+            )
+        if known.gives == "bool":
+            return BOOL
+        return _of_numbers(counted) if operation == "select" else None
+    found = typed[0].dtype
+    assert found is not None
+    if known.text_for(found) is None:
+        raise ElementTypeError(
+            f"{what}: not of {found!r}",
+            found=texts_of(typed),
+            fix=_other_than(operation, found, *map(spelled, typed)),
+        )
+    for each in counted:
+        if isinstance(each, NumberOp):
+            check_number(what, each, typed[0], found)
+    power = args[-1] if operation == "power" else None
+    if isinstance(power, NumberOp) and power.value < 0 and not found.is_floating_point:
+        raise ElementTypeError(
+            f"{what}: {power.value} as the power of {found!r}",
+            found=f"whole numbers have no reciprocals\n{args[0].text}",
+            fix=f"ng.cast({spelled(args[0])}, pl.FLOAT)",
+        )
+    return BOOL if known.gives == "bool" else found
+
+
+def of_floats(x: Any, what: str) -> Op:
+    """Return an operand of FLOAT or HALF, or a number; raises ElementTypeError for others."""
+    operand = as_op(x, what)
+    if operand.dtype is not None and not operand.dtype.is_floating_point:
+        raise ElementTypeError(
+            f"{what}: not of {operand.dtype!r}",
+            found=operand.text,
+            fix=f"ng.cast({spelled(operand)}, pl.FLOAT)",
+        )
+    return operand
+
+
+def _of_numbers(numbers: Sequence[Op]) -> ElementClass:
+    """Return the element type of numbers that no tensor stands beside."""
+    values = [each.value if isinstance(each, NumberOp) else 0.0 for each in numbers]
+    kinds = [BOOL if isinstance(v, bool) else INT if isinstance(v, int) else FLOAT for v in values]
+    return kinds[0] if len(set(kinds)) == 1 else FLOAT if FLOAT in kinds else INT
+
+
+_MOST = float(np.finfo(np.float32).max)
+
+
+def is_held(number: Op, element: ElementClass | None) -> bool:
+    """Tell whether it is easy to see that an element type holds a number, as FLOAT does most."""
+    if element is not FLOAT or number.__class__ is not NumberOp:
+        return False
+    value = number.value
+    return value.__class__ is not bool and -_MOST <= value <= _MOST
+
+
+def check_number(what: str, number: NumberOp, beside: Op, element: ElementClass) -> None:
+    """Raise where an element type cannot hold a number that stands beside a tensor of it.
+
+    ElementTypeError is raised for a number of another kind, such as 0.5 for INT, and
+    SizeOverflowError for one out of range.
+    """
+    value, kind = number.value, kind_of(element)
+    is_bool = isinstance(value, bool)
+    if is_bool != (kind == "bool") or (kind == "int" and isinstance(value, float)):
+        fix = (
+            "True or False"
+            if kind == "bool"
+            else (f"ng.cast({spelled(beside)}, pl.FLOAT), or a whole number")
+        )
+        if is_bool:
+            fix = f"{int(value)}; or a comparison, which gives BOOL"
+        raise ElementTypeError(
+            f"{what}: {value!r} beside {element!r}",
+            found=f"{of_type(value)}; {beside.text}",
+            fix=fix,
+        )
+    if not is_bool and held_number(element, value) is None:
+        limits: Any = (np.finfo if kind == "float" else np.iinfo)(element.dtype)
+        raise SizeOverflowError(
+            f"{what}: {clipped(value)} does not fit {element!r}",
+            found=f"{element!r} holds {limits.min:,} to {limits.max:,}; {beside.text}",
+            fix=f"a number of that range, or ng.cast({spelled(beside)}, ...) to a wider type",
+        )
+
+
+def mixed(what: str, one: Op, other: Op) -> ElementTypeError:
+    """Return the error for tensors of two types; the wider type is proposed for both."""
+    assert one.dtype is not None
+    assert other.dtype is not None
+    narrow, wide = sorted((one, other), key=_width)
+    return ElementTypeError(
+        f"{what}: {one.dtype!r} and {other.dtype!r} are not mixed",
+        found=f"left  {one.text}\nright {other.text}",
+        fix=f"ng.cast({spelled(narrow)}, pl.{wide.element_type!r})",
+    )
+
+
+def _width(op: Op) -> tuple[int, int]:
+    element = op.element_type
+    return ("bool", "int", "float").index(kind_of(element) or "float"), element.size_bytes
+
+
+def _other_than(operation: str, element: ElementClass, x: str, y: str = "y") -> str:
+    """Return what to do with elements of operands that an operation does not take."""
+    if operation.startswith("logical"):
+        return f"compare first: ng.not_equal({x}, 0)"
+    if element is BOOL:
+        return f"ng.logical_not({x})" if operation == "negative" else f"ng.cast({x}, pl.INT)"
+    if operation == "divide":
+        return f"ng.cast({x}, pl.FLOAT); or {x} // {y}, which rounds down"
+    return f"ng.cast({x}, pl.FLOAT)"
+
+
+def _kind_text(op: Op) -> str:
+    return "a number" if op.dtype is None else repr(op.dtype)
+
+
+# -- operations ------------------------------------------------------------------------------------
+
+
+class Elementwise(Op):
+    """An operation of `poplite.ops` on each element.
+
+    Attributes:
+        operation: its name there; "cast" for another element type.
+    """
+
+    __slots__ = ("operation",)
+
+    def __init__(
+        self, operation: str, args: tuple[Op, ...], axes: Axes, dtype: ElementClass | None
+    ) -> None:
+        self.axes, self.dtype, self.args = axes, dtype, args
+        self.name = self.written = ""
+        self.line, self.adjoints, self.operation = here(3), None, operation
+        self._labels = LABELS[-1] if LABELS else None
+
+    @property
+    def what(self) -> str:  # type: ignore[override]
+        """The operation, for messages."""
+        return public_name(self.operation)
+
+
+_STRICT: list[bool] = []
+"""The blocks of `strict` that are open."""
+
+
+@contextmanager
+def strict(is_strict: bool = True) -> Iterator[None]:
+    """Refuse operations inside a block whose operands each have an axis that the other has not.
+
+    Such an operation makes an outer product, mostly by mistake. One that is meant says so:
+    `ng.broadcast`.
+
+    >>> import poplite.named as ng
+    >>> x, y = (ng.placeholder([ng.make_axis(3, name)], name=name.lower()) for name in "HW")
+    >>> with strict():
+    ...     z = x + y  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    poplite.errors.ImplicitOuterProductError: add: only 'x' has axis 'H', and only 'y' 'W'
+    """
+    _STRICT.append(is_strict)
+    try:
+        yield
+    finally:
+        _STRICT.pop()
+
+
+def is_strict() -> bool:
+    """Tell whether the innermost block of `strict` refuses outer products."""
+    return bool(_STRICT) and _STRICT[-1]
+
+
+@makes("apply")
+def apply(operation: str, *values: Any) -> Op:
+    """Return the node of an operation; numbers take the element type of tensors beside them."""
+    name = public_name(operation)
+    args = tuple([each if isinstance(each, Op) else as_op(each, name) for each in values])
+    if operation == "select":
+        check_no_truth(name, values[2:], "ng")
+    if len(args) == 2:
+        return pair(operation, *args)
+    axes = args[0].axes
+    for each in args[1:]:
+        axes = _together(operation, args, axes, each)
+    return Elementwise(operation, args, axes, type_of(operation, args, name))
+
+
+@makes("pair")
+def pair(operation: str, one: Any, other: Any) -> Op:
+    """Return the node of an operation on two operands."""
+    if not isinstance(one, Op):
+        one = _beside(operation, one)
+    if not isinstance(other, Op):
+        other = _beside(operation, other)
+    axes, wide = one.axes, other.axes
+    if wide is not axes and not wide.identities <= axes.identities:
+        inside = axes.identities <= wide.identities
+        axes = wide if inside else _together(operation, (one, other), axes, other)
+    key = operation, one.dtype, other.dtype
+    dtype = _TYPES.get(key)
+    if dtype is None:
+        dtype = type_of(operation, (one, other), public_name(operation))
+        if dtype is not None:
+            _TYPES[key] = dtype
+    elif one.dtype is None:
+        if not is_held(one, other.dtype):
+            type_of(operation, (one, other), public_name(operation))  # which refuses it
+    elif other.dtype is None and not is_held(other, one.dtype):
+        type_of(operation, (one, other), public_name(operation))
+    return Elementwise(operation, (one, other), axes, dtype)
+
+
+def _beside(operation: str, value: object) -> Op:
+    """Return a number that stands beside a tensor as an operand."""
+    name = public_name(operation)
+    if operation in JOINS_TRUTHS:
+        check_no_truth(name, [value], "ng")
+    return as_op(value, name)
+
+
+_TYPES: dict[tuple[str, ElementClass | None, ElementClass | None], ElementClass] = {}
+"""Element types of results, by the operation and the types of its two operands."""
+
+
+def _together(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Axes:
+    """Return the axes of operands so far and of one more."""
+    if same_lengths(axes, other.axes) is not None:
+        one = next(each for each in args if same_lengths(each.axes, other.axes) is not None)
+        check_lengths(public_name(operation), one.axes, other.axes, lambda: (one.text, other.text))
+    if is_strict():
+        check_no_outer(public_name(operation), args[0], axes, other)
+    return order_of(axes, other.axes)
+
+
+def check_no_outer(operation: str, one: Op, axes: Axes, other: Op) -> None:
+    """Raise ImplicitOuterProductError where axes and another operand each have one of their own."""
+    if axes.root_set >= other.axes.root_set or axes.root_set <= other.axes.root_set:
+        return
+    mine, its = (axes - other.axes)[0], (other.axes - axes)[0]
+    name, its_name = spelled(one), spelled(other, "y")
+    wide = ", ".join(order_of(axes, other.axes).names)
+    raise ImplicitOuterProductError(
+        f"{operation}: only '{name}' has axis '{mine.name}', and only '{its_name}' '{its.name}'",
+        found=f"left  {one.text}\nright {other.text}",
+        fix=f"ng.broadcast({name}, [{wide}]) if all pairs are meant",
+    )
+
+
+def _unary(operation: str) -> Callable[[Any], Op]:
+    def function(x: Any) -> Op:
+        return apply(operation, x)
+
+    FUNCTIONS.add(operation)
+    function.__name__ = operation
+    function.__doc__ = f"Return `{operation}` of each element; see `poplite.ops.{operation}`."
+    return function
+
+
+def _binary(operation: str) -> Callable[[Any, Any], Op]:
+    def function(x: Any, y: Any) -> Op:
+        return pair(operation, x, y)
+
+    name = function.__name__ = public_name(operation)
+    FUNCTIONS.add(name)
+    function.__doc__ = (
+        f"Return `{name}` of the elements of x and y, paired by their axes; see"
+        f" `poplite.ops.{operation}`."
+    )
+    return function
+
+
+negative, absolute, sign = _unary("negative"), _unary("absolute"), _unary("sign")
+square, sqrt, reciprocal = _unary("square"), _unary("sqrt"), _unary("reciprocal")
+exp, log, sin, cos = _unary("exp"), _unary("log"), _unary("sin"), _unary("cos")
+tanh, sigmoid, relu = _unary("tanh"), _unary("sigmoid"), _unary("relu")
+logical_not = _unary("logical_not")
+
+add, subtract, multiply = _binary("add"), _binary("subtract"), _binary("multiply")
+divide, floordivide, mod = _binary("divide"), _binary("floor_divide"), _binary("remainder")
+power, maximum, minimum = _binary("power"), _binary("maximum"), _binary("minimum")
+equal, not_equal = _binary("equal"), _binary("not_equal")
+less, less_equal = _binary("less"), _binary("less_equal")
+greater, greater_equal = _binary("greater"), _binary("greater_equal")
+logical_and, logical_or = _binary("logical_and"), _binary("logical_or")
+
+
+def where(predicate: Any, x: Any, y: Any) -> Op:
+    """Return the elements of x where a predicate holds, and those of y elsewhere.
+
+    Args:
+        predicate: BOOL, such as a comparison.
+        x: a tensor or a number.
+        y: a tensor or a number; two numbers make FLOAT, INT or BOOL, as `ng.constant` does of them.
+
+    Raises:
+        ElementTypeError: for a predicate that is not BOOL, and for two element types.
+
+    >>> import poplite.named as ng
+    >>> x = ng.placeholder([ng.make_axis(3, "H")])
+    >>> where(x > 0, x, 0), where(x > 0, 1, 0)
+    (<where (H:3) FLOAT>, <where (H:3) INT>)
+    """
+    return apply("select", x, y, predicate)
+
+
+def safelog(x: Any) -> Op:
+    """Return the logarithm of each element, at least -50.
+
+    Source: nGraph's `safelog`, which keeps log(0) finite.
+    """
+    floor = 1.9287498479639178e-22  # exp(-50)
+    return written_as("safelog", log(maximum(of_floats(x, "safelog"), floor)))
+
+
+def cast(x: Any, dtype: ElementTypeLike) -> Op:
+    """Return the elements in another type.
+
+    Args:
+        x: a tensor or a number.
+        dtype: the element type.
+    """
+    operand, found = as_op(x, "cast"), stored_type(dtype, "cast")
+    if operand.dtype is found:
+        return operand
+    return Elementwise("cast", (operand,), operand.axes, found)
+
+
+class StopGradient(Op):
+    """An operand that derivatives take as a constant."""
+
+    __slots__ = ()
+    what = "stop_gradient"
+
+
+def stop_gradient(x: Any) -> Op:
+    """Return x, which derivatives take as a constant."""
+    operand = as_op(x, "stop_gradient")
+    return StopGradient(operand.axes, operand.dtype, (operand,))
+
+
+class AxisPositions(Op):
+    """The numbers 0, 1, ... along one axis."""
+
+    __slots__ = ()
+    what = "positions"
+
+    def __init__(self, axes: Axes) -> None:
+        super().__init__(axes, INT, ())

@@ -1,0 +1,516 @@
+"""Where the elements of a tensor lie: its layout, and the steps from there to a view.
+
+(H:3, W:4)     row-major               strides 4, 1
+               column-major            strides 1, 3
+               row-major, sizes 4, 8   strides 8, 1     an index of H takes 8 elements, of 32
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, Protocol
+
+from poplite.errors import AxisError, AxisLengthError
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
+from poplite.named.axes import Axes, AxesLike, AxisRoot, axes_of, leaves, missing, some
+from poplite.named.changed_axes import Part
+from poplite.text import amount, clipped, integer_or_none, items_or_none, of_type
+
+SizesLike = Any
+"""A dictionary of axes and numbers, a number for each axis, or None."""
+
+
+class Layout:
+    """The order in which axes are stored, and the room that each of them has.
+
+    Args:
+        order: the axes as they are stored, the outermost first.
+        sizes: the room of each, in elements along it, at least its length: a number for each axis
+            of `order`, or a dictionary of those that have more than their length.
+
+    Attributes:
+        axes: as `strides` lists them.
+        order: as they are stored, the outermost first.
+
+    Raises:
+        AxisLengthError: for a size below a length, and for another number of sizes than axes.
+        MissingAxisError: for the size of an axis that is not listed.
+
+    Source: "Tensor descriptions" of seeds 000 and 003; strides are in elements.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> Layout([H, W]).strides, Layout([W, H]).strides, Layout([H, W], {W: 8}).strides
+    ((4, 1), (3, 1), (8, 1))
+    """
+
+    __slots__ = ("axes", "order", "_sizes")
+
+    def __init__(self, order: AxesLike, sizes: SizesLike = None) -> None:
+        self.order = axes_of(order)
+        self.axes = self.order
+        self._sizes = _sizes(self.order, sizes)
+        self.check()
+
+    def by(self, axes: Axes) -> Layout:
+        """Return the same layout, which lists strides by axes in another order.
+
+        Raises:
+            MissingAxisError: for axes that are not those of the layout.
+        """
+        for one, other, what in (
+            (axes, self.order, f"layout ({', '.join(self.order.names)}): its order"),
+            (self.order, axes, f"layout ({', '.join(self.order.names)})"),
+        ):
+            left = one - other
+            if left.items:
+                raise missing(what, left[0], other)
+        made = Layout.__new__(Layout)
+        made.axes, made.order, made._sizes = axes, some(map(axes.own, self.order)), self._sizes
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Raise AxisLengthError for a size that is known to be below the length of its axis."""
+        for axis in self.order:
+            size, length = self._sizes.get(axis.root), axis.length
+            if size is not None and length is not None and size < length:
+                raise AxisLengthError(
+                    f"layout: a size of {size} for axis '{axis.name}' of length {length}",
+                    found=f"the axes are {self.order}",
+                    fix=f"at least {length}, or no size",
+                )
+
+    def size_of(self, root: AxisRoot) -> int | None:
+        """Return the room of an axis; None as long as its length is not known."""
+        given = self._sizes.get(root)
+        return self.order.items[self.order.roots.index(root)].length if given is None else given
+
+    @property
+    def sizes(self) -> tuple[int | None, ...]:
+        """The room of each axis, by `axes`; None for one whose length is not set yet."""
+        return tuple(map(self.size_of, self.axes.roots))
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """How far apart the elements of neighbouring indices are, in elements, by `axes`.
+
+        Raises:
+            UnsetLengthError: for a length that is not set yet.
+        """
+        steps: dict[AxisRoot, int] = {}
+        step = 1
+        for axis, size in zip(reversed(self.order.items), reversed(self.stored_shape), strict=True):
+            steps[axis.root] = step
+            step *= size
+        return tuple(steps[root] for root in self.axes.roots)
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        """The shape of the storage: the room of each axis, in the order of storage.
+
+        Raises:
+            UnsetLengthError: for a length that is not set yet.
+            AxisLengthError: for a length, set later, that is above its room.
+        """
+        self.check()
+        sizes = []
+        for axis in self.order:
+            given = self._sizes.get(axis.root)
+            sizes.append(axis.known_length("a layout") if given is None else given)
+        return tuple(sizes)
+
+    @property
+    def size(self) -> int:
+        """Number of elements of the storage."""
+        return math.prod(self.stored_shape)
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether an axis has more room than its length."""
+        return any(self._sizes.get(a.root, a.length) != a.length for a in self.order)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Layout):
+            return NotImplemented
+        return self.order == other.order and self._sizes == other._sizes
+
+    def __hash__(self) -> int:
+        return hash((self.order, tuple(self._sizes.items())))
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.order.names)
+        kinds = {self.axes.roots[::-1]: "column-major", self.axes.roots: "row-major"}
+        kind = kinds.get(self.order.roots, "stored as")
+        if not self.is_padded:
+            return f"{kind} ({names})"
+        sizes = " x ".join("?" if each is None else str(each) for each in self.sizes)
+        return f"{kind} ({names}) in room for {sizes}"
+
+
+def row_major(axes: AxesLike, sizes: SizesLike = None) -> Layout:
+    """Return the layout in which the last axis is the innermost.
+
+    Args:
+        axes: of the tensor.
+        sizes: the room of each axis, as for `Layout`.
+
+    >>> import poplite.named as ng
+    >>> row_major(ng.make_axes({"A": 5, "B": 3, "C": 2})).strides
+    (6, 2, 1)
+    """
+    return Layout(axes, sizes)
+
+
+def column_major(axes: AxesLike, sizes: SizesLike = None) -> Layout:
+    """Return the layout in which the first axis is the innermost.
+
+    Args:
+        axes: of the tensor.
+        sizes: the room of each axis, in the order of `axes`, or a dictionary.
+
+    >>> import poplite.named as ng
+    >>> column_major(ng.make_axes({"A": 5, "B": 3, "C": 2})).strides
+    (1, 5, 15)
+    """
+    listed = axes_of(axes)
+    given = _sizes(listed, sizes)
+    rooms = {axis: given[axis.root] for axis in listed if axis.root in given}
+    return Layout(some(reversed(listed.items)), rooms).by(listed)
+
+
+def _sizes(order: Axes, sizes: SizesLike) -> dict[AxisRoot, int]:
+    """Return the sizes that a user gave, by root."""
+    if sizes is None:
+        return {}
+    if not isinstance(sizes, Mapping):
+        listed = items_or_none(sizes)
+        if listed is None:
+            raise AxisError(f"layout: sizes {clipped(sizes)}", found=of_type(sizes), fix=_FIX)
+        if len(listed) != len(order):
+            raise AxisLengthError(
+                f"layout: {amount(len(listed), 'size')} for {amount(len(order), 'axis', 'axes')}",
+                found=f"{order} and {clipped(listed)}",
+                fix="a size for each axis, or a dictionary: {W: 8}",
+            )
+        sizes = dict(zip(order, listed, strict=True))
+    made: dict[AxisRoot, int] = {}
+    for axis, size in sizes.items():
+        if axis not in order:
+            raise missing("layout: a size", axis, order)
+        number = integer_or_none(size)
+        if number is None or number < 0 or isinstance(size, bool):
+            raise AxisLengthError(
+                f"layout: a size of {clipped(size)} for axis '{axis.name}'",
+                found=of_type(size),
+                fix=_FIX,
+            )
+        made[axis.root] = number
+    return made
+
+
+_FIX = "sizes={W: 8}: whole numbers, at least the lengths"
+
+
+def layout_of(value: object, axes: Axes, what: str) -> Layout | None:
+    """Return what a user gave as the layout of axes; None for none."""
+    if value is None:
+        return None
+    if not isinstance(value, Layout):
+        raise AxisError(
+            f"{what}: a layout of {clipped(value)}",
+            found=of_type(value),
+            fix=f"ng.row_major([{', '.join(axes.names)}]), ng.column_major or ng.Layout of them",
+        )
+    return value.by(axes)
+
+
+# -- where the indices of an axis lead to ----------------------------------------------------------
+#
+# (12, 1)            index i at i: one stride
+# (3, 8), (4, 1)     index i at i // 4 * 8 + i % 4: the joined axis of 3 x 4 in room for 8
+#
+# Digits are listed from the outermost: pairs of a length and a stride.
+
+
+Digits = tuple[tuple[int, int], ...]
+
+
+def merged(digits: Sequence[tuple[int, int]]) -> Digits:
+    """Return the same in as few digits as there can be.
+
+    Digits of length 1 go; two neighbours are one where `stride == inner length * inner stride`.
+    Source: seed 003, on flattening; the condition is by lengths, never by sizes.
+    """
+    found: list[tuple[int, int]] = []
+    for length, stride in digits:
+        if length == 1:
+            continue
+        if not length:
+            return ((0, 0),)
+        if found and found[-1][1] == length * stride:
+            found[-1] = found[-1][0] * length, stride
+        else:
+            found.append((length, stride))
+    return tuple(found) or ((1, 0),)
+
+
+def parted(digits: Digits, lengths: Sequence[int]) -> list[Digits]:
+    """Return the digits of parts of an axis, whose lengths have its length as a product."""
+    if 0 in lengths:
+        return [((length, 0),) for length in lengths]
+    left = list(digits)
+    found: list[Digits] = []
+    for length in reversed(lengths):
+        own: list[tuple[int, int]] = []
+        need = length
+        while need > 1:
+            have, stride = left.pop()
+            taken = math.gcd(have, need)
+            assert taken in (have, need), (digits, lengths)
+            own.insert(0, (taken, stride))
+            if have > taken:
+                left.append((have // taken, stride * taken))
+            need //= taken
+        found.insert(0, tuple(own) or ((1, 0),))
+    return found
+
+
+def address(digits: Digits, index: int) -> int:
+    """Return where an index leads to."""
+    found = 0
+    for length, stride in reversed(digits):
+        index, own = divmod(index, length)
+        found += own * stride
+    return found
+
+
+def taken(digits: Digits, part: range) -> Digits | None:
+    """Return the digits of some indices of an axis; None where these have none."""
+    if len(part) < 2:
+        return ((len(part), 0),)
+    if len(digits) == 1:
+        ((_, stride),) = digits
+        return ((len(part), stride * part.step),)
+    if part == range(math.prod(length for length, _ in digits)):
+        return digits
+    return None
+
+
+# -- the steps from storage to a view of it --------------------------------------------------------
+#
+# Each step says three things: what it makes of `pl.Tensor`s, of strides, and to which element of
+# what stands before it an element of its result belongs.
+
+
+Index = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StridedAxes:
+    """Where elements lie, as far as an offset and strides tell it.
+
+    Attributes:
+        offset: of the element at index 0 of all axes.
+        digits: of each axis; None for one that has none.
+    """
+
+    offset: int
+    digits: tuple[Digits | None, ...]
+
+    @classmethod
+    def of(cls, layout: Layout) -> StridedAxes:
+        """Return where the elements of storage lie."""
+        lengths = [axis.known_length("strides") for axis in layout.axes]
+        return cls(0, tuple((each,) for each in zip(lengths, layout.strides, strict=True)))
+
+    @property
+    def strides(self) -> tuple[int | None, ...]:
+        """The stride of each axis; None for one that has several."""
+        return tuple(
+            each[0][1] if each is not None and len(each) == 1 else None for each in self.digits
+        )
+
+
+class DescriptionStep(Protocol):
+    """One step: from one or more tensors, by their axes, to a tensor by others."""
+
+    @property
+    def what(self) -> str:
+        """What it does, in a word or two."""
+
+    def view(self, sources: Sequence[Axes], tensors: Sequence[Tensor], axes: Axes) -> Tensor:
+        """Return the view of tensors whose dimensions are the sources' axes."""
+
+    def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> StridedAxes | None:
+        """Return where the elements of the result lie; None where no strides tell it."""
+
+    def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
+        """Return which source has the element at an index of the result, and at which index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """The axes in another order, and the elements again for each index of new ones."""
+
+    what: str
+
+    def view(self, sources: Sequence[Axes], tensors: Sequence[Tensor], axes: Axes) -> Tensor:
+        """Return it: new dimensions in front, then repeated, then in order."""
+        (source,), (view,) = sources, tensors
+        new = [axis for axis in axes if axis not in source]
+        view = view.reshape((1,) * len(new) + view.shape)
+        for dim, axis in enumerate(new):
+            view = view.broadcast(axis.known_length("broadcast"), dim)
+        have = [axis.root for axis in (*new, *source)]
+        return view.dim_shuffle([have.index(root) for root in axes.roots])
+
+    def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> StridedAxes:
+        """Return the digits in order; those of new axes do not move."""
+        have = dict(zip(source.roots, where.digits, strict=True))
+        new = {a.root: ((a.known_length("broadcast"), 0),) for a in axes if a.root not in have}
+        return StridedAxes(where.offset, tuple({**have, **new}[root] for root in axes.roots))
+
+    def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
+        """Return the indices of the axes that the source has."""
+        return 0, tuple(index[axes.roots.index(root)] for root in sources[0].roots)
+
+
+@dataclass(frozen=True, slots=True)
+class RelabelStep:
+    """Other axes for the same elements."""
+
+    what: str
+
+    def view(self, sources: Sequence[Axes], tensors: Sequence[Tensor], axes: Axes) -> Tensor:
+        """Return the tensor itself."""
+        return tensors[0]
+
+    def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> StridedAxes:
+        """Return the same."""
+        return where
+
+    def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
+        """Return the same."""
+        return 0, index
+
+
+@dataclass(slots=True, eq=False)
+class PartsStep:
+    """Some indices of axes; one index drops an axis.
+
+    Attributes:
+        parts: by the roots of axes.
+    """
+
+    parts: dict[AxisRoot, Part]
+    what: str = "slice"
+
+    def _taken(self, source: Axes) -> list[range | int]:
+        found: list[range | int] = []
+        for axis in source:
+            part = self.parts.get(axis.root, slice(None))
+            length = axis.known_length("slice")
+            found.append(part if isinstance(part, int) else range(length)[part])
+        return found
+
+    def view(self, sources: Sequence[Axes], tensors: Sequence[Tensor], axes: Axes) -> Tensor:
+        """Return the part."""
+        parts = [self.parts.get(root, slice(None)) for root in sources[0].roots]
+        return tensors[0][tuple(parts)] if parts else tensors[0]
+
+    def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> StridedAxes | None:
+        """Return offset and digits by those of the source."""
+        offset = where.offset
+        digits: list[Digits | None] = []
+        for own, part in zip(where.digits, self._taken(source), strict=True):
+            if own is None:
+                if isinstance(part, int) or part.start or part.step != 1:
+                    return None
+                digits.append(None)
+                continue
+            first = part if isinstance(part, int) else part[0] if len(part) else 0
+            offset += address(own, first) if math.prod(n for n, _ in own) else 0
+            if isinstance(part, range):
+                digits.append(taken(own, part))
+        return StridedAxes(offset, tuple(digits))
+
+    def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
+        """Return the indices that are taken."""
+        own = iter(index)
+        parts = self._taken(sources[0])
+        return 0, tuple(each if isinstance(each, int) else each[next(own)] for each in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class RegroupStep:
+    """Axes that join or part those of the source."""
+
+    what: str
+
+    def view(self, sources: Sequence[Axes], tensors: Sequence[Tensor], axes: Axes) -> Tensor:
+        """Return the tensor in another shape."""
+        return tensors[0].reshape(tuple(axis.known_length("flatten") for axis in axes))
+
+    def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> StridedAxes | None:
+        """Return the digits of the parts, joined."""
+        of_leaf: dict[AxisRoot, Digits | None] = {}
+        for axis, digits in zip(source, where.digits, strict=True):
+            parts = leaves(Axes(axis))
+            if len(parts) == 1 and parts[0] is axis:
+                of_leaf[axis.root] = digits
+            elif digits is None:
+                return None
+            else:
+                lengths = [each.known_length("flatten") for each in parts]
+                own = parted(digits, lengths)
+                of_leaf.update(zip([each.root for each in parts], own, strict=True))
+        made: list[Digits | None] = []
+        for axis in axes:
+            found = [of_leaf[each.root] for each in leaves(Axes(axis))]
+            known = [digit for each in found if each is not None for digit in each]
+            made.append(None if None in found else merged(known))
+        return StridedAxes(where.offset, tuple(made))
+
+    def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
+        """Return the index of the element that has the same place in row-major order."""
+        flat = 0
+        for axis, own in zip(axes, index, strict=True):
+            flat = flat * axis.known_length("flatten") + own
+        found: list[int] = []
+        for axis in reversed(sources[0].items):
+            flat, own = divmod(flat, axis.known_length("flatten"))
+            found.insert(0, own)
+        return 0, tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class ConcatStep:
+    """Several tensors behind each other along an axis, each with the axes in the same order.
+
+    Attributes:
+        along: the root of the axis.
+    """
+
+    along: AxisRoot
+    what: str = "concat"
+
+    def view(self, sources: Sequence[Axes], tensors: Sequence[Tensor], axes: Axes) -> Tensor:
+        """Return them behind each other."""
+        return concat(tensors, dim=axes.roots.index(self.along))
+
+    def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> None:
+        """Return None: there are several storages, or several places of one."""
+
+    def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
+        """Return the source in whose range the index is."""
+        dim = axes.roots.index(self.along)
+        lengths = [each.items[dim].known_length("concat") for each in sources]
+        ends = list(accumulate(lengths))
+        which = next(n for n, end in enumerate(ends) if index[dim] < end)
+        own = index[dim] - ends[which] + lengths[which]
+        return which, (*index[:dim], own, *index[dim + 1 :])

@@ -1,0 +1,699 @@
+"""Operations that keep elements: other axes, parts, several tensors in one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import EllipsisType
+from typing import Any
+
+from poplite.errors import (
+    AxisError,
+    AxisLengthError,
+    DuplicateAxisError,
+    ElementTypeError,
+    TensorIndexError,
+)
+from poplite.named import changed_axes
+from poplite.named.axes import (
+    Axes,
+    AxesLike,
+    Axis,
+    AxisRoot,
+    axes_of,
+    check_lengths,
+    check_name,
+    chosen,
+    leaves,
+    missing,
+    some,
+)
+from poplite.named.changed_axes import ALL, Part, one_name, one_of, part_of, spelled, without
+from poplite.named.description import TensorDescription
+from poplite.named.elementwise import (
+    AxisPositions,
+    NumberOp,
+    StopGradient,
+    apply,
+    cast,
+    check_number,
+    mixed,
+)
+from poplite.named.layout import (
+    ConcatStep,
+    DescriptionStep,
+    Ordered,
+    PartsStep,
+    RegroupStep,
+    RelabelStep,
+)
+from poplite.named.op import Op, as_op, makes, texts_of
+from poplite.named.roles import AxesMap, by_roles
+from poplite.named.tensors import TensorOp
+from poplite.source import here
+from poplite.text import amount, clipped, integer_or_none, of_type
+from poplite.types import BOOL, FLOAT, INT
+
+
+class Broadcast(Op):
+    """The elements in another order of axes, and again for each index of axes that are new."""
+
+    __slots__ = ()
+    what = "broadcast"
+
+
+class Relabelled(Op):
+    """The same elements by other axes, one for one."""
+
+    __slots__ = ()
+    what = "cast_axes"
+
+
+class Regrouped(Op):
+    """The same elements, in row-major order, by axes that join or part those of the operand."""
+
+    __slots__ = ()
+    what = "flatten"
+
+
+def broadcast(x: Any, axes: AxesLike) -> Op:
+    """Return x by more axes, or the same in another order.
+
+    Args:
+        x: a tensor or a number.
+        axes: all axes of x, and others along which it is repeated.
+
+    Raises:
+        MissingAxisError: for an axis of x that is not listed.
+        AxisLengthError: for an axis whose length differs.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> broadcast(ng.placeholder([H]), [W, H])
+    <broadcast (W:4, H:3) FLOAT>
+    """
+    operand = as_op(x, "broadcast")
+    listed = changed_axes.broader(operand.axes, axes, operand)
+    return operand if operand.axes == listed else Broadcast(listed, operand.dtype, (operand,))
+
+
+def axes_with_order(x: Any, axes: AxesLike) -> Op:
+    """Return x with its axes in another order.
+
+    Args:
+        x: a tensor.
+        axes: all of its axes; `...` for those that are not listed.
+
+    Raises:
+        MissingAxisError: for an axis that x has not, and one that is not listed.
+    """
+    return in_order(as_op(x, "axes_with_order"), axes, "axes_with_order")
+
+
+def in_order(operand: Op, axes: AxesLike, what: str) -> Op:
+    """Return an operand with its axes in an order that a user listed for `what`."""
+    listed = changed_axes.ordered(operand.axes, axes, operand, what)
+    return operand if operand.axes == listed else Broadcast(listed, operand.dtype, (operand,))
+
+
+def expand_dims(x: Any, axis: Axis, pos: int = 0) -> Op:
+    """Return x repeated along one more axis, which stands at a position; x itself if it has it."""
+    operand = as_op(x, "expand_dims")
+    new = changed_axes.one_of(axes_of(axis), "expand_dims")
+    if new in operand.axes:
+        return operand
+    place = integer_or_none(pos)
+    if place is None or not -operand.rank - 1 <= place <= operand.rank:
+        raise AxisError(
+            f"expand_dims: position {clipped(pos)} of {operand.rank + 1}",
+            found=operand.text,
+            fix=f"from {-operand.rank - 1} to {operand.rank}",
+        )
+    items = list(operand.axes)
+    items.insert(place if place >= 0 else place + operand.rank + 1, new)
+    return broadcast(operand, items)
+
+
+def cast_axes(x: Any, axes: AxesLike) -> Op:
+    """Return x by other axes, in place of its own, one for one; elements stay where they are.
+
+    Args:
+        x: a tensor.
+        axes: as many as x has, of equal lengths.
+
+    Raises:
+        AxisLengthError: for a length that differs.
+        AxisError: for another number of axes.
+
+    >>> import poplite.named as ng
+    >>> C, D = ng.make_axis(3, "C"), ng.make_axis(3, "D")
+    >>> cast_axes(ng.placeholder([C]), [D])
+    <cast_axes (D:3) FLOAT>
+    """
+    return _relabelled(as_op(x, "cast_axes"), axes, "cast_axes")
+
+
+def _relabelled(operand: Op, axes: AxesLike, what: str) -> Op:
+    """Return an operand by other axes, that a user gave for `what`."""
+    listed = changed_axes.relabelled(operand.axes, axes, operand, what)
+    return operand if operand.axes == listed else Relabelled(listed, operand.dtype, (operand,))
+
+
+def map_roles(x: Any, axes_map: AxesMap) -> Op:
+    """Return x with axes renamed by a map; those that it does not name stay."""
+    operand = as_op(x, "map_roles")
+    if not isinstance(axes_map, AxesMap):
+        raise AxisError(
+            f"map_roles: {clipped(axes_map)} is no map of axes",
+            found=operand.text,
+            fix=f"ng.map_roles({spelled(operand)}, "
+            f"ng.AxesMap({{{one_name(operand.axes)}: other}}))",
+        )
+    return _relabelled(operand, axes_map.map_axes(operand.axes), "map_roles")
+
+
+def cast_role(x: Any, axes: AxesLike) -> Op:
+    """Return x by other axes, in place of its own, with the lengths that x has."""
+    operand, listed = as_op(x, "cast_role"), axes_of(axes)
+    if len(listed) != operand.rank:
+        return _relabelled(operand, listed, "cast_role")  # which refuses
+    lengths = zip(listed, operand.axes, strict=True)
+    made = [new if new.length == own.length else _as_long(new, own) for new, own in lengths]
+    return _relabelled(operand, made, "cast_role")
+
+
+def _as_long(new: Axis, own: Axis) -> Axis:
+    return new.resized(own.known_length(f"cast_role to '{new.name}'"))
+
+
+def axes_by_role(x: Any, roles: Any) -> Op:
+    """Return x with its axes in the order of their roles, and axes of length 1 for the others."""
+    operand = as_op(x, "axes_by_role")
+    return broadcast(operand, by_roles(operand.axes, roles))
+
+
+# -- one for many --------------------------------------------------------------------------------
+
+
+def flatten(x: Any, axes: AxesLike = None, name: str | None = None) -> Op:
+    """Return x with several axes, which stand side by side, as one.
+
+    Args:
+        x: a tensor.
+        axes: the axes, in their order in x; left out, all of them.
+        name: of the new axis, in messages.
+
+    Raises:
+        AxisError: for axes that do not stand side by side in x in this order.
+
+    >>> import poplite.named as ng
+    >>> x = ng.placeholder(ng.make_axes({"N": 8, "H": 3, "W": 4}))
+    >>> flatten(x, x.axes[1:])
+    <flatten (N:8, (H,W):12) FLOAT>
+    """
+    operand = as_op(x, "flatten")
+    check_name(name)
+    made, _ = changed_axes.joined(operand.axes, axes, name, operand, here())
+    return Regrouped(made, operand.dtype, (operand,))
+
+
+def unflatten(x: Any, axis: Axis | None = None) -> Op:
+    """Return x with a flattened axis as its parts again; left out, all flattened axes.
+
+    A slice of a flattened axis is not flattened, unless it has all indices in their order.
+
+    Raises:
+        AxisError: for an axis that is not flattened.
+    """
+    operand = as_op(x, "unflatten")
+    whole = changed_axes.unsliced(operand.axes, operand)
+    if whole is not operand.axes:
+        operand = Relabelled(whole, operand.dtype, (operand,))
+    made = changed_axes.parted(operand.axes, axis, operand)
+    return Regrouped(made, operand.dtype, (operand,))
+
+
+def regrouped(x: Op, axes: Axes) -> Op:
+    """Return x by axes that join or part its own, of the same leaves in the same order."""
+    if x.axes == axes:
+        return x
+    return Regrouped(changed_axes.regrouped(x.axes, axes, x), x.dtype, (x,))
+
+
+def as_flattened(x: Op, axes: Axes) -> Op:
+    """Return x by axes equal to its own, which slices of flattened axes are, but not flattened."""
+    is_same = [each.root for each in leaves(x.axes)] == [each.root for each in leaves(axes)]
+    return x if is_same else Relabelled(axes, x.dtype, (x,))
+
+
+def check_axis_is_new(what: str, axis: object, x: Op) -> Axis:
+    """Return an axis that x has not; raises DuplicateAxisError for one that it has."""
+    if not isinstance(axis, Axis):
+        raise AxisError(
+            f"{what}: {clipped(axis)} is no axis",
+            found=of_type(axis),
+            fix="an axis of ng.make_axis(length, name) that the tensor does not have",
+        )
+    if axis in x.axes:
+        raise DuplicateAxisError(
+            f"{what}: axis '{axis.name}' is there already",
+            found=x.text,
+            fix=f"another axis, such as {axis.name}.fresh()",
+        )
+    return axis
+
+
+# -- parts -----------------------------------------------------------------------------------------
+#
+# x[H, 0]                    without axis H
+# x[H, 1:3]                  H has length 2, and pairs with H still
+# x[{H: slice(None, None, -1), W: 2}]
+# x[0, 1:]                   by the order of the axes
+
+
+class Slice(Op):
+    """Some indices of axes.
+
+    Attributes:
+        parts: by the roots of axes, what is taken of them.
+    """
+
+    __slots__ = ("parts",)
+    what = "slice"
+
+    def __init__(self, x: Op, parts: dict[AxisRoot, Part]) -> None:
+        super().__init__(without(x.axes, parts), x.dtype, (x,))
+        self.parts = parts
+
+
+def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
+    """Return some indices of a tensor.
+
+    Args:
+        x: a tensor.
+        slices: for each axis a slice, with a step of any sign, or an index, which drops the axis.
+        axes: which axes these are; left out, all of x in order.
+
+    Raises:
+        TensorIndexError: for an index that an axis has not.
+        AxisError: for another number of slices than axes.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> tensor_slice(ng.placeholder([H, W]), [0, slice(1, None, 2)])
+    <slice (W[1::2]:2) FLOAT>
+    """
+    operand = as_op(x, "tensor_slice")
+    listed = operand.axes if axes is None else chosen(axes, operand.axes, "tensor_slice")
+    if not isinstance(slices, list | tuple):
+        raise AxisError(
+            f"tensor_slice: {clipped(slices)} is no list of slices",
+            found=operand.text,
+            fix=f"one for each of [{', '.join(listed.names)}]; slice(None) takes all of an axis",
+        )
+    if len(slices) != len(listed):
+        raise AxisError(
+            f"tensor_slice: {amount(len(slices), 'slice')} for "
+            f"{amount(len(listed), 'axis', 'axes')}",
+            found=operand.text,
+            fix=f"one for each of [{', '.join(listed.names)}]; slice(None) takes all of an axis",
+        )
+    return sliced(operand, dict(zip(listed, slices, strict=True)))
+
+
+def slice_along_axis(x: Any, axis: Axis, index: int) -> Op:
+    """Return one index of an axis: a tensor without the axis."""
+    operand = as_op(x, "slice_along_axis")
+    own = one_of(chosen(axis, operand.axes, "slice_along_axis"), "slice_along_axis")
+    return sliced(operand, {own: index})
+
+
+def sliced(x: Op, parts: Mapping[Axis, Any]) -> Op:
+    """Return some indices of axes of x; x itself for all of them."""
+    made: dict[AxisRoot, Part] = {}
+    for axis, part in parts.items():
+        if isinstance(part, Op):
+            raise TensorIndexError(
+                f"axis '{axis.name}': a tensor is no index",
+                found=part.text,
+                fix=f"ng.where({spelled(part, 'p')}, {spelled(x)}, 0) for a mask, "
+                f"ng.take({spelled(x)}, {spelled(part, 'i')}, {axis.name}) for rows",
+            )
+        found = part_of(axis, part, x)
+        if found != ALL:
+            made[axis.root] = found
+    return Slice(x, made) if made else x
+
+
+@makes("slice")
+def by_key(x: Op, key: Any) -> Op:
+    """Return what `x[key]` takes."""
+    return sliced(x, parts_of(x, key))
+
+
+def parts_of(x: Op, key: Any) -> dict[Axis, Any]:
+    """Return what a key between brackets takes of which axes."""
+    if isinstance(key, Mapping):
+        return {_own(x, axis): part for axis, part in key.items()}
+    items = key if isinstance(key, tuple) else (key,)
+    if items and isinstance(items[0], Axis):
+        if len(items) % 2:
+            last = next(each for each in items[::-1] if isinstance(each, Axis))
+            raise AxisError(
+                f"x[{clipped(key)}]: an axis without an index",
+                found=x.text,
+                fix=f"{spelled(x)}[{last.name}, 0]",
+            )
+        return _by_axis(x, key, items)
+    if items and isinstance(items[0], str):
+        named = items[0] if items[0] in x.axes.names else one_name(x.axes)
+        raise AxisError(
+            f"x[{clipped(key)}]: a name where an axis is asked for",
+            found=x.text,
+            fix=f"{spelled(x)}[{named}, 0], by the axis itself, or by x.axes.find({named!r})",
+        )
+    dots = [n for n, each in enumerate(items) if isinstance(each, EllipsisType)]
+    if len(dots) > 1:
+        raise TensorIndexError(
+            "'...' stands twice in brackets",
+            found=x.text,
+            fix=f"{spelled(x)}[..., 0]: once, for all axes that no other index takes",
+        )
+    if len(items) - len(dots) > x.rank:
+        raise TensorIndexError(
+            f"{amount(len(items), 'index', 'indices')} for {amount(x.rank, 'axis', 'axes')}",
+            found=x.text,
+            fix=f"at most one for each of [{', '.join(x.axes.names)}]",
+        )
+    if dots:
+        n = dots[0]
+        items = (*items[:n], *[ALL] * (x.rank - len(items) + 1), *items[n + 1 :])
+    return dict(zip(x.axes, items, strict=False))
+
+
+def _by_axis(x: Op, key: Any, items: tuple[Any, ...]) -> dict[Axis, Any]:
+    """Return what a key of axes, each before its index, takes of which."""
+    made: dict[Axis, Any] = {}
+    for axis, part in zip(items[::2], items[1::2], strict=True):
+        own = _own(x, axis)
+        if own in made:
+            raise DuplicateAxisError(
+                f"x[{clipped(key)}]: axis '{own.name}' stands twice",
+                found=x.text,
+                fix=f"each axis once; {spelled(x)}[{own.name}, 1:][{own.name}, 0] takes a part of "
+                "a part",
+            )
+        made[own] = part
+    return made
+
+
+def _own(x: Op, axis: Any) -> Axis:
+    (own,) = chosen([axis], x.axes, f"x[{clipped(axis)}, ...]")
+    return own
+
+
+# -- several tensors in one ------------------------------------------------------------------------
+
+
+class Concat(Op):
+    """Operands behind each other along one axis, of one type and one order of axes.
+
+    Attributes:
+        along: the axis, of the length of the result.
+        lengths: of the axis in each operand.
+    """
+
+    __slots__ = ("along", "lengths")
+    what = "concat"
+
+    def __init__(self, args: tuple[Op, ...], along: Axis, axes: Axes) -> None:
+        super().__init__(axes, args[0].dtype, args)
+        self.along = along
+        self.lengths = [each.axes.own(along).length for each in args]
+
+
+def concat(xs: Sequence[Any], axis: Axis) -> Op:
+    """Return tensors behind each other along an axis that all have.
+
+    Args:
+        xs: tensors of the same axes, in any order, whose lengths differ along `axis` only.
+        axis: along which they stand.
+
+    Returns:
+        A tensor in the order of the first one. Its axis pairs with `axis` where lengths are equal.
+
+    Raises:
+        MissingAxisError: for a tensor without an axis that others have.
+        UnsetLengthError: where the length along the axis is not known.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> x = ng.placeholder([H, W])
+    >>> concat([x, x[H, 1:]], H)
+    <concat (H:5, W:4) FLOAT>
+    """
+    args = _operands(xs, "concat")
+    first = args[0]
+    for each in args:
+        chosen([axis], each.axes, "concat")
+        for one, other in ((first, each), (each, first)):
+            left = one.axes - other.axes
+            if left.items:
+                raise missing(
+                    f"concat: axes of '{other.name or other.called}'", left[0], other.axes
+                )
+        others = each.axes - axis
+        check_lengths(
+            "concat",
+            first.axes - axis,
+            others,
+            lambda e=each: (first.text, e.text),  # type: ignore[misc]
+        )
+    whole = sum(each.axes.own(axis).known_length("concat") for each in args)
+    own = first.axes.own(axis).origin
+    along = own if own.length == whole and own.root is axis.root else own.resized(whole)
+    if own.root is not axis.root:
+        along = axis.resized(whole)
+    ordered = tuple(axes_with_order(each, first.axes) for each in args)
+    if len(ordered) == 1:
+        return ordered[0]
+    for each in args:
+        each.axes.own(axis).keep_length(each.text)
+    axes = some([along if each == axis else each for each in first.axes])
+    return Concat(ordered, along, axes)
+
+
+def _operands(xs: Sequence[Any], what: str) -> tuple[Op, ...]:
+    if not isinstance(xs, Sequence):
+        raise AxisError(
+            f"{what}: {clipped(xs)} is no list of tensors",
+            found=of_type(xs),
+            fix=f"ng.{what}([x, y], axis)",
+        )
+    if not xs:
+        raise AxisError(f"{what}: no tensor", fix=f"ng.{what}([x, y], axis)")
+    args = tuple(as_op(each, what) for each in xs)
+    for each in args:
+        if each.dtype is not args[0].dtype and None not in (each.dtype, args[0].dtype):
+            raise mixed(what, args[0], each)
+    return args
+
+
+def stack(xs: Sequence[Any], axis: Axis, pos: int = 0) -> Op:
+    """Return tensors of the same axes on top of each other along a new axis.
+
+    Args:
+        xs: as many tensors as the axis is long; their axes may be in any order.
+        axis: the new axis.
+        pos: its position in the result.
+
+    Raises:
+        AxisLengthError: for another number of tensors.
+        DuplicateAxisError: for an axis that a tensor has.
+    """
+    args = _operands(xs, "stack")
+    for each in args:
+        check_axis_is_new("stack", axis, each)
+    axes = args[0].axes
+    place = integer_or_none(pos)
+    if place is None or not -len(axes) - 1 <= place <= len(axes):
+        raise AxisError(
+            f"stack: position {clipped(pos)} of {len(axes) + 1}",
+            found=f"the axes are {axes}",
+            fix=f"from {-len(axes) - 1} to {len(axes)}",
+        )
+    if axis.length is None:
+        axis.length = len(args)
+    if axis.length != len(args):
+        raise AxisLengthError(
+            f"stack: {amount(len(args), 'tensor')} along axis '{axis.name}' of {axis.length}",
+            found=texts_of(args[:5]),
+            fix=f"an axis of length {len(args)}",
+        )
+    one = axis.resized(1)
+    made = concat([broadcast(each, [one, *axes]) for each in args], one)
+    items = list(axes)
+    items.insert(place if place >= 0 else place + len(axes) + 1, made.axes[0])
+    ordered = _with_axis(axes_with_order(made, items), axis)
+    axis.keep_length(ordered.text)
+    return ordered
+
+
+def _with_axis(x: Op, axis: Axis) -> Op:
+    """Return an operation whose axis is the very object that a user gave."""
+    x.axes = some([axis if each == axis else each for each in x.axes])
+    return x
+
+
+def pad(x: Any, widths: Mapping[Axis, Any], value: float = 0) -> Op:
+    """Return x with a border along axes.
+
+    Args:
+        x: a tensor.
+        widths: for each axis the elements before and behind, or one number for both, from 0.
+        value: of the border, a number that the element type of x holds.
+
+    Returns:
+        A tensor whose padded axes are longer, and pair with x's no more.
+
+    Raises:
+        AxisError: for a width that is no whole number from 0.
+
+    >>> import poplite.named as ng
+    >>> H = ng.make_axis(3, "H")
+    >>> pad(ng.placeholder([H]), {H: (1, 2)})
+    <concat (H:6) FLOAT>
+    """
+    made = as_op(x, "pad")
+    if made.dtype is BOOL and value == 0:
+        value = False
+    number = as_op(value, "pad: a border")
+    if not isinstance(number, NumberOp):
+        raise ElementTypeError(
+            f"pad: a border of {clipped(value)}", found=number.text, fix="a number"
+        )
+    check_number("pad", number, made, made.element_type)
+    if not isinstance(widths, Mapping):
+        raise AxisError(
+            f"pad: {clipped(widths)} says no axis",
+            found=of_type(widths),
+            fix=f"ng.pad({spelled(made)}, {{{one_name(made.axes)}: (1, 2)}})",
+        )
+    for axis, width in widths.items():
+        (own,) = chosen([axis], made.axes, "pad")
+        before, behind = _width(own, width)
+        made = pad_parts(made, own, before, behind, number.value)
+    return made
+
+
+def pad_parts(x: Op, axis: Axis, before: int, behind: int, value: float = 0) -> Op:
+    """Return x with elements of one value before and behind it along an axis."""
+    own, parts = x.axes.own(axis), []
+    for count in (before, behind):
+        border = some([own.resized(count) if each == own else each for each in x.axes])
+        typed = cast(NumberOp(value), x.element_type)
+        parts.append([broadcast(typed, border)] if count else [])
+    return concat([*parts[0], x, *parts[1]], own)
+
+
+def _width(axis: Axis, width: Any) -> tuple[int, int]:
+    pair = (width, width) if not isinstance(width, tuple | list) else tuple(width)
+    numbers = [integer_or_none(each) for each in pair]
+    if len(numbers) != 2 or any(each is None or each < 0 for each in numbers):
+        raise AxisError(
+            f"pad: {clipped(width)} for axis '{axis.name}'",
+            found=of_type(width),
+            fix=f"{{{axis.name}: (1, 2)}}, whole numbers from 0",
+        )
+    return numbers[0] or 0, numbers[1] or 0
+
+
+def one_hot(x: Any, axis: Axis) -> Op:
+    """Return 1 where the index along a new axis is the number in x, and 0 elsewhere: FLOAT.
+
+    Args:
+        x: INT. A number that the axis does not have is 1 nowhere.
+        axis: the new axis, which comes first.
+
+    Raises:
+        DuplicateAxisError: for an axis of x.
+
+    >>> import poplite as pl, poplite.named as ng
+    >>> N, K = ng.make_axis(8, "N"), ng.make_axis(10, "K")
+    >>> one_hot(ng.placeholder([N], pl.INT), K)
+    <cast (K:10, N:8) FLOAT>
+    """
+    operand = as_op(x, "one_hot")
+    check_axis_is_new("one_hot", axis, operand)
+    if operand.dtype is not None and operand.dtype.dtype.kind not in "iu":
+        raise ElementTypeError(
+            f"one_hot: numbers of {operand.dtype!r} are no positions",
+            found=operand.text,
+            fix=f"ng.cast({spelled(operand)}, pl.INT)",
+        )
+    positions = cast(AxisPositions(Axes(axis)), operand.dtype or INT)
+    wide = broadcast(operand, axis + operand.axes)  # all pairs are meant, under `strict` too
+    return cast(apply("equal", positions, wide), FLOAT)
+
+
+# -- as views of what is stored --------------------------------------------------------------------
+
+
+@makes("description")
+def description_of(op: Op) -> TensorDescription:
+    """Return what is known of an operation before it is stored."""
+    return described(op, _allocation)
+
+
+def described(op: Op, allocation: Callable[[Op], TensorDescription]) -> TensorDescription:
+    """Return the description of an operation.
+
+    Args:
+        op: the operation.
+        allocation: returns the description of what is no view, and has storage if it is stored.
+    """
+    found: dict[int, TensorDescription] = {}
+    waiting = [op]
+    while waiting:
+        node = waiting[-1]
+        step = _step_of(node)
+        if step is None:
+            found[id(node)] = allocation(node)
+        else:
+            left = [each for each in node.args if id(each) not in found]
+            if left:
+                waiting += left
+                continue
+            first, *more = (found[id(each)] for each in node.args)
+            made = found[id(node)] = first.seen(node.axes, step, *more)
+            made.name, made.line = node.name, node.line
+        waiting.pop()
+    return found[id(op)]
+
+
+def _allocation(op: Op) -> TensorDescription:
+    if isinstance(op, TensorOp):
+        return op.storage
+    made = TensorDescription(op.axes, op.element_type, name=op.name or op.called, read_only=True)
+    made.line = op.line
+    return made
+
+
+def _step_of(op: Op) -> DescriptionStep | None:
+    """Return the step by which an operation is a view of its operands; None for what is none."""
+    match op:
+        case Broadcast() | Relabelled() | Regrouped():
+            return _STEPS[type(op)]
+        case StopGradient():
+            return _STEPS[Relabelled]
+        case Slice():
+            return PartsStep(op.parts)
+        case Concat():
+            return ConcatStep(op.along.root)
+    return None
+
+
+_STEPS: dict[type[Op], DescriptionStep] = {
+    Broadcast: Ordered("broadcast"),
+    Relabelled: RelabelStep("cast"),
+    Regrouped: RegroupStep("flatten"),
+}

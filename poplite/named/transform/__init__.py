@@ -1,1 +1,0 @@
-"""Computations: items on a graph of tiles, called like functions."""
