@@ -12,7 +12,6 @@ summed over the executions of a step.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -22,16 +21,12 @@ from poplite.arrays.series import Series
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import Cause, PhaseKind, TilePairs
-from poplite.vertex.compute import Checked, remembered
+from poplite.vertex.compute import flow_of
 from poplite.vertex.vertex import Vertex
 
 SlotSource = Literal["given", "formula", "automatic"]
 """Where the slots of vertices come from: `set_perf_estimate`; the class's `cycles` method or its
 registered estimator; or their compiled code."""
-
-_BRANCHES = (ast.If, ast.IfExp, ast.BoolOp, ast.While)
-"""Branches in source; chained comparisons, which stop at the first false one, branch too."""
-
 
 NOTHING: Any = None
 """Stands for zero on every tile, of as many tiles as a phase has, where it is made."""
@@ -112,24 +107,9 @@ class StepCost:
 def data_dependent_steps(costs: Sequence[StepCost]) -> frozenset[int]:
     """Return the numbers of the steps whose vertices' work may depend on data."""
     automatic = {v.cls for cost in costs for v in cost.vertices if v.source == "automatic"}
-    varying = {cls for cls in automatic if may_depend_on_data(cls)}
+    varying = {cls for cls in automatic if flow_of(cls).may_depend_on_data}
     return frozenset(
         number
         for number, cost in enumerate(costs)
         if any(each.source == "automatic" and each.cls in varying for each in cost.vertices)
     )
-
-
-def may_depend_on_data(cls: type[Vertex]) -> bool:
-    """Tell, from the source of a checked class, whether its work may depend on data."""
-    return remembered(cls, "may depend on data", _may_depend_on_data)
-
-
-def _may_depend_on_data(checked: Checked) -> bool:
-    trees = (each.text.tree for each in checked.functions())
-    branches = (
-        isinstance(node, _BRANCHES) or (isinstance(node, ast.Compare) and len(node.ops) > 1)
-        for tree in trees
-        for node in ast.walk(tree)
-    )
-    return any(branches) or checked.varies

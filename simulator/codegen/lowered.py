@@ -41,7 +41,7 @@ from poplite.simulator.codegen.accessors import COMPUTE, RESULT, TRUTH, argument
 from poplite.simulator.codegen.codecs import appears, exceeds
 from poplite.simulator.codegen.lane_operations import LanesType
 from poplite.types import UNSIGNED_LONGLONG
-from poplite.vertex.compute import check, compiled_form
+from poplite.vertex.compute import DataFlow, check, compiled_form, flow_of
 from poplite.vertex.compute.interpreted.float_modes import (
     COMPARISONS,
     DIVISIONS,
@@ -226,7 +226,7 @@ def lowered_text(cls: type[Vertex], mode: int) -> str:
         emit,
         forms={each.function: compiled_form(each) for each in called},
         harmless=frozenset(
-            each.function for each in called if not each.raises and not each.may_not_end
+            each.function for each in called if not each.raises and not DataFlow(each).may_not_end
         ),
         watch=_traps(checked, mode),
     )
@@ -251,7 +251,7 @@ def _traps(checked: Checked, mode: int) -> Traps | None:
     if not mode & TRAPS:
         return None
     stores = mode & (OVERFLOW | (INVALID if mode & OVERFLOW_NAN else 0))
-    return Traps(mode & TRAPS, at_once=checked.may_not_end, stores=bool(stores))
+    return Traps(mode & TRAPS, at_once=flow_of(checked.vertex).may_not_end, stores=bool(stores))
 
 
 def _self(code: Emission, kind: SelfType, operands: dict[str, Any]) -> Any:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from types import MappingProxyType
 
 import numpy as np
@@ -23,7 +22,7 @@ import numpy.typing as npt
 from poplite.executable import opcodes as op
 from poplite.executable.moves import Moves
 from poplite.executable.step import Vertices
-from poplite.vertex.compute import remembered
+from poplite.vertex.compute import flow_of
 from poplite.vertex.vertex import Vertex
 
 Integers = npt.NDArray[np.int64]
@@ -243,7 +242,7 @@ class LaunchTable:
 
     def _varying(self, cls: type[Vertex]) -> bool:
         if cls not in self._varies:
-            self._varies[cls] = remembered(cls, "varies", attrgetter("varies"))
+            self._varies[cls] = flow_of(cls).varies
         return self._varies[cls]
 
     def _bind_all(self, part: Part, replica_map: Sequence[int] | None) -> Iterator[BoundPart]:

@@ -18,7 +18,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.cost.step_cost import may_depend_on_data
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
@@ -30,7 +29,7 @@ from poplite.simulator.codegen.compute_code import Counting, modes_of
 from poplite.simulator.counting.slot_tables import SlotTable, SlotTotals
 from poplite.simulator.run.launches import LaunchTable
 from poplite.types import HALF, QUARTER
-from poplite.vertex.compute import check
+from poplite.vertex.compute import check, flow_of
 from poplite.vertex.compute.mathematics.functions import KERNELS
 from poplite.vertex.vertex import Vertex
 
@@ -74,7 +73,7 @@ def _candidates(executable: Executable, number: int) -> Iterator[type[Vertex]]:
     if number < len(executable.costs) and isinstance(executable.steps[number], ComputeStep):
         vertices = executable.costs[number].vertices
         for cls in dict.fromkeys(each.cls for each in vertices if each.source == "automatic"):
-            if may_depend_on_data(cls) and _has_code(cls):
+            if flow_of(cls).may_depend_on_data and _has_code(cls):
                 yield cls
 
 

@@ -35,12 +35,12 @@ from poplite.simulator.run.field_elements import gathered_from
 from poplite.simulator.run.slot_counts import counting_candidates, deciding_fields
 from poplite.simulator.run.touched import FieldElements, touched
 from poplite.simulator.strict.checks import DECIDING, MOST_KEPT, MOST_LOOKS, StrictChecks
-from poplite.simulator.strict.class_text import indices_in_text
 from poplite.simulator.strict.compiled_look import LaunchOf
 from poplite.simulator.strict.host import look_at_action
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.replay import Runner
 from poplite.simulator.strict.shadow import Mask, Shadow, are_written, shadow_of_written
+from poplite.vertex.compute import flow_of
 from poplite.vertex.vertex import Vertex
 
 Ran = Literal["step", "action", "scalar"]
@@ -302,7 +302,7 @@ def _elements(field: FieldElements, part: Any) -> Any:
 
 def _may_read(field: FieldElements) -> Mask:
     """Return which elements of a field vertices may read, by their text."""
-    numbers = indices_in_text(field.cls, field.field.name) if field.field.depth == 1 else None
+    numbers = flow_of(field.cls).indices.get(field.field.name) if field.field.depth == 1 else None
     if numbers is None:
         return np.ones(len(field.elements), np.bool_)
     lengths = np.diff(field.end, prepend=0)

@@ -18,9 +18,9 @@ from poplite.jit.kernels import written as kernels
 from poplite.jit.native import BoundKernel
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.touched import FieldElements
-from poplite.simulator.strict.class_text import loops_of, passes_on
 from poplite.simulator.strict.patterns import FILLS, Mask, Values, passed
 from poplite.simulator.strict.shadow import Shadow
+from poplite.vertex.compute import flow_of, loops_of
 
 
 class ElementTable:
@@ -115,7 +115,7 @@ class ElementTable:
 
 
 def _passes_on(field: FieldElements) -> bool:
-    return field.field.writes and passes_on(field.cls, field.field.name)
+    return field.field.writes and flow_of(field.cls).passes_on(field.field.name)
 
 
 def _fills_of(fields: Sequence[FieldElements]) -> tuple[Values, int]:

@@ -34,8 +34,8 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.jit.kernels.written import VARIANTS
-from poplite.simulator.strict.class_text import NO_LOOPS, Loops
 from poplite.types import QUARTER, ElementType
+from poplite.vertex.compute import NO_LOOPS, Loops
 
 Values = npt.NDArray[np.int64]
 """The bits of elements of any size."""

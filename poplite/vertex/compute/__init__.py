@@ -9,6 +9,13 @@ Both forms compute the same bits; docs/arithmetic.md is the table.
 from poplite.vertex.compute.compiled import (
     compiled_form as compiled_form,
 )
+from poplite.vertex.compute.data_flow import (
+    NO_LOOPS as NO_LOOPS,
+    DataFlow as DataFlow,
+    Loops as Loops,
+    flow_of as flow_of,
+    loops_of as loops_of,
+)
 from poplite.vertex.compute.faster_form import (
     FasterForm as FasterForm,
     faster_form as faster_form,

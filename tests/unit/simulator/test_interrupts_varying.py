@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.vertex.compute import check
+from poplite.vertex.compute import flow_of
 
 
 class Spin(pl.Vertex):
@@ -33,8 +33,8 @@ class Steady(pl.Vertex):
 
 
 def test_a_class_tells_whether_its_time_hangs_on_data() -> None:
-    assert check(Spin).varies
-    assert not check(Steady).varies
+    assert flow_of(Spin).varies
+    assert not flow_of(Steady).varies
 
 
 @pytest.mark.parametrize("checks", ["strict", "fast"])

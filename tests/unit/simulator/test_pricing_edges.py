@@ -7,8 +7,8 @@ import pytest
 
 import poplite as pl
 from helpers.depth import deep
-from poplite.cost.step_cost import may_depend_on_data
 from poplite.simulator.pricing import is_data_dependent, slots_of
+from poplite.vertex.compute import flow_of
 
 MK2 = pl.Target()
 MOST = 1 << 27
@@ -157,7 +157,7 @@ def test_remainders_and_saturating_numbers_have_prices() -> None:
 
 def test_comparisons_of_three_values_may_hang_on_data() -> None:
     assert is_data_dependent(Between, MK2)
-    assert may_depend_on_data(Between)
+    assert flow_of(Between).may_depend_on_data
 
 
 class NamedLikeOurs(pl.Vertex):

@@ -10,6 +10,7 @@ from helpers.counting import Long, interrupted
 from helpers.running import simulated
 from poplite.executable.executable import Checks
 from poplite.report.execution import ExecutionStep
+from poplite.vertex.compute import DataFlow
 
 
 class Triangle(pl.Vertex):
@@ -80,8 +81,8 @@ def test_where_both_exist_the_count_is_the_estimate(
         return total_of(engine)
 
     estimated = total("fast")
-    for name in ("run.slot_counts.may_depend_on_data", "pricing.is_data_dependent"):
-        monkeypatch.setattr(f"poplite.simulator.{name}", lambda *_: True)
+    monkeypatch.setattr(DataFlow, "may_depend_on_data", True)
+    monkeypatch.setattr("poplite.simulator.pricing.is_data_dependent", lambda *_: True)
     counted = total(checks)
     assert (estimated.vertex_types[0].source, counted.vertex_types[0].source) == (
         "estimated",

@@ -10,8 +10,8 @@ import pytest
 import poplite as pl
 from helpers.depth import deep, values_only
 from helpers.running import both_forms
-from poplite.simulator.strict.class_text import loops_of, passes_on
 from poplite.simulator.strict.patterns import FILLS, numbers_of
+from poplite.vertex.compute import flow_of, loops_of
 
 
 class Int(pl.Vertex):
@@ -344,9 +344,9 @@ def test_an_element_that_is_connected_as_two_types_may_be_passed_on(interpret: b
 
 
 def test_what_texts_say_of_fields() -> None:
-    assert [passes_on(Swap, name) for name in "yuw"] == [True] * 3
-    assert not any(passes_on(cls, "y") for cls in (AddTo, AddUp, Turns, CountNegative))
-    assert not any(passes_on(cls, "y") for cls in (Larger, Turned, IsOdd))
+    assert [flow_of(Swap).passes_on(name) for name in "yuw"] == [True] * 3
+    assert not any(flow_of(cls).passes_on("y") for cls in (AddTo, AddUp, Turns, CountNegative))
+    assert not any(flow_of(cls).passes_on("y") for cls in (Larger, Turned, IsOdd))
 
 
 def test_what_texts_say_of_loops() -> None:

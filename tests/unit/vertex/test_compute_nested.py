@@ -12,8 +12,7 @@ import pytest
 
 from helpers.scripts import load
 from poplite.ipu.codelets.file_text import codelet_file
-from poplite.simulator.strict.class_text import loops_of
-from poplite.vertex.compute import check, compiled_form
+from poplite.vertex.compute import check, compiled_form, loops_of
 from poplite.vertex.vertex import Vertex
 
 HEAD = """

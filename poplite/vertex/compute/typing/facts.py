@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from types import FunctionType
 from typing import TypeVar
 
@@ -101,17 +100,6 @@ class Checked:
         """Whether the function, or one that it calls, prints or stops at a breakpoint."""
         return any(checked.facts.debugging for checked in self.functions())
 
-    @property
-    def may_not_end(self) -> bool:
-        """Whether the function, or one that it calls, has a `while` loop."""
-        trees = [checked.text.tree for checked in self.functions()]
-        return any(isinstance(node, ast.While) for tree in trees for node in ast.walk(tree))
-
-    @property
-    def varies(self) -> bool:
-        """Whether the time it takes depends on data: on how many iterations a loop has."""
-        return any(_varies(checked) for checked in self.functions())
-
     def functions(self) -> Iterator[Checked]:
         """Yield this function and all that it calls, each once, in the order of the text."""
         seen: dict[Checked, None] = {}
@@ -122,41 +110,6 @@ class Checked:
                 seen[checked] = None
                 waiting += reversed(in_order(checked.facts.helpers))
         yield from seen
-
-
-def _varies(checked: Checked) -> bool:
-    """Return whether data decide how many iterations a loop of this function has."""
-    loops, branches = (ast.For, ast.While), (ast.If, ast.IfExp, ast.BoolOp)
-    nodes = list(ast.walk(checked.text.tree))
-    has_loops = any(isinstance(node, loops) for node in nodes)
-    ends = (*loops, ast.Break, ast.Return) if has_loops else loops
-
-    def has_loop(branch: ast.AST) -> bool:
-        """Return whether a loop runs below a branch, or ends there."""
-        below = (part for part in ast.walk(branch) if part is not branch)
-        return any(isinstance(part, ends) or part in checked.facts.helpers for part in below)
-
-    for node in nodes:
-        if isinstance(node, ast.While) or (isinstance(node, branches) and has_loop(node)):
-            return True
-        if isinstance(node, ast.For) and isinstance(node.iter, ast.Call):
-            is_range = ast.unparse(node.iter.func) == "range"
-            if is_range and not all(map(partial(_is_fixed, checked), node.iter.args)):
-                return True
-    return False
-
-
-def _is_fixed(checked: Checked, node: ast.expr) -> bool:
-    """Return whether a number is the same in every run."""
-    if isinstance(node, (ast.BinOp, ast.UnaryOp)):
-        parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-        return all(_is_fixed(checked, part) for part in parts)
-    if isinstance(node, ast.Call):
-        return checked.facts.calls.get(node) == "len" or ast.unparse(node.func) == "len"
-    if isinstance(node, ast.Attribute) and node not in checked.facts.constants:
-        field = checked.vertex.fields.get(node.attr)
-        return node.attr == "num_workers" or (field is not None and field.role == "state")
-    return isinstance(node, ast.Constant) or node in checked.facts.constants
 
 
 def in_order(found: Mapping[N, T]) -> list[T]:
