@@ -76,6 +76,12 @@ def pytest_report_header(config: pytest.Config) -> str:
     return "depth: quick (all cases run with --depth=full)"
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    # Tests hold no examples, which pytest would look for in each object of each file.
+    return [each for each in (yield) if type(each) is pytest.Module]
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("depth") == "full":
         return
