@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -200,3 +203,47 @@ def test_a_row_without_its_baseline_says_so_and_misses_nothing(
     assert row.reached
     assert rows.run("title", lambda small, samples: [row], []) == 0
     assert capsys.readouterr().out.endswith("  skipped, not installed\n")
+
+
+SCRIPT = """
+import json, sys
+sense, values = json.loads({content!r})
+rows = [
+    {{"name": name, "value": value, "unit": "x", "sense": sense, "target": 2, "ours": [1.0]}}
+    for name, value in values.items()
+]
+open(sys.argv[sys.argv.index("--json") + 1], "w").write(json.dumps({{"rows": rows}}))
+sys.exit(1)  # a target is missed
+"""
+
+
+@pytest.mark.parametrize(
+    ("sense", "verdicts"),
+    [("<=", ["WORSE", "as good", "better"]), (">=", ["better", "as good", "WORSE"])],
+)
+def test_two_commits_are_compared_row_by_row(
+    root: Path, tmp_path: Path, sense: str, verdicts: list[str]
+) -> None:
+    compare = tmp_path / "benchmarks" / "compare.py"
+    compare.parent.mkdir()
+    shutil.copy(root / "benchmarks" / "compare.py", compare)
+    git = ["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    for first, last in ((1.0, 1.2), (1.2, 1.0)):
+        content = json.dumps([sense, {"first": first, "same": 1.0, "last": last}])
+        (tmp_path / "benchmarks" / "speed.py").write_text(SCRIPT.format(content=content))
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "-qm", "values"], check=True)
+    done = subprocess.run(
+        [sys.executable, compare, "HEAD~1", "--only", "speed", "absent"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    *lines, sums = done.stdout.splitlines()
+    assert [line.partition("target 2: ")[2].rpartition(" (")[0] for line in lines] == verdicts
+    assert lines[0].startswith("speed: first: 1, now 1.2 x")
+    assert sums == "rows that are worse by more than 1.1 times: 1"
+    kept = subprocess.run([*git, "worktree", "list"], capture_output=True, text=True, check=True)
+    assert len(kept.stdout.splitlines()) == 1
