@@ -8,8 +8,13 @@ from typing import Any
 
 import numpy.typing as npt
 
-from poplite.codec.loading import Malformed
-from poplite.executable.graph_file.blocks import SavedBlock, add_block, saved_block
+from poplite.codec.loading import Malformed, take_room
+from poplite.executable.graph_file.blocks import (
+    BYTES_AN_EDGE,
+    SavedBlock,
+    add_block,
+    saved_block,
+)
 from poplite.executable.graph_file.references import tensor_of
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance, new_vertex
 from poplite.graph.compute_sets.field_sizes import set_size
@@ -121,6 +126,9 @@ def _vertex(graph: Graph, compute_set: ComputeSet, saved: SavedVertex) -> Vertex
     beside = {}
     for name, held in edges.items():
         field = _edge(vertex, name)
+        if isinstance(held, View) and field.depth == 2 and len(held.shape) == 2:
+            rows_bytes = BYTES_AN_EDGE * held.shape[0]
+            take_room(rows_bytes, f"{held.shape[0]:,} rows of '{name}' of {vertex}")
         tensors = (
             tuple(tensor_of(graph, field.element, row) for row in held)
             if isinstance(held, tuple)

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from poplite.errors import ElementTypeError, GraphConnectionError
+from poplite.errors import ElementTypeError, GraphConnectionError, SizeOverflowError
 from poplite.expr.tree import stored_first
 from poplite.graph.compute_sets.compute_set import VertexInstance
 from poplite.graph.storage.host_values import elements, held_number, scalar
@@ -32,6 +32,7 @@ from poplite.source import SourceLocation
 from poplite.text import amount, clipped
 from poplite.vertex.vertex import RESERVED_NAMES, Field
 from poplite.view import View, concat as concat_views, contains_aliases, intersects
+from poplite.view.contiguous.nested import MOST_RUNS
 
 
 def check_tensor(
@@ -66,6 +67,14 @@ def check_tensor(
     shape = value.view.shape
     if math.prod(shape) != 1 if rank == 0 else len(shape) != rank:
         raise _wrong_rank(vertex, field, value, rank, at)
+    if rank == 2 and shape[0] > MOST_RUNS:
+        raise SizeOverflowError(
+            f"{vertex}: field '{field.name}' is given {shape[0]:,} rows; at most {MOST_RUNS:,} are "
+            "edges of one vertex",
+            at=at,
+            found=f"connected {type_and_shape(value)}",
+            fix="connect fewer rows, or one vertex for each part of them",
+        )
     if field.writes and not value.is_parallel_writeable():
         raise _not_writeable(vertex, field, value, at)
 

@@ -37,8 +37,23 @@ class Scale(pl.Vertex):
             self.x[i] *= self.a
 
 
+class Sum(pl.Vertex):
+    """The sum of all rows."""
+
+    rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    total: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        """Add."""
+        total = 0.0
+        for row in range(len(self.rows)):
+            for i in range(len(self.rows[row])):
+                total += self.rows[row][i]
+        self.total = total
+
+
 def built() -> tuple[pl.Graph, pl.Program]:
-    """A graph with vertices at regular distances, and at irregular ones."""
+    """A graph with vertices at regular distances, at irregular ones, and one of several rows."""
     graph = pl.Graph(pl.Target(tiles=4))
     x = graph.add_variable(pl.FLOAT, (8, 3), "x", mapping="linear", initial_value=1)
     y = graph.add_variable(pl.FLOAT, (24,), "y", mapping="linear", initial_value=2)
@@ -47,7 +62,10 @@ def built() -> tuple[pl.Graph, pl.Program]:
     graph.add_vertices(scale, Scale, tile=np.arange(8) // 2, x=x, a=0.5)
     ends = np.array([[5, 7], [0, 1], [9, 13], [2, 4]])
     graph.add_vertices(scale, Scale, tile=np.arange(4), x=y.slices(ends, 0), a=2.0)
-    return graph, pl.Execute(scale)
+    total = graph.add_variable(pl.FLOAT, (), "total", mapping=0)
+    added = graph.add_compute_set("added")
+    graph.add_vertex(added, Sum, tile=0, rows=x, total=total)
+    return graph, pl.Sequence(pl.Execute(scale), pl.Execute(added))
 
 
 def changed(path: Path, change: Callable[[Any], object]) -> None:
@@ -74,13 +92,13 @@ def changed(path: Path, change: Callable[[Any], object]) -> None:
 
 def saved_executable(path: Path) -> Callable[[], object]:
     pl.compile_graph(*built(), interpret=True).save(path)
-    return lambda: pl.Executable.load(path, [Scale])
+    return lambda: pl.Executable.load(path, [Scale, Sum])
 
 
 def saved_graph(path: Path) -> Callable[[], object]:
     graph, program = built()
     graph.save(path, program)
-    return lambda: pl.Graph.load(path, [Scale])
+    return lambda: pl.Graph.load(path, [Scale, Sum])
 
 
 def saved_state(path: Path) -> Callable[[], object]:
@@ -130,6 +148,13 @@ def many_edges(manifest: Any) -> None:
     block(manifest, 0)["edges"] = [["x", edges]]
 
 
+def many_rows(manifest: Any) -> None:
+    """Say that a vertex has the same row many times."""
+    (_, [vertex]) = manifest["graph"]["compute_sets"][1]["parts"][0]
+    rows = dict(vertex["edges"])["rows"]
+    rows[1][2:] = [50_000_000, 3, [0, 1]]
+
+
 def repeated(count: int, *shape: int) -> list[Any]:
     """Refer to one number that is repeated."""
     return ["int64", 0, [], [count, *shape]]
@@ -172,6 +197,7 @@ CLAIMS: list[tuple[str, str, Callable[[Any], object]]] = [
         lambda m: block(m, 1)["edges"][0][1].update(rows=[1 << 38, 4, 0]),
     ),
     ("graph", "50,000,000 edges of 'x' would take 2,800,000,000 B", many_edges),
+    ("graph", "50,000,000 rows of 'rows' of Sum 0 on tile 0 would take", many_rows),
     ("executable", "1,073,741,824 pairs of tiles would take 25,769,803,776 B", pairs_of_executable),
     ("report", "1,073,741,824 pairs of tiles would take 25,769,803,776 B", pairs_of_report),
 ]
@@ -222,7 +248,7 @@ def test_many_vertices_in_few_bytes_are_no_fault(tmp_path: Path) -> None:
     graph.add_vertices(scale, Scale, tile=np.arange(24_000_000) // 6_000_000, x=x, a=0.5)
     graph.save(path := tmp_path / "file", pl.Execute(scale))
     assert path.stat().st_size < 1 << 14
-    assert pl.Graph.load(path, [Scale])[0].num_vertices == 24_000_000
+    assert pl.Graph.load(path, [Scale, Sum])[0].num_vertices == 24_000_000
 
 
 def test_as_many_vertices_as_a_block_may_have_fit_any_budget() -> None:

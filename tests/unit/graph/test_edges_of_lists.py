@@ -142,3 +142,14 @@ def test_slices_of_joined_tensors_have_addresses_where_all_are_consecutive(
         np.r_[0:0, *map(np.arange, begin[a:b], begin[a:b] + size[a:b])] for a, b in pairwise(first)
     ]
     assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+
+
+def test_more_rows_than_are_listed_are_refused_by_name() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (1, 3), "x", mapping=0)
+    told = (
+        r"Rows 0 on tile 0: field 'rows' is given 134,217,729 rows; at most 134,217,728 are edges "
+        "of one vertex"
+    )
+    with pytest.raises(pl.SizeOverflowError, match=told):
+        edges_of(graph, x.broadcast(MOST_RUNS + 1, 0))
