@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -123,7 +124,8 @@ class MemoryStep:
     most: int
     tile: int = field(metadata=checked(lambda number, known: number < known.tiles))
     number: int = field(
-        default=0, metadata=checked(lambda number, known: number <= sum(known.programs.values()))
+        default=0,
+        metadata=checked(lambda number, known: 1 <= number <= sum(known.programs.values())),
     )
     rows: tuple[int, ...] = ()
 
@@ -149,6 +151,10 @@ class Memory:
         (
             "no tile has room for the largest thing",
             lambda each, _: all(one.bytes.most <= each.including_gaps.most for one in each.held),
+        ),
+        (
+            "numbers of steps do not rise",
+            lambda each, _: all(a.number < b.number for a, b in pairwise(each.steps)),
         ),
     )
 

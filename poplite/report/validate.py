@@ -24,7 +24,7 @@ from poplite.arrays.series import Listed
 from poplite.codec.loading import Malformed
 from poplite.machine.target import Target
 from poplite.report.per_tile import PerTile
-from poplite.report.program_tree import num_steps
+from poplite.report.program_tree import Program, num_steps
 from poplite.text import clipped
 from poplite.types import ELEMENT_TYPES
 
@@ -47,6 +47,22 @@ class Known(NamedTuple):
     programs: Mapping[str, int]
     rows: frozenset[tuple[str, int]]
     operations: frozenset[str]
+
+    @classmethod
+    def of(cls, programs: Mapping[str, Program], memory: Any, **counted: Any) -> Known:
+        """Return what there is beside programs and a Memory, or None, for what is not counted."""
+        nothing = dict.fromkeys(("variables", "compute_sets", "places"), 0)
+        return cls(
+            memory_steps=0 if memory is None else len(memory.steps),
+            programs={name: num_steps(tree) for name, tree in programs.items()},
+            rows=frozenset(
+                (name, node.row)
+                for name, tree in programs.items()
+                for node in tree.walk()
+                if not node.children
+            ),
+            **{"operations": frozenset(), **nothing, **counted},
+        )
 
 
 Holds = Callable[[Any, Known], bool]
@@ -81,54 +97,71 @@ def is_element_type(name: str, _: Known) -> bool:
 def check_report(report: Any) -> None:
     """Raise Malformed where a part of a Report says what cannot be looked up in the others."""
     compilation = report.compilation
-    programs = compilation.programs
-    memory = compilation.modelled
-    known = Known(
+    known = Known.of(
+        compilation.programs,
+        compilation.modelled,
         tiles=compilation.target.tiles,
         variables=len(compilation.variables),
         compute_sets=len(compilation.compute_sets),
         places=len(report.execution.steps),
-        memory_steps=0 if memory is None else len(memory.steps),
-        programs={name: num_steps(tree) for name, tree in programs.items()},
-        rows=frozenset(
-            (name, node.row)
-            for name, tree in programs.items()
-            for node in tree.walk()
-            if not node.children
-        ),
         operations=frozenset(each.name for each in compilation.operations),
     )
-    check_parts([report], known)
+    check_parts(report, known)
 
 
-def check_parts(parts: Iterable[Any], known: Known) -> None:
-    """Raise Malformed where parts of a report, or what is below them, cannot be."""
+def check_parts(whole: Any, known: Known, names: Iterable[str] | None = None) -> None:
+    """Raise Malformed, with the place, where parts of a report or an executable cannot be.
+
+    Args:
+        whole: the report or the executable.
+        known: what it has.
+        names: of the fields whose parts are looked at; all and itself where nothing is said.
+    """
     totals: Counter[tuple[type, str]] = Counter()
-    pending: list[Any] = list(parts)
-    while pending:
-        each = pending.pop()
-        cls: Any = type(each)
-        rules = _rules(cls)
-        for name, holds in rules.fields:
-            if not holds(value := getattr(each, name), known):
-                raise Malformed(f"{cls.__name__}.{name} cannot be {clipped(value)}")
-        for what, holds in getattr(cls, "RULES", ()):
-            if not holds(each, known):
-                raise Malformed(f"in a {cls.__name__}, {what}")
-        for name in rules.saved:
-            value = getattr(each, name)
-            if type(value) is int:
-                totals[cls, name] += value
-                continue
-            some = value if type(value) is tuple and value else (value,)
-            kind: Any = type(some[0])
-            if kind is PerTile:
-                totals[cls, name] += sum(map(_most, some))
-            elif _is_object(kind):
-                pending += some
+    if names is None:
+        _check(whole, known, totals)
+    else:
+        _check_fields(whole, names, known, totals)
     for (cls, name), total in totals.items():
         if total >= MOST_TOTAL:
             raise Malformed(f"{cls.__name__}.{name} adds up to {total:,}")
+
+
+def _check(part: Any, known: Known, totals: Counter[tuple[type, str]]) -> None:
+    """Check the fields of an object, what is below it, then what is true of several fields."""
+    cls: Any = type(part)
+    rules = _rules(cls)
+    for name, holds in rules.fields:
+        if not holds(value := getattr(part, name), known):
+            raise Malformed(f"{cls.__name__}.{name} cannot be {clipped(value)}")
+    _check_fields(part, rules.saved, known, totals)
+    for what, holds in getattr(cls, "RULES", ()):
+        if not holds(part, known):
+            raise Malformed(f"in a {cls.__name__}, {what}")
+
+
+def _check_fields(
+    part: Any, names: Iterable[str], known: Known, totals: Counter[tuple[type, str]]
+) -> None:
+    cls = type(part)
+    for name in names:
+        value = getattr(part, name)
+        if type(value) is int:
+            totals[cls, name] += value
+            continue
+        is_one = type(value) is not tuple or not value
+        some = (value,) if is_one else value
+        kind: Any = type(next((each for each in some if each is not None), None))
+        if kind is PerTile:
+            totals[cls, name] += sum(map(_most, some))
+        elif _is_object(kind):
+            for number, each in enumerate(some):
+                try:
+                    if each is not None:
+                        _check(each, known, totals)
+                except Malformed as error:
+                    error.place.append(f".{name}" if is_one else f".{name}[{number}]")
+                    raise
 
 
 class _Rules(NamedTuple):

@@ -98,8 +98,9 @@ def validate(executable: Executable) -> None:
             )
     _check_costs(executable)
     _check_joined(executable)
-    _check_trees(executable, program_trees(executable))
-    _check_parts_of_reports(executable)
+    trees = program_trees(executable)
+    _check_trees(executable, trees)
+    _check_parts_of_reports(executable, trees)
     for field in dataclasses.fields(executable):
         if field.name not in CHECKED:
             with at(f".{field.name}"):
@@ -130,29 +131,21 @@ def _check_trees(executable: Executable, trees: Mapping[str, Program]) -> None:
             _check_numbers(code, num_steps(tree))
 
 
-def _check_parts_of_reports(executable: Executable) -> None:
+def _check_parts_of_reports(executable: Executable, trees: Mapping[str, Program]) -> None:
     """Check what reports hold as it is: memory, operations, and which tiles exchange."""
-    memory, costs = executable.memory, [*executable.costs, *executable.action_costs]
-    costs += [each.cost for each in executable.joined]
-    phases = [phase for cost in costs if cost for phase in (*cost.before, *cost.after)]
-    known = Known(
-        tiles=executable.target.tiles,
-        variables=0,
-        compute_sets=len(executable.origins),
-        places=0,
-        memory_steps=0 if memory is None else len(memory.steps),
-        programs={name: code.num_steps for name, code in executable.programs.items()},
-        rows=frozenset(),
-        operations=frozenset(),
+    memory = executable.memory
+    known = Known.of(
+        trees, memory, tiles=executable.target.tiles, compute_sets=len(executable.origins)
     )
-    check_parts([phase.pairs for phase in phases if phase.pairs is not None], known)
-    check_parts(executable.operations, known)
-    if memory is not None:
-        with at(".memory"):
-            for each in memory.held:
-                if each.category not in CATEGORIES:
-                    raise Malformed(f"{shown(each.category)} is no category of things in memory")
-            check_parts([memory], known)
+    check_parts(executable, known, ("costs", "action_costs", "memory", "operations", "joined"))
+    for number, each in enumerate(() if memory is None else memory.held):
+        if each.category not in CATEGORIES:
+            told = f"{shown(each.category)} is no category of things in memory"
+            raise Malformed(f"memory.held[{number}]: {told}")
+    acting = {name: set(code.acting_rows) for name, code in executable.programs.items()}
+    for number, step in enumerate(() if memory is None else memory.steps):
+        if not acting[step.program].issuperset(step.rows):
+            raise Malformed(f"memory.steps[{number}]: rows {step.rows!r:.60} do no work")
 
 
 def _check_numbers(code: Code, count: int) -> None:

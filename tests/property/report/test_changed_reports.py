@@ -219,6 +219,8 @@ REFUSED: list[tuple[str, Path, object, str | None]] = [
     ("branches", (*IN_MEMORY, "held", 0, "element_type"), "X", "Held.element_type cannot be 'X'"),
     ("branches", (*IN_MEMORY, "held", 0, "shape"), [1 << 31] * 2, "Held.shape cannot be"),
     ("branches", (*IN_MEMORY, "steps", 0, "number"), 4, "MemoryStep.number cannot be 4"),
+    ("branches", (*IN_MEMORY, "steps", 0, "number"), 0, r"steps\[0\]: MemoryStep.number cannot be"),
+    ("branches", (*IN_MEMORY, "steps", 0, "number"), 2, "numbers of steps do not rise"),
     ("branches", (*IN_MEMORY, "steps", 0, "tile"), 2, "MemoryStep.tile cannot be 2"),
     ("branches", (*IN_MEMORY, "steps", 0, "program"), "x", "MemoryStep.program cannot be 'x'"),
     ("branches", (*VARIABLE, "shape"), [1 << 60], "more bytes than are counted"),

@@ -128,8 +128,11 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: family(e, "Known").update(flops=[1 << 60, 5, 0]), "flops: numbers 1,152"),
     (lambda e: family(e, "Known").update(flops=[1, 6, 0]), "flops: 6 of 5 vertices"),
     (lambda e: family(e, "Sink")["tiles"].update(num_tiles=9), "tiles of a target of 9"),
-    (lambda e: e["memory"]["held"][0].update(align=0), "memory: Held.align cannot be 0"),
-    (lambda e: e["memory"]["held"][0].update(category="x"), "memory: 'x' is no category of things"),
+    (lambda e: e["memory"]["held"][0].update(align=0), r"memory.held\[0\]: Held.align cannot be 0"),
+    (
+        lambda e: e["memory"]["held"][0].update(category="x"),
+        r"memory.held\[0\]: 'x' is no category of things",
+    ),
     (lambda e: e["memory"].update(including_gaps=[]), "no tile has room for the largest thing"),
     (lambda e: e["memory"]["held"][0].update(steps=[[0, 8]]), "Held.steps cannot be"),
     (lambda e: e["memory"]["held"][0].update(steps=[]), r"Held.steps cannot be \(\)"),
@@ -140,6 +143,15 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: e["memory"]["steps"][1].update(tile=8), "MemoryStep.tile cannot be 8"),
     (lambda e: e["memory"]["steps"][1].update(number=-1), "-1 is not among the numbers of costs"),
     (lambda e: e["memory"]["steps"][1].update(number=5), "MemoryStep.number cannot be 5"),
+    (
+        lambda e: e["memory"]["steps"][1].update(number=0),
+        r"steps\[1\]: MemoryStep.number cannot be",
+    ),
+    (
+        lambda e: e["memory"]["steps"][1].update(number=1),
+        "memory: in a Memory, numbers of steps do",
+    ),
+    (lambda e: e["memory"]["steps"][1].update(rows=[99]), r"memory.steps\[1\]: rows \(99,\) do no"),
     (lambda e: e["memory"]["steps"][1].update(program="other"), "MemoryStep.program cannot be"),
     (
         lambda e: e.update(
