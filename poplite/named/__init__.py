@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from poplite.named.axes import (
     Axes as Axes,
     Axis as Axis,
+    AxisRole as AxisRole,
     FlattenedAxis as FlattenedAxis,
     make_axes as make_axes,
     make_axis as make_axis,
@@ -91,7 +92,6 @@ from poplite.named.reducing import (
 )
 from poplite.named.roles import (
     AxesMap as AxesMap,
-    AxisRole as AxisRole,
     Namespace as Namespace,
     ar as ar,
     ax as ax,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import Any, NoReturn, overload
 
 from poplite.errors import (
     AxisError,
@@ -28,10 +28,6 @@ from poplite.errors import (
 )
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, integer_or_none, items_or_none, of_type
-
-if TYPE_CHECKING:
-    from poplite.named.roles import AxisRole
-
 
 Slice = slice  # an axis has a method of this name
 
@@ -53,6 +49,40 @@ class AxisRoot:
         self.given = given
         self.shown = given or shown or f"axis{AxisRoot._made}"
         self.joined: dict[tuple[AxisRoot, ...], AxisRoot] = {}
+
+
+@made_by('ng.make_axis_role("Height")')
+class AxisRole:
+    """A kind of axis; two roles are the same only if they are one object.
+
+    Attributes:
+        name: for messages; None until it has one.
+        docstring: what it is for.
+        line: the user's line that made it.
+    """
+
+    __slots__ = ("name", "docstring", "line")
+
+    def __init__(self, name: str | None, docstring: str) -> None:
+        self.name, self.docstring = name, docstring
+        self.line: SourceLocation = here()
+
+    def __repr__(self) -> str:
+        return f"<AxisRole {self.name or 'without a name'}>"
+
+
+def checked_roles(roles: Iterable[AxisRole]) -> list[AxisRole]:
+    """Return roles; raises AxisError for what is none."""
+    found = items_or_none(roles)
+    listed: list[Any] = [roles] if found is None else found
+    for role in listed:
+        if not isinstance(role, AxisRole):
+            raise AxisError(
+                f"{clipped(role)} is no role of an axis",
+                found=of_type(role),
+                fix="roles=[ng.make_axis_role('Height')]",
+            )
+    return listed
 
 
 @made_by('ng.make_axis(3, "H")')
@@ -235,14 +265,10 @@ class Axis:
 
     def has_role(self, role: AxisRole) -> bool:
         """Tell whether it has a role."""
-        from poplite.named.roles import checked_roles
-
         return checked_roles([role])[0] in self._roles
 
     def add_role(self, role: AxisRole) -> Axis:
         """Give it a role, and return it."""
-        from poplite.named.roles import checked_roles
-
         self._roles[checked_roles([role])[0]] = None
         return self
 
@@ -359,8 +385,6 @@ def make_axis(
     >>> make_axis(3, "height")
     height:3
     """
-    from poplite.named.roles import checked_roles  # whose texts name axes
-
     check_name(name)
     root = AxisRoot(name)
     number = None if length is None else length_of(length, root.shown)
@@ -684,12 +708,13 @@ def order_of(left: Axes, right: Axes) -> Axes:
 def same_lengths(left: Axes, right: Axes) -> AxisRoot | None:
     """Return the first root whose lengths in both are known and differ; None for none."""
     for axis in left.items:
-        if axis.root in right.root_set:
-            other = right.own(axis)
+        root = axis.root
+        if root in right.root_set:
+            other = right.items[right.roots.index(root)]
             if axis is not other:
                 one, two = axis.length, other.length
                 if one != two and one is not None and two is not None:
-                    return axis.root
+                    return root
     return None
 
 

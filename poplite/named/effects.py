@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from types import EllipsisType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from poplite.source import SourceLocation, here
 from poplite.text import clipped, integer_or_none, of_type
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Effect:
     """Something that a computation does; it takes no part in formulas.
 
@@ -35,12 +37,9 @@ class Effect:
         line: the user's line that made it.
     """
 
-    __slots__ = ("line",)
-    shown_type = "effect"
-    is_effect = True
-
-    def __init__(self) -> None:
-        self.line: SourceLocation = here()
+    line: SourceLocation = field(init=False, default_factory=here)
+    shown_type: ClassVar = "effect"
+    is_effect: ClassVar = True
 
     def _operand(self, other: object = None) -> NoReturn:
         raise AxisError(
@@ -58,6 +57,7 @@ class Effect:
 Item = Op | Effect
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Assign(Effect):
     """A value that is written to a tensor.
 
@@ -66,50 +66,34 @@ class Assign(Effect):
         value: what is written, whose axes the target has.
     """
 
-    __slots__ = ("target", "value")
-
-    def __init__(self, target: Op, value: Op) -> None:
-        super().__init__()
-        self.target, self.value = target, value
+    target: Op
+    value: Op
 
     def __repr__(self) -> str:
         return f"<assign to {self.target.text}>"
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Sequential(Effect):
-    """Items one after the other.
+    """Items one after the other."""
 
-    Attributes:
-        items: them.
-    """
-
-    __slots__ = ("items",)
-
-    def __init__(self, items: tuple[Item, ...]) -> None:
-        super().__init__()
-        self.items = items
+    items: tuple[Item, ...]
 
     def __repr__(self) -> str:
         return f"<sequential of {len(self.items)} items>"
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Parallel(Effect):
-    """Assignments that all read the state before any of them writes.
+    """Assignments that all read the state before any of them writes."""
 
-    Attributes:
-        assigns: them.
-    """
-
-    __slots__ = ("assigns",)
-
-    def __init__(self, assigns: tuple[Assign, ...]) -> None:
-        super().__init__()
-        self.assigns = assigns
+    assigns: tuple[Assign, ...]
 
     def __repr__(self) -> str:
         return f"<parallel of {len(self.assigns)} assignments>"
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class RepeatEffect(Effect):
     """An item, again and again.
 
@@ -118,11 +102,8 @@ class RepeatEffect(Effect):
         item: what.
     """
 
-    __slots__ = ("count", "item")
-
-    def __init__(self, count: int, item: Item) -> None:
-        super().__init__()
-        self.count, self.item = count, item
+    count: int
+    item: Item
 
     def __repr__(self) -> str:
         return f"<repeat {self.count} times>"
@@ -380,34 +361,32 @@ def listed_items(results: Any) -> list[Item]:
     return [item_of(results, "computation")]
 
 
-def roots_of(items: list[Item]) -> list[Op]:
+def inside(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield items, and what they are made of."""
+    waiting = list(items)
+    while waiting:
+        item = waiting.pop()
+        yield item
+        match item:
+            case Assign():
+                waiting += item.target, item.value
+            case Sequential():
+                waiting += item.items
+            case Parallel():
+                waiting += item.assigns
+            case RepeatEffect():
+                waiting.append(item.item)
+
+
+def roots_of(items: Iterable[Item]) -> list[Op]:
     """Return the operations that items compute, and those that they write to."""
-    roots: list[Op] = []
-    waiting: list[Any] = list(items)
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, Op):
-            roots.append(item)
-        else:
-            for name in ("target", "value", "item"):
-                if hasattr(item, name):
-                    waiting.append(getattr(item, name))
-            waiting += [*getattr(item, "items", ()), *getattr(item, "assigns", ())]
-    return roots
+    return [each for each in inside(items) if isinstance(each, Op)]
 
 
-def written_by(items: list[Item]) -> list[tuple[Op, Op]]:
+def written_by(items: Iterable[Item]) -> list[tuple[Op, Op]]:
     """Return what is assigned by items: targets, and what is written to them."""
-    found: list[tuple[Op, Op]] = []
-    waiting: list[Any] = list(items)
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, Assign):
-            found.append((item.target, item.value))
-        elif not isinstance(item, Op):
-            waiting += [*getattr(item, "items", ()), *getattr(item, "assigns", ())]
-            waiting += [item.item] if hasattr(item, "item") else []
-    return found
+    found = [each for each in inside(items) if isinstance(each, Assign)]
+    return [(each.target, each.value) for each in found]
 
 
 def needed(roots: list[Op]) -> list[TensorOp]:

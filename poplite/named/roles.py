@@ -5,39 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from poplite.errors import AxisError, DuplicateAxisError, MissingAxisError, made_by
+from poplite.errors import AxisError, DuplicateAxisError, MissingAxisError
 from poplite.named.axes import (
     Axes,
     AxesLike,
     Axis,
+    AxisRole,
     axes_of,
     check_kind,
     check_name,
+    checked_roles,
     make_axis,
     some,
 )
-from poplite.source import SourceLocation, here
-from poplite.text import clipped, items_or_none, of_type
-
-
-@made_by('ng.make_axis_role("Height")')
-class AxisRole:
-    """A kind of axis; two roles are the same only if they are one object.
-
-    Attributes:
-        name: for messages; None until it has one.
-        docstring: what it is for.
-        line: the user's line that made it.
-    """
-
-    __slots__ = ("name", "docstring", "line")
-
-    def __init__(self, name: str | None, docstring: str) -> None:
-        self.name, self.docstring = name, docstring
-        self.line: SourceLocation = here()
-
-    def __repr__(self) -> str:
-        return f"<AxisRole {self.name or 'without a name'}>"
+from poplite.text import clipped, of_type
 
 
 def make_axis_role(name: str | None = None, docstring: str = "") -> AxisRole:
@@ -53,20 +34,6 @@ def make_axis_role(name: str | None = None, docstring: str = "") -> AxisRole:
     """
     check_name(name)
     return AxisRole(name, docstring)
-
-
-def checked_roles(roles: Iterable[AxisRole]) -> list[AxisRole]:
-    """Return roles; raises AxisError for what is none."""
-    found = items_or_none(roles)
-    listed: list[Any] = [roles] if found is None else found
-    for role in listed:
-        if not isinstance(role, AxisRole):
-            raise AxisError(
-                f"{clipped(role)} is no role of an axis",
-                found=of_type(role),
-                fix="roles=[ng.make_axis_role('Height')]",
-            )
-    return listed
 
 
 class Namespace:
