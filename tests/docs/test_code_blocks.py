@@ -18,7 +18,10 @@ from helpers.depth import interpreted_everywhere, thinned
 from helpers.pages import BLOCK, blocks, run
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+FILES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 
 OF_VALUES = ("operations.md", "named.md", "poplar-names.md", "vertex-library.md")
 """Pages of which no block asks for cycles, and none has large loops."""
@@ -35,6 +38,7 @@ TESTS = (
 SHELL_COMMANDS = {
     PHOTO: ".ci/run",
     TESTS: ".ci/run",
+    "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]'": ".ci/run",
     ".venv/bin/poplite-viz doctor": ".ci/run",
     ".venv/bin/poplite-viz tiles examples/pi.py:build": "tests/docs/test_viz_commands.py",
     ".venv/bin/poplite-viz tensor examples/heat.py:build a --view '0:20, ::2' -o plate.svg": (
@@ -72,6 +76,9 @@ SHELL_COMMANDS = {
     ".venv/bin/python benchmarks/ops.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/scale.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/scale_ranks.py": "tests/examples/test_benchmarks.py",
+    ".venv/bin/python benchmarks/compare.py HEAD~1 --only views startup": (
+        "tests/examples/test_benchmarks.py"
+    ),
     ".venv/bin/python -m poplite.testing.mathematics --function sin tanh --step 1009": (
         "tests/unit/vertex/test_mathematics.py"
     ),
