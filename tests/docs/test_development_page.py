@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "development.md").read_text()
 
@@ -39,7 +41,16 @@ def test_every_room_is_drawn_and_every_drawn_room_is_there() -> None:
     assert rooms | modules <= drawn
 
 
-def test_journeys_lead_to_files() -> None:
-    named = re.findall(r"`((?:poplite|simulator|tools|vertices)/[\w/]*(?:\.py)?)`", PAGE)
-    assert len(named) > 30
-    assert [path for path in named if not (ROOT / path).exists()] == []
+@pytest.mark.parametrize(
+    ("page", "fewest"),
+    [(ROOT / "docs" / "development.md", 30), (ROOT / "CONTRIBUTING.md", 10)]
+    + [(page, 0) for page in sorted((ROOT / "docs" / "decisions").glob("*.md"))],
+    ids=lambda value: value.stem if isinstance(value, Path) else "",
+)
+def test_paths_lead_to_files(page: Path, fewest: int) -> None:
+    folders = r"poplite|simulator|tools|vertices|tests|docs|benchmarks"
+    text = page.read_text()
+    named = re.findall(rf"`((?:{folders})/[\w/.-]*)`", text)
+    linked = [page.parent / link for link in re.findall(r"\]\(([\w/.-]+)\)", text)]
+    assert len(named) >= fewest
+    assert [path for path in (*linked, *(ROOT / path for path in named)) if not path.exists()] == []
