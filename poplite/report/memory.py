@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -265,8 +265,7 @@ class LivenessStep:
         return NotAlwaysLive(sum(each.bytes for each in found), found)
 
 
-@dataclass(frozen=True, slots=True)
-class NotAlwaysLive:
+class NotAlwaysLive(NamedTuple):
     """What a tile needs in one step besides what is always live.
 
     Attributes:
@@ -315,8 +314,7 @@ class TileMemory:
         return MemoryCategories({name: MemoryCategory(*total) for name, total in found.items()})
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryVariable:
+class MemoryVariable(NamedTuple):
     """Something that lies on a tile.
 
     Attributes:
@@ -334,8 +332,7 @@ class MemoryVariable:
     at: str
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryTotal:
+class MemoryTotal(NamedTuple):
     """Bytes of a tile.
 
     Attributes:
@@ -347,8 +344,7 @@ class MemoryTotal:
     excluding_gaps: int
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryCategory:
+class MemoryCategory(NamedTuple):
     """The bytes of one category.
 
     Attributes:
@@ -387,8 +383,7 @@ class MemoryCategories(Mapping[str, MemoryCategory]):
         return len(self.found)
 
 
-@dataclass(frozen=True, slots=True)
-class VertexCode:
+class VertexCode(NamedTuple):
     """The code of a vertex class on a tile.
 
     Attributes:

@@ -48,7 +48,8 @@ ONE = {
 
 def names(cls: type) -> set[str]:
     """Return the fields, properties and methods that users see."""
-    fields = {f.name for f in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
+    fields = set(getattr(cls, "_fields", ()))
+    fields |= {f.name for f in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
     members = {n for n, v in vars(cls).items() if callable(v) or isinstance(v, property)}
     members |= {n for n, v in vars(cls).items() if isinstance(v, staticmethod | classmethod)}
     return {name for name in fields | members if not name.startswith("_")}
