@@ -1,4 +1,4 @@
-"""Arguments of PopLibs' functions: each is what the function's annotation says, or is refused.
+"""What functions of PopLibs take: each argument is what its annotation says, or is refused.
 
 @checked("poplin")
 def triangularMask(graph: Graph, a: Tensor, lower: bool, ...)
@@ -8,7 +8,8 @@ poplin.triangularMask(graph, None, True)       poplin.triangularMask: a is None
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import wraps
 from types import MappingProxyType
@@ -22,6 +23,7 @@ from poplite.errors import (
     TensorCreationError,
     checked_integer,
     checked_truth,
+    did_you_mean,
 )
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
@@ -225,3 +227,130 @@ def _check(what: str, name: str, value: object, text: str) -> None:
         raise ElementTypeError(
             f"{what}: {name} is {clipped(value)}", found=of_type(value), fix=asked
         )
+
+
+# -- options ---------------------------------------------------------------------------------------
+
+
+Options = Mapping[str, str] | None
+
+
+def check_known(what: str, options: Options, known: Collection[str]) -> None:
+    """Refuse options that PopLibs does not know, as it does, and what is no mapping."""
+    names = ", ".join(known) or "none"
+    if not isinstance(options, Mapping | None):
+        raise InvalidOption(
+            f"{what}: options is {clipped(options)}",
+            found=of_type(options),
+            fix=f"None, or a mapping of names: {names}",
+        )
+    for name in options or ():
+        if name not in known:
+            raise InvalidOption(
+                f"{what}: there is no option {clipped(name)}{did_you_mean(name, list(known))}",
+                found=f"options: {names}",
+            )
+
+
+def memory_share(what: str, options: Options, default: float = 0.6) -> float:
+    """Return `availableMemoryProportion` as a number."""
+    share = (options or {}).get("availableMemoryProportion", default)
+    try:
+        number = float(share)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 < number <= 1:
+        raise InvalidOption(
+            f"{what}: availableMemoryProportion is {clipped(share)}",
+            found=of_type(share),
+            fix='a share of the memory of a tile, above 0 and at most 1, such as "0.6"',
+        )
+    return number
+
+
+def last_arguments(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options, object]:
+    """Return the debug name, the options and the cache, each of which may be left out."""
+    if len(arguments) > 3:
+        raise ElementTypeError(
+            f"{what}: too many arguments",
+            found=", ".join(map(clipped, arguments)),
+            fix='at the end: debug_context="", options=None, cache=None',
+        )
+    left_out: tuple[Any, ...] = ("", None, None)
+    name, options, cache = arguments + left_out[len(arguments) :]
+    return check_name(what, name), options, cache
+
+
+def check_params(what: str, params: object, kind: type, name: str = "params") -> None:
+    """Refuse parameters of another class."""
+    if not isinstance(params, kind):
+        raise ElementTypeError(
+            f"{what}: {name} is {clipped(params)}",
+            found=of_type(params),
+            fix=f"{name}={kind.__name__}(...)",
+        )
+
+
+# -- codelets --------------------------------------------------------------------------------------
+
+
+def library_codelets(library: str) -> Callable[[Graph], None]:
+    """Return a library's `addCodelets`."""
+
+    @checked(library)
+    def addCodelets(graph: Graph) -> None:
+        """Do nothing: each operation makes the vertex classes that it needs.
+
+        Args:
+            graph: any graph.
+
+        Raises:
+            ElementTypeError: for anything but a graph.
+
+        >>> import poplite as pl
+        >>> from poplite.compat import popops
+        >>> popops.addCodelets(pl.Graph())
+        """
+
+    return addCodelets
+
+
+# -- arguments that may be left out ----------------------------------------------------------------
+
+
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+def completed(
+    form: str, arguments: tuple[Any, ...], size: int, keywords: Mapping[str, Any] = EMPTY
+) -> tuple[Any, ...]:
+    """Return arguments of which the debug name and the options may be left out, if there are any.
+
+    >>> completed("f(graph, a, prog, debug_context, options)", ("a", "prog"), 4)
+    ('a', 'prog', '', None)
+    >>> completed("f(graph, a, prog, debug_context, options)", ("a", "prog"), 4, {"options": {}})
+    ('a', 'prog', '', {})
+    """
+    names = form.partition("(")[2].rstrip(")").split(", ")[-size:]
+    given = dict(zip(names, arguments, strict=False))
+    unfit = sorted(name for name in keywords if name not in names or name in given)
+    left_out = {"debug_context": "", "options": None}
+    given = {name: left_out[name] for name in names if name in left_out} | given | dict(keywords)
+    if len(arguments) > size or unfit or len(given) < size:
+        missing = [name for name in names if name not in given]
+        raise ElementTypeError(
+            f"popops.{form.partition('(')[0]}: {len(arguments) + 1} arguments",
+            found="; ".join(
+                f"{what}: {', '.join(found)}"
+                for what, found in (("missing", missing), ("not to be named", unfit))
+                if found
+            ),
+            fix=f"popops.{form}",
+        )
+    check_name(f"popops.{form.partition('(')[0]}", given["debug_context"])
+    return tuple(given[name] for name in names)
+
+
+def check_options(what: str, options: Options, known: Collection[str]) -> None:
+    """Refuse options that PopLibs does not know, as it does."""
+    check_known(f"popops.{what}", options, known)

@@ -19,8 +19,7 @@ from typing import Any, ClassVar, TypeAlias, overload
 
 import numpy as np
 
-from poplite.compat.arguments import sizes_of
-from poplite.compat.options import check_params
+from poplite.compat.arguments import check_params, sizes_of
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, checked_truth
 from poplite.expr.tree import ElementClass
 from poplite.ops.convolution.arguments import MOST_DIMENSIONS, check_number, float_type

@@ -20,8 +20,14 @@ from typing import Any
 import numpy as np
 
 from poplite import ops
-from poplite.compat.arguments import checked, number_of, sizes_of
-from poplite.compat.options import Options, check_known, last_arguments
+from poplite.compat.arguments import (
+    Options,
+    check_known,
+    checked,
+    last_arguments,
+    number_of,
+    sizes_of,
+)
 from poplite.compat.placing import grain_of
 from poplite.compat.poputil import mapTensorLinearly
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError

@@ -19,31 +19,32 @@ from typing import TYPE_CHECKING, Any
 
 from poplite import ops
 from poplite.compat.arguments import (
+    Options,
     bound as _bound,
+    check_known as _check_known,
     checked as _checked,
+    library_codelets as _library_codelets,
+    memory_share as _memory_share,
     sizes_of as _sizes_of,
 )
-from poplite.compat.codelets import library_codelets as _library_codelets
 from poplite.compat.convolution_params import (
     ConvParams as ConvParams,
     InputTransform as InputTransform,
     OutputTransform as OutputTransform,
 )
-from poplite.compat.convolution_training import (
+from poplite.compat.convolutions import (
     addBias as addBias,
     calculateWeightDeltas as calculateWeightDeltas,
+    convolution as convolution,
     convolutionBiasUpdate as convolutionBiasUpdate,
     convolutionWeightUpdate as convolutionWeightUpdate,
     convolutionWithOutput as convolutionWithOutput,
     createBiases as createBiases,
     createConvOutput as createConvOutput,
-    getGradientParams as getGradientParams,
-    weightsTransposeChansFlipXY as weightsTransposeChansFlipXY,
-)
-from poplite.compat.convolutions import (
-    convolution as convolution,
     createInput as createInput,
     createWeights as createWeights,
+    getGradientParams as getGradientParams,
+    weightsTransposeChansFlipXY as weightsTransposeChansFlipXY,
 )
 from poplite.compat.factorisations import (
     PRODUCTS as _KNOWN,
@@ -57,11 +58,6 @@ from poplite.compat.factorisations import (
     meshgrid2d as meshgrid2d,
     triangularMask as triangularMask,
     triangularSolve as triangularSolve,
-)
-from poplite.compat.options import (
-    Options,
-    check_known as _check_known,
-    memory_share as _memory_share,
 )
 from poplite.errors import (
     ElementTypeError,

@@ -20,8 +20,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from poplite import ops
-from poplite.compat.arguments import checked as _checked
-from poplite.compat.codelets import library_codelets as _library_codelets
+from poplite.compat.arguments import checked as _checked, library_codelets as _library_codelets
 from poplite.errors import (
     ElementTypeError,
     InvalidOption,

@@ -16,9 +16,9 @@ from poplite.arrays.intervals import Interval
 from poplite.compat.arguments import (
     bound as _bound,
     checked as _checked,
+    library_codelets as _library_codelets,
     sizes_of as _sizes_of,
 )
-from poplite.compat.codelets import library_codelets as _library_codelets
 from poplite.compat.placing import (
     dithered as _dithered,
     grain_of as _grain_of,

@@ -11,7 +11,7 @@ import pytest
 
 import poplite as pl
 from poplite import ops
-from poplite.compat.popops.meanings import BINARY, TERNARY, UNARY
+from poplite.compat.popops.expr import BINARY, TERNARY, UNARY
 from poplite.expr.operations import OPERATIONS
 
 PAGES = Path(__file__).resolve().parents[2] / "docs"

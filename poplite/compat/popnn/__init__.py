@@ -11,7 +11,7 @@ Source: PopLibs, `popnn/NonLinearity.hpp`, `popnn/LogSoftmax.hpp`, `popnn/Loss.h
 
 from typing import TYPE_CHECKING
 
-from poplite.compat.codelets import library_codelets as _library_codelets
+from poplite.compat.arguments import library_codelets as _library_codelets
 from poplite.compat.popnn import (
     bn as bn,
     gn as gn,
@@ -20,28 +20,25 @@ from poplite.compat.popnn import (
     ln as ln,
     lstm as lstm,
 )
-from poplite.compat.popnn.losses import (
+from poplite.compat.popnn.nonlinearities import (
     CROSS_ENTROPY_LOSS as CROSS_ENTROPY_LOSS,
     MASKED_LABEL_CODE as MASKED_LABEL_CODE,
+    SOFTMAX_SCALING as SOFTMAX_SCALING,
     SUM_SQUARED_LOSS as SUM_SQUARED_LOSS,
     LossType as LossType,
+    NonLinearityType as NonLinearityType,
     argMax as argMax,
     argMin as argMin,
     calcAccuracy as calcAccuracy,
     calcLoss as calcLoss,
-    maxAndArgMax as maxAndArgMax,
-    minAndArgMin as minAndArgMin,
-    topK as topK,
-)
-from poplite.compat.popnn.nonlinearities import (
-    SOFTMAX_SCALING as SOFTMAX_SCALING,
-    NonLinearityType as NonLinearityType,
     gelu as gelu,
     geluErf as geluErf,
     geluErfInPlace as geluErfInPlace,
     geluInPlace as geluInPlace,
     logSoftmax as logSoftmax,
     logSoftmaxInPlace as logSoftmaxInPlace,
+    maxAndArgMax as maxAndArgMax,
+    minAndArgMin as minAndArgMin,
     nonLinearity as nonLinearity,
     nonLinearityInPlace as nonLinearityInPlace,
     nonLinearityInputGradient as nonLinearityInputGradient,
@@ -59,6 +56,7 @@ from poplite.compat.popnn.nonlinearities import (
     swishInPlace as swishInPlace,
     tanh as tanh,
     tanhInPlace as tanhInPlace,
+    topK as topK,
 )
 from poplite.compat.popnn.pooling import (
     PoolingType as PoolingType,

@@ -16,13 +16,14 @@ from typing import Any
 
 from poplite import ops
 from poplite.compat.arguments import (
+    Options,
     channels_of,
+    check_known,
     check_name,
     check_tensors,
     checked,
     number_of,
 )
-from poplite.compat.options import Options, check_known
 from poplite.compat.poputil import createBroadcastOperand
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.expr.tree import Expr

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from poplite.compat.arguments import checked, sizes_of
-from poplite.compat.options import Options, check_known, check_params
+from poplite.compat.arguments import Options, check_known, check_params, checked, sizes_of
 from poplite.errors import (
     Enumeration,
     InvalidOption,

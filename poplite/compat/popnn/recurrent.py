@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
-from poplite.compat.options import (
+from poplite.compat.arguments import (
     Options as Options,
     check_known,
     check_params,

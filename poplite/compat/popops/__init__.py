@@ -14,16 +14,8 @@ Source: PopLibs, `popops/ElementWise.hpp`, `popops/Expr.hpp`, `popops/Reduce.hpp
 
 from typing import TYPE_CHECKING
 
-from poplite.compat.codelets import library_codelets as _library_codelets
+from poplite.compat.arguments import library_codelets as _library_codelets
 from poplite.compat.popops import embedding as embedding, expr as expr
-from poplite.compat.popops.casting_and_scaling import (
-    allTrue as allTrue,
-    cast as cast,
-    castWithOutput as castWithOutput,
-    iota as iota,
-    scaledAddTo as scaledAddTo,
-    scaledSubtractFrom as scaledSubtractFrom,
-)
 from poplite.compat.popops.elementwise import (
     abs as abs,
     absInPlace as absInPlace,
@@ -202,19 +194,6 @@ from poplite.compat.popops.elementwise import (
     varianceToInvStdDevInPlace as varianceToInvStdDevInPlace,
     varianceToInvStdDevWithOutput as varianceToInvStdDevWithOutput,
 )
-from poplite.compat.popops.fills import fill as fill, zero as zero
-from poplite.compat.popops.order import (
-    SortOrder as SortOrder,
-    TopKParams as TopKParams,
-    pad as pad,
-    sort as sort,
-    sortInPlace as sortInPlace,
-    sortKeyValue as sortKeyValue,
-    sortKeyValueInPlace as sortKeyValueInPlace,
-    topK as topK,
-    topKKeyValue as topKKeyValue,
-    topKWithPermutation as topKWithPermutation,
-)
 from poplite.compat.popops.reductions import (
     Operation as Operation,
     ReduceParams as ReduceParams,
@@ -222,6 +201,26 @@ from poplite.compat.popops.reductions import (
     reduce as reduce,
     reduceMany as reduceMany,
     reduceWithOutput as reduceWithOutput,
+)
+from poplite.compat.popops.single_steps import (
+    SortOrder as SortOrder,
+    TopKParams as TopKParams,
+    allTrue as allTrue,
+    cast as cast,
+    castWithOutput as castWithOutput,
+    fill as fill,
+    iota as iota,
+    pad as pad,
+    scaledAddTo as scaledAddTo,
+    scaledSubtractFrom as scaledSubtractFrom,
+    sort as sort,
+    sortInPlace as sortInPlace,
+    sortKeyValue as sortKeyValue,
+    sortKeyValueInPlace as sortKeyValueInPlace,
+    topK as topK,
+    topKKeyValue as topKKeyValue,
+    topKWithPermutation as topKWithPermutation,
+    zero as zero,
 )
 from poplite.compat.popops.slices import (
     createSliceableTensor as createSliceableTensor,

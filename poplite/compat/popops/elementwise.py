@@ -4,10 +4,15 @@
     addInPlace(graph, a, b, prog)           replaces a
     addWithOutput(graph, a, b, out, prog)   a tensor that is there
 
-A product of HALF and FLOAT, of one element, is `poplite.compat.popops.mixed`.
+The one product of two types is that of a tensor of HALF and one of FLOAT with one element. The
+scalar is rounded to HALF where that changes it by less than its share `tolerance`, and stays FLOAT
+otherwise; each product is rounded to HALF once.
 
 `debug_context` is the name of the steps, and of the new tensor. One operand of two or three may be
 a number, which takes the type of the other; in place it is not the first.
+
+Source: PopLibs, lib/popops/ScalarMultiply.cpp, codelets/ScalarMultiply.cpp and
+codelets/CheckAccuracyWhenCast.hpp, of that product.
 """
 
 from __future__ import annotations
@@ -17,24 +22,76 @@ from inspect import Parameter, Signature
 from typing import Any, overload
 
 from poplite import ops
-from poplite.compat.arguments import operand_of, over_graph
+from poplite.compat.arguments import Options, check_options, completed, operand_of, over_graph
 from poplite.compat.placing import output_mapping
-from poplite.compat.popops.expr import Any as Expr, BinaryOp, PlaceHolder, TernaryOp, UnaryOp
-from poplite.compat.popops.meanings import BINARY, TERNARY, UNARY, Meaning
-from poplite.compat.popops.mixed import TOLERANCE, product_of_half
-from poplite.compat.popops.operation_types import BinaryOpType, TernaryOpType, UnaryOpType
-from poplite.compat.popops.options import Options, check_options, completed
-from poplite.errors import ElementTypeError, checked_items
+from poplite.compat.popops.expr import (
+    BINARY,
+    TERNARY,
+    UNARY,
+    Any as Expr,
+    BinaryOp,
+    BinaryOpType,
+    Meaning,
+    PlaceHolder,
+    TernaryOp,
+    TernaryOpType,
+    UnaryOp,
+    UnaryOpType,
+)
+from poplite.errors import ElementTypeError, InvalidOption, checked_items
+from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr as Node, Weak
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
 from poplite.program import Sequence as Steps
 from poplite.text import clipped, of_type
+from poplite.types import FLOAT, HALF
 
 OpType = UnaryOpType | BinaryOpType | TernaryOpType
 
 Forms = tuple[Callable[..., Tensor], Callable[..., None], Callable[..., None]]
+
+TOLERANCE = "scalarMultiplyFloatToHalfTolerance"
+"""The option that says how much of the scalar may be lost; 1e-6 where it is left out."""
+
+
+def product_of_half(
+    what: str, values: Sequence[Any], options: Options, *, in_place: bool
+) -> Operand | None:
+    """Return the product of two operands, or None unless their types and sizes are those two."""
+    tolerance = _tolerance(what, options)
+    for h, f in (values,) if in_place else (values, values[::-1]):
+        if _are_mixed(h, f):
+            return ops.cast(ops.cast(h, FLOAT) * _rounded(f.reshape(()), tolerance), HALF)
+    return None
+
+
+def _are_mixed(h: object, f: object) -> bool:
+    if not isinstance(h, Tensor) or not isinstance(f, Tensor):
+        return False
+    return h.element_type is HALF and f.element_type is FLOAT and f.num_elements == 1
+
+
+def _rounded(f: Operand, tolerance: float) -> Operand:
+    near = ops.cast(ops.cast(f, HALF), FLOAT)
+    return ops.where(ops.less(ops.absolute(near - f), ops.absolute(f) * tolerance), near, f)
+
+
+def _tolerance(what: str, options: Options) -> float:
+    given = (options or {}).get(TOLERANCE, "1e-6")
+    try:
+        tolerance = float(given)
+        if tolerance >= 0:  # which NaN is not
+            return tolerance
+        raise ValueError
+    except (TypeError, ValueError):
+        raise InvalidOption(
+            f"popops.{what}: option {TOLERANCE!r} is {clipped(given)}",
+            found="no number from 0",
+            fix=f'{{{TOLERANCE!r}: "1e-6"}}',
+        ) from None
+
 
 _KNOWN = (
     *("enableGenerateCodelet", "forceGenerateCodelet", "enableVectorBroadcastOptimisations"),

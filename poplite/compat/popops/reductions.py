@@ -10,10 +10,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from poplite import ops
-from poplite.compat.arguments import bound, check_tensors, checked, sizes_of
-from poplite.compat.compute_sets import Places, list_of_sets
-from poplite.compat.options import check_params
-from poplite.compat.popops.options import Options, check_options
+from poplite.compat.arguments import (
+    Options,
+    bound,
+    check_options,
+    check_params,
+    check_tensors,
+    checked,
+    sizes_of,
+)
+from poplite.compat.placing import Places, list_of_sets
 from poplite.errors import (
     ElementTypeError,
     Enumeration,

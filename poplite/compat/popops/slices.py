@@ -13,9 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from poplite import ops
-from poplite.compat.arguments import bound, checked, sizes_of
-from poplite.compat.options import memory_share
-from poplite.compat.popops.options import check_options
+from poplite.compat.arguments import bound, check_options, checked, memory_share, sizes_of
 from poplite.errors import InvalidOption, TensorCreationError
 from poplite.expr.operand import Operand
 from poplite.graph.graph import Graph
