@@ -391,15 +391,16 @@ def _bound(cls: C) -> C:
     make: Any = cls.__init__
     kind = cls._roles.called
     names = make.__code__.co_varnames[1 : make.__code__.co_argcount]
-    in_our_order: list[int] = []  # such numbers of arguments, whichever declaration is meant
+    binders: list[Any] = []  # one, from the first call on
 
     @wraps(make)
     def __init__(self: Program, *arguments: Any, **named: Any) -> None:
-        if len(arguments) in in_our_order and not named:
+        if not binders:
+            binders.append(binder_of(kind, kind))
+        (binder,) = binders
+        if len(arguments) in binder.counts_in_our_order and not named:
             make(self, *arguments)
             return
-        binder = binder_of(kind, kind)
-        in_our_order[:] = binder.counts_in_our_order
         ordered, others = binder.in_our_order(arguments, named, as_ours=True)
         check_name({**dict(zip(names, ordered, strict=False)), **others}.get("name", ""), kind)
         try:

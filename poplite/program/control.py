@@ -555,9 +555,15 @@ class Switch(Growing):
         control = deciding(control, "Switch", "control")  # before the cases are looked at
         pairs = list(cases.items()) if isinstance(cases, Mapping) else _pairs(cases)
         known = {"control": control, "default": default, "unmatched": unmatched}
-        set_once(self, **known, used_at=None, _cases={})
-        for value, program in pairs:
-            self.add(value, program)
+        set_once(self, **known, used_at=None, _cases=pairs)
+
+    def _check(self) -> None:
+        # All cases are looked at before any of them becomes part of the Switch.
+        given: Any = self._cases
+        fill(self, _cases={})
+        for value, program in given:
+            number, part = self._case(value, program)
+            self._cases[number] = part
 
     def add(self, value: int, program: Program) -> Self:
         """Add a case.
@@ -575,6 +581,13 @@ class Switch(Growing):
             SizeOverflowError: when the control can never have that value.
             GraphRecursionError: when the program runs this very Switch.
         """
+        number, part = self._case(value, program)
+        self._adopt(part, f"case {number:,}")
+        self._cases[number] = part
+        return self
+
+    def _case(self, value: int, program: Program) -> tuple[int, Program]:
+        """Return a value and its program, once both are checked."""
         number, part = self._number(value), checked(program, f"Switch, case {clipped(value)}")
         if self.used_at is None and number in self._cases:
             raise ControlProgramError(
@@ -582,9 +595,7 @@ class Switch(Growing):
                 found=f"cases: {self.values_text()}",
                 fix="Sequence(first, second) runs both",
             )
-        self._adopt(part, f"case {number:,}")
-        self._cases[number] = part
-        return self
+        return number, part
 
     def _number(self, value: object) -> int:
         try:

@@ -227,7 +227,7 @@ def test_two_commits_are_compared_row_by_row(
     compare = tmp_path / "benchmarks" / "compare.py"
     compare.parent.mkdir()
     shutil.copy(root / "benchmarks" / "compare.py", compare)
-    git = ["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org"]
     subprocess.run([*git, "init", "-q"], check=True)
     for first, last in ((1.0, 1.2), (1.2, 1.0)):
         content = json.dumps([sense, {"first": first, "same": 1.0, "last": last}])

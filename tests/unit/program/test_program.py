@@ -1,6 +1,7 @@
 """Program trees: what may be built, how it prints, how steps are numbered."""
 
 import itertools
+from typing import Any
 
 import pytest
 
@@ -197,6 +198,16 @@ class TestSwitch:
         with pytest.raises(ControlProgramError, match="(?s)in place of cases.*default=program"):
             Switch(mode, 3)  # type: ignore[arg-type]
         assert switch.cases.keys() == {1}
+
+    def test_a_refused_one_leaves_its_parts_as_they_were(self, mode: Tensor) -> None:
+        first, default = Sequence(), Sequence()
+        wrong: dict[int, Any] = {1: first, 2: 3}
+        with pytest.raises(ControlProgramError, match="two programs for the value 1"):
+            Switch(mode, [(1, first), (1, Program())], default)
+        with pytest.raises(ControlProgramError, match="Switch, case 2: 3 is no program"):
+            Switch(mode, wrong, default)
+        for each in (first, default):
+            each.add(Program())  # not part of anything yet
 
     @pytest.mark.parametrize(
         ("element", "low", "high"), [(INT, -(2**31), 2**31 - 1), (UNSIGNED_INT, 0, 2**32 - 1)]

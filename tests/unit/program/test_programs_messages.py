@@ -164,3 +164,12 @@ def test_all_four_parts_are_there(name: str) -> None:
     assert error.fix.startswith(fix)
     assert error.at is not None
     assert error.at.file == __file__
+
+
+def test_the_first_program_of_a_kind_is_refused_as_those_after_it() -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.FLOAT, (2,), "x", mapping=0)
+    buffer = graph.add_remote_buffer("rows", pl.FLOAT, 2)
+    for _ in range(2):
+        with pytest.raises(pl.ElementTypeError, match="Copy 'rows' -> 'x': offset 5 is no tensor"):
+            pl.Copy(buffer, x, 5)  # type: ignore[call-overload]
