@@ -15,7 +15,7 @@ import poplite as pl
 from helpers.depth import thinned
 from helpers.mirrored import Mirrors
 from helpers.scripts import script
-from poplite.named.transform import transformer
+from poplite.named import transformer
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
