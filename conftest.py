@@ -1,13 +1,24 @@
 """What pytest loads before anything else, for the examples of poplite as for the tests.
 
-For its examples pytest loads a module by itself, and sets it as an attribute of its package: where
-`poplite.ops` is not imported before, `ops.convolution` would be the package of that name instead of
-the operation. Python itself never does so: importing `poplite.ops` sets both, in that order.
-Likewise functions of `poplite.simulator.sweeps` are sent to other processes by their names, and
-would not be those of the module that pytest loads.
+For its examples pytest would load each module by itself, and set it as an attribute of its package:
+`ops.convolution` would be the package of that name instead of the operation, and functions that are
+sent to other processes by name would not be those of the module.  So Python loads modules first.
 """
 
-import poplite.ops
-import poplite.simulator.sweeps  # noqa: F401
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent
 
 collect_ignore = ["poplite/poplar/spellings.py"]  # for type checkers only: it is never loaded
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collect_file(file_path: Path) -> None:
+    """Import a module of poplite before pytest looks for examples in it."""
+    if file_path.suffix == ".py" and ROOT / "poplite" in file_path.parents:
+        *folders, name = file_path.relative_to(ROOT).with_suffix("").parts
+        if name != "__main__":  # it runs
+            import_module(".".join(folders if name == "__init__" else [*folders, name]))
