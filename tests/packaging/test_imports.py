@@ -119,7 +119,8 @@ def test_type_checkers_see_the_names_where_they_are_made() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
-        if (node.module or "").startswith("poplite.") and alias.name not in poplite._MODULES
+        if (node.module or "").startswith("poplite.")
+        if alias.name not in poplite._MODULES and not (alias.asname or "").startswith("_")
     }
     made = {name: f"poplite.{home}" for name, home in poplite._HOME.items()}
     errors = {name: "poplite.errors" for name in stated if stated[name] == "poplite.errors"}
