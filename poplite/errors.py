@@ -571,7 +571,6 @@ def checked_member(
     kind: type[E],
     what: str,
     *,
-    at: SourceLocation | None = None,
     error: type[PopliteError] = ElementTypeError,
 ) -> E:
     """Return a member of an enumeration, given itself or by its name; refuse anything else.
@@ -580,7 +579,6 @@ def checked_member(
         value: what should be one.
         kind: the enumeration.
         what: the call and the argument, for the message.
-        at: the user's line.
         error: the class of the error.
 
     >>> checked_member("NONE", ErrorCode, "tile 3")
@@ -594,7 +592,6 @@ def checked_member(
     first = next(iter(kind)).name
     raise error(
         f"{what}: {clipped(value)} is no {kind.__name__}{did_you_mean(value, known)}",
-        at=at or here(),
         found=f"{of_type(value)}; the members are {', '.join(each.name for each in kind)}",
         fix=f"{kind.__name__}.{first}, or {first!r}",
     )

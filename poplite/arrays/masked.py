@@ -8,7 +8,6 @@ from typing import Any, TypeGuard, TypeVar
 import numpy as np
 
 from poplite.errors import ElementTypeError
-from poplite.source import SourceLocation, here
 from poplite.text import amount
 
 T = TypeVar("T")
@@ -19,7 +18,7 @@ class HoldsNoValues:
 
     __slots__ = ()
 
-    def refused(self, what: str, at: SourceLocation | None = None) -> ElementTypeError:
+    def refused(self, what: str) -> ElementTypeError:
         """Return the error of a call, `what`, that was given it."""
         raise NotImplementedError
 
@@ -30,7 +29,7 @@ _DEEPEST = 65
 """Levels of lists that can become an array: NumPy's most dimensions, and what these hold."""
 
 
-def unmasked(value: T, what: str, at: SourceLocation | None = None) -> T:
+def unmasked(value: T, what: str) -> T:
     """Return what a user gave as numbers; refuse a masked array, also in lists of any depth.
 
     So is an object that holds no values, such as the `==` of two tensors.
@@ -40,11 +39,10 @@ def unmasked(value: T, what: str, at: SourceLocation | None = None) -> T:
     """
     part = None if type(value) is np.ndarray else _refused_part(value)
     if isinstance(part, HoldsNoValues):
-        raise part.refused(what, at)
+        raise part.refused(what)
     if part is not None:
         raise ElementTypeError(
             f"{what}: a masked array, but elements have no mask",
-            at=at or here(),
             found=f"{amount(int(np.ma.getmaskarray(part).sum()), 'element')} of "
             f"{part.size:,} masked",
             fix="array.filled(0), with the number that masked elements are to have",

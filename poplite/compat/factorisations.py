@@ -38,7 +38,6 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.operands import count_of
 from poplite.program import Program, Sequence as Steps
-from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import ElementTypeLike, element_type
 
@@ -327,7 +326,7 @@ def linspace(
             fix="two finite numbers",
         )
     name = debug_prefix or "linspace"
-    check_room(graph.space, element_type(type), (number,), "poplin.linspace, count", here())
+    check_room(graph.space, element_type(type), (number,), "poplin.linspace, count")
     numbers = np.linspace(first, last, number)
     return graph.add_constant(type, (number,), numbers, name, mapping=0)
 

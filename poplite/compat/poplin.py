@@ -77,7 +77,6 @@ from poplite.ops.matmul.plan import plan_by as _plan_by
 from poplite.ops.operands import steps_for as _steps_for
 from poplite.poplar.absent import absent_library_names as _absent_library_names
 from poplite.program import Sequence as Steps
-from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 
@@ -447,7 +446,7 @@ def _accumulate(
     expr = _matmul(what, graph, operands, options, rank, C.element_type)
     _check_result(what, graph, C, expr)
     if isinstance(k, Tensor):
-        _check_own(graph, k, f"poplin.{what}, k", here())
+        _check_own(graph, k, f"poplin.{what}, k")
     if not (k.num_elements == 1 if isinstance(k, Tensor) else isinstance(k, _Real)):
         raise InvalidOption(
             f"poplin.{what}: k is {clipped(k)}",
@@ -463,7 +462,7 @@ def _accumulate(
 
 def _check_result(what: str, graph: Graph, out: Tensor, product: Expr) -> None:
     """Refuse what cannot take a product."""
-    _check_own(graph, out, f"poplin.{what}", here())
+    _check_own(graph, out, f"poplin.{what}")
     if out.shape != product.shape:
         raise TensorCreationError(
             f"poplin.{what}: '{out.name}' has shape {out.shape}",
@@ -481,7 +480,7 @@ def _matmul(
     result: ElementTypeLike,
 ) -> Expr:
     for each in operands:
-        _check_own(graph, each, f"poplin.{what}", here())
+        _check_own(graph, each, f"poplin.{what}")
         if each.rank != rank:
             form = "[g, m, k] by [g, k, n]" if rank == 3 else "[m, k] by [k, n]"
             raise TensorCreationError(

@@ -46,7 +46,6 @@ from poplite.ops.random.drawing import TWO_32, drawn_type, number_of, threshold
 from poplite.ops.random.numbers import CHOSEN, normal_fields, truncated_fields, uniform_fields
 from poplite.poplar.absent import absent_library_names as _absent_library_names
 from poplite.program import Copy, Sequence as Steps
-from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import UNSIGNED_INT, ElementTypeLike, element_type
 
@@ -116,7 +115,7 @@ def _draw(
 ) -> _Draw:
     if seed is not None:
         _check_seed(what, seed)
-        check_own(graph, seed, f"poprand.{what}", here())
+        check_own(graph, seed, f"poprand.{what}")
         graph.tile_mapping(seed)
     number = integer_or_none(modifier)
     if number is None:
@@ -127,7 +126,7 @@ def _draw(
 
 def _lies(what: str, graph: Graph, reference: Tensor) -> TileMapping:
     """Return where a reference lies, or raise."""
-    check_own(graph, reference, f"poprand.{what}", here())
+    check_own(graph, reference, f"poprand.{what}")
     return graph.tile_mapping(reference)
 
 
@@ -348,7 +347,7 @@ def dropout(
     draw = _draw("dropout", graph, seed, seed_modifier, prog, debug_context)
     mapping, shape = _lies("dropout", graph, reference), reference.shape
     check_type(what, input, FLOATS, "input")
-    check_own(graph, input, f"{what}, input", here())
+    check_own(graph, input, f"{what}, input")
     check_placed(input)
     if input.shape != shape:
         raise TensorCreationError(

@@ -32,7 +32,6 @@ from poplite.graph.compute_sets.perf_estimates import (
 from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock
 from poplite.graph.compute_sets.vertex_shapes import Column, distinct, shapes_of, words_of
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
-from poplite.source import here
 from poplite.vertex.vertex import has_cycles
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class _Part:
         for k in (first if self.chosen is None else self.chosen[first]).tolist():
             vertex = self.family.vertices[k]
             answer = estimator(vertex, graph.target)
-            answers.append(checked_estimate(f"estimator of {vertex}", answer, 0, here()))
+            answers.append(checked_estimate(f"estimator of {vertex}", answer, 0))
         return self._formula(answers, kind)
 
     def _columns(self, columns: Sequence[Column]) -> list[Column]:

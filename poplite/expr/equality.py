@@ -17,7 +17,6 @@ import numpy as np
 
 from poplite.arrays.masked import HoldsNoValues
 from poplite.errors import ElementTypeError
-from poplite.source import SourceLocation, here
 from poplite.text import clipped, clipped_text, of_type
 
 _NAMES = {"==": "equal", "!=": "not_equal"}
@@ -56,11 +55,10 @@ class Equality(HoldsNoValues):
     def __repr__(self) -> str:
         return f"<same elements: {self._truth} (not {self.module}.equal)>"
 
-    def refused(self, what: str, at: SourceLocation | None = None) -> ElementTypeError:
+    def refused(self, what: str) -> ElementTypeError:
         """Return the error of a call, `what`, that was given it as a value."""
         return ElementTypeError(
             f"{what}: '==' of two tensors compares what they are, not their values",
-            at=at or here(),
             found=f"{bool(self)}, decided while the graph is built",
             fix=equal_instead(self.module),
         )

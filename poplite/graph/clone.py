@@ -25,7 +25,6 @@ from poplite.arrays.digits import Digit, Dim, coalesce, digits_of, pack
 from poplite.arrays.intervals import Int64, merge
 from poplite.errors import Enumeration, TensorCreationError
 from poplite.graph.tensor.placement import pieces_of, pieces_of_runs
-from poplite.source import SourceLocation
 from poplite.view import (
     Cat,
     Storage,
@@ -68,7 +67,7 @@ class TensorCloneDuplicationMethod(Enumeration):
     """Side by side for each contiguous range of memory on one tile."""
 
 
-def check_keeps_order(source: Tensor, method: TensorCloneMethod, at: SourceLocation) -> None:
+def check_keeps_order(source: Tensor, method: TensorCloneMethod) -> None:
     """Refuse copies by tile with a method that makes a new order."""
     if method is TensorCloneMethod.CREATE_NEW_ORDER:
         reason = "makes a new order"
@@ -78,7 +77,6 @@ def check_keeps_order(source: Tensor, method: TensorCloneMethod, at: SourceLocat
         return
     raise TensorCreationError(
         f"clone_n: copies by tile keep the order of '{source.name}', but {method.name} {reason}",
-        at=at,
         found=f"{source!r}",
         fix="method=pl.TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES, or "
         "duplication=pl.TensorCloneDuplicationMethod.DUPLICATE_BY_OUTER_DIMENSION",

@@ -139,8 +139,7 @@ class Graph(Displayed, GraphSpelling):
     """
 
     def __init__(self, target: Target | Device | None = None, replication_factor: int = 1) -> None:
-        at = here()
-        machine, replicas = part_of(checked_target(target, at), replication_factor, at)
+        machine, replicas = part_of(checked_target(target), replication_factor)
         self.target, self.replication_factor = machine, CalledInt(replicas)
         names, tiles = Names(), int(machine.tiles)  # arithmetic is slower on what can be called
         self.space = Space(tiles, names, int(machine.memory_bytes))
@@ -321,12 +320,11 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.variables[0].initial_value
         array([0., 5., 5., 0.], dtype=float32)
         """
-        at = here()
         if isinstance(target, FieldRef):
-            connect.bind_state(target, value, at)
+            connect.bind_state(target, value)
             return
-        check_own(self, target, "set_initial_value", at, "set_initial_value(tensor, value)")
-        variables.set_values(target, value, self.replication_factor, at)
+        check_own(self, target, "set_initial_value", "set_initial_value(tensor, value)")
+        variables.set_values(target, value, self.replication_factor)
 
     @overload
     def clone(
@@ -403,9 +401,8 @@ class Graph(Displayed, GraphSpelling):
             ordered, named = in_our_order("Graph", "clone", given, also)
             tensor, name, method = ordered + ["", _SAME_ORDER][len(ordered) - 1 :]
             element_type, metadata = named["element_type"], named["metadata"]
-        at = here()
-        check_own(self, tensor, "clone", at, "clone(tensor)")
-        return variables.add_clone(self._tiles, tensor, name, element_type, method, metadata, at)
+        check_own(self, tensor, "clone", "clone(tensor)")
+        return variables.add_clone(self._tiles, tensor, name, element_type, method, metadata)
 
     def clone_n(
         self,
@@ -446,10 +443,9 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.clone_n(graph.add_variable("float32", (2, 3), "x"), 4).shape
         (4, 2, 3)
         """
-        at = here()
-        check_own(self, tensor, "clone_n", at, "clone_n(tensor, n)")
+        check_own(self, tensor, "clone_n", "clone_n(tensor, n)")
         return variables.add_clones(
-            self._tiles, tensor, n, name, element_type, method, duplication, metadata, at
+            self._tiles, tensor, n, name, element_type, method, duplication, metadata
         )
 
     def tensor(self, name: str) -> Tensor:
@@ -469,8 +465,7 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.tensor("blocks/w") == w == graph.tensor("w")
         <same elements: True (not ops.equal)>
         """
-        at, call = here(), f"graph.tensor({clipped(name)})"
-        variable = variable_named(self.space, name, call=call, at=at)
+        variable = variable_named(self.space, name, call=f"graph.tensor({clipped(name)})")
         return of_variable(self.top_level_graph, variable)
 
     def variable_of(self, storage: Storage) -> Variable:
@@ -535,12 +530,11 @@ class Graph(Displayed, GraphSpelling):
                 # `target.graph` is never a virtual graph, so the tile needs no renumbering.
                 placement.paint_view(self.space, target.view, mapping)
                 return
-        at = here()
-        check_mapped(self, target, at)
+        check_mapped(self, target)
         if isinstance(target, VertexInstance):
-            connect.put_on_tile(target, self._tiles, mapping, at)
+            connect.put_on_tile(target, self._tiles, mapping)
         else:
-            placement.paint_mapping(self.space, self._tiles, target.view, mapping, target.name, at)
+            placement.paint_mapping(self.space, self._tiles, target.view, mapping, target.name)
 
     def tile_mapping(self, tensor: Tensor, require_complete: bool = True) -> TileMapping:
         """Return the tiles of the elements of a tensor.
@@ -564,10 +558,9 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.create_virtual_graph([3, 0]).tile_mapping(x, require_complete=False)
         <TileMapping 8 elements, 2 tiles, max 2 min 2, 2 intervals, 4 unmapped>
         """
-        at = here()
-        check_own(self, tensor, "tile_mapping", at)
+        check_own(self, tensor, "tile_mapping")
         if checked_truth(require_complete, "tile_mapping: require_complete"):
-            return placement.complete_mapping(self.space, self._tiles, tensor.view, tensor.name, at)
+            return placement.complete_mapping(self.space, self._tiles, tensor.view, tensor.name)
         return self._tiles.renumbered(placement.mapping_of(self.space, tensor.view))
 
     def variable_tile_mapping(self, tensor: Tensor) -> TileMapping:
@@ -589,9 +582,8 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.variable_tile_mapping(x[3]) == graph.tile_mapping(x)
         True
         """
-        at = here()
-        check_own(self, tensor, "variable_tile_mapping", at)
-        mapping = placement.variable_mapping(self.space, tensor.view, tensor.name, at)
+        check_own(self, tensor, "variable_tile_mapping")
+        mapping = placement.variable_mapping(self.space, tensor.view, tensor.name)
         return self._tiles.renumbered(mapping)
 
     # Virtual graphs
@@ -623,7 +615,7 @@ class Graph(Displayed, GraphSpelling):
         """
         from poplite.graph.virtual import virtual_graph  # it imports this module
 
-        return virtual_graph(self, tiles, upper, here())
+        return virtual_graph(self, tiles, upper)
 
     @property
     def top_level_graph(self) -> Graph:
@@ -650,7 +642,7 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.create_virtual_graph(4, 8).convert_tile_to_top_level_graph_tile(1)
         5
         """
-        return self._tiles.checked(tile, "convert_tile_to_top_level_graph_tile", here())
+        return self._tiles.checked(tile, "convert_tile_to_top_level_graph_tile")
 
     def convert_top_level_graph_tile_to_tile(self, tile: int) -> int:
         """Return the number that a tile of the top-level graph has in this graph.
@@ -667,7 +659,7 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.create_virtual_graph(4, 8).convert_top_level_graph_tile_to_tile(5)
         1
         """
-        return self._tiles.number_of(tile, "convert_top_level_graph_tile_to_tile", here())
+        return self._tiles.number_of(tile, "convert_top_level_graph_tile_to_tile")
 
     def convert_virtual_tile_to_physical_tile(self, tile: int) -> int:
         """Return the number that a tile of this graph has in the machine.
@@ -701,7 +693,7 @@ class Graph(Displayed, GraphSpelling):
         0
         """
         if tile_of_ipu is not None:
-            tile = tile_of_pair(self.top_level_graph.target, tile, tile_of_ipu, here())
+            tile = tile_of_pair(self.top_level_graph.target, tile, tile_of_ipu)
         return self.convert_top_level_graph_tile_to_tile(tile)
 
     # The order of memory
@@ -745,7 +737,7 @@ class Graph(Displayed, GraphSpelling):
         >>> twice[1], twice.aliases.tolist()
         ([Interval(begin=3, end=6)], [0, 0])
         """
-        check_own(self, tensor, "sorted_contiguous_regions", here())
+        check_own(self, tensor, "sorted_contiguous_regions")
         report = memory_regions.reports_aliases(report_aliases)
         groups = memory_regions.sorted_regions(tensor, intervals, remove_aliased, report)
         if isinstance(report_aliases, list) and groups.aliases is not None:
@@ -774,9 +766,8 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.sorted_contiguous_regions_by_tile(x.T)[1]
         <SortedRegions 3 elements, 1 group, 3 intervals: [1, 2) 3 times every 2>
         """
-        at = here()
-        check_own(self, tensor, "sorted_contiguous_regions_by_tile", at)
-        return memory_regions.tile_regions(self._tiles, tensor, remove_aliased, report_aliases, at)
+        check_own(self, tensor, "sorted_contiguous_regions_by_tile")
+        return memory_regions.tile_regions(self._tiles, tensor, remove_aliased, report_aliases)
 
     def reorder_to_simplify(
         self, tensor: Tensor, others: Sequence[Tensor] = (), require_simplest_order: bool = True
@@ -803,9 +794,9 @@ class Graph(Displayed, GraphSpelling):
         >>> out.is_contiguous(), out == x.flatten(), a == y.T.flatten()
         (True, <same elements: True (not ops.equal)>, <same elements: True (not ops.equal)>)
         """
-        at, call = here(), "graph.reorder_to_simplify(tensor, [other])"
-        for each in (tensor, *rearrange.checked_others(others, call, at)):
-            check_own(self, each, "reorder_to_simplify", at, call)
+        call = "graph.reorder_to_simplify(tensor, [other])"
+        for each in (tensor, *rearrange.checked_others(others, call)):
+            check_own(self, each, "reorder_to_simplify", call)
         return rearrange.reordered(tensor, others, require_simplest_order)
 
     def simplifying_rearranger(self, tensor: Tensor) -> rearrange.TensorRearranger:
@@ -823,7 +814,7 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.simplifying_rearranger(x.T).rearrange(x.T) == x.flatten()
         <same elements: True (not ops.equal)>
         """
-        check_own(self, tensor, "simplifying_rearranger", here())
+        check_own(self, tensor, "simplifying_rearranger")
         return rearrange.TensorRearranger(tensor.view)
 
     def find_unbroadcast_tensor(self, tensor: Tensor) -> Tensor | None:
@@ -845,7 +836,7 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.find_unbroadcast_tensor(x.broadcast(4, 0)) == x
         <same elements: True (not ops.equal)>
         """
-        check_own(self, tensor, "find_unbroadcast_tensor", here())
+        check_own(self, tensor, "find_unbroadcast_tensor")
         return rearrange.unbroadcast(tensor)
 
     # Compute sets and functions
@@ -862,11 +853,10 @@ class Graph(Displayed, GraphSpelling):
         >>> Graph().add_compute_set("step").name
         'step'
         """
-        at = here()
-        name = checked_name(name, "compute set", at, "graph.add_compute_set('step')")
+        name = checked_name(name, "compute set", "graph.add_compute_set('step')")
         made = self._parts.compute_sets
         full_name = self._parts.names.unique("compute set", name or f"cs{len(made)}")
-        made.append(ComputeSet(self.top_level_graph, full_name, at))
+        made.append(ComputeSet(self.top_level_graph, full_name, here()))
         return made[-1]
 
     def steps(self, name: str = "") -> RecordedSteps:
@@ -889,7 +879,7 @@ class Graph(Displayed, GraphSpelling):
         """
         from poplite.program.recording import RecordedSteps  # it imports this module
 
-        return RecordedSteps(self, checked_name(name, "program", here(), "graph.steps()"))
+        return RecordedSteps(self, checked_name(name, "program", "graph.steps()"))
 
     def add_function(self, program: Program, name: str = "") -> Function:
         """Make a function: a program that `Call` can run from many places.
@@ -909,7 +899,7 @@ class Graph(Displayed, GraphSpelling):
         """
         from poplite.program.function import function_of  # it imports this module
 
-        name = checked_name(name, "function", here(), "graph.add_function(program, 'blur')")
+        name = checked_name(name, "function", "graph.add_function(program, 'blur')")
         full_name = self._parts.names.unique("function", name or "function")
         return function_of(self.top_level_graph, full_name, program, here())
 
@@ -957,11 +947,11 @@ class Graph(Displayed, GraphSpelling):
         <VertexInstance Double 0 on tile 3 of 'double'>
         """
         at = here()
-        check_compute_set(self, compute_set, "add_vertex", at)
-        vertex = new_vertex(compute_set, connect.vertex_class_of(vertex_class, at), at)
+        check_compute_set(self, compute_set, "add_vertex")
+        vertex = new_vertex(compute_set, connect.vertex_class_of(vertex_class), at)
         if tile is not None:
             number = self._tiles.in_range(tile)
-            vertex.tile = self._tiles.checked(tile, vertex.label, at) if number is None else number
+            vertex.tile = self._tiles.checked(tile, vertex.label) if number is None else number
         connect.bind(vertex, fields, at)
         compute_set.vertices.append(vertex)
         return vertex
@@ -1021,10 +1011,9 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.add_vertices(graph.add_compute_set("sums"), Sum, tile=tiles, x=x, y=y)
         <VertexBlock 1,000 Sum on 4 tiles of 'sums'>
         """
-        at = here()
-        check_compute_set(self, compute_set, "add_vertices", at)
-        cls = connect.vertex_class_of(vertex_class, at)
-        block = block_of(self._tiles, compute_set, cls, tile, fields, at)
+        check_compute_set(self, compute_set, "add_vertices")
+        cls = connect.vertex_class_of(vertex_class)
+        block = block_of(self._tiles, compute_set, cls, tile, fields, here())
         compute_set.vertices.append_block(block)
         return block
 
@@ -1056,8 +1045,7 @@ class Graph(Displayed, GraphSpelling):
         >>> list(vertex.connections)
         ['x']
         """
-        at = here()
-        connect.bind_edge(connect.field_ref(field, at), value, at)
+        connect.bind_edge(connect.field_ref(field), value, here())
 
     # Fields of vertices
 
@@ -1091,8 +1079,7 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.field_size(vertex["rows"]), graph.field_size(vertex["rows"][1])
         (2, 4)
         """
-        at = here()
-        connect.set_field_size(connect.field_ref(field, at), size, at)
+        connect.set_field_size(connect.field_ref(field), size)
 
     def field_size(self, field: _Field) -> int:
         """Return the number of rows of a list of edges, or of elements of another field or a row.
@@ -1104,8 +1091,7 @@ class Graph(Displayed, GraphSpelling):
             NoSizeSpecified: when the size is not known yet.
             TensorIndexError: for a row that the list does not have.
         """
-        at = here()
-        return size_of(connect.field_ref(field, at), at)
+        return size_of(connect.field_ref(field))
 
     def max_field_dim(self, vertex_class: type[Vertex] | str, field: str, dim: int = 0) -> int:
         """Return the largest size that the layout of a field allows for one dimension.
@@ -1130,9 +1116,8 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.max_field_dim(Scale, "x"), graph.max_vertex_field_value(Scale, "x")
         (2047, 65504.0)
         """
-        at = here()
-        cls = connect.vertex_class_of(vertex_class, at)
-        return max_dim(cls, field_of(cls, field, at=at), dim, at)
+        cls = connect.vertex_class_of(vertex_class)
+        return max_dim(cls, field_of(cls, field), dim)
 
     def max_vertex_field_value(self, vertex_class: type[Vertex] | str, field: str) -> int | float:
         """Return the largest number that an element of a field can hold.
@@ -1146,9 +1131,8 @@ class Graph(Displayed, GraphSpelling):
             ElementTypeError: for an element type that is not known yet, and for QUARTER, whose
                 largest number depends on format and scale.
         """
-        at = here()
-        cls = connect.vertex_class_of(vertex_class, at)
-        return largest_number(cls, field_of(cls, field, at=at), at)
+        cls = connect.vertex_class_of(vertex_class)
+        return largest_number(cls, field_of(cls, field))
 
     # Costs of vertices
 
@@ -1183,9 +1167,8 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.perf_estimate(block[2])
         VertexPerfEstimate(cycles=9, flops=0)
         """
-        at = here()
-        check_vertex(self, vertex, VertexInstance | VertexBlock, "set_perf_estimate", at)
-        set_estimate(vertex, cycles, flops, at)
+        check_vertex(self, vertex, VertexInstance | VertexBlock, "set_perf_estimate")
+        set_estimate(vertex, cycles, flops)
 
     def perf_estimate(self, vertex: VertexInstance) -> VertexPerfEstimate | None:
         """Return the estimated cost of running a vertex once.
@@ -1204,9 +1187,8 @@ class Graph(Displayed, GraphSpelling):
             VertexDefinitionError: when `cycles` reads data, raises, or does not return an
                 integer.
         """
-        at = here()
-        check_vertex(self, vertex, VertexInstance, "perf_estimate", at)
-        return estimate_of(vertex, self.top_level_graph.target, self._parts.estimators, at)
+        check_vertex(self, vertex, VertexInstance, "perf_estimate")
+        return estimate_of(vertex, self.top_level_graph.target, self._parts.estimators)
 
     def register_perf_estimator(
         self, vertex_class: type[Vertex] | str, estimator: Estimator
@@ -1237,9 +1219,8 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.perf_estimate(vertex).cycles
         28
         """
-        at = here()
-        cls = connect.vertex_class_of(vertex_class, at)
-        self._parts.estimators[cls] = checked_estimator(estimator, at)
+        cls = connect.vertex_class_of(vertex_class)
+        self._parts.estimators[cls] = checked_estimator(estimator)
 
     @property
     def perf_estimators(self) -> Mapping[type[Vertex], Estimator]:
@@ -1406,9 +1387,8 @@ class Graph(Displayed, GraphSpelling):
         >>> graph = Graph()
         >>> graph.create_host_write("x", graph.add_variable("float32", (4,), "x", mapping=0))
         """
-        at = here()
-        check_own(self, tensor, "create_host_write", at, "graph.create_host_write('x', tensor)")
-        made = write_handle(tensor, handle, at)
+        check_own(self, tensor, "create_host_write", "graph.create_host_write('x', tensor)")
+        made = write_handle(tensor, handle, here())
         named(self._parts.handles.writes, "host write", handle, made)
 
     def create_host_read(self, handle: str, tensor: Tensor) -> None:
@@ -1427,9 +1407,8 @@ class Graph(Displayed, GraphSpelling):
         >>> graph = Graph()
         >>> graph.create_host_read("x", graph.add_variable("float32", (4,), "x", mapping=0))
         """
-        at = here()
-        check_own(self, tensor, "create_host_read", at, "graph.create_host_read('x', tensor)")
-        named(self._parts.handles.reads, "host read", handle, HostHandle(tensor, at))
+        check_own(self, tensor, "create_host_read", "graph.create_host_read('x', tensor)")
+        named(self._parts.handles.reads, "host read", handle, HostHandle(tensor, here()))
 
     @property
     def host_reads(self) -> Mapping[str, HostHandle]:

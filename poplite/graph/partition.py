@@ -44,7 +44,6 @@ from poplite.graph.tensor.placement import paint_linearly
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import MOST_TILES
-from poplite.source import here
 from poplite.text import amount, clipped
 from poplite.view import Storage, View, runs
 
@@ -150,7 +149,7 @@ def map_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: 
     """
     check_pair("map_linearly", graph, tensor)
     check_counts(tensor, grain=grain, min_elements=min_elements)
-    check_own(graph, tensor, "map_linearly", here())
+    check_own(graph, tensor, "map_linearly")
     least = whole_number(min_elements)
     step = whole_number(grain)
     paint_linearly(graph.space, graph._tiles, tensor.view, grain=step, min_elements=least)

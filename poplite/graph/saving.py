@@ -23,7 +23,6 @@ from poplite.codec.loading import Malformed, parsed_json
 from poplite.errors import FileLoadError
 from poplite.files import check_stream, passing_file
 from poplite.graph.serial import SerializationFormat, checked_format
-from poplite.source import here
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -119,7 +118,7 @@ def serialize(
     if isinstance(programs, SerializationFormat | str):
         format = programs
         programs = ()
-    is_text = checked_format(format, here()) is SerializationFormat.JSON
+    is_text = checked_format(format) is SerializationFormat.JSON
     check_stream(stream, "graph.serialize", binary=not is_text)
     with passing_file("graph") as path:
         save(graph, path, programs)

@@ -28,7 +28,6 @@ from poplite.graph.storage.lookup import variable_named
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor, of_variable
-from poplite.source import SourceLocation, here
 from poplite.text import clipped, items_or_none, of_type
 from poplite.types import ELEMENT_TYPES, ElementType
 from poplite.view import empty
@@ -76,21 +75,20 @@ def serialize_tensors(
     >>> graph.deserialize_tensors(io.StringIO(file.getvalue()))[0] == x.T
     <same elements: True (not ops.equal)>
     """
-    graph, at = graph.top_level_graph, here()
-    format = checked_format(format, at)
+    graph = graph.top_level_graph
+    format = checked_format(format)
     check_stream(stream, "graph.serialize_tensors", binary=format is SerializationFormat.BINARY)
     every: Any = tensors
     given = None if isinstance(every, Tensor) else items_or_none(every)
     if given is None:
         raise ElementTypeError(
             f"graph.serialize_tensors: {clipped(tensors, 60)} is no list of tensors",
-            at=at,
             found=of_type(tensors),
             fix="graph.serialize_tensors(file, [x])",
         )
     rows = []
     for tensor in given:
-        check_own(graph, tensor, "serialize_tensors", at)
+        check_own(graph, tensor, "serialize_tensors")
         regions = tensor.var_regions()
         names = [variable.name for variable in regions.variables]
         kinds = [variable.element_type.__name__ for variable in regions.variables]
@@ -124,17 +122,16 @@ def deserialize_tensors(
         FileLoadError: when the file holds no tensors, or the graph has no such elements.
         UnknownName: when the graph has no variable of that name.
     """
-    graph, at = graph.top_level_graph, here()
-    format = checked_format(format, at)
+    graph = graph.top_level_graph
+    format = checked_format(format)
     check_stream(stream, "graph.deserialize_tensors", reading=True)
     try:
         found: Any = json.load(stream)
         rows = found["tensors"] if found["format"] == FORMAT else None
-        tensors = [_tensor(graph, row, at) for row in rows]  # type: ignore[union-attr]
+        tensors = [_tensor(graph, row) for row in rows]  # type: ignore[union-attr]
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise FileLoadError(
             f"deserialize_tensors: the file holds no tensors of {graph!r}",
-            at=at,
             found=f"{type(error).__name__}: {error}",
             fix="graph.serialize_tensors(stream, tensors) writes such a file",
         ) from None
@@ -144,17 +141,16 @@ def deserialize_tensors(
 _TYPES = {each.__name__: each for each in ELEMENT_TYPES}
 
 
-def _tensor(graph: Graph, row: dict[str, Any], at: SourceLocation) -> Tensor:
+def _tensor(graph: Graph, row: dict[str, Any]) -> Tensor:
     call, element_type = "graph.deserialize_tensors", _TYPES[row["type"]]
     if not row["regions"]:
         return Tensor(graph, element_type, empty((0,))).reshape(row["shape"])
-    owners = [variable_named(graph.space, name, call=call, at=at) for name in row["variables"]]
+    owners = [variable_named(graph.space, name, call=call) for name in row["variables"]]
     for owner, kind in zip(owners, row["variable_types"], strict=True):
         if owner.element_type is not _TYPES[kind]:
             raise FileLoadError(
                 f"deserialize_tensors: variable {owner.name!r} is {owner.element_type.__name__} in "
                 f"this graph, but {kind} in the file",
-                at=at,
                 found=f"a view of it as {element_type.__name__}",
                 fix="read the file with the graph that it was made of, or one alike",
             )
@@ -173,6 +169,6 @@ def _of_type(tensor: Tensor, element_type: type[ElementType[object]]) -> Tensor:
     return tensor if tensor.element_type is element_type else tensor.reinterpret(element_type)
 
 
-def checked_format(format: object, at: SourceLocation) -> SerializationFormat:
+def checked_format(format: object) -> SerializationFormat:
     """Return a format, given itself or by its name."""
-    return checked_member(format, SerializationFormat, "format", at=at, error=InvalidOption)
+    return checked_member(format, SerializationFormat, "format", error=InvalidOption)

@@ -84,17 +84,17 @@ def add_variable(
 ) -> Variable:
     """Make a variable; see `Graph.add_variable`."""
     tile = tiles.in_range(mapping)
-    variable = _declared(space, like, shape, name, at, tile, constant=False)
+    variable = _declared(space, like, shape, name, tile, at, constant=False)
     if tiles.home is not None:
         space.note_home(variable, tiles.home)
     try:
-        _attach(space, tiles, variable, metadata, at)
+        _attach(space, tiles, variable, metadata)
         if mapping is not None and tile is None:
-            _map(space, tiles, variable, mapping, at)
+            _map(space, tiles, variable, mapping)
         if value is not None:
             kind, view, full_name = variable.element_type, variable.view, variable.name
-            value = _of_replicas(value, full_name, replicas, at)
-            _store(space, kind, view, variable.metadata, value, full_name, at)
+            value = _of_replicas(value, full_name, replicas)
+            _store(space, kind, view, variable.metadata, value, full_name)
     except PopliteError:
         space.take_back(variable)
         raise
@@ -113,17 +113,17 @@ def add_constant(
     at: SourceLocation,
 ) -> Variable:
     """Make a constant; see `Graph.add_constant`."""
-    variable = _declared(space, like, shape, name, at, constant=True)
+    variable = _declared(space, like, shape, name, at=at, constant=True)
     if tiles.home is not None:
         space.note_home(variable, tiles.home)
     try:
-        _attach(space, tiles, variable, metadata, at)
+        _attach(space, tiles, variable, metadata)
         kind, view = variable.element_type, variable.view
-        check_room(space, kind, view.shape, f"'{variable.name}'", at)
+        check_room(space, kind, view.shape, f"'{variable.name}'")
         codes = None if variable.metadata is None else initial_metadata(space, variable.metadata)
-        _fix(variable, values_for(kind, view.shape, value, codes, variable.name, at))
+        _fix(variable, values_for(kind, view.shape, value, codes, variable.name))
         if mapping is not None:
-            _map(space, tiles, variable, mapping, at)
+            _map(space, tiles, variable, mapping)
     except PopliteError:
         space.take_back(variable)
         raise
@@ -137,11 +137,10 @@ def add_clone(
     like: ElementTypeLike | None,
     method: object,
     metadata: Tensor | QuarterMetadata | None,
-    at: SourceLocation,
 ) -> Tensor:
     """Make a variable for the elements of a tensor; see `Graph.clone`."""
-    kind = checked_member(method, TensorCloneMethod, "clone, method", at=at)
-    return _clone(tiles, source, name, like, metadata, layout(source, kind), at)
+    kind = checked_member(method, TensorCloneMethod, "clone, method")
+    return _clone(tiles, source, name, like, metadata, layout(source, kind))
 
 
 def add_clones(
@@ -153,32 +152,27 @@ def add_clones(
     method: object,
     duplication: object,
     metadata: Tensor | QuarterMetadata | None,
-    at: SourceLocation,
 ) -> Tensor:
     """Make n clones of a tensor, as one tensor; see `Graph.clone_n`."""
-    kind = checked_member(method, TensorCloneMethod, "clone_n, method", at=at)
-    duplicate = checked_member(
-        duplication, TensorCloneDuplicationMethod, "clone_n, duplication", at=at
-    )
+    kind = checked_member(method, TensorCloneMethod, "clone_n, method")
+    duplicate = checked_member(duplication, TensorCloneDuplicationMethod, "clone_n, duplication")
     count = indexing.number(n, "n", source)
     indexing.check_size(count * source.num_elements, source, "fewer clones")
     shape = (count, *source.shape)  # each clone has a place of its own
-    check_room(source.graph.space, source.element_type, shape, f"clone_n of '{source.name}'", at)
+    check_room(source.graph.space, source.element_type, shape, f"clone_n of '{source.name}'")
     if duplicate is TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION:
-        check_keeps_order(source, kind, at)
+        check_keeps_order(source, kind)
         many = interleaved(source, layout(source, kind), count)
-        return _clone(tiles, source, name, like, metadata, many, at)
+        return _clone(tiles, source, name, like, metadata, many)
     one = layout(source, kind)
-    clones = [
-        _clone(tiles, source, name, like, metadata, one, at).expand([0]) for _ in range(count)
-    ]
+    clones = [_clone(tiles, source, name, like, metadata, one).expand([0]) for _ in range(count)]
     if clones:
         return concat(clones)
     # No clone has a type of its own: it is that of a variable without elements.
     none = source.expand([0]).broadcast(0, 0)
-    if like is None or _element_type(like, name, at) is source.element_type:
+    if like is None or _element_type(like, name) is source.element_type:
         return none
-    return _clone(tiles, none, name, like, metadata, layout(none, kind), at)
+    return _clone(tiles, none, name, like, metadata, layout(none, kind))
 
 
 def _clone(
@@ -188,7 +182,6 @@ def _clone(
     like: ElementTypeLike | None,
     metadata: Tensor | QuarterMetadata | None,
     place: CloneLayout,
-    at: SourceLocation,
 ) -> Tensor:
     """Make a variable for the elements of a tensor, in the order and on the tiles of a layout."""
     space = source.graph.space
@@ -196,10 +189,10 @@ def _clone(
     if metadata is None and kind is source.element_type:
         metadata = source.metadata
     local = space.names.local(source.name) if isinstance(name, str) and not name else name
-    variable = _declared(space, kind, (place.size,), local, at, constant=False)
+    variable = _declared(space, kind, (place.size,), local, constant=False)
     space.note_home(variable, tiles.home or space.home_of([source.view]))
     try:
-        _attach(space, tiles, variable, metadata, at)
+        _attach(space, tiles, variable, metadata)
     except PopliteError:
         space.take_back(variable)
         raise
@@ -216,7 +209,7 @@ def add_number(
     at: SourceLocation,
 ) -> Variable:
     """Make a scalar constant quickly, for a checked and rounded number connected to a vertex."""
-    variable = space.make("", kind, (), True, at, NO_TILE if tile is None else tile)
+    variable = space.make("", kind, (), True, NO_TILE if tile is None else tile, at)
     variable.initial_value = value = np.array(number, kind.dtype)
     value.setflags(write=False)
     return variable
@@ -236,17 +229,15 @@ def add_numbers(
     `begin`, `end` and `tile` are the elements and the tile of each run on one tile. The numbers
     become read-only.
     """
-    variable = space.make("", kind, numbers.shape, True, at)
+    variable = space.make("", kind, numbers.shape, True, at=at)
     _fix(variable, numbers)
     variable.mapping.paint_many(begin, end, tile)
     return variable
 
 
-def add_metadata(
-    space: Space, name: str, metadata: QuarterMetadata, tile: int, at: SourceLocation
-) -> Variable:
+def add_metadata(space: Space, name: str, metadata: QuarterMetadata, tile: int) -> Variable:
     """Make a constant, with this full name, of a QUARTER variable's format and scale."""
-    variable = space.make(space.names.local(name), QUARTER_METADATA, (), True, at)
+    variable = space.make(space.names.local(name), QUARTER_METADATA, (), True)
     _fix(variable, np.array(metadata.to_byte(), QUARTER_METADATA.dtype))
     variable.mapping.paint(0, 1, tile)
     return variable
@@ -262,8 +253,8 @@ def _declared(
     like: ElementTypeLike,
     shape: ShapeLike,
     name: object,
-    at: SourceLocation,
     tile: int | None = None,
+    at: SourceLocation | None = None,
     *,
     constant: bool,
 ) -> Variable:
@@ -271,45 +262,39 @@ def _declared(
     if isinstance(shape, type) and issubclass(shape, ElementType):
         raise ElementTypeError(
             f"a shape is needed, but {shape!r} is an element type",
-            at=at,
             found=f"element type {clipped(like)}, shape {shape!r}, name {clipped(name)}",
             fix=f"the element type first, then shape and name: ({shape!r}, (4,), 'x')",
         )
-    text = checked_name(name, "variable", at, "name='x'; a tile goes to mapping=")
+    text = checked_name(name, "variable", "name='x'; a tile goes to mapping=")
     title = text or space.default_name(constant)
-    kind, extents = _element_type(like, title, at), shape_of(shape, title, at)
-    return space.make(text, kind, extents, constant, at, NO_TILE if tile is None else tile)
+    kind, extents = _element_type(like, title), shape_of(shape, title)
+    return space.make(text, kind, extents, constant, NO_TILE if tile is None else tile, at)
 
 
-def _element_type(like: ElementTypeLike, name: str, at: SourceLocation) -> ElementClass:
+def _element_type(like: ElementTypeLike, name: str) -> ElementClass:
     try:
         return element_type(like)
     except ElementTypeError as error:
         raise ElementTypeError(
             f"'{name}': {error.what}" if name else error.what,
-            at=at,
             found=error.found or f"given {clipped(like)} as the element type",
             fix=error.fix,
         ) from None
 
 
-def _map(
-    space: Space, tiles: TileNumbers, variable: Variable, mapping: object, at: SourceLocation
-) -> None:
+def _map(space: Space, tiles: TileNumbers, variable: Variable, mapping: object) -> None:
     """Put a new variable on tiles."""
     is_linear = isinstance(mapping, str) and mapping == "linear"
     if is_linear and isinstance(tiles, AllTiles):  # nothing to look up
         variable.mapping.paint_linearly(Linear.over(variable.num_elements, tiles.num_tiles))
     else:
-        paint_mapping(space, tiles, variable.view, mapping, variable.name, at)
+        paint_mapping(space, tiles, variable.view, mapping, variable.name)
 
 
 # Metadata
 
 
-def _attach(
-    space: Space, tiles: TileNumbers, variable: Variable, metadata: object, at: SourceLocation
-) -> None:
+def _attach(space: Space, tiles: TileNumbers, variable: Variable, metadata: object) -> None:
     """Attach metadata to a new QUARTER variable, and refuse it for any other element type.
 
     A `QuarterMetadata` becomes a constant on tile 0.
@@ -320,40 +305,36 @@ def _attach(
     if variable.element_type is not QUARTER:
         raise TensorMetadataError(
             f"{name} is of {variable.element_type!r} and given metadata",
-            at=at,
             found=f"metadata={clipped(metadata, 60)}",
             fix="leave it out: only QUARTER has format and scale",
         )
     if isinstance(metadata, QuarterMetadata):
         tile = int(tiles.to_top_level(np.zeros(1, np.int64))[0])
-        made = add_metadata(space, f"{variable.name}/metadata", metadata, tile, at)
+        made = add_metadata(space, f"{variable.name}/metadata", metadata, tile)
         variable.metadata = made.view
         return
     if metadata is None:
         raise TensorMetadataError(
             f"{name} is of QUARTER and has no metadata",
-            at=at,
             found="the bits of a QUARTER element mean nothing without format and scale",
             fix=EXAMPLE,
         )
-    tensor = _one_element(name, metadata, at)
+    tensor = _one_element(name, metadata)
     if tensor.graph.space is not space:
         raise TensorMetadataError(
             f"{name}: its metadata '{tensor.name}' belongs to another graph",
-            at=at,
             fix="make it with this graph's add_variable(pl.QUARTER_METADATA, (), mapping=tile)",
         )
     variable.metadata = tensor.view
 
 
-def _one_element(name: str, metadata: object, at: SourceLocation) -> Tensor:
+def _one_element(name: str, metadata: object) -> Tensor:
     if isinstance(metadata, Tensor):
         one_element = metadata.num_elements == 1
         if one_element and metadata.element_type is QUARTER_METADATA:
             return metadata
     raise TensorMetadataError(
         f"{name}: {clipped(metadata, 80)} is not the metadata of a QUARTER tensor",
-        at=at,
         found="metadata is one element of QUARTER_METADATA",
         fix=f"{EXAMPLE}, or a tensor of add_variable(pl.QUARTER_METADATA, (), mapping=tile)",
     )
@@ -362,22 +343,20 @@ def _one_element(name: str, metadata: object, at: SourceLocation) -> Tensor:
 # Initial values
 
 
-def set_values(tensor: Tensor, value: Value, replicas: int, at: SourceLocation) -> None:
+def set_values(tensor: Tensor, value: Value, replicas: int) -> None:
     """Set the initial values of a tensor's elements, in the variables below it.
 
     >>> from poplite.graph import Graph
-    >>> from poplite.source import here
     >>> graph = Graph()
-    >>> set_values(graph.add_variable("int32", (4,), "x")[1::2], [5, 6], 1, here())
+    >>> set_values(graph.add_variable("int32", (4,), "x")[1::2], [5, 6], 1)
     >>> graph.variables[0].initial_value
     array([0, 5, 0, 6], dtype=int32)
     """
-    value = _of_replicas(value, tensor.name, replicas, at)
+    value = _of_replicas(value, tensor.name, replicas)
     if not tensor.is_parallel_writeable():
         reason, fact = why_not_writeable(tensor)
         raise GraphConnectionError(
             f"'{tensor.name}': an initial value for a view that {reason}",
-            at=at,
             found=fact,
             fix="a constant has its value from add_constant; make it a variable to set another"
             if tensor.contains_constant()
@@ -385,7 +364,7 @@ def set_values(tensor: Tensor, value: Value, replicas: int, at: SourceLocation) 
         )
     kind, metadata = tensor.element_type, tensor.metadata
     below = None if metadata is None else metadata.view
-    _store(tensor.graph.space, kind, tensor.view, below, value, tensor.name, at)
+    _store(tensor.graph.space, kind, tensor.view, below, value, tensor.name)
 
 
 def values_for(
@@ -394,34 +373,31 @@ def values_for(
     value: npt.ArrayLike,
     metadata: QuarterMetadata | None,
     name: str,
-    at: SourceLocation,
 ) -> npt.NDArray[Any]:
     """Return host values in a shape: one number for all, or one for each element.
 
-    >>> from poplite.source import here
     >>> from poplite.types import INT
-    >>> values_for(INT, (2, 2), [1, 2, 3, 4], None, "x", here())
+    >>> values_for(INT, (2, 2), [1, 2, 3, 4], None, "x")
     array([[1, 2],
            [3, 4]], dtype=int32)
     """
     what = f"'{name}'"
-    values = elements(kind, value, what=what, at=at, metadata=metadata)
+    values = elements(kind, value, what=what, metadata=metadata)
     if values.ndim == 0:
         return np.full(shape, values)
     if values.shape not in (shape, (math.prod(shape),)):
         raise TensorCreationError(
             f"{what}: {amount(values.size, 'value')} of shape {list(values.shape)} for "
             f"{amount(math.prod(shape), 'element')} of shape {list(shape)}",
-            at=at,
             fix=f"one number for all, or an array of shape {shape}",
         )
     return values.reshape(shape)
 
 
-def _of_replicas(value: Value, name: str, replicas: int, at: SourceLocation) -> Value:
+def _of_replicas(value: Value, name: str, replicas: int) -> Value:
     if not isinstance(value, Mapping):
         return value
-    return by_replica(value, replicas, f"initial value of '{name}'", at)
+    return by_replica(value, replicas, f"initial value of '{name}'")
 
 
 def _store(
@@ -431,10 +407,9 @@ def _store(
     metadata: View | None,
     value: Value,
     name: str,
-    at: SourceLocation,
 ) -> None:
     """Set the initial values of a view's elements; all are checked before any is stored."""
-    check_room(space, kind, view.shape, f"'{name}'", at)
+    check_room(space, kind, view.shape, f"'{name}'")
     owners = [space.variable_of(storage) for storage in storages(view)]
     by_number: Iterable[tuple[int | None, npt.ArrayLike]]
     if isinstance(value, Mapping):
@@ -447,7 +422,7 @@ def _store(
     checked = []
     for number, own in by_number:
         codes = None if metadata is None else initial_metadata(space, metadata, number or 0)
-        checked.append((number, values_for(kind, view.shape, own, codes, name, at)))
+        checked.append((number, values_for(kind, view.shape, own, codes, name)))
     for number, values in checked:
         _write(owners, view, values.reshape(-1), number)
 

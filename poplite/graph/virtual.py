@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from poplite.arrays.intervals import Int64
     from poplite.graph.tensor.tensor import Tensor
     from poplite.machine.target import Target
-    from poplite.source import SourceLocation
 
 
 class VirtualGraph(Graph):
@@ -96,54 +95,53 @@ def mapping_graph(graph: Graph) -> Graph:
     return graph.virtual if isinstance(graph, WorkingGraph) else graph
 
 
-def virtual_graph(parent: Graph, tiles: object, upper: object, at: SourceLocation) -> VirtualGraph:
+def virtual_graph(parent: Graph, tiles: object, upper: object) -> VirtualGraph:
     """Return a graph over some tiles of another; see `Graph.create_virtual_graph`."""
     if isinstance(tiles, SupportsIndex) and not isinstance(tiles, np.ndarray):
         low, high = (0, tiles) if upper is None else (tiles, upper)
-        own = np.arange(_bound(parent, low, at), _bound(parent, high, at))
+        own = np.arange(_bound(parent, low), _bound(parent, high))
         asked = f"tiles {low!r} up to {high!r}"
     else:
-        own, asked = _listed(parent, tiles, upper, at), "tiles []"
+        own, asked = _listed(parent, tiles, upper), "tiles []"
     if not len(own):
-        raise _refused(parent, f"{asked} are none, but at least 1 is needed", at)
+        raise _refused(parent, f"{asked} are none, but at least 1 is needed")
     return VirtualGraph(parent.top_level_graph, parent._tiles.to_top_level(own))
 
 
-def _bound(parent: Graph, value: object, at: SourceLocation) -> int:
+def _bound(parent: Graph, value: object) -> int:
     number = integer_or_none(value)
     if number is None:
-        raise _refused(parent, f"{clipped(value)} is no tile number", at)
+        raise _refused(parent, f"{clipped(value)} is no tile number")
     if not 0 <= number <= parent.target.tiles:
         tiles = amount(parent.target.tiles, "tile")
-        raise _refused(parent, f"tiles up to {number}, but the graph has {tiles}", at)
+        raise _refused(parent, f"tiles up to {number}, but the graph has {tiles}")
     return number
 
 
-def _listed(parent: Graph, tiles: object, upper: object, at: SourceLocation) -> Int64:
+def _listed(parent: Graph, tiles: object, upper: object) -> Int64:
     """Return a list of tiles after checking it."""
     try:
-        own = np.asarray(unmasked(tiles, "create_virtual_graph", at))
+        own = np.asarray(unmasked(tiles, "create_virtual_graph"))
     except ValueError:  # lists of different lengths
         own = np.empty((0, 0))
     if own.ndim != 1 or (len(own) and own.dtype.kind not in "iu") or upper is not None:
         beside = "" if upper is None else f" with upper={clipped(upper)}"
-        raise _refused(parent, f"{clipped(tiles, 60)}{beside} is no list of tile numbers", at)
+        raise _refused(parent, f"{clipped(tiles, 60)}{beside} is no list of tile numbers")
     wrong = own[(own < 0) | (own >= parent.target.tiles)]
     if len(wrong):
         has = amount(parent.target.tiles, "tile")
-        raise _refused(parent, f"tile {wrong[0]}, but the graph has {has}", at)
+        raise _refused(parent, f"tile {wrong[0]}, but the graph has {has}")
     numbers, times = np.unique(own, return_counts=True)
     if len(numbers) < len(own):
         twice = int(numbers[times > 1][0])
         at_ = np.flatnonzero(own == twice)
-        raise _refused(parent, f"tile {twice} is listed as tile {at_[0]} and as tile {at_[1]}", at)
+        raise _refused(parent, f"tile {twice} is listed as tile {at_[0]} and as tile {at_[1]}")
     return own.astype(np.int64)
 
 
-def _refused(parent: Graph, what: str, at: SourceLocation) -> InvalidTileMapping:
+def _refused(parent: Graph, what: str) -> InvalidTileMapping:
     return InvalidTileMapping(
         f"create_virtual_graph: {what}",
-        at=at,
         found=f"tiles are {ranges(range(parent.target.tiles))} of {parent!r}",
         fix="create_virtual_graph(4) for tiles 0-3, (4, 8) for tiles 4-7, or ([0, 2, 5])",
     )

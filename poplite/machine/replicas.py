@@ -18,7 +18,6 @@ from typing import TypeVar
 from poplite.errors import GraphReplicationError, InvalidMachineModel
 from poplite.machine.device import Device
 from poplite.machine.target import Target
-from poplite.source import SourceLocation
 from poplite.text import amount, clipped, integer_or_none
 
 T = TypeVar("T")
@@ -27,7 +26,7 @@ MOST_REPLICAS = 1 << 16
 """More replicas than any machine has IPUs; every replica takes memory of its own."""
 
 
-def checked_target(value: object, at: SourceLocation) -> Target:
+def checked_target(value: object) -> Target:
     """Return a graph's machine, `Target()` for None; raise InvalidMachineModel if it is none."""
     if value is None:
         return Target()
@@ -38,19 +37,17 @@ def checked_target(value: object, at: SourceLocation) -> Target:
     tiles = value if isinstance(value, int) and value > 0 else 4
     raise InvalidMachineModel(
         f"Graph: {clipped(value)} is no target",
-        at=at,
         found=f"its type is {type(value).__name__}, where a Target is needed",
         fix=f"Graph(Target(tiles={tiles}))",
     )
 
 
-def part_of(machine: Target, replicas: object, at: SourceLocation) -> tuple[Target, int]:
+def part_of(machine: Target, replicas: object) -> tuple[Target, int]:
     """Return a replica's part of a machine, and the number of replicas that the user specified.
 
     Raises GraphReplicationError where the machine cannot be divided into so many equal parts.
 
-    >>> from poplite.source import here
-    >>> part_of(Target(tiles=8, ipus=4), 2, here())
+    >>> part_of(Target(tiles=8, ipus=4), 2)
     (<Target 4 tiles on 2 IPUs, 6 workers, 638,976 B a tile, 1.330 GHz>, 2)
     """
     count = integer_or_none(replicas)
@@ -58,14 +55,12 @@ def part_of(machine: Target, replicas: object, at: SourceLocation) -> tuple[Targ
         raise GraphReplicationError(
             f"Graph: replication_factor={clipped(replicas)} is no whole number from 1 to "
             f"{MOST_REPLICAS:,}",
-            at=at,
             fix="Graph(target), or Graph(Target(ipus=2), replication_factor=2)",
         )
     if machine.ipus % count:
         ipus = -(-machine.ipus // count) * count
         raise GraphReplicationError(
             f"Graph: {amount(machine.ipus, 'IPU')} cannot be divided among {count:,} replicas",
-            at=at,
             found=f"the target is the whole machine: {machine!r}",
             fix=f"Graph(Target(tiles={machine.tiles_per_ipu * ipus}, ipus={ipus}), "
             f"replication_factor={count})",
@@ -74,13 +69,12 @@ def part_of(machine: Target, replicas: object, at: SourceLocation) -> tuple[Targ
     return dataclasses.replace(machine, tiles=tiles, ipus=ipus), count
 
 
-def replica_number(value: object, count: int, what: str, at: SourceLocation) -> int:
+def replica_number(value: object, count: int, what: str) -> int:
     """Return the number of a replica; raise GraphReplicationError, naming the call, if none."""
     number = integer_or_none(value)
     if number is None or not 0 <= number < count:
         raise GraphReplicationError(
             f"{what}: there is no replica {clipped(value)}",
-            at=at,
             found=f"the graph has {amount(count, 'replica')}: "
             + (f"0 to {count - 1}" if count > 1 else "0"),
             fix="a number in that range, or leave it out for all replicas"
@@ -99,7 +93,7 @@ def tiles_text(tiles: int, count: int) -> str:
     return amount(tiles, "tile") + (f" in each of {count:,} replicas" if count > 1 else "")
 
 
-def by_replica(values: Mapping[int, T], count: int, what: str, at: SourceLocation) -> dict[int, T]:
+def by_replica(values: Mapping[int, T], count: int, what: str) -> dict[int, T]:
     """Return the user's values by number of the replica, in ascending order.
 
     `what` is the call, for messages. Raises GraphReplicationError where there is no such replica,
@@ -107,7 +101,7 @@ def by_replica(values: Mapping[int, T], count: int, what: str, at: SourceLocatio
     """
     if not values:
         raise GraphReplicationError(
-            f"{what}: a dictionary without replicas", at=at, fix="{0: value, 1: value}"
+            f"{what}: a dictionary without replicas", fix="{0: value, 1: value}"
         )
-    checked = {replica_number(key, count, what, at): value for key, value in values.items()}
+    checked = {replica_number(key, count, what): value for key, value in values.items()}
     return {number: checked[number] for number in sorted(checked)}

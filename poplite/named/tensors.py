@@ -35,7 +35,6 @@ from poplite.named.description import TensorDescription
 from poplite.named.elementwise import stored_type, type_for
 from poplite.named.layout import Layout, layout_of
 from poplite.named.op import Op, as_op, axes_for
-from poplite.source import here
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import BOOL, FLOAT, ElementTypeLike
 
@@ -317,7 +316,7 @@ def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray
             found=f"{clipped(value)}; {tensor.text}",
             fix="array != 0" if element is BOOL else "whole numbers, or a tensor of pl.FLOAT",
         )
-    made = elements(element, array, what=f"{tensor.name} {tensor.axes}", at=here())
+    made = elements(element, array, what=f"{tensor.name} {tensor.axes}")
     return made if made.shape == shape else np.broadcast_to(made, shape)
 
 

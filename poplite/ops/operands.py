@@ -36,7 +36,6 @@ from poplite.graph.tensor.tensor_text import type_and_shape, why_not_writeable
 from poplite.program import Sequence as Steps
 from poplite.program.control import check_graph
 from poplite.program.recording import graph_for, innermost, target
-from poplite.source import here
 from poplite.text import clipped, clipped_text, integer_or_none, of_type
 from poplite.types import (
     FLOAT,
@@ -85,7 +84,7 @@ def operand(what: str, x: object, program: Steps | None = None, role: str = "") 
     check_closed(what, x)
     graph = graph_of(what, x, program)
     for tensor in x.leaves:
-        check_own(graph, tensor, what, here())
+        check_own(graph, tensor, what)
         assert isinstance(tensor, Tensor)
         check_placed(tensor)
     return x
@@ -97,7 +96,7 @@ def own_operand(
     """Return an operand of a graph, or raise."""
     found = operand(what, as_read(x, graph), program, role)
     for tensor in found.leaves if isinstance(found, Expr) else (found,):
-        check_own(graph, tensor, _argument(what, role), here())
+        check_own(graph, tensor, _argument(what, role))
     return found
 
 
@@ -189,7 +188,7 @@ def steps_for(what: str, graph: Graph, name: object, program: Steps | None) -> S
 
 def check_name(what: str, name: object) -> None:
     """Refuse a name of an operation that is no text."""
-    checked_name(name, "step", here(), f'{what.partition("(")[0]}(..., name="first")')
+    checked_name(name, "step", f'{what.partition("(")[0]}(..., name="first")')
 
 
 def called(x: Operand) -> str:

@@ -275,20 +275,20 @@ def _check(mappings: Mappings, root: Root, usage: str, seen: set[Expr]) -> None:
     parts = [*new_parts(root.expr, seen)]
     for part in parts:
         if isinstance(part, Leaf):
-            check_own(graph, part.tensor, usage, at)
+            check_own(graph, part.tensor, usage)
             assert isinstance(part.tensor, Tensor)
             mappings.of(distinct(part.tensor))  # raises where an element has no tile
     check_closed(usage, root.expr)
     for part in parts:
         if isinstance(part, IotaExpr):
             called = f"'{root.name}'" if root.name else usage.partition("(")[0]
-            check_room(graph.space, part.element_type, part.shape, called, at)
+            check_room(graph.space, part.element_type, part.shape, called)
         if isinstance(part, Contraction) and not is_dot(part):
             layout_of(graph, part)  # raises where none fits
     out = root.out
     if out is None:
         return
-    check_own(graph, out, f"{usage}, out", at)
+    check_own(graph, out, f"{usage}, out")
     if out.element_type is not root.expr.element_type:
         raise ElementTypeError(
             f"{usage}: out '{out.name}' is {out.element_type!r}, "

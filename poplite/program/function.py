@@ -101,7 +101,6 @@ def function_of(graph: Graph, name: str, program: object, at: SourceLocation) ->
         if isinstance(node, FunctionCall) and node.function.graph is not graph:
             raise ControlProgramError(
                 f"add_function '{name}': it calls function '{node.function.name}' of another graph",
-                at=at,
                 found=f"that is of {node.function.graph!r} ({node.function.location})",
                 fix="graph.add_function(program), with the same graph for both",
             )
@@ -114,7 +113,6 @@ def buffer_of(graph: Graph, function: object, at: SourceLocation) -> FunctionBuf
     if not isinstance(function, Function) or function.graph is not graph:
         raise ControlProgramError(
             f"add_function_buffer: {clipped(function, 80)} is no function of this graph",
-            at=at,
             fix="graph.add_function_buffer(graph.add_function(program))",
         )
     return FunctionBuffer(function, at)

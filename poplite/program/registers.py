@@ -38,7 +38,6 @@ from poplite.program.base import (
 )
 from poplite.program.control import Sequence, check_appended
 from poplite.program.steps import SyncType
-from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import UNSIGNED_INT
 
@@ -133,7 +132,7 @@ def cycle_count(
     (True, 0)
     """
     sync_type = _checked("cycle_count", graph, sequence, sync_type)
-    checked_name(name, "tensor", here(), 'pl.cycle_count(graph, sequence, name="cycles")')
+    checked_name(name, "tensor", 'pl.cycle_count(graph, sequence, name="cycles")')
     begin = graph.add_variable(UNSIGNED_INT, (2,), f"{name}/begin", mapping=tile)
     taken = graph.add_variable(UNSIGNED_INT, (2,), name, mapping=tile)
     sequence._put_first(CycleStamp(begin, sync_type))

@@ -35,7 +35,6 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.program import Execute
 from poplite.simulator.engine import Engine
-from poplite.source import here
 from poplite.testing.addressed import checked
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import QUARTER, UNSIGNED_CHAR, ElementType, QuarterMetadata, decode, element_type
@@ -298,7 +297,7 @@ def _rows(
     """Return the values of a field, one array for each edge; of QUARTER their codes."""
     listed = list(value) if field.depth == 2 else [value]
     what = f"assert_vertex, '{field.name}'"
-    rows = [elements(element, row, what=what, at=here(), metadata=metadata) for row in listed]
+    rows = [elements(element, row, what=what, metadata=metadata) for row in listed]
     wrong = next((row for row in rows if row.ndim != min(field.depth, 1)), None)
     if wrong is not None and not (field.depth == 0 and wrong.size == 1):
         raise ElementTypeError(

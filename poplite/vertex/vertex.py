@@ -393,8 +393,8 @@ class Vertex(metaclass=VertexMeta):
         return specialise(cls, arguments if isinstance(arguments, tuple) else (arguments,))
 
 
-def field_of(cls: type[Vertex], name: str, *, at: SourceLocation | None = None) -> Field:
-    """Return a declared field by name; `at` is the user's line to report, by default the caller's.
+def field_of(cls: type[Vertex], name: str) -> Field:
+    """Return a declared field by name.
 
     Raises `UnknownField` when there is none, and `ElementTypeError` when the name is no text.
     """
@@ -404,13 +404,11 @@ def field_of(cls: type[Vertex], name: str, *, at: SourceLocation | None = None) 
     if not isinstance(name, str):
         raise ElementTypeError(
             f"'{cls.__name__}': a field is asked for by its name, not by {clipped(name)}",
-            at=at or here(),
             found=found,
             fix="vertex['x'], and vertex['x'][2] for a row of a list of edges",
         )
     raise UnknownField(
         f"'{cls.__name__}' has no field '{name}'{did_you_mean(name, cls.fields)}",
-        at=at or here(),
         found=found,
         fix=f"use a declared field, or declare '{name}' in class {cls.__name__} ({cls.location})",
     )

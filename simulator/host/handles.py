@@ -38,7 +38,6 @@ from poplite.simulator.host.connections import (
 from poplite.simulator.host.remote import RemoteRows, RemoteWatch
 from poplite.simulator.run.arena import Bytes
 from poplite.simulator.running import Peers
-from poplite.source import here
 from poplite.text import amount, clipped
 from poplite.types import QUARTER, QuarterMetadata
 
@@ -248,7 +247,7 @@ class HostLinks:
     def _replica(self, replica: object, call: str) -> int | None:
         if replica is None:
             return None
-        return replica_number(replica, len(self._parts), call, here())
+        return replica_number(replica, len(self._parts), call)
 
     def _connect(
         self,

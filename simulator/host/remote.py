@@ -18,7 +18,6 @@ from poplite.machine.replicas import replica_number
 from poplite.simulator.host.connections import in_turn, view_of
 from poplite.simulator.host.tensors import read_host
 from poplite.simulator.run.arena import Bytes
-from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none
 
 
@@ -75,7 +74,7 @@ class RemoteRows:
     def store(self, array: npt.ArrayLike, row: object, replica: object, call: str) -> None:
         """Store a row of one replica, or of all (None); errors name `call`."""
         number = self._number(row, call)
-        stored = elements(self.spec.element_type, array, what=call, at=here())
+        stored = elements(self.spec.element_type, array, what=call)
         if stored.size != self.spec.num_elements:
             raise TensorCreationError(
                 f"{call}: {amount(stored.size, 'element')} for a row of {self.spec.num_elements:,}",
@@ -104,7 +103,7 @@ class RemoteRows:
         return number
 
     def _replica(self, replica: object, call: str) -> int:
-        return replica_number(replica, len(self.rows), call, here())
+        return replica_number(replica, len(self.rows), call)
 
     def call(
         self, action: RowTransfer, parts: Sequence[Bytes], where: Callable[[], str]

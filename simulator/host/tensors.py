@@ -36,7 +36,6 @@ from poplite.machine.replicas import replica_number
 from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run.field_elements import Integers, moved_from
 from poplite.simulator.run.interpreted_vertices import move_between
-from poplite.source import here
 from poplite.text import clipped
 from poplite.types import QUARTER_METADATA, ElementType, QuarterMetadata, decode
 from poplite.view import addresses, storages
@@ -193,7 +192,7 @@ class HostTensors:
             return
         metadata = {number: place.metadata(self._arena, number) for number in replicas}
         stored = {
-            each: elements(place.element_type, array, what=access.call, at=here(), metadata=each)
+            each: elements(place.element_type, array, what=access.call, metadata=each)
             for each in dict.fromkeys(metadata.values())
         }
         shape = next(iter(stored.values())).shape
@@ -220,7 +219,7 @@ class HostTensors:
     def _replicas(self, replica: int | None, call: str) -> Sequence[int]:
         """Return the numbers of the replicas that `replica` means."""
         count = self._executable.layout.replicas
-        return range(count) if replica is None else [replica_number(replica, count, call, here())]
+        return range(count) if replica is None else [replica_number(replica, count, call)]
 
     def _place(self, tensor: object, verb: str, known: Mapping[str, HostTensor]) -> TensorPlace:
         """Return where a tensor lies, which the user passed or named."""
@@ -234,7 +233,6 @@ class HostTensors:
                 self._graph.space,
                 tensor,
                 call=call,
-                at=here(),
                 others=list(known),
                 missing=f"there is no variable and no host {verb}",
             )

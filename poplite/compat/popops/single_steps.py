@@ -34,7 +34,6 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.placement import Mappings, add_filling
 from poplite.ops.operands import check_writeable
 from poplite.program import Sequence as Steps
-from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.types import BOOL, FLOAT, HALF, ElementTypeLike
 
@@ -361,7 +360,7 @@ def _fill_in(
 ) -> None:
     """Add the vertices that store a number in elements, on tiles, to a compute set."""
     compute_set = checked_set(what, graph, cs)
-    check_own(graph, t, what, here())
+    check_own(graph, t, what)
     check_writeable(what, "t", t)
     node = as_expr(value, what)
     if not isinstance(node, Weak):
@@ -369,11 +368,11 @@ def _fill_in(
             f"{what}: value is {clipped(value)}", found=of_type(value), fix="a number"
         )
     own = number(node.value, t.element_type, what)
-    tiles, at = graph.target.tiles, here()
+    tiles = graph.target.tiles
     if mapping is None:
         held = [(0, t.num_elements)] if regions is None else regions
-        mapping = [()] * tile_number(tile, what, tiles, at) + [held]
-    begin, end, places = intervals_of(mapping, tiles, t.num_elements, what=what, at=at)
+        mapping = [()] * tile_number(tile, what, tiles) + [held]
+    begin, end, places = intervals_of(mapping, tiles, t.num_elements, what=what)
     if not len(begin):
         return
     filled = concat(Slices(t.flatten(), 0, begin, end))

@@ -170,7 +170,7 @@ def add_block(graph: Graph, compute_set: ComputeSet, saved: SavedBlock) -> Verte
     block.constants = tuple(of_variable(graph, variable) for variable in saved.constants)
     if saved.estimates is not None:
         name = saved.vertex_class.__name__
-        block.estimates = checked_estimates(name, *saved.estimates, count, at)
+        block.estimates = checked_estimates(name, *saved.estimates, count)
     return block
 
 

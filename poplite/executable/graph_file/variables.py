@@ -122,7 +122,7 @@ def add_variable(graph: Graph, saved: SavedVariable, homes: Sequence[SomeTiles])
     if tile != NO_TILE and not 0 <= tile < space.num_tiles:
         raise Malformed(f"variable '{saved.name}' is on tile {tile:,} of {space.num_tiles:,}")
     variable = space.make(
-        saved.name, saved.element_type, saved.shape, saved.is_constant, saved.location, tile
+        saved.name, saved.element_type, saved.shape, saved.is_constant, tile, saved.location
     )
     if variable.name != saved.name:
         raise Malformed(f"two variables are called '{saved.name}'")

@@ -121,7 +121,7 @@ def _vertex(graph: Graph, compute_set: ComputeSet, saved: SavedVertex) -> Vertex
         vertex.tile = saved.tile
     edges, rows, sizes = saved.edges or {}, saved.rows or {}, saved.sizes or {}
     for name, size in sizes.items():
-        set_size(_ref(vertex, name), size, at)
+        set_size(_ref(vertex, name), size)
     values: dict[str, Any] = dict(saved.state or {})
     beside = {}
     for name, held in edges.items():
@@ -152,12 +152,12 @@ def _vertex(graph: Graph, compute_set: ComputeSet, saved: SavedVertex) -> Vertex
             raise Malformed(f"{vertex}: field '{name}' is connected to no number")
     vertex.numbers = saved.numbers
     if saved.estimate is not None:
-        vertex.estimate = checked_estimate(f"{vertex}", *saved.estimate, at)
+        vertex.estimate = checked_estimate(f"{vertex}", *saved.estimate)
     return vertex
 
 
 def _ref(vertex: VertexInstance, name: str) -> FieldRef:
-    return FieldRef(vertex, check_declared(vertex, name, vertex.location))
+    return FieldRef(vertex, check_declared(vertex, name))
 
 
 def _edge(vertex: VertexInstance, name: str) -> Field:

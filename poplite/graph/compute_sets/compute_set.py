@@ -28,7 +28,7 @@ from poplite.expr.operand import Operand
 from poplite.graph.storage.copies import refuse_copies
 from poplite.poplar.callable_values import CalledText
 from poplite.poplar.spelling import cpp_spelling
-from poplite.source import SourceLocation, here
+from poplite.source import SourceLocation
 from poplite.text import amount, clipped, fitted, number_text
 from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of
 
@@ -217,7 +217,7 @@ class VertexInstance:
         return hash((id(self.compute_set), self.index))
 
     def __getitem__(self, field: str) -> FieldRef:
-        return FieldRef(self, field_of(self.vertex_class, field, at=here()))
+        return FieldRef(self, field_of(self.vertex_class, field))
 
     def field_info(self, field: str) -> FieldData:
         """Return what is known about a field: sizes, element type, layout, values.
@@ -244,7 +244,7 @@ class VertexInstance:
             field_data,  # it imports this module
         )
 
-        return field_data(self[field], here())
+        return field_data(self[field])
 
     @property
     def constants(self) -> tuple[Tensor, ...]:
@@ -350,7 +350,7 @@ class FieldRef:
 
         if self.field.depth != 2 or self.index is not None:
             self[0]  # refuses
-        rows = range(size_of(self, here()))
+        rows = range(size_of(self))
         return iter([FieldRef(self.vertex, self.field, row) for row in rows])
 
     @property

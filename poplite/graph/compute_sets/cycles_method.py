@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from poplite.vertex.vertex import Vertex
 
 
-def checked_estimator(estimator: object, at: SourceLocation) -> Estimator:
+def checked_estimator(estimator: object) -> Estimator:
     """Return an estimator after checking that it is callable."""
     why = f"its type is {spelled(type(estimator))}"
     if callable(estimator):
@@ -57,7 +57,6 @@ def checked_estimator(estimator: object, at: SourceLocation) -> Estimator:
     raise ElementTypeError(
         f"register_perf_estimator: {clipped(estimator)} cannot be called"
         f"{' with a vertex and the target' if callable(estimator) else ''}",
-        at=at,
         found=why,
         fix="a function of a vertex and the target that returns cycles",
     )
@@ -67,7 +66,6 @@ def estimate_of(
     vertex: VertexInstance,
     target: Target,
     estimators: Mapping[type[Vertex], Estimator],
-    at: SourceLocation,
 ) -> VertexPerfEstimate | None:
     """Return the estimated cost of a vertex; see `Graph.perf_estimate`."""
     if vertex.estimate is not None:
@@ -75,7 +73,7 @@ def estimate_of(
     cls = vertex.vertex_class
     estimator = estimator_for(cls, estimators)
     if estimator is not None:
-        return checked_estimate(f"estimator of {vertex}", estimator(vertex, target), 0, at)
+        return checked_estimate(f"estimator of {vertex}", estimator(vertex, target), 0)
     return cycles_of(cls, words_of_vertex(vertex), target, set()) if has_cycles(cls) else None
 
 

@@ -35,7 +35,6 @@ from poplite.graph.compute_sets.field_sizes import size_of
 from poplite.graph.tensor.tensor import Tensor
 from poplite.poplar.callable_values import CalledInt, CalledText
 from poplite.poplar.spelling import cpp_spelling
-from poplite.source import SourceLocation
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import ElementType
 from poplite.vertex.fields import Role
@@ -183,16 +182,16 @@ class FieldData:
         return self.initial_values
 
 
-def field_data(ref: FieldRef, at: SourceLocation) -> FieldData:
+def field_data(ref: FieldRef) -> FieldData:
     """Return what is known about a field."""
     vertex, field = ref.vertex, ref.field
-    size = size_of(ref, at)
+    size = size_of(ref)
     if field.depth == 2:
         whole = vertex.connections.get(field.name)
         sizes = (
             np.full(size, whole.shape[1])
             if isinstance(whole, Tensor)
-            else np.array([size_of(ref[row], at) for row in range(size)], np.int64)
+            else np.array([size_of(ref[row]) for row in range(size)], np.int64)
         )
     else:
         sizes = np.full(field.depth, size)
@@ -203,21 +202,17 @@ def field_data(ref: FieldRef, at: SourceLocation) -> FieldData:
     )
 
 
-def checked_estimate(
-    name: str, cycles: object, flops: object, at: SourceLocation
-) -> VertexPerfEstimate:
+def checked_estimate(name: str, cycles: object, flops: object) -> VertexPerfEstimate:
     """Return an estimate after checking it; `cycles` may be an estimate itself."""
     if isinstance(cycles, VertexPerfEstimate):
         flops = cycles.flops
         cycles = cycles.cycles
-    return VertexPerfEstimate(*(_count(name, w, n, at) for w, n in _named(cycles, flops)))
+    return VertexPerfEstimate(*(_count(name, w, n) for w, n in _named(cycles, flops)))
 
 
-def checked_estimates(
-    name: str, cycles: object, flops: object, count: int, at: SourceLocation
-) -> tuple[Int64, Int64]:
+def checked_estimates(name: str, cycles: object, flops: object, count: int) -> tuple[Int64, Int64]:
     """Return checked cycles and flops of many vertices, each int64[count]."""
-    cycles_, flops_ = (_counts(name, w, n, count, at) for w, n in _named(cycles, flops))
+    cycles_, flops_ = (_counts(name, w, n, count) for w, n in _named(cycles, flops))
     return cycles_, flops_
 
 
@@ -225,13 +220,12 @@ def _named(cycles: object, flops: object) -> list[tuple[str, object]]:
     return [("cycles", cycles), ("flops", flops)]
 
 
-def _count(name: str, what: str, value: object, at: SourceLocation) -> int:
+def _count(name: str, what: str, value: object) -> int:
     try:
         number = whole_number(value)  # type: ignore[arg-type]
     except TypeError:
         raise ElementTypeError(
             f"{name}: {what}={clipped(value)} is no whole number",
-            at=at,
             found=f"its type is {type(value).__name__}",
             fix="graph.set_perf_estimate(vertex, 120, flops=64)",
         ) from None
@@ -239,26 +233,24 @@ def _count(name: str, what: str, value: object, at: SourceLocation) -> int:
         raise SizeOverflowError(
             f"{name}: {what}={number:,}, "
             + ("but at least 0 is needed" if number < 0 else f"but {MOST:,} is the most"),
-            at=at,
             fix="graph.set_perf_estimate(vertex, 120, flops=64)",
         )
     return number
 
 
-def _counts(name: str, what: str, value: object, count: int, at: SourceLocation) -> Int64:
+def _counts(name: str, what: str, value: object, count: int) -> Int64:
     if np.ndim(value) == 0:  # type: ignore[arg-type]
-        return np.broadcast_to(np.int64(_count(name, what, value, at)), (count,))
-    numbers = np.asarray(unmasked(value, f"{name}: {what}", at))
+        return np.broadcast_to(np.int64(_count(name, what, value)), (count,))
+    numbers = np.asarray(unmasked(value, f"{name}: {what}"))
     if numbers.shape != (count,) or numbers.dtype.kind not in "iu":
         raise ElementTypeError(
             f"{name}: {what} is an array of shape {numbers.shape} of {numbers.dtype}, "
             f"but there are {amount(count, 'vertex', 'vertices')}",
-            at=at,
             found="one whole number for all, or one for each vertex",
             fix=f"{what}=120, or an integer array of shape ({count},)",
         )
     for k in {int(numbers.argmin()), int(numbers.argmax())} if count else ():
-        _count(f"{name} {k}", what, int(numbers[k]), at)
+        _count(f"{name} {k}", what, int(numbers[k]))
     kept = numbers.astype(np.int64)
     kept.flags.writeable = False
     return kept

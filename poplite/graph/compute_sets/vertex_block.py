@@ -234,21 +234,18 @@ class VertexBlock(OnAccess[VertexInstance]):
         return values[k].item() if isinstance(values, np.ndarray) else values
 
 
-def set_estimate(
-    vertex: VertexInstance | VertexBlock, cycles: Any, flops: Any, at: SourceLocation
-) -> None:
+def set_estimate(vertex: VertexInstance | VertexBlock, cycles: Any, flops: Any) -> None:
     """Set the cost of a vertex, or of each vertex of a block; see `Graph.set_perf_estimate`."""
     if isinstance(vertex, VertexBlock):
         if isinstance(cycles, VertexPerfEstimate):
             cycles, flops = cycles.cycles, cycles.flops
         name = vertex.vertex_class.__name__
-        vertex.estimates = checked_estimates(name, cycles, flops, len(vertex), at)
+        vertex.estimates = checked_estimates(name, cycles, flops, len(vertex))
     elif vertex.block is not None:
         raise GraphConnectionError(
             f"{vertex} is one of {len(vertex.block):,} vertices that were added together",
-            at=at,
             found=f"added by add_vertices at {vertex.location}",
             fix="graph.set_perf_estimate(block, cycles), one number or one for each",
         )
     else:
-        vertex.estimate = checked_estimate(f"{vertex}", cycles, flops, at)
+        vertex.estimate = checked_estimate(f"{vertex}", cycles, flops)

@@ -73,7 +73,7 @@ def block_of(
     first = tile.flat[0] if isinstance(tile, np.ndarray) and tile.size else tile
     if isinstance(first, int | np.integer) and 0 <= first < tiles.num_tiles:
         # For messages about other faults, before all tiles are checked.
-        probe.vertex.tile = tiles.checked(first, probe.name, at)
+        probe.vertex.tile = tiles.checked(first, probe.name)
     _check_complete(probe, values)
     probe.count = _common_count(probe, tile, values)
     placed = tiles_of(probe, tiles, tile)
@@ -111,7 +111,7 @@ def block_of(
         edges[name] = _behind(made, placed, of_each=of_each)
     for name, addresses in beside.items():
         if addresses is None:  # no elements, so any metadata will do
-            made = add_metadata(probe.graph.space, f"{probe.vertex.label}/{name}", _ANY, 0, at)
+            made = add_metadata(probe.graph.space, f"{probe.vertex.label}/{name}", _ANY, 0)
             edges[metadata_edge(name)] = _behind(made, placed, of_each=False)
         else:
             edges[metadata_edge(name)] = _one_each(addresses)
@@ -129,15 +129,14 @@ _ANY = QuarterMetadata("F143")
 def _check_complete(probe: Probe, values: Values) -> None:
     """Refuse names that are not fields, and missing fields."""
     for name, value in values.items():
-        field = check_declared(probe.vertex, name, probe.at)
+        field = check_declared(probe.vertex, name)
         if name in RESERVED_NAMES:
-            as_state(probe.vertex, field, value, probe.at)  # refuses it
+            as_state(probe.vertex, field, value)  # refuses it
     for name, field in probe.vertex.vertex_class.fields.items():
         if name in values or name in RESERVED_NAMES or field.is_implicit:
             continue
         raise GraphConnectionError(
             f"{probe.name}: field '{name}' is left out, but add_vertices needs all fields",
-            at=probe.at,
             found=f"declared {field}; given: {', '.join(values) or 'none'}",
             fix=f"add_vertices(cs, {probe.name}, tile=..., {name}=...)",
         )
@@ -155,7 +154,6 @@ def _common_count(probe: Probe, tile: object, values: Values) -> int:
     if not counts:
         raise GraphConnectionError(
             f"{probe.name}: nothing tells how many vertices add_vertices adds",
-            at=probe.at,
             found="tile is one number, and so is what every field is given",
             fix="tile=np.full(n, tile) for n vertices",
         )
@@ -165,7 +163,6 @@ def _common_count(probe: Probe, tile: object, values: Values) -> int:
             raise GraphConnectionError(
                 f"{probe.name}: '{one}' is for {amount(first, 'vertex', 'vertices')}, "
                 f"but '{other}' for {count:,}",
-                at=probe.at,
                 found="vertices: " + ", ".join(f"{k} {n:,}" for k, n in counts.items()),
                 fix="give every field as many tensors, rows or numbers as there are vertices",
             )
@@ -181,9 +178,9 @@ def _typed_fields(probe: Probe, values: Values) -> Mapping[str, Field]:
             for name, value in values.items()
             if isinstance(value, Tensor | Slices | SliceLists | list | tuple)
         }
-        vertex.vertex_class = deduced(vertex, shown, probe.at)
+        vertex.vertex_class = deduced(vertex, shown)
         if vertex.vertex_class.type_variables:
-            check_open(vertex, values, probe.at)
+            check_open(vertex, values)
     return vertex.vertex_class.fields
 
 
@@ -215,9 +212,9 @@ def _check_item(probe: Probe, field: Field, value: FieldValue, k: int) -> None:
     item = item_of(value, k)
     if field.depth == 2 and isinstance(item, tuple):
         for row in item:
-            check_tensor(probe.vertex, field, row, 1, probe.at)
+            check_tensor(probe.vertex, field, row, 1)
     else:
-        check_tensor(probe.vertex, field, item, field.depth, probe.at)
+        check_tensor(probe.vertex, field, item, field.depth)
 
 
 def _check_lengths(
@@ -231,7 +228,7 @@ def _check_lengths(
         owner = np.repeat(owner, rows.array())
 
     def check(k: int) -> None:
-        check_sizes(probe.vertex, field, item_of(value, k), probe.at)
+        check_sizes(probe.vertex, field, item_of(value, k))
 
     probe.refuse(np.unique(owner[length.array() > field.layout.limit]), check)
 
@@ -250,7 +247,7 @@ def _check_written(probe: Probe, values: Values, edges: Mapping[str, Edges]) -> 
         for name in written:
             _check_item(probe, fields[name], values[name], k)
         connections: dict[str, Any] = {name: item_of(values[name], k) for name in written}
-        check_overlaps(probe.vertex, connections, probe.at)
+        check_overlaps(probe.vertex, connections)
 
     probe.refuse(doubly_written(probe.graph.space, written, constants), check)
 
@@ -274,15 +271,15 @@ def _metadata(probe: Probe, name: str, value: FieldValue, edges: Edges) -> Serie
 
 def _constant(probe: Probe, field: Field, number: Any, tiles: VertexTiles) -> Variable:
     """Make the constant of a number: an element for each vertex, or one on each tile for all."""
-    space = probe.graph.space
+    space, at = probe.graph.space, probe.vertex.location
     if isinstance(number, np.ndarray):
-        return add_numbers(space, field.element, number, *tiles.runs(), probe.at)
+        return add_numbers(space, field.element, number, *tiles.runs(), at)
     used = tiles.used()
     if len(used) == 1:
-        return add_number(space, field.element, number, int(used[0]), probe.at)
+        return add_number(space, field.element, number, int(used[0]), at)
     values = np.full(len(used), number, field.element.dtype)
     begin = np.arange(len(used))
-    return add_numbers(space, field.element, values, begin, begin + 1, used, probe.at)
+    return add_numbers(space, field.element, values, begin, begin + 1, used, at)
 
 
 def _behind(numbers: Variable, tiles: VertexTiles, *, of_each: bool) -> Edges:

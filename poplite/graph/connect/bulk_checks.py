@@ -50,7 +50,7 @@ class Probe:
     def __init__(
         self, compute_set: ComputeSet, vertex_class: type[Vertex], at: SourceLocation
     ) -> None:
-        self.vertex, self.at = new_vertex(compute_set, vertex_class, at), at
+        self.vertex = new_vertex(compute_set, vertex_class, at)
         self.graph, self._first = compute_set.graph, self.vertex.index
         self.count = 0
         self.tiles: VertexTiles | None = None

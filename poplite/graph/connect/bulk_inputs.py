@@ -78,21 +78,21 @@ def count_of(probe: Probe, field: Field, value: Any) -> int | None:
     if isinstance(value, np.ndarray) and field.role == "input" and field.depth == 0:
         return _count_of_array(probe, field, value)
     if not takes_number(field, value):
-        check_tensor(probe.vertex, field, value, field.depth, probe.at)  # refuses it
+        check_tensor(probe.vertex, field, value, field.depth)  # refuses it
     return None
 
 
 def _count_of_state(probe: Probe, field: Field, value: Any) -> int | None:
     what = f"{probe.vertex}: field '{field.name}'"
     if isinstance(value, Tensor | Slices | SliceLists):
-        as_state(probe.vertex, field, value, probe.at)  # refuses it
+        as_state(probe.vertex, field, value)  # refuses it
     if field.depth and isinstance(value, list | tuple):
         if not all(np.ndim(item) == 1 for item in value):
-            unmasked(value, what, probe.at)
+            unmasked(value, what)
             raise _misshapen(probe, field, "a list of other things than lists is given")
         return len(value)
     try:
-        array = np.asarray(unmasked(value, what, probe.at))
+        array = np.asarray(unmasked(value, what))
     except ValueError:  # lists of several lengths
         raise _misshapen(probe, field, f"{clipped(value)} is given") from None
     return _count_of_array(probe, field, array)
@@ -113,7 +113,6 @@ def _misshapen(
     of_state = f"an array of shape {shape}" + (", or a list of lists" if field.depth else "")
     return GraphConnectionError(
         f"{probe.name}: field '{field.name}' of n vertices needs shape {shape}, but {what}",
-        at=probe.at,
         found=f"declared {field}",
         fix=_for_each_vertex(field, actual) if field.is_edge else of_state,
     )
@@ -226,8 +225,8 @@ def numbers_of(probe: Probe, field: Field, value: Any) -> Any:
     """Return one number for all vertices, or an array with one for each, in the field's type."""
     what = f"{probe.vertex}: field '{field.name}'"
     if np.ndim(value):
-        return _stored(probe, field, np.asarray(unmasked(value, what, probe.at)))
-    return scalar(field.element, value, what=what, at=probe.at)
+        return _stored(probe, field, np.asarray(unmasked(value, what)))
+    return scalar(field.element, value, what=what)
 
 
 def state_of(probe: Probe, field: Field, value: Any) -> StateValues:
@@ -241,7 +240,7 @@ def state_of(probe: Probe, field: Field, value: Any) -> StateValues:
     vectors: list[Array] = []
 
     def check(k: int) -> None:
-        vectors.append(np.asarray(as_state(probe.vertex, field, value[k], probe.at)))
+        vectors.append(np.asarray(as_state(probe.vertex, field, value[k])))
 
     probe.check_each(check)
     lengths = compact(np.array([len(vector) for vector in vectors], np.int64))
@@ -255,10 +254,10 @@ def _stored(probe: Probe, field: Field, array: Array) -> Array:
 
     def check(k: int) -> None:
         what = f"{probe.vertex}: field '{field.name}'"
-        elements(field.element, array[k] if array.ndim else array[()], what=what, at=probe.at)
+        elements(field.element, array[k] if array.ndim else array[()], what=what)
 
     try:
-        stored = elements(field.element, array, what=field.name, at=probe.at)
+        stored = elements(field.element, array, what=field.name)
     except PopliteError:
         probe.check_each(check)
         raise
@@ -269,12 +268,11 @@ def _stored(probe: Probe, field: Field, array: Array) -> Array:
 def listed_tiles(probe: Probe, tile: object) -> object:
     """Return the user's `tile`, with a list as an array."""
     try:
-        given = unmasked(tile, f"{probe.name}: tile", probe.at)
+        given = unmasked(tile, f"{probe.name}: tile")
         return np.asarray(given) if isinstance(given, list | tuple) else given
     except ValueError:
         raise InvalidTileMapping(
             f"{probe.name}: tile is {clipped(tile, 60)}, lists of different lengths",
-            at=probe.at,
             found="tiles are whole numbers",
             fix="one tile for all, or an integer array of one tile for each vertex",
         ) from None
@@ -286,24 +284,22 @@ def tiles_of(probe: Probe, numbers: TileNumbers, tile: object) -> VertexTiles:
     if tile is None:
         raise InvalidTileMapping(
             f"{probe.name}: add_vertices is given no tile",
-            at=probe.at,
             found="vertices that are added together get their tiles with them",
             fix="tile=0, or an array of one tile for each vertex",
         )
     if np.ndim(tile) == 0:  # type: ignore[arg-type]
-        number = numbers.checked(tile, probe.names, probe.at)
+        number = numbers.checked(tile, probe.names)
         return VertexTiles.alike(number, probe.count, all_tiles)
     tiles = np.asarray(tile)
     if tiles.ndim != 1 or (tiles.dtype.kind not in "iu" and len(tiles)):
         raise InvalidTileMapping(
             f"{probe.name}: tile is an array of shape {tiles.shape} of {tiles.dtype}",
-            at=probe.at,
             found=f"{amount(probe.count, 'vertex', 'vertices')}; tiles are whole numbers",
             fix="one tile for all, or an integer array of one tile for each vertex",
         )
 
     def check(k: int) -> None:
-        raise no_such_tile(probe.vertex.label, int(tiles[k]), num_tiles, probe.at)
+        raise no_such_tile(probe.vertex.label, int(tiles[k]), num_tiles)
 
     probe.refuse(np.flatnonzero((tiles < 0) | (tiles >= num_tiles)), check)
     return VertexTiles.of(numbers.to_top_level(tiles), all_tiles)

@@ -43,7 +43,7 @@ from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.placement import paint_view
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.variables import add_metadata, add_number
-from poplite.source import SourceLocation
+from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped
 from poplite.types import QuarterMetadata, metadata_edge
 from poplite.vertex.layouts import PLAIN
@@ -52,19 +52,18 @@ from poplite.vertex.vertex import RESERVED_NAMES, Field, MultiVertex, Vertex, fi
 from poplite.view import View
 
 
-def vertex_class_of(value: object, at: SourceLocation) -> type[Vertex]:
+def vertex_class_of(value: object) -> type[Vertex]:
     """Return a vertex class, or the one class of a name, after checking that it has `compute`."""
     if isinstance(value, str):
-        value = _class_named(value, at)
+        value = _class_named(value)
     if not (isinstance(value, type) and issubclass(value, Vertex)):
         raise UnknownVertexType(
             f"{clipped(value, 100)} is no vertex class",
-            at=at,
             found=f"its type is {type(value).__name__}",
             fix="pass the class itself: add_vertex(cs, Add, tile=0, ...)",
         )
     if not has_compute(value):
-        raise _no_compute(value, at)
+        raise _no_compute(value)
     return value
 
 
@@ -79,25 +78,23 @@ def classes_named(name: str) -> list[type[Vertex]]:
     return list(found)
 
 
-def _class_named(name: str, at: SourceLocation) -> type[Vertex]:
+def _class_named(name: str) -> type[Vertex]:
     found = classes_named(name)
     if len(found) == 1:
         return found[0]
     places = sorted(f"{cls.__module__}.{cls.__qualname__} ({cls.location})" for cls in found)
     raise UnknownVertexType(
         f"{amount(len(found), 'vertex class', 'vertex classes')} called {clipped(name, 60)}",
-        at=at,
         found=listed(places, "classes") if found else "none has been defined with that name",
         fix="pass the class itself: add_vertex(cs, Add, tile=0, ...)",
     )
 
 
-def _no_compute(cls: type[Vertex], at: SourceLocation) -> VertexDefinitionError:
+def _no_compute(cls: type[Vertex]) -> VertexDefinitionError:
     what = f"vertex class '{cls.__name__}' has no compute"
     if cls in (Vertex, MultiVertex):
         return VertexDefinitionError(
             what,
-            at=at,
             found=f"{cls.__name__} is the base of vertex classes",
             fix="declare fields and def compute(self) -> None in a class derived from Vertex",
         )
@@ -114,13 +111,12 @@ def _no_compute(cls: type[Vertex], at: SourceLocation) -> VertexDefinitionError:
     worker = ", worker: int" if issubclass(cls, MultiVertex) else ""
     return VertexDefinitionError(
         what,
-        at=at,
         found=f"class {cls.__name__} ({cls.location})",
         fix=f"def compute(self{worker}) -> None in it, or in a class derived from {cls.__name__}",
     )
 
 
-def field_ref(field: object, at: SourceLocation) -> FieldRef:
+def field_ref(field: object) -> FieldRef:
     """Return the field that a call names: `vertex["x"]`, `vertex["x"][2]` or `(vertex, "x")`."""
     if isinstance(field, FieldRef):
         return field
@@ -128,7 +124,6 @@ def field_ref(field: object, at: SourceLocation) -> FieldRef:
         return field[0][field[1]]
     raise GraphConnectionError(
         f"connect: {clipped(field, 80)} is no field of a vertex",
-        at=at,
         found=f"its type is {type(field).__name__}"
         + (f" of {field.vertex_class.__name__}" if isinstance(field, VertexInstance) else ""),
         fix="graph.connect(vertex['x'], tensor), or vertex['x'][2] for a row of a list of edges",
@@ -136,8 +131,11 @@ def field_ref(field: object, at: SourceLocation) -> FieldRef:
 
 
 def bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation) -> None:
-    """Connect edges and set state of a vertex by field name, all or nothing."""
-    check_single(vertex, at)
+    """Connect edges and set state of a vertex by field name, all or nothing.
+
+    Constants are made for numbers, at a line of the user's.
+    """
+    check_single(vertex)
     if vertex.template is None:
         _bind(vertex, values, at)
         return
@@ -145,14 +143,13 @@ def bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocatio
         _bind(vertex, values, at)
 
 
-def check_single(vertex: VertexInstance, at: SourceLocation) -> None:
+def check_single(vertex: VertexInstance) -> None:
     """Refuse to change a vertex that was added together with others."""
     if vertex.block is None:
         return
     raise GraphConnectionError(
         f"{vertex} is one of {len(vertex.block):,} vertices that were added together, with all "
         "they have",
-        at=at,
         found=f"connected and put on tiles by add_vertices at {vertex.location}",
         fix="give add_vertices other fields or tiles, or add this vertex alone with add_vertex",
     )
@@ -163,7 +160,6 @@ def bind_edge(ref: FieldRef, value: object, at: SourceLocation) -> None:
     if not ref.field.is_edge:
         raise GraphConnectionError(
             f"{ref.vertex}: field '{ref.field.name}' is state, not an edge",
-            at=at,
             found=f"declared {ref.field}",
             fix=f"graph.set_initial_value(vertex['{ref.field.name}'], value)",
         )
@@ -173,32 +169,29 @@ def bind_edge(ref: FieldRef, value: object, at: SourceLocation) -> None:
         bind_row(ref, value, at)
 
 
-def bind_state(ref: FieldRef, value: object, at: SourceLocation) -> None:
+def bind_state(ref: FieldRef, value: object) -> None:
     """Set a state field of a vertex; see `Graph.set_initial_value`."""
     if ref.field.is_edge:
         raise GraphConnectionError(
             f"{ref.vertex}: field '{ref.field.name}' is an edge, not state",
-            at=at,
             found=f"declared {ref.field}",
             fix=f"graph.connect(vertex['{ref.field.name}'], tensor)",
         )
-    bind(ref.vertex, {ref.field.name: value}, at)
+    bind(ref.vertex, {ref.field.name: value}, here())
 
 
-def set_field_size(ref: FieldRef, size: int, at: SourceLocation) -> None:
+def set_field_size(ref: FieldRef, size: int) -> None:
     """Set the number of rows or values of a field; a list of 0 rows is connected at once."""
-    check_single(ref.vertex, at)
-    set_size(ref, size, at)
+    check_single(ref.vertex)
+    set_size(ref, size)
     if size == 0 and ref.field.is_edge and ref.field.name not in ref.vertex.connections:
-        bind(ref.vertex, {ref.field.name: ()}, at)
+        bind(ref.vertex, {ref.field.name: ()}, here())
 
 
-def put_on_tile(
-    vertex: VertexInstance, tiles: TileNumbers, tile: object, at: SourceLocation
-) -> None:
+def put_on_tile(vertex: VertexInstance, tiles: TileNumbers, tile: object) -> None:
     """Put a vertex on a tile, with the constants that were made for its numbers."""
-    check_single(vertex, at)
-    vertex.tile = tiles.checked(tile, vertex.label, at)
+    check_single(vertex)
+    vertex.tile = tiles.checked(tile, vertex.label)
     for constant in vertex.constants:
         paint_view(vertex.graph.space, constant.view, vertex.tile)
 
@@ -214,41 +207,41 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
     for name, value in values.items():
         field = fields.get(name)
         if field is None or field.is_implicit:
-            field = check_declared(vertex, name, at)  # which refuses it
+            field = check_declared(vertex, name)  # which refuses it
         if not field.is_edge:
             if field.variable is None or isinstance(value, Tensor):
-                state[name] = _state(vertex, field, value, at)
+                state[name] = _state(vertex, field, value)
             else:
                 waiting[name] = copy(value)
             continue
         if not is_new:
-            _check_free(vertex, field, at)
+            _check_free(vertex, field)
         written += field.writes
         quarters = quarters or (field.variable is None and field.element.requires_metadata)
         if isinstance(value, Operand):
             if type(value) is not Tensor and not field.writes:  # such as the index of a loop
                 value = value._read_as()  # noqa: PLW2901
-            check_tensor(vertex, field, value, field.depth, at)
+            check_tensor(vertex, field, value, field.depth)
             assert isinstance(value, Tensor)
             if field.layout is not PLAIN or vertex.sizes:
-                check_sizes(vertex, field, value, at)
+                check_sizes(vertex, field, value)
             edges[name] = value
         elif field.depth == 2 and isinstance(value, list | tuple):
             for row in value:
-                check_tensor(vertex, field, row, 1, at)
-            check_sizes(vertex, field, value, at)
+                check_tensor(vertex, field, row, 1)
+            check_sizes(vertex, field, value)
             edges[name] = tuple(value)
             rows = True
         elif field.variable is None or not takes_number(field, value):
-            numbers[name] = as_number(vertex, field, value, at)
+            numbers[name] = as_number(vertex, field, value)
         else:
             waiting[name] = value
     if vertex.vertex_class.type_variables:
-        check_open(vertex, values, at)
+        check_open(vertex, values)
     if written > 1 or (written and (rows or vertex.connections)):
-        check_overlaps(vertex, vertex.connections | edges, at)
+        check_overlaps(vertex, vertex.connections | edges)
     if quarters:
-        edges |= _metadata_edges(vertex, edges, at)
+        edges |= _metadata_edges(vertex, edges)
     vertex.connections.update(edges)
     if state:
         vertex.state.update(state)
@@ -258,17 +251,16 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
         _connect_numbers(vertex, numbers, at)
 
 
-def _state(vertex: VertexInstance, field: Field, value: object, at: SourceLocation) -> object:
-    held = as_state(vertex, field, value, at)
+def _state(vertex: VertexInstance, field: Field, value: object) -> object:
+    held = as_state(vertex, field, value)
     if field.depth:
-        check_sizes(vertex, field, held, at)
+        check_sizes(vertex, field, held)
     return held
 
 
 def _metadata_edges(
     vertex: VertexInstance,
     edges: Mapping[str, Tensor | tuple[Tensor, ...]],
-    at: SourceLocation,
 ) -> dict[str, Tensor]:
     """Return the tensors of the metadata edges of QUARTER fields; the rows of a list share one."""
     beside: dict[str, Tensor] = {}
@@ -283,7 +275,7 @@ def _metadata_edges(
             metadata = next((row.metadata for row in filled_first if row.has_metadata()), None)
             if metadata is None:  # no elements, so any metadata will do
                 any_ = QuarterMetadata("F143")
-                made = add_metadata(vertex.graph.space, f"{vertex.label}/{name}", any_, 0, at)
+                made = add_metadata(vertex.graph.space, f"{vertex.label}/{name}", any_, 0)
                 metadata = Tensor(vertex.graph, made.element_type, made.view)
             beside[metadata_edge(name)] = metadata
     return beside
@@ -312,17 +304,17 @@ def _deducing(
     state: dict[str, Any] = {}
     beside: dict[str, Tensor] = {}
     before = vertex.vertex_class
-    vertex.vertex_class = deduced(vertex, values, at)
+    vertex.vertex_class = deduced(vertex, values)
     is_known = not vertex.vertex_class.type_variables
     try:
         if is_known:
-            beside = _metadata_edges(vertex, vertex.connections, at)
+            beside = _metadata_edges(vertex, vertex.connections)
         for name, value in vertex.waiting.items() if is_known else ():
             field = vertex.vertex_class.fields[name]
             if field.is_edge:
-                numbers[name] = as_number(vertex, field, value, at)
+                numbers[name] = as_number(vertex, field, value)
             elif name not in values:  # otherwise a new value replaces it
-                state[name] = _state(vertex, field, value, at)
+                state[name] = _state(vertex, field, value)
         yield
     except PopliteError:
         vertex.vertex_class = before
@@ -340,77 +332,72 @@ def bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
     The field counts as connected once its rows have no gap and are as many as its size, where one
     was set.
     """
-    check_single(ref.vertex, at)
+    check_single(ref.vertex)
     if ref.vertex.template is None:
-        _bind_row(ref, value, at)
+        _bind_row(ref, value)
         return
     with _deducing(ref.vertex, {ref.field.name: value}, at):
-        _bind_row(ref, value, at)
+        _bind_row(ref, value)
 
 
-def _bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
+def _bind_row(ref: FieldRef, value: object) -> None:
     vertex, name = ref.vertex, ref.field.name
     field = vertex.vertex_class.fields[name]
     assert ref.index is not None
     rows = vertex.rows.get(name, {})
     if ref.index in rows or (name in vertex.connections and not rows):
-        raise _connected_already(vertex, f"{name}[{ref.index}]", at)
-    check_tensor(vertex, field, value, 1, at)
+        raise _connected_already(vertex, f"{name}[{ref.index}]")
+    check_tensor(vertex, field, value, 1)
     assert isinstance(value, Tensor)
-    check_row(ref, value, at)
+    check_row(ref, value)
     rows = {**rows, ref.index: value}
     in_order = tuple(rows[i] for i in sorted(rows))
     if field.writes:
-        check_overlaps(vertex, vertex.connections | {name: in_order}, at)
-    vertex.connections.update(_metadata_edges(vertex, {name: in_order}, at))
+        check_overlaps(vertex, vertex.connections | {name: in_order})
+    vertex.connections.update(_metadata_edges(vertex, {name: in_order}))
     vertex.rows = {**vertex.rows, name: rows}
     vertex.connections.pop(name, None)
     if max(rows) == len(rows) - 1 and len(rows) == vertex.sizes.get(name, len(rows)):
         vertex.connections[name] = in_order
 
 
-def check_declared(vertex: VertexInstance, name: str, at: SourceLocation) -> Field:
+def check_declared(vertex: VertexInstance, name: str) -> Field:
     """Return a field that may be connected by name, or refuse the name."""
     declared = vertex.vertex_class.fields.get(name)
     if declared is not None and declared.is_implicit:
-        raise _by_itself(vertex, declared, at)
+        raise _by_itself(vertex, declared)
     if declared is not None:
         return declared
     if name in RESERVED_NAMES:
         raise UnknownField(
             f"'{vertex.vertex_class.__name__}' has no field '{name}', and no field can be "
             "called so",
-            at=at,
             found="declared: "
             + (", ".join(map(str, vertex.vertex_class.fields.values())) or "none"),
             fix=f"add_vertex(cs, {vertex.vertex_class.__name__}, tile=0, ...) with declared fields"
             + ("; a vertex is called by its class and number" if name == "name" else ""),
         )
-    return field_of(vertex.vertex_class, name, at=at)
+    return field_of(vertex.vertex_class, name)
 
 
-def _by_itself(vertex: VertexInstance, field: Field, at: SourceLocation) -> GraphConnectionError:
+def _by_itself(vertex: VertexInstance, field: Field) -> GraphConnectionError:
     owner = field.name.partition(".")[0]
     return GraphConnectionError(
         f"{vertex}: '{field.name}' is connected with '{owner}', not by itself",
-        at=at,
         found=f"declared {vertex.vertex_class.fields[owner]}",
         fix=f"connect '{owner}' to a QUARTER tensor; its metadata comes along",
     )
 
 
-def _check_free(vertex: VertexInstance, field: Field, at: SourceLocation) -> None:
+def _check_free(vertex: VertexInstance, field: Field) -> None:
     name = field.name
     if name in vertex.connections or name in vertex.rows or name in vertex.waiting:
-        raise _connected_already(vertex, field.name, at)
+        raise _connected_already(vertex, field.name)
 
 
-def _connected_already(
-    vertex: VertexInstance, edge: str, at: SourceLocation
-) -> GraphConnectionError:
+def _connected_already(vertex: VertexInstance, edge: str) -> GraphConnectionError:
     return GraphConnectionError(
         f"{vertex}: field '{edge}' is connected already",
-        at=at,
         found=f"vertex added at {vertex.location}",
         fix="connect each edge once; several tensors go together with pl.concat",
     )

@@ -18,7 +18,6 @@ from poplite.errors import ElementTypeError
 from poplite.expr.operand import Operand
 from poplite.graph.compute_sets.compute_set import VertexInstance
 from poplite.graph.tensor.tensor import Tensor
-from poplite.source import SourceLocation
 from poplite.text import clipped
 from poplite.vertex.templates import example, refusal, specialise
 from poplite.vertex.vertex import Field, Vertex
@@ -34,9 +33,7 @@ class _Seen(NamedTuple):
         return f"{self.field} is given '{self.tensor.name}', {self.tensor.element_type!r}"
 
 
-def deduced(
-    vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation
-) -> type[Vertex]:
+def deduced(vertex: VertexInstance, values: Mapping[str, object]) -> type[Vertex]:
     """Return the class of a vertex added with a template; the template while types are open."""
     template = vertex.template
     assert template is not None
@@ -46,12 +43,11 @@ def deduced(
         assert variable is not None
         first = seen.setdefault(variable, new)
         if new.tensor.element_type is not first.tensor.element_type:
-            raise _conflict(vertex, variable, first, new, at)
+            raise _conflict(vertex, variable, first, new)
         why = refusal(variable, new.tensor.element_type) if new is first else ""
         if why:
             raise ElementTypeError(
                 f"{vertex}: '{new.tensor.name}' is {new.tensor.element_type!r}, but {why}",
-                at=at,
                 found=f"declared {new.field}",
                 fix=f"a tensor of one of these, as for {example(template)}",
             )
@@ -62,7 +58,7 @@ def deduced(
     return made
 
 
-def check_open(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation) -> None:
+def check_open(vertex: VertexInstance, values: Mapping[str, object]) -> None:
     """Refuse a vertex whose element types can no longer be deduced.
 
     This happens when all edges of a type variable are connected to plain numbers.
@@ -83,7 +79,6 @@ def check_open(vertex: VertexInstance, values: Mapping[str, object], at: SourceL
         name = variable.__name__
         raise ElementTypeError(
             f"{vertex}: nothing connected tells which element type {name} is",
-            at=at,
             found="\n".join([*numbers, *map(str, seen)]) or f"no field is of {name}",
             fix=f"name it: {example(template)} in place of {template.__name__}",
         )
@@ -103,7 +98,7 @@ def _tensors(
 
 
 def _conflict(
-    vertex: VertexInstance, variable: TypeVar, one: _Seen, other: _Seen, at: SourceLocation
+    vertex: VertexInstance, variable: TypeVar, one: _Seen, other: _Seen
 ) -> ElementTypeError:
     name = variable.__name__
     where = (
@@ -114,7 +109,6 @@ def _conflict(
     return ElementTypeError(
         f"{vertex}: {where}, but '{one.tensor.name}' is {one.tensor.element_type!r} "
         f"and '{other.tensor.name}' is {other.tensor.element_type!r}",
-        at=at,
         found=f"declared {one.field}, and {other.field}"
         if one.field is not other.field
         else f"declared {one.field}",

@@ -28,16 +28,13 @@ from poplite.graph.compute_sets.compute_set import VertexInstance
 from poplite.graph.storage.host_values import elements, held_number, scalar
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
-from poplite.source import SourceLocation
 from poplite.text import amount, clipped
 from poplite.vertex.vertex import RESERVED_NAMES, Field
 from poplite.view import View, concat as concat_views, contains_aliases, intersects
 from poplite.view.contiguous.nested import MOST_RUNS
 
 
-def check_tensor(
-    vertex: VertexInstance, field: Field, value: object, rank: int, at: SourceLocation
-) -> None:
+def check_tensor(vertex: VertexInstance, field: Field, value: object, rank: int) -> None:
     """Refuse a tensor that a field cannot be connected to.
 
     A field of a type variable takes any element type. `rank` 0 means one element of any rank.
@@ -45,14 +42,12 @@ def check_tensor(
     if not isinstance(value, Tensor):
         raise ElementTypeError(
             f"{vertex}: field '{field.name}' is given {_shown(value)}, not a tensor",
-            at=at,
             found=f"declared {field}",
             fix=stored_first(value, _tensor_instead(field, value)),
         )
     if value.graph is not vertex.graph:
         raise GraphConnectionError(
             f"{vertex}: field '{field.name}': '{value.name}' belongs to another graph",
-            at=at,
             found=f"the vertex is of {vertex.graph!r}, the tensor of {value.graph!r}",
             fix="make the variable with this graph's add_variable",
         )
@@ -60,33 +55,30 @@ def check_tensor(
         raise ElementTypeError(
             f"{vertex}: field '{field.name}' needs {field.element!r}, "
             f"but '{value.name}' is {value.element_type!r}",
-            at=at,
             found=f"declared {field}",
             fix=f"a variable of {field.element!r}, or declare the field of {value.element_type!r}",
         )
     shape = value.view.shape
     if math.prod(shape) != 1 if rank == 0 else len(shape) != rank:
-        raise _wrong_rank(vertex, field, value, rank, at)
+        raise _wrong_rank(vertex, field, value, rank)
     if rank == 2 and shape[0] > MOST_RUNS:
         raise SizeOverflowError(
             f"{vertex}: field '{field.name}' is given {shape[0]:,} rows; at most {MOST_RUNS:,} are "
             "edges of one vertex",
-            at=at,
             found=f"connected {type_and_shape(value)}",
             fix="connect fewer rows, or one vertex for each part of them",
         )
     if field.writes and not value.is_parallel_writeable():
-        raise _not_writeable(vertex, field, value, at)
+        raise _not_writeable(vertex, field, value)
 
 
 def _wrong_rank(
-    vertex: VertexInstance, field: Field, tensor: Tensor, rank: int, at: SourceLocation
+    vertex: VertexInstance, field: Field, tensor: Tensor, rank: int
 ) -> GraphConnectionError:
     needed = ("exactly 1 element", "rank 1", "rank 2, or a list of tensors of rank 1")[rank]
     return GraphConnectionError(
         f"{vertex}: field '{field.name}' needs {needed}, but '{tensor.name}' has "
         f"rank {tensor.rank} and {amount(tensor.num_elements, 'element')}",
-        at=at,
         found=f"declared {field}; connected {type_and_shape(tensor)}",
         fix=_of_rank(field, tensor.shape, rank),
     )
@@ -104,13 +96,10 @@ def _of_rank(field: Field, shape: tuple[int, ...], rank: int) -> str:
     return f"t.reshape({(rows, shape[-1])}) for a list of {amount(rows, 'edge')}"
 
 
-def _not_writeable(
-    vertex: VertexInstance, field: Field, tensor: Tensor, at: SourceLocation
-) -> GraphConnectionError:
+def _not_writeable(vertex: VertexInstance, field: Field, tensor: Tensor) -> GraphConnectionError:
     reason, fact = why_not_writeable(tensor)
     return GraphConnectionError(
         f"{vertex}: field '{field.name}' writes '{tensor.name}', which {reason}",
-        at=at,
         found=f"declared {field}; connected {type_and_shape(tensor)}\n{fact}",
         fix="a constant is never written: make a variable (graph.add_variable), and Copy the "
         "constant to it first where its values are needed"
@@ -122,7 +111,6 @@ def _not_writeable(
 def check_overlaps(
     vertex: VertexInstance,
     connections: Mapping[str, Tensor | tuple[Tensor, ...]],
-    at: SourceLocation,
 ) -> None:
     """Refuse two written edges of one vertex that share an element."""
     edges = list(_written(vertex, connections))
@@ -140,7 +128,6 @@ def check_overlaps(
     raise GraphConnectionError(
         f"{vertex}: fields '{edges[first][0]}' and '{edges[second][0]}' both write "
         f"elements of '{edges[first][1].name}'",
-        at=at,
         found=f"both hold {shared(edges[first][1], edges[second][1])}",
         fix="give each output its own elements; InOut if it is one value read and written",
     )
@@ -163,17 +150,15 @@ def _flat(tensor: Tensor) -> View:
     return tensor.flatten().view
 
 
-def as_number(
-    vertex: VertexInstance, field: Field, value: object, at: SourceLocation
-) -> bool | int | float:
+def as_number(vertex: VertexInstance, field: Field, value: object) -> bool | int | float:
     """Return a plain number in the type of an Input, or refuse anything else."""
     if takes_number(field, value):
         held = held_number(field.element, value)
         if held is not None:
             return held
         what = f"{vertex}: field '{field.name}'"
-        return scalar(field.element, value, what=what, at=at)  # type: ignore[arg-type]
-    check_tensor(vertex, field, value, field.depth, at)
+        return scalar(field.element, value, what=what)  # type: ignore[arg-type]
+    check_tensor(vertex, field, value, field.depth)
     raise AssertionError("a tensor is no number")
 
 
@@ -185,7 +170,7 @@ def takes_number(field: Field, value: object) -> bool:
 _NUMBERS = (int, float, np.generic)
 
 
-def as_state(vertex: VertexInstance, field: Field, value: object, at: SourceLocation) -> object:
+def as_state(vertex: VertexInstance, field: Field, value: object) -> object:
     """Return the value of a state field as it is stored."""
     if field.depth == 0 and field.name not in RESERVED_NAMES:
         held = held_number(field.element, value)
@@ -195,24 +180,21 @@ def as_state(vertex: VertexInstance, field: Field, value: object, at: SourceLoca
     if field.name in RESERVED_NAMES:
         raise GraphConnectionError(
             f"{what} is not set by hand",
-            at=at,
             found=f"it is {vertex.state[field.name]}, the worker threads of a tile of the target",
             fix="Graph(Target(workers=...)) for another number",
         )
     if isinstance(value, Tensor):
         raise ElementTypeError(
             f"{what} is given tensor '{value.name}', but it is state",
-            at=at,
             found=f"declared {field}",
             fix=f"a number, or declare {field.name} as Input[...]",
         )
     if field.depth == 0:
-        return scalar(field.element, value, what=what, at=at)  # type: ignore[arg-type]
-    values = elements(field.element, value, what=what, at=at)  # type: ignore[arg-type]
+        return scalar(field.element, value, what=what)  # type: ignore[arg-type]
+    values = elements(field.element, value, what=what)  # type: ignore[arg-type]
     if values.ndim != 1:
         raise GraphConnectionError(
             f"{what} needs values of rank 1, but is given rank {values.ndim}",
-            at=at,
             found=f"declared {field}; given shape {values.shape}",
             fix="a list of numbers, or array.ravel()",
         )

@@ -52,7 +52,6 @@ def named(taken: dict[str, T], kind: str, handle: object, made: T) -> T:
     if not isinstance(handle, str) or not handle:
         raise TensorCreationError(
             f"{kind} {clipped(handle)}: a handle is text",
-            at=made.location,
             found="it is empty" if isinstance(handle, str) else of_type(handle),
             fix="graph.add_remote_buffer('table', pl.FLOAT, 64)"
             if kind == "remote buffer"
@@ -61,7 +60,6 @@ def named(taken: dict[str, T], kind: str, handle: object, made: T) -> T:
     if handle in taken:
         raise StreamConnectionError(
             f"{kind} {handle!r}: there is one of that name already",
-            at=made.location,
             found=f"made at {taken[handle].location}",
             fix="use the one that was made, or another name",
         )
@@ -75,7 +73,6 @@ def write_handle(tensor: Tensor, handle: object, at: SourceLocation) -> HostHand
         reason, fact = why_not_writeable(tensor)
         raise GraphConnectionError(
             f"host write {clipped(handle)}: '{tensor.name}' {reason}",
-            at=at,
             found=fact,
             fix="graph.create_host_read for a tensor that is only read",
         )

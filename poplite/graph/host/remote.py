@@ -152,10 +152,10 @@ def remote_buffer_of(
 ) -> RemoteBuffer:
     """Return a remote buffer of checked arguments; its handle is not registered yet."""
     what = f"remote buffer {clipped(handle)}"
-    element = transferable_type(like, what, at)
-    count = positive(num_elements, what, "elements in a row", at)
-    rows = positive(repeats, what, "rows", at)
-    check_size(what, count, element, at)
+    element = transferable_type(like, what)
+    count = positive(num_elements, what, "elements in a row")
+    rows = positive(repeats, what, "rows")
+    check_size(what, count, element)
     wishes = (
         checked_truth(rearrange_on_host, f"{what}: rearrange_on_host"),
         checked_truth(optimise_memory, f"{what}: optimise_memory"),
@@ -168,5 +168,5 @@ def host_function_of(
 ) -> HostFunction:
     """Return a host function of checked arguments; its handle is not registered yet."""
     what = f"host function {clipped(handle)}"
-    sides = [signature(side, what, at) for side in (inputs, outputs)]
+    sides = [signature(side, what) for side in (inputs, outputs)]
     return HostFunction(graph, handle, sides[0], sides[1], at)

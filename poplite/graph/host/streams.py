@@ -180,9 +180,9 @@ def stream_of(
 ) -> DataStream:
     """Return a stream of checked arguments; its handle is not registered yet."""
     what = f"stream {clipped(handle)}"
-    mode = checked_member(mode, ReplicatedStreamMode, what, at=at)
+    mode = checked_member(mode, ReplicatedStreamMode, what)
     element = element_type(like)
-    count = positive(num_elements, what, "elements in a block", at)
-    ahead = positive(depth, what, "blocks of buffering", at)
-    check_size(what, count, element, at)
+    count = positive(num_elements, what, "elements in a block")
+    ahead = positive(depth, what, "blocks of buffering")
+    check_size(what, count, element)
     return DataStream(graph, handle, element, count, kind, mode, ahead, at)

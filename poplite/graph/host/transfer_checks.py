@@ -10,7 +10,6 @@ from typing import Any
 import numpy.typing as npt
 
 from poplite.errors import ElementTypeError, StreamMemoryAllocationError, TensorCreationError
-from poplite.source import SourceLocation
 from poplite.text import amount, clipped, integer_or_none, items_or_none
 from poplite.types import QUARTER, ElementType, element_type
 
@@ -21,26 +20,24 @@ MAX_TRANSFER_BYTES = 128 << 20
 """Largest block of a stream, or row of a remote buffer; source: Poplar user guide."""
 
 
-def positive(value: object, what: str, of: str, at: SourceLocation) -> int:
+def positive(value: object, what: str, of: str) -> int:
     """Return an integer from 1, or refuse it; `of` says what it counts, `what` of which thing."""
     number = integer_or_none(value)
     if number is None or number < 1:
         raise TensorCreationError(
             f"{what}: {clipped(value)} {of}, but it has at least 1",
-            at=at,
             fix="a whole number from 1",
         )
     return number
 
 
-def check_size(what: str, count: int, element: type[ElementType[Any]], at: SourceLocation) -> None:
+def check_size(what: str, count: int, element: type[ElementType[Any]]) -> None:
     """Refuse more elements than one transfer moves."""
     if count * element.size_bytes > MAX_TRANSFER_BYTES:
         most = MAX_TRANSFER_BYTES // element.size_bytes
         raise StreamMemoryAllocationError(
             f"{what}: {transfer_text(count, element)}, but one transfer has at most "
             f"{MAX_TRANSFER_BYTES:,} B",
-            at=at,
             found=f"that is {most:,} elements of {element!r}",
             fix="transfer a part at a time, in a Repeat",
         )
@@ -57,21 +54,18 @@ def transfer_text(count: int, element: type[ElementType[Any]]) -> str:
     return f"{amount(count, 'element')} of {element!r}, {size:,} B"
 
 
-def transferable_type(like: TypeLike, what: str, at: SourceLocation) -> type[ElementType[Any]]:
+def transferable_type(like: TypeLike, what: str) -> type[ElementType[Any]]:
     """Return an element type, or refuse one that needs metadata: QUARTER."""
     element = element_type(like)
     if element is QUARTER:
         raise ElementTypeError(
             f"{what}: QUARTER elements mean nothing without their metadata, which it does not hold",
-            at=at,
             fix="UNSIGNED_CHAR, and t.reinterpret(pl.UNSIGNED_CHAR) for the codes of a tensor",
         )
     return element
 
 
-def signature(
-    side: object, what: str, at: SourceLocation
-) -> tuple[tuple[type[ElementType[Any]], int], ...]:
+def signature(side: object, what: str) -> tuple[tuple[type[ElementType[Any]], int], ...]:
     """Return element type and number of elements of each array of a host function."""
     pairs = items_or_none(side)
     made = []
@@ -79,11 +73,10 @@ def signature(
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TensorCreationError(
                 f"{what}: {clipped(pair)} is no (element type, number of elements)",
-                at=at,
                 fix="graph.add_host_function('sort', [(pl.INT, 8)], [(pl.INT, 8)])",
             )
-        element = transferable_type(pair[0], what, at)
-        count = positive(pair[1], what, "elements in an array", at)
-        check_size(what, count, element, at)
+        element = transferable_type(pair[0], what)
+        count = positive(pair[1], what, "elements in an array")
+        check_size(what, count, element)
         made.append((element, count))
     return tuple(made)

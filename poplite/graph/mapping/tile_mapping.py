@@ -222,7 +222,7 @@ class TileMapping(Displayed):
 
 
 def remapped(
-    name: str, made_at: SourceLocation, before: TileMapping, after: TileMapping, at: SourceLocation
+    name: str, made_at: SourceLocation, before: TileMapping, after: TileMapping
 ) -> ConstantRemappedWarning | None:
     """Return the warning for a constant that moves to other tiles; None where nothing moves.
 
@@ -234,7 +234,7 @@ def remapped(
 
     >>> from poplite.source import here
     >>> from_tile_1, to_tile_2 = (TileMapping(3, np.array([t]), np.array([4])) for t in (1, 2))
-    >>> print(remapped("taps", here(), from_tile_1, to_tile_2, here()).what)
+    >>> print(remapped("taps", here(), from_tile_1, to_tile_2).what)
     constant 'taps': 4 of 4 elements move to another tile
     """
     cuts = np.unique(np.concatenate([before.begin, before.end, after.begin, after.end]))
@@ -246,7 +246,6 @@ def remapped(
     return ConstantRemappedWarning(
         f"constant '{name}': {count:,} of {amount(before.num_elements, 'element')} "
         f"{'moves' if count == 1 else 'move'} to another tile",
-        at=at,
         found=f"element {cuts[first]:,} was on tile {old[first]} and is on tile {new[first]} now; "
         f"the constant was made at {made_at}",
         fix="map each element once; for the same values on several tiles make several constants",

@@ -21,7 +21,6 @@ def intervals_of(
     num_elements: int,
     *,
     what: str,
-    at: SourceLocation | None = None,
 ) -> tuple[Int64, Int64, Int64]:
     """Return a nested mapping as arrays `(begin, end, tile)` after checking it.
 
@@ -35,14 +34,14 @@ def intervals_of(
         if not len(tile) or (tile.max() < num_tiles and end[-1] <= num_elements):
             return begin, end, tile
     else:
-        tile, begin, end = _listed(mapping, what, at)
+        tile, begin, end = _listed(mapping, what)
     some = begin != end
     tile, begin, end = tile[some], begin[some], end[some]
     wrong = (tile >= num_tiles) | (begin < 0) | (begin > end) | (end > num_elements)
     if wrong.any():
         at_fault = np.flatnonzero(wrong)[np.argmin(begin[wrong])]
         row = int(tile[at_fault]), int(begin[at_fault]), int(end[at_fault])
-        raise _unfit(row, num_tiles, num_elements, what, at)
+        raise _unfit(row, num_tiles, num_elements, what)
     order = sorted_order(begin)
     tile, begin, end = tile[order], begin[order], end[order]
     twice = np.flatnonzero(begin[1:] < end[:-1])
@@ -50,7 +49,6 @@ def intervals_of(
         i = twice[0]
         raise InvalidTileMapping(
             f"{what}: element {begin[i + 1]} is given to tile {tile[i]} and to tile {tile[i + 1]}",
-            at=at,
             found=f"[{begin[i]}, {end[i]}) on tile {tile[i]}, "
             f"[{begin[i + 1]}, {end[i + 1]}) on tile {tile[i + 1]}",
             fix="intervals of one mapping may not overlap; set the second one afterwards",
@@ -58,15 +56,12 @@ def intervals_of(
     return begin, end, tile
 
 
-def _listed(
-    mapping: Iterable[Iterable[tuple[int, int]]], what: str, at: SourceLocation | None
-) -> tuple[Int64, Int64, Int64]:
+def _listed(mapping: Iterable[Iterable[tuple[int, int]]], what: str) -> tuple[Int64, Int64, Int64]:
     try:
         rows = [(t, index(a), index(b)) for t, held in enumerate(mapping) for a, b in held]
     except (TypeError, ValueError):
         raise InvalidTileMapping(
             f"{what}: {clipped(mapping, 60)} is not a tile mapping",
-            at=at,
             found=f"its type is {type(mapping).__name__}",
             fix="a tile number, or for each tile a list of intervals: [[(0, 4)], [(4, 8)]]",
         ) from None
@@ -82,15 +77,13 @@ def _unfit(
     num_tiles: int,
     num_elements: int,
     what: str,
-    at: SourceLocation | None,
 ) -> InvalidTileMapping:
     tile, begin, end = row
     if tile >= num_tiles:
-        return no_such_tile(what, tile, num_tiles, at)
+        return no_such_tile(what, tile, num_tiles)
     return InvalidTileMapping(
         f"{what}: interval [{begin}, {end}) of tile {tile} is not within "
         f"the view's {amount(num_elements, 'element')}",
-        at=at,
         found="it ends before it begins"
         if begin > end
         else f"{amount(max(0, -begin) + max(0, end - num_elements), 'element')} too many",
@@ -98,17 +91,16 @@ def _unfit(
     )
 
 
-def tile_number(tile: object, what: str, num_tiles: int, at: SourceLocation) -> int:
+def tile_number(tile: object, what: str, num_tiles: int) -> int:
     """Return a tile number after checking it."""
     number = integer_or_none(tile)
     if number is None:
         raise InvalidTileMapping(
             f"{what}: {clipped(tile, 60)} is neither a tile number nor a list of intervals",
-            at=at,
             fix=f"a tile from 0 to {num_tiles - 1}, or [[(0, 4)], [(4, 8)]]",
         )
     if not 0 <= number < num_tiles:
-        raise no_such_tile(what, number, num_tiles, at)
+        raise no_such_tile(what, number, num_tiles)
     return number
 
 
@@ -169,20 +161,17 @@ def _tiles(mapping: TileMapping) -> str:
     return f"tile{'s' * (len(mapping.tiles) != 1)} {ranges(mapping.tiles)}"
 
 
-def no_such_tile(
-    what: str, tile: object, num_tiles: int, at: SourceLocation | None
-) -> InvalidTileMapping:
+def no_such_tile(what: str, tile: object, num_tiles: int) -> InvalidTileMapping:
     """Return the error for a tile the graph does not have.
 
-    >>> print(no_such_tile("'a'", 4, 4, None))
-    'a': tile 4, but the graph has 4 tiles
+    >>> print(no_such_tile("'a'", 4, 4))
+    'a': tile 4, but the graph has 4 tiles  (...)
       tiles are 0-3
       try: a smaller tile number, or a graph of 5 tiles, such as Graph(Target(tiles=5))
     """
     larger = isinstance(tile, int) and 0 <= tile < 2**32
     return InvalidTileMapping(
         f"{what}: tile {clipped(tile)}, but the graph has {amount(num_tiles, 'tile')}",
-        at=at,
         found=f"tiles are {ranges(range(num_tiles))}",
         fix=f"a smaller tile number, or a graph of {tile + 1} tiles, "  # type: ignore[operator]
         f"such as Graph(Target(tiles={tile + 1}))"  # type: ignore[operator]

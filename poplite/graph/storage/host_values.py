@@ -23,7 +23,6 @@ import numpy.typing as npt
 
 from poplite.arrays.masked import unmasked
 from poplite.errors import ElementTypeError, SizeOverflowError, TensorMetadataError
-from poplite.source import SourceLocation
 from poplite.text import clipped
 from poplite.types import (
     ELEMENT_TYPES,
@@ -69,7 +68,6 @@ def elements(
     value: npt.ArrayLike | QuarterMetadata,
     *,
     what: str,
-    at: SourceLocation | None = None,
     metadata: QuarterMetadata | None = None,
 ) -> npt.NDArray[Any]:
     """Return a copy of host values as a new C-contiguous array of `element.dtype`.
@@ -81,7 +79,7 @@ def elements(
     >>> elements(INT, 2**31, what="'a'")
     Traceback (most recent call last):
     ...
-    poplite.errors.SizeOverflowError: 'a': 2147483648 does not fit INT
+    poplite.errors.SizeOverflowError: 'a': 2147483648 does not fit INT  (...)
       INT holds -2147483648 to 2147483647
       try: a value in that range, or a wider element type
     """
@@ -89,26 +87,25 @@ def elements(
         if element is not QUARTER_METADATA:
             raise ElementTypeError(
                 f"{what}: {value} cannot be stored as {element!r}",
-                at=at,
                 fix="write it to the metadata of a QUARTER tensor: t.metadata",
             )
         value = value.to_byte()
     if element is QUARTER:
-        return _quarters(value, metadata, what, at)
-    array = _as_array(element, value, what, at)
+        return _quarters(value, metadata, what)
+    array = _as_array(element, value, what)
     if array.dtype == element.dtype:  # fast path
         return np.array(array, order="C")
     if array.dtype.kind in "ui" and element.dtype.kind in "ui" and array.size:
         limits = np.iinfo(element.dtype.name)
         for extreme in (int(array.min()), int(array.max())):
             if not limits.min <= extreme <= limits.max:
-                raise _overflow(element, extreme, what, at)
+                raise _overflow(element, extreme, what)
     with np.errstate(over="ignore"):
         stored = np.array(array, element.dtype, order="C")
     if element.is_floating_point:
         lost = np.isinf(stored) & np.isfinite(array)
         if lost.any():
-            raise _overflow(element, array[lost].flat[0], what, at)
+            raise _overflow(element, array[lost].flat[0], what)
     return stored
 
 
@@ -116,31 +113,26 @@ def _quarters(
     value: npt.ArrayLike,
     metadata: QuarterMetadata | None,
     what: str,
-    at: SourceLocation | None,
 ) -> npt.NDArray[np.uint8]:
     if metadata is None:
         raise TensorMetadataError(
             f"{what}: a value for QUARTER without metadata",
-            at=at,
             found="the bits of a QUARTER element mean nothing without format and scale",
             fix="graph.add_constant(pl.QUARTER, (), value, metadata=pl.QuarterMetadata('F143'))",
         )
-    values = _as_array(FLOAT, value, what, at).astype(np.float64)
+    values = _as_array(FLOAT, value, what).astype(np.float64)
     codes = encode(values, metadata)
     lost = (codes == NAN_CODE) & ~np.isnan(values)
     if lost.any():
         raise SizeOverflowError(
             f"{what}: {values[lost].flat[0]} does not fit QUARTER of {metadata}",
-            at=at,
             found=f"it holds {-metadata.largest:g} to {metadata.largest:g}, and NaN",
             fix="a value in that range, or a larger scale",
         )
     return codes
 
 
-def scalar(
-    element: ElementClass, value: Number, *, what: str, at: SourceLocation | None = None
-) -> bool | int | float:
+def scalar(element: ElementClass, value: Number, *, what: str) -> bool | int | float:
     """Return one host value as `element` stores it, as a Python number.
 
     >>> from poplite.types import FLOAT
@@ -150,11 +142,10 @@ def scalar(
     held = held_number(element, value)
     if held is not None:
         return held
-    stored = elements(element, value, what=what, at=at)
+    stored = elements(element, value, what=what)
     if stored.ndim:
         raise ElementTypeError(
             f"{what}: an array of shape {stored.shape} where one {element!r} is needed",
-            at=at,
             fix="pass a plain number",
         )
     number: bool | int | float = stored.item()
@@ -180,17 +171,15 @@ def held_number(element: ElementClass, value: object) -> int | float | None:
     return held
 
 
-def _as_array(
-    element: ElementClass, value: npt.ArrayLike, what: str, at: SourceLocation | None
-) -> npt.NDArray[Any]:
-    unmasked(value, what, at)
+def _as_array(element: ElementClass, value: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    unmasked(value, what)
     try:
         array = np.asarray(value)
     except ValueError:  # ragged lists
         array = np.empty(1, np.object_)
         array[0] = value
     if array.dtype.kind == "O" and element.dtype.kind != "b":
-        array = _without_objects(element, array, what, at)
+        array = _without_objects(element, array, what)
     kind = array.dtype.kind
     if not array.size and isinstance(value, list | tuple):
         kind = element.dtype.kind  # NumPy calls an empty list float64
@@ -199,7 +188,6 @@ def _as_array(
         shown = shown if len(shown) <= 40 else type(value).__name__
         raise ElementTypeError(
             f"{what}: {shown} cannot be stored as {element!r}",
-            at=at,
             found=f"{_values_text(array, element)}, elements of {element.dtype}",
             fix="convert it yourself, e.g. with int(...) or array.astype(...)",
         )
@@ -220,9 +208,7 @@ def _values_text(array: npt.NDArray[Any], element: ElementClass) -> str:
     return f"{clipped(odd[0])} of type {type(odd[0]).__name__}"
 
 
-def _without_objects(
-    element: ElementClass, array: npt.NDArray[Any], what: str, at: SourceLocation | None
-) -> npt.NDArray[Any]:
+def _without_objects(element: ElementClass, array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     """Return an array of objects, which NumPy makes of integers past 64 bits, as numbers."""
     numbers = array.ravel().tolist()
     if not all(isinstance(number, int | float | np.number) for number in numbers):
@@ -232,20 +218,17 @@ def _without_objects(
         limits = _limits(element)
         for number in integers:
             if not int(limits.min) <= number <= int(limits.max):
-                raise _overflow(element, number, what, at)
+                raise _overflow(element, number, what)
     if not element.is_floating_point:
         return array
     rounded_later = [as_double(int(n)) if isinstance(n, int | np.integer) else n for n in numbers]
     return np.array(rounded_later, np.float64).reshape(array.shape)
 
 
-def _overflow(
-    element: ElementClass, value: object, what: str, at: SourceLocation | None
-) -> SizeOverflowError:
+def _overflow(element: ElementClass, value: object, what: str) -> SizeOverflowError:
     limits = _limits(element)
     return SizeOverflowError(
         f"{what}: {value} does not fit {element!r}",
-        at=at,
         found=f"{element!r} holds {limits.min} to {limits.max}",
         fix="a value in that range, or a wider element type",
     )

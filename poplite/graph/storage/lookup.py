@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from poplite.errors import ElementTypeError, UnknownName, did_you_mean, listed
+from poplite.errors import USERS_LINE, ElementTypeError, UnknownName, did_you_mean, listed
 from poplite.graph.storage.space import Space
 from poplite.graph.storage.variable import Variable
 from poplite.source import SourceLocation
@@ -22,13 +22,13 @@ def variable_named(
     name: object,
     *,
     call: str = "",
-    at: SourceLocation | None = None,
+    at: SourceLocation | None = USERS_LINE,
     others: Sequence[str] = (),
     missing: str = "the graph has no variable",
 ) -> Variable:
     """Return the variable or constant with a name, which may omit scopes where it is unambiguous.
 
-    `call`, `others` (handles that the call also accepts) and `missing` are for the message.
+    `call`, `at`, `others` (handles that the call also accepts) and `missing` are for the message.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph()

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from poplite.errors import TensorCreationError
-from poplite.source import SourceLocation
 from poplite.text import clipped
 
 
@@ -79,13 +78,12 @@ class Names:
         del self._taken[kind][name]
 
 
-def checked_name(name: object, kind: str, at: SourceLocation, call: str) -> str:
+def checked_name(name: object, kind: str, call: str) -> str:
     """Return a name, perhaps empty, after checking that it is a string."""
     if isinstance(name, str):
         return name
     raise TensorCreationError(
         f"the name of a {kind} is text, but {clipped(name)} is given",
-        at=at,
         found=f"its type is {type(name).__name__}",
         fix=call,
     )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from poplite.errors import GraphMemoryAllocationError
 from poplite.graph.storage.host_values import ElementClass
-from poplite.source import SourceLocation
 from poplite.text import amount, shape_text
 
 if TYPE_CHECKING:
@@ -17,15 +16,12 @@ ALWAYS_HELD = 1 << 28
 """Bytes of values that the host holds however little memory the tiles have."""
 
 
-def check_room(
-    space: Space, kind: ElementClass, shape: tuple[int, ...], what: str, at: SourceLocation
-) -> None:
+def check_room(space: Space, kind: ElementClass, shape: tuple[int, ...], what: str) -> None:
     """Refuse values that all tiles together have no memory for, before any of them is made.
 
     >>> from poplite.graph.graph import Graph
-    >>> from poplite.source import here
     >>> from poplite.types import INT
-    >>> check_room(Graph().space, INT, (2**40,), "'table'", here())
+    >>> check_room(Graph().space, INT, (2**40,), "'table'")
     Traceback (most recent call last):
     poplite.errors.GraphMemoryAllocationError: 'table': 1,099,511,627,776 values of INT take ...
       shape (1099511627776,); a tile has 638,976 B
@@ -37,7 +33,6 @@ def check_room(
     raise GraphMemoryAllocationError(
         f"{what}: {amount(math.prod(shape), 'value')} of {kind!r} take {size:,} B, but "
         f"{_tiles(space.num_tiles)} {space.memory_bytes:,} B",
-        at=at,
         found=f"shape {shape_text(shape)}; a tile has {space.memory_bytes // space.num_tiles:,} B",
         fix="fewer values, or a graph of more tiles",
     )

@@ -28,7 +28,7 @@ from poplite.graph.storage.host_values import ElementClass
 from poplite.graph.storage.names import Names
 from poplite.graph.storage.tile_numbers import SomeTiles
 from poplite.graph.storage.variable import Variable
-from poplite.source import SourceLocation
+from poplite.source import SourceLocation, here
 from poplite.text import amount, shape_text
 from poplite.view import Storage, View, storages
 
@@ -46,10 +46,9 @@ class Space:
         homes: by the number of a variable that was made with a virtual graph: that graph's tiles.
 
     >>> from poplite.graph.storage.names import Names
-    >>> from poplite.source import here
     >>> from poplite.types import INT
     >>> space = Space(4, Names(), 4 * 1024)
-    >>> [space.make(name, INT, (4,), False, here()) for name in "xy"]
+    >>> [space.make(name, INT, (4,), False) for name in "xy"]
     [<Variable 'x' int32[4]>, <Variable 'y' int32[4]>]
     >>> space.owner(5), space.owners(np.array([3, 5, 8])).tolist()
     (1, [0, 1, 1])
@@ -92,23 +91,24 @@ class Space:
         element_type: ElementClass,
         shape: tuple[int, ...],
         constant: bool,
-        at: SourceLocation,
         tile: int = NO_TILE,
+        at: SourceLocation | None = None,
     ) -> Variable:
         """Make a variable of a checked shape, after all others.
 
-        `name` is within the current scopes; an empty one becomes the default name.
+        `name` is within the current scopes; an empty one becomes the default name. It is made
+        at a line, by default the user's.
         """
         title, base, size = name or self.default_name(constant), self.next_base, math.prod(shape)
         if base + size >= MAX_ADDRESS:
             raise SizeOverflowError(
                 f"'{title}': shape {shape_text(shape)} has {amount(size, 'element')}, "
                 "more than addresses are left",
-                at=at,
                 found=f"a graph has {MAX_ADDRESS:,} addresses; {base:,} are used",
                 fix="a smaller shape",
             )
         number, full_name = len(self.variables), self.names.unique("variable", title)
+        at = at or here()
         variable = Variable.__new__(Variable)._filled(
             number, base, size, full_name, element_type, shape, constant, at, self.version, tile
         )

@@ -22,7 +22,6 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import InvalidTileMapping
 from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, ranges
 from poplite.graph.mapping.user_mapping import tile_number
-from poplite.source import SourceLocation
 from poplite.text import amount, clipped, integer_or_none
 
 if TYPE_CHECKING:
@@ -40,17 +39,17 @@ class AllTiles:
     def __init__(self, num_tiles: int) -> None:
         self.num_tiles = num_tiles
 
-    def checked(self, tile: object, what: str, at: SourceLocation) -> int:
+    def checked(self, tile: object, what: str) -> int:
         """Return the top-level number of a user's tile, or refuse it; `what` is put there."""
-        return tile_number(tile, what, self.num_tiles, at)
+        return tile_number(tile, what, self.num_tiles)
 
     def in_range(self, tile: object) -> int | None:
         """Return the top-level number of an int that is a tile; None where `checked` must look."""
         return tile if type(tile) is int and 0 <= tile < self.num_tiles else None
 
-    def number_of(self, tile: object, call: str, at: SourceLocation) -> int:
+    def number_of(self, tile: object, call: str) -> int:
         """Return this graph's number of a top-level tile, or refuse it."""
-        return tile_number(tile, call, self.num_tiles, at)
+        return tile_number(tile, call, self.num_tiles)
 
     def to_top_level(self, tiles: Int64) -> Int64:
         """Return the top-level numbers of tiles of this graph."""
@@ -68,9 +67,7 @@ class AllTiles:
         """Return a mapping of the top-level graph in this graph's numbers."""
         return mapping
 
-    def check_complete(
-        self, name: str, mapping: TileMapping, top_level: TileMapping, at: SourceLocation
-    ) -> None:
+    def check_complete(self, name: str, mapping: TileMapping, top_level: TileMapping) -> None:
         """Refuse elements that are only on tiles of other graphs; here there are none."""
 
 
@@ -80,9 +77,8 @@ class SomeTiles:
     `tiles` has the top-level number of each tile, `num_top_level` is the number of top-level tiles.
 
     >>> import poplite as pl
-    >>> from poplite.source import here
     >>> tiles = SomeTiles(np.array([6, 4]), pl.Graph(pl.Target(tiles=8)), 8)
-    >>> tiles.checked(1, "'x'", here()), tiles.number_of(4, "call", here())
+    >>> tiles.checked(1, "'x'"), tiles.number_of(4, "call")
     (4, 1)
     """
 
@@ -104,33 +100,31 @@ class SomeTiles:
         """The top-level number of each tile."""
         return self._to
 
-    def checked(self, tile: object, what: str, at: SourceLocation) -> int:
+    def checked(self, tile: object, what: str) -> int:
         """Return the top-level number of a user's tile, or refuse it."""
         number = integer_or_none(tile)
         if number is not None and number >= self.num_tiles:
             raise InvalidTileMapping(
                 f"{what}: tile {number}, but the virtual graph has "
                 f"{amount(self.num_tiles, 'tile')}",
-                at=at,
                 found=f"it counts from 0: {self!r}",
                 fix=f"virtual.convert_top_level_graph_tile_to_tile({number}), if that is a "
                 "number of the top-level graph",
             )
-        return int(self._to[tile_number(tile, what, self.num_tiles, at)])
+        return int(self._to[tile_number(tile, what, self.num_tiles)])
 
     def in_range(self, tile: object) -> int | None:
         """Return the top-level number of an int that is a tile; else None."""
         return int(self._to[tile]) if type(tile) is int and 0 <= tile < self.num_tiles else None
 
-    def number_of(self, tile: object, call: str, at: SourceLocation) -> int:
+    def number_of(self, tile: object, call: str) -> int:
         """Return this graph's number of a top-level tile, or refuse it."""
-        number = tile_number(tile, call, len(self._from) - 1, at)
+        number = tile_number(tile, call, len(self._from) - 1)
         own = int(self._from[number])
         if own == NO_TILE:
             raise InvalidTileMapping(
                 f"tile {number} of the top-level graph is none of this virtual graph's "
                 f"{self.num_tiles:,}",
-                at=at,
                 found=f"it is over tiles {ranges(np.sort(self._to))}",
                 fix=f"one of these, or create_virtual_graph with tile {number} among its tiles",
             )
@@ -152,9 +146,7 @@ class SomeTiles:
         """Return a mapping of the top-level graph in this graph's numbers."""
         return mapping.renumbered(self._from[:-1], self.num_tiles)
 
-    def check_complete(
-        self, name: str, mapping: TileMapping, top_level: TileMapping, at: SourceLocation
-    ) -> None:
+    def check_complete(self, name: str, mapping: TileMapping, top_level: TileMapping) -> None:
         """Refuse elements that are only on tiles of other graphs.
 
         `top_level` is the same mapping in top-level numbers, where all elements have a tile.
@@ -167,7 +159,6 @@ class SomeTiles:
             f"'{name}': {mapping.num_unmapped:,} of "
             f"{amount(mapping.num_elements, 'element')}, the first [{first.begin}, "
             f"{first.end}), are on no tile of this virtual graph",
-            at=at,
             found=f"top-level graph: on tile{'s' * (len(others) > 1)} {ranges(others)}; {self!r}",
             fix="graph.top_level_graph.tile_mapping(tensor), or require_complete=False",
         )
@@ -212,7 +203,7 @@ TileNumbers = AllTiles | SomeTiles
 """The tile numbers of a graph."""
 
 
-def tile_of_pair(target: Target, ipu: object, tile: object, at: SourceLocation) -> int:
+def tile_of_pair(target: Target, ipu: object, tile: object) -> int:
     """Return the machine's number of a tile of an IPU, after checking both."""
     numbers = []
     for what, number, count in (("IPU", ipu, target.ipus), ("tile", tile, target.tiles_per_ipu)):
@@ -221,7 +212,6 @@ def tile_of_pair(target: Target, ipu: object, tile: object, at: SourceLocation) 
             raise InvalidTileMapping(
                 f"{what} {clipped(number)} of a pair (IPU, tile), but there "
                 f"{'is' if count == 1 else 'are'} {amount(count, what)}",
-                at=at,
                 found=repr(target),
                 fix=f"a whole number from 0 to {count - 1}",
             )

@@ -151,7 +151,7 @@ class Variable(Storage):
         return fitted(f"<{kind} '{{}}' {content}>", self.name)
 
 
-def shape_of(shape: ShapeLike, name: str, at: SourceLocation) -> tuple[int, ...]:
+def shape_of(shape: ShapeLike, name: str) -> tuple[int, ...]:
     """Return a shape as a tuple after checking it."""
     sizes: Any = shape if isinstance(shape, _SEQUENCES) else (shape,)
     extents: tuple[int, ...]
@@ -164,7 +164,6 @@ def shape_of(shape: ShapeLike, name: str, at: SourceLocation) -> tuple[int, ...]
     if extents and min(extents) < 0:
         raise TensorCreationError(
             f"'{name}': {clipped(shape, 60)} is not a shape",
-            at=at,
             fix="whole numbers from 0, e.g. (64, 128); () is one element",
         )
     return extents

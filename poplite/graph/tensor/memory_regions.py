@@ -28,7 +28,6 @@ from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.graph.tensor.indexing import is_sequence, no_interval
 from poplite.graph.tensor.placement import complete_mapping
 from poplite.graph.tensor.slices import slices_of
-from poplite.source import SourceLocation
 from poplite.text import amount, clipped, of_type
 from poplite.view import Cat, Intervals, View, contains_aliases, storages
 from poplite.view.address_sets import AddressRuns, Part, ranges_of
@@ -182,7 +181,6 @@ def tile_regions(
     tensor: Tensor,
     remove_aliased: bool,
     report_aliases: bool,
-    at: SourceLocation,
 ) -> TileRegions:
     """Group the elements of a tensor in memory order on each tile."""
     space, view = tensor.graph.space, tensor.view
@@ -194,7 +192,7 @@ def tile_regions(
     ptr, _, tile, begin, length = order
     tile = tiles.from_top_level(tile)
     if (tile == NO_TILE).any():
-        complete_mapping(space, tiles, view, tensor.name, at)  # raises the error
+        complete_mapping(space, tiles, view, tensor.name)  # raises the error
     if (tile[1:] < tile[:-1]).any():
         by_tile = np.argsort(tile, kind="stable")
         count = np.diff(ptr)[by_tile]

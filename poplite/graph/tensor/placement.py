@@ -25,7 +25,6 @@ from poplite.graph.mapping.user_mapping import intervals_of, unmapped_error
 from poplite.graph.mapping.variable_mapping import Linear
 from poplite.graph.storage.space import Space
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
-from poplite.source import SourceLocation
 from poplite.text import amount, clipped
 from poplite.view import Storage, View, addresses, num_runs, runs, storages
 from poplite.view.address_sets import in_memory_order
@@ -62,9 +61,7 @@ def paint_view(space: Space, view: View, tile: int) -> None:
     _paint(space, view, begin, begin + length, np.full(len(begin), tile))
 
 
-def paint_mapping(
-    space: Space, tiles: TileNumbers, view: View, mapping: object, name: str, at: SourceLocation
-) -> None:
+def paint_mapping(space: Space, tiles: TileNumbers, view: View, mapping: object, name: str) -> None:
     """Put elements of a view on tiles: one tile, intervals for each tile, or "linear".
 
     Warns when elements of a constant change their tile.
@@ -72,33 +69,32 @@ def paint_mapping(
     storage = view.space
     if isinstance(storage, Storage) and storage.constant and any_mapped(space, view):
         before = mapping_of(space, view)
-        _paint_checked(space, tiles, view, mapping, name, at)
+        _paint_checked(space, tiles, view, mapping, name)
         made_at = space.variable_of(storage).location
-        warning = remapped(name, made_at, before, mapping_of(space, view), at)
+        warning = remapped(name, made_at, before, mapping_of(space, view))
         if warning is not None:
             warn(warning)
     else:
-        _paint_checked(space, tiles, view, mapping, name, at)
+        _paint_checked(space, tiles, view, mapping, name)
 
 
 def _paint_checked(
-    space: Space, tiles: TileNumbers, view: View, mapping: object, name: str, at: SourceLocation
+    space: Space, tiles: TileNumbers, view: View, mapping: object, name: str
 ) -> None:
     if isinstance(mapping, str):
         if mapping != "linear":
             raise InvalidTileMapping(
                 f"'{name}': mapping {clipped(mapping)} is not known"
                 f"{did_you_mean(mapping, ['linear'])}",
-                at=at,
                 fix="mapping='linear', a tile number, or a list of intervals for each tile",
             )
         paint_linearly(space, tiles, view)
         return
     if not _is_nested(mapping):
-        paint_view(space, view, tiles.checked(mapping, f"'{name}'", at))
+        paint_view(space, view, tiles.checked(mapping, f"'{name}'"))
         return
     what = f"'{name}'"
-    begin, end, tile = intervals_of(mapping, tiles.num_tiles, view.num_elements, what=what, at=at)
+    begin, end, tile = intervals_of(mapping, tiles.num_tiles, view.num_elements, what=what)
     if len(begin):
         _paint_flat(space, view, begin, end, tiles.to_top_level(tile))
 
@@ -153,9 +149,7 @@ def mapping_of(space: Space, view: View) -> TileMapping:
     return TileMapping(space.num_tiles, *cut)
 
 
-def complete_mapping(
-    space: Space, tiles: TileNumbers, view: View, name: str, at: SourceLocation
-) -> TileMapping:
+def complete_mapping(space: Space, tiles: TileNumbers, view: View, name: str) -> TileMapping:
     """Return the tiles of the elements of a view, which must all have one."""
     mapping = mapping_of(space, view)
     # A hole in the view is a hole in a variable; checking those first saves a pass over the view.
@@ -165,7 +159,7 @@ def complete_mapping(
         line, is_view = holes[0].location, view.shape != owners[0].shape
         raise unmapped_error(name, mapping, space.num_tiles, line, shape=view.shape, view=is_view)
     own = tiles.renumbered(mapping)
-    tiles.check_complete(name, own, mapping, at)
+    tiles.check_complete(name, own, mapping)
     return own
 
 
@@ -181,13 +175,12 @@ def check_mapped(space: Space, view: View, name: str, user: str) -> None:
         )
 
 
-def variable_mapping(space: Space, view: View, name: str, at: SourceLocation) -> TileMapping:
+def variable_mapping(space: Space, view: View, name: str) -> TileMapping:
     """Return the tiles of all elements of the single variable below a view."""
     owners = storages(view)
     if len(owners) != 1:
         raise TensorCreationError(
             f"'{name}' views {amount(len(owners), 'variable')}, but exactly 1 is needed",
-            at=at,
             found=f"shape {view.shape}",
             fix="graph.tile_mapping(tensor) answers for any view",
         )

@@ -29,7 +29,6 @@ from poplite.errors import ElementTypeError, TensorCreationError, checked_truth,
 from poplite.graph.tensor.indexing import described, is_sequence
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
-from poplite.source import SourceLocation
 from poplite.text import amount, clipped
 from poplite.view import Intervals, Storage, View, all_of, runs, same_elements
 from poplite.view.simplify import simplification, walk
@@ -151,13 +150,12 @@ class TensorRearranger:
         return f"<TensorRearranger {amount(self.num_elements, 'element')}>"
 
 
-def checked_others(others: Sequence[Tensor], call: str, at: SourceLocation) -> Sequence[Tensor]:
+def checked_others(others: Sequence[Tensor], call: str) -> Sequence[Tensor]:
     """Return the tensors that are rearranged with another one, or refuse anything but a list."""
     if is_sequence(others):
         return others
     raise ElementTypeError(
         f"reorder_to_simplify: others is {clipped(others)}, not a list of tensors",
-        at=at,
         fix=call,
     )
 

@@ -28,7 +28,6 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolution.request import ConvolutionRequest, Dimension, together
 from poplite.program import Copy
 from poplite.program.recording import Recorder
-from poplite.source import here
 
 SHORTEST = 8
 """Neighbouring elements below which an operand is copied."""
@@ -477,7 +476,7 @@ def input_of(graph: Graph, layout: ConvolutionLayout, name: str) -> Tensor:
     if request.is_empty:
         made = graph.add_variable(request.element_type, shape, name, mapping="linear")
         return made.dim_roll(made.rank - 1, 1)
-    check_room(graph.space, request.element_type, shape, "the input of a convolution", here())
+    check_room(graph.space, request.element_type, shape, "the input of a convolution")
     blocks = []
     for part, each in zip(layout.field, request.dimensions, strict=True):
         edges = np.array(each.owner(part))

@@ -42,7 +42,6 @@ from poplite.ops.operands import (
 from poplite.ops.record import map as stored, one_operation
 from poplite.ops.slices.checks import as_tensor
 from poplite.program import Sequence
-from poplite.source import here
 from poplite.types import BOOL, FLOAT
 
 
@@ -354,7 +353,7 @@ def _mask(call: _Call, mask: Operand) -> Operand:
     seen = as_expr(mask, f"{call.what}, mask")
     check_closed(call.what, seen)
     for tensor in seen.leaves:
-        check_own(call.graph, tensor, f"{call.what}, mask", here())
+        check_own(call.graph, tensor, f"{call.what}, mask")
     if seen.element_type is not BOOL:
         raise ElementTypeError(
             f"{call.what}: the mask is {seen.element_type!r}",

@@ -33,7 +33,6 @@ from poplite.ops.operands import beside, check_writeable, count_of, steps_for, t
 from poplite.program import Sequence as Steps
 from poplite.program.control import check_graph
 from poplite.program.recording import Recorder, graph_for, recorder
-from poplite.source import here
 from poplite.text import clipped
 from poplite.types import UNSIGNED_INT, ElementTypeLike, element_type as type_of
 from poplite.vertices.random import AdvanceKey, Draw
@@ -220,7 +219,7 @@ class RandomDraw:
         """Refuse what cannot take the numbers."""
         if out is None:
             return
-        check_own(self.graph, out, f"{self._what}, out", here())
+        check_own(self.graph, out, f"{self._what}, out")
         if mapping is not None:
             raise TensorCreationError(
                 f"{self._what}: a mapping beside out '{out.name}', which has its own",

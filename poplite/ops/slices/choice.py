@@ -40,7 +40,6 @@ from poplite.ops.slices.grid import (
     received_of_parts,
 )
 from poplite.program.control import check_graph
-from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import FLOAT, ElementTypeLike, element_type
 from poplite.vertices.estimators.rows import gather_rows
@@ -109,7 +108,7 @@ class EmbeddingPlan:
 
     def _create(self, name: str, rows: int, width: int, initial_value: Any) -> Tensor:
         if not isinstance(initial_value, int | float | None):
-            given = values_for(self.table.element, (rows, width), initial_value, None, name, here())
+            given = values_for(self.table.element, (rows, width), initial_value, None, name)
             blocks = given.reshape(rows, self.columns, width // self.columns)
             initial_value = np.ascontiguousarray(blocks.transpose(1, 0, 2))
         made = self.graph.add_variable(

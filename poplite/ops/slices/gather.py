@@ -60,7 +60,6 @@ from poplite.ops.slices.grid import (
 )
 from poplite.program import Sequence
 from poplite.program.recording import recorder, target
-from poplite.source import here
 from poplite.types import BOOL, FLOAT, UNSIGNED_INT, ElementTypeLike, element_type
 from poplite.vertices.slices import MultiSlice
 
@@ -301,7 +300,7 @@ def one_hot(
     where(equal(columns, 0), one, other)  # refuses types, before anything is recorded
     given = operand(what, indices, program, "indices")
     graph = graph_of(what, given, program)
-    check_room(graph.space, UNSIGNED_INT, (depth,), f"{what}, depth", here())
+    check_room(graph.space, UNSIGNED_INT, (depth,), f"{what}, depth")
     numbers = _checked(what, graph, given, depth, out_of_range, name, program)
     is_on = equal(columns, numbers.reshape((*numbers.shape, 1)))
     found = where(is_on, one, other)

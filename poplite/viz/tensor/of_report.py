@@ -48,7 +48,7 @@ def graph_of_variables(report: Report, names: Iterable[str] = ()) -> Graph:
         _place(graph, variable)
     known = dict(zip(graph.variables, report.compilation.variables, strict=True))
     for name in names:
-        found = variable_named(graph.space, name)
+        found = variable_named(graph.space, name, at=None)
         if known[found].first is None and found.num_elements:
             raise UnknownName(
                 f"the file does not say on which tiles {name!r} lies",

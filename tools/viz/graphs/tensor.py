@@ -32,7 +32,8 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.viz.forms import tensor_forms
     from poplite.viz.tensor.ownership import ownership_of_variable
 
-    owned = ownership_of_variable(variable_named(graph.space, arguments.name), arguments.view)
+    variable = variable_named(graph.space, arguments.name, at=None)
+    owned = ownership_of_variable(variable, arguments.view)
     view = ["--view", arguments.view] if arguments.view is not None else []
     words = [arguments.target, arguments.name, *build_flags(arguments), *view]
     out.draw(tensor_forms(owned), arguments, "tensor", *words)
