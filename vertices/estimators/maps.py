@@ -35,7 +35,7 @@ from poplite.machine.library_loops import (
 )
 from poplite.machine.target import Target
 from poplite.types import FLOAT
-from poplite.vertices.estimators.inner import Joined, inner, inner_entry
+from poplite.vertices.estimators.inner import EIGHT, Joined, inner, inner_entry
 from poplite.vertices.estimators.poplibs import Element, is_fast
 from poplite.vertices.estimators.poplibs_tile import cast_loop
 
@@ -181,6 +181,32 @@ def map_slots(
         row = max((_row(step, length, target) for step in others if step in listed), default=0)
         total += row + once["c"] + fused(looped, loads, length, target, in_place=is_replaced)
     return total
+
+
+def least_slots(
+    elements: int, steps: Sequence[MapOperation], loads: Sequence[Element], target: Target
+) -> int:
+    """Return slots that a map of so many elements takes at least, in whatever ranges.
+
+    Args:
+        elements: of all ranges together.
+        steps: its operations.
+        loads: the element types of the vectors that it loads; of its result where there are none.
+        target: the machine.
+
+    >>> steps = [MapOperation("add", FLOAT, FLOAT, "vr")]
+    >>> least_slots(256, steps, [FLOAT], Target()), map_slots([16] * 16, steps, [FLOAT], Target())
+    (389, 413)
+    """
+    made = [  # without those that may take a shorter loop, of several rows with one
+        step
+        for step in steps
+        if (joined := _joined(step, [EIGHT] * 2, in_place=False)) is None
+        or inner(joined, target) is None
+    ]
+    if not made:
+        return sum(words(elements, each, target) for each in loads)
+    return min(map_slots([elements], made, loads, target, is_listed=each) for each in (False, True))
 
 
 def fused(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.gathering import ReadOperand, copied_cycles, exchange_cycles
 from poplite.ops.fuse.placement import Mappings
+from poplite.ops.fuse.pricing import Bound
 from poplite.ops.fuse.recipe import OperandPart, Straight, SumRecipe, in_order, straight
 from poplite.ops.fuse.storing import rebuilt, with_operands
 from poplite.ops.matmul.layout import MatrixBlocks, Options, ProductLayout
@@ -221,23 +222,20 @@ class ProductPrices(NamedTuple):
     """Cycles of a product by one row or column, with its operands where they lie.
 
     Attributes:
-        summed: as a sum.
         multiplied: as its plan has it.
-        is_least: whether a sum takes as many or more, which was enough to know.
+        summed: as a sum.
     """
 
-    summed: int
-    multiplied: int
-    is_least: bool = False
+    multiplied: Bound
+    summed: Bound
 
     @property
     def is_sum(self) -> bool:
         """Whether the product is to be a sum."""
-        return self.summed < self.multiplied
+        return self.summed.cycles < self.multiplied.cycles
 
     def __str__(self) -> str:
-        least = "at least " if self.is_least else ""
-        return f"{self.multiplied:,} cycles by a plan, {least}{self.summed:,} as a sum"
+        return f"{self.multiplied} cycles by a plan, {self.summed} as a sum"
 
 
 def with_dots(roots: Sequence[Expr]) -> list[Expr]:
@@ -347,10 +345,12 @@ class Arrivals(NamedTuple):
     copied: Slots
 
 
-def cycles_of_product(
+def bounds_of_product(
     mappings: Mappings, layout: ProductLayout, left: Tensor, right: Tensor
-) -> float:
-    """Return the cycles of products of matrices, [groups, m, k] and [groups, k, n], as they lie."""
+) -> Iterator[Bound]:
+    """Yield the cycles of products of matrices, [groups, m, k] and [groups, k, n], as they lie."""
+    (_, product, sums), passes = layout.cycles, layout.num_passes
+    yield Bound(passes * (product + sums))
     target, (tall, _, wide) = mappings.graph.target, layout.grid
     group, i, j = (numbers[:, None] for numbers in layout.left.all())
     of_left = layout.tile(group, i, j, np.arange(wide))
@@ -363,7 +363,6 @@ def cycles_of_product(
             (layout.right, right, of_right),
         )
     )
-    (_, product, sums), passes = layout.cycles, layout.num_passes
     copied = one.copied + other.copied
     cycles = passes * (product + sums) + float(copied.max())
     if copied.any():
@@ -375,7 +374,7 @@ def cycles_of_product(
     )
     if received.any():
         cycles += passes * exchange_cycles(target, received, pieces, sent)
-    return float(cycles)
+    yield Bound(float(cycles), is_exact=True)
 
 
 def _arrivals(mappings: Mappings, blocks: MatrixBlocks, matrices: Tensor, tiles: Int64) -> Arrivals:
@@ -387,9 +386,11 @@ def _arrivals(mappings: Mappings, blocks: MatrixBlocks, matrices: Tensor, tiles:
     source, block, low, high = overlay(low, high, np.append(begin, end[-1]))
     is_own = tile[source][:, None] == tiles[block]
     elements = (high - low)[:, None] * is_own
-    own, pieces = np.zeros(tiles.shape), np.zeros(tiles.shape)
-    np.add.at(own, block, elements)
-    np.add.at(pieces, block, ~is_own)
+    place = (block[:, None] * copies + np.arange(copies)).ravel()
+    own, pieces = (
+        np.bincount(place, values.ravel(), tiles.size).astype(np.float64).reshape(tiles.shape)
+        for values in (elements, ~is_own)
+    )
     leaves = (high - low) * (is_own.sum(1) < copies)
     width = blocks.sizes(*blocks.all()[1:])[1][:, None]
     copied = _copied(target, matrices, own, whole, width)

@@ -33,8 +33,8 @@ from poplite.ops.fuse.contractions import (
     ProductPrices,
     as_matrices,
     as_sum,
+    bounds_of_product,
     computed_behind,
-    cycles_of_product,
     is_vector_product,
     layout_of,
     made_where,
@@ -55,6 +55,7 @@ from poplite.ops.fuse.placement import (
     positions,
     spread,
 )
+from poplite.ops.fuse.pricing import compared
 from poplite.ops.fuse.recipe import Note, Straight, in_order, straight
 from poplite.ops.fuse.storing import (
     MOST_FIELDS,
@@ -472,15 +473,11 @@ class Lowering:
         fused = self._fused(total, None)
         if fused is None:
             return None
-        planned = round(cycles_of_product(self.mappings, layout, *as_matrices(expr, left, right)))
         sent = sent_to_sums(self.mappings, expr, left, right)
-        prices = ProductPrices(round(fused.least_cycles() + sent), planned, is_least=True)
-        if prices.is_sum:
-            if not self._fits_as_sum(expr, fused, layout.request.memory):
-                return None
-            prices = ProductPrices(round(fused.cycles() + sent), planned)
-        self._prices[expr] = prices
-        if not prices.is_sum:
+        sums = (each.and_also(sent) for each in fused.bounds())
+        products = bounds_of_product(self.mappings, layout, *as_matrices(expr, left, right))
+        prices = self._prices[expr] = ProductPrices(*compared(products, sums))
+        if not prices.is_sum or not self._fits_as_sum(expr, fused, layout.request.memory):
             return None
         self.notes.append(Note.of("reduced", expr, str(prices)))
         self._sums[total] = fused

@@ -37,7 +37,7 @@ from poplite.ops.fuse.pricing import KINDS, steps_of
 from poplite.ops.fuse.recipe import MapRecipe, OperandPart, Straight, straight
 from poplite.program import Copy
 from poplite.program.recording import Recorder
-from poplite.vertices.estimators.maps import map_slots
+from poplite.vertices.estimators.maps import MapOperation, least_slots, map_slots
 
 
 class Grid(NamedTuple):
@@ -94,18 +94,14 @@ def map_cycles(
         shares: how much of each operand its tiles have themselves.
     """
     grid = _grid(body.tensors, shape)
-    steps = steps_of(body.body, [KINDS[part] for part in grid.parts])
-    assert steps is not None, "what is priced for a reduction is for a map"
-    loads = [
-        each for each, part in zip(body.body.tensors, grid.parts, strict=True) if KINDS[part] == "v"
-    ]
+    steps, loads = _priced(body, grid, element)
 
     def of_tile(tile: int) -> float:
         found = _cuts_of(mapping, tile, target, grain_of(element))
         rows = _rows(grid, found, target.workers)
         is_listed = OperandPart.ROWS in grid.parts or any(len(each) > 1 for each in rows)
         price = {
-            each: map_slots(each, steps, loads or [element], target, is_listed=is_listed)
+            each: map_slots(each, steps, loads, target, is_listed=is_listed)
             for each in dict.fromkeys(rows)
         }
         slots = [price[each] for each in rows]
@@ -115,6 +111,25 @@ def map_cycles(
     slow = _slow_tiles(mapping, grid, shares)
     slow |= _gathering_tiles(mapping, grid, shares, target, grain_of(element))
     return max(of_tile(tile) for tile in slow)
+
+
+def least_map_cycles(
+    body: Straight, shape: Shape, element: ElementClass, mapping: TileMapping, target: Target
+) -> float:
+    """Return cycles that a map takes at least: its loops over the elements of its fullest tile."""
+    steps, loads = _priced(body, _grid(body.tensors, shape), element)
+    share = max(1, int(mapping.elements_per_tile.max()) // target.workers)
+    return target.workers * least_slots(share, steps, loads, target)
+
+
+def _priced(
+    body: Straight, grid: Grid, element: ElementClass
+) -> tuple[list[MapOperation], list[ElementClass]]:
+    """Return the operations of a map that have a price, and the element types that it loads."""
+    steps = steps_of(body.body, [KINDS[part] for part in grid.parts])
+    assert steps is not None, "what is priced for a reduction is for a map"
+    types = zip(body.body.tensors, grid.parts, strict=True)
+    return steps, [each for each, part in types if KINDS[part] == "v"] or [element]
 
 
 def _slow_tiles(mapping: TileMapping, grid: Grid, shares: Sequence[HeldShare]) -> set[int]:

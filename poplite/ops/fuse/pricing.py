@@ -259,3 +259,42 @@ def _slots(step: MapOperation) -> float | None:
     if step.kind == "n":
         return 0
     return own_slots(found, target) / target.vector_width(found.element)
+
+
+# -- which of two ways takes fewer cycles ----------------------------------------------------------
+# Prices take long to find, so each way says at first what it takes at least, then ever more nearly.
+
+
+class Bound(NamedTuple):
+    """Cycles that a way takes at least; `is_exact` says whether these are all."""
+
+    cycles: float
+    is_exact: bool = False
+
+    def and_also(self, cycles: float) -> Bound:
+        """Return the bound of a way that takes some cycles more."""
+        return self._replace(cycles=self.cycles + cycles)
+
+    def __str__(self) -> str:
+        return f"{'' if self.is_exact else 'at least '}{self.cycles:,.0f}"
+
+
+def compared(one: Iterator[Bound], other: Iterator[Bound]) -> tuple[Bound, Bound]:
+    """Return the cycles of two ways, as nearly as it takes to know which are fewer.
+
+    Args:
+        one: rising bounds of the first, which counts as cheaper where both take as many; the last
+            bound is exact.
+        other: those of the second.
+
+    >>> ways = [Bound(3), Bound(4, True)], [Bound(2), Bound(5), Bound(9, True)]
+    >>> [str(each) for each in compared(*map(iter, ways))]
+    ['4', 'at least 5']
+    """
+    a, b = next(one), next(other)
+    while not (a if a.cycles <= b.cycles else b).is_exact:
+        if a.cycles <= b.cycles:
+            a = next(one)
+        else:
+            b = next(other)
+    return a, b

@@ -11,8 +11,8 @@ Each makes fewer elements of those that are left: `pieces` of the tensor, then o
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from functools import cached_property
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +30,9 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.gathering import HeldShare, ReadOperand
-from poplite.ops.fuse.maps import add_copy, map_cycles
+from poplite.ops.fuse.maps import add_copy, least_map_cycles, map_cycles
 from poplite.ops.fuse.placement import Mappings
-from poplite.ops.fuse.pricing import computed_of
+from poplite.ops.fuse.pricing import Bound, computed_of
 from poplite.ops.fuse.recipe import ReductionRecipe, Straight
 from poplite.ops.reduce.first_extremes import OF_ROWS, FirstExtremes
 from poplite.ops.reduce.order import Order, ordered
@@ -174,19 +174,28 @@ class Builder:
             digits = tuple(stored.tensor.view.flat_digits())
         entire = (ReadOperand(digits, self._element.size_bytes),)
         target, begun = self.graph.target, 0.0
-        before = sent + fused.map_cycles(mapping, target, is_sent=sent > 0)
         if sent and fused.is_sent:  # which is the same both ways where the map is on these tiles
             begun = target.cost("sync_cycles") + target.cost("latency_cycles")
+        before = cache(lambda: sent + fused.map_cycles(mapping, target, is_sent=sent > 0))
+        least = sent + fused.least_map_cycles(mapping, target)
         return (
             ReductionWay(
-                self._problem, lambda: self._plan, fused.read, adds, begun, fused.computed
+                self._problem,
+                lambda: self._plan,
+                fused.read,
+                adds,
+                lambda: begun,
+                begun,
+                fused.computed,
             ),
-            ReductionWay(problem, lambda: plan_for(self.graph, problem), entire, adds, before),
+            ReductionWay(
+                problem, lambda: plan_for(self.graph.target, problem), entire, adds, before, least
+            ),
         )
 
     @cached_property
     def _plan(self) -> Plan:
-        return plan_for(self.graph, self._problem)
+        return plan_for(self.graph.target, self._problem)
 
     @cached_property
     def _problem(self) -> Problem:
@@ -392,6 +401,10 @@ class Fused:
         ]
         return map_cycles(self.body, self._shape, self.element_type, mapping, target, shares)
 
+    def least_map_cycles(self, mapping: TileMapping, target: Target) -> float:
+        """Return cycles that such a map takes at least, by the elements of its fullest tile."""
+        return least_map_cycles(self.body, self._shape, self.element_type, mapping, target)
+
     def _recipe(self, out: ElementClass, *, is_columns: bool) -> ReductionRecipe:
         scalars = tuple([int(name[1:]) for name in self._scalars])
         return ReductionRecipe(self.body.body, scalars, self._how, out, is_columns)
@@ -455,17 +468,14 @@ class FusedReduction:
             return True
         return is_cheaper_in_one(self._graph.target, *self._ways)
 
-    def cycles(self) -> float:
-        """Return the cycles of the way it takes, with operands on the tiles that read them."""
-        target, way = self._graph.target, self._ways[0 if self.is_in_one else 1]
-        return sum(way.cycles(target, across=across) for across in (False, True))
-
-    def least_cycles(self) -> float:
-        """Return cycles that it takes at least; needs no plan."""
+    def bounds(self) -> Iterator[Bound]:
+        """Yield cycles of the cheaper way: at least, and as they are, which takes plans."""
+        target = self._graph.target
         if self._fused.computed is None:
-            return 0
-        target, (in_one, stored) = self._graph.target, self._ways
-        return min(in_one.least_computed(), stored.before + stored.least_joined(target))
+            yield Bound(0)
+        else:
+            yield min(next(way.bounds(target)) for way in self._ways)
+        yield Bound(self._ways[0 if self.is_in_one else 1].total(target), is_exact=True)
 
     def stored_bytes(self) -> int:
         """Return the bytes of the expression on its fullest tile, if it is stored."""

@@ -1,4 +1,4 @@
-"""The stages of one reduction: a plan of arrays, which equal reductions of a graph share.
+"""The stages of one reduction: a plan of arrays, which equal reductions share.
 
 A plan depends on where elements lie, on which tiles outputs are wanted, on the order of the
 reduction and on element types; on the names and the values of tensors it does not.
@@ -7,23 +7,21 @@ reduction and on element types; on the names and the values of tensors it does n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import gcd
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64, distinct
 from poplite.cost.workers import slowest_tile
 from poplite.expr.tree import ElementClass
-from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.gathering import ReadOperand, VectorReads, exchange_cycles, gathering_cycles
-from poplite.ops.fuse.pricing import Computed
+from poplite.ops.fuse.pricing import Bound, Computed, compared
 from poplite.ops.reduce.stage import (
     LEAST_WORK,
     Effort,
@@ -170,8 +168,8 @@ def _sizes(most: int, count: int) -> Iterator[int]:
 # -- plans -----------------------------------------------------------------------------------------
 
 
-MOST_KEPT = 32
-"""Plans that a graph keeps."""
+MOST_KEPT = 64
+"""Plans that are kept."""
 
 MOST_INTERVALS = 1 << 14
 """Intervals of a mapping whose plans are kept: those of many pieces would fill the memory."""
@@ -250,27 +248,26 @@ class Plan(NamedTuple):
     prices: dict[object, float]
 
 
-_PLANS: WeakKeyDictionary[Graph, dict[object, Plan]] = WeakKeyDictionary()
+_PLANS: dict[object, Plan] = {}
 
 
-def plan_for(graph: Graph, problem: Problem) -> Plan:
-    """Return the plan of a reduction, the one of an equal reduction if the graph has it."""
+def plan_for(target: Target, problem: Problem) -> Plan:
+    """Return the plan of a reduction, that of an equal one if it is kept."""
     mapping, wanted, breaks = problem.mapping, problem.wanted, problem.breaks
     count = sum(len(each.begin) for each in (mapping, wanted) if each is not None)
     if count + (0 if breaks is None else len(breaks)) > MOST_INTERVALS:
-        return _Planner(graph.target, problem).plan()
+        return _Planner(target, problem).plan()
     key = (
-        graph.target,
+        target,
         *(None if each is None else _bytes(each) for each in (mapping, wanted)),
         None if breaks is None else breaks.tobytes(),
         (problem.reduced, problem.inner, problem.types),
     )
-    known = _PLANS.setdefault(graph, {})
-    found = known.get(key)
+    found = _PLANS.get(key)
     if found is None:
-        if len(known) >= MOST_KEPT:
-            known.clear()
-        found = known[key] = _Planner(graph.target, problem).plan()
+        if len(_PLANS) >= MOST_KEPT:
+            _PLANS.clear()
+        found = _PLANS[key] = _Planner(target, problem).plan()
     return found
 
 
@@ -444,7 +441,8 @@ class ReductionWay(NamedTuple):
         plan: makes the plan of that.
         operands: what vertices of the first stage read.
         adds: whether elements are added up.
-        before: cycles of what is done before.
+        before: returns the cycles of what is done before.
+        least_before: cycles that this takes at least.
         computed: what the first stage computes; None where an expression is stored.
     """
 
@@ -452,7 +450,8 @@ class ReductionWay(NamedTuple):
     plan: Callable[[], Plan]
     operands: tuple[ReadOperand, ...]
     adds: bool
-    before: float = 0
+    before: Callable[[], float]
+    least_before: float
     computed: Computed | None = None
 
     def cycles(self, target: Target, *, across: bool) -> float:
@@ -461,33 +460,67 @@ class ReductionWay(NamedTuple):
         key = across, self.operands, self.computed, self.adds
         total = plan.prices.get(key)
         if total is None:
-            total = plan.prices[key] = sum(
-                self._of_stage(target, stage, is_first=number == 0)
-                for number, stage in enumerate(plan.stages)
-                if (stage.name in ACROSS) == across
-            )
-        return total if across else self.before + total
+            total = plan.prices[key] = self._of_stages(target, plan.stages, across=across)
+        return total if across else self.before() + total
 
-    def least_computed(self) -> float:
-        """Return the slots of computing and joining what the fullest tile has; needs no plan."""
-        most = int(self.problem.mapping.elements_per_tile.max(initial=0))
-        return most * self.problem.types.slots
+    def total(self, target: Target) -> float:
+        """Return the cycles of all stages, with what is done before."""
+        return sum(self.cycles(target, across=across) for across in (False, True))
 
-    def least_joined(self, target: Target) -> float:
-        """Return cycles that joining stored elements of one output takes at least; needs no plan.
+    def bounds(self, target: Target) -> Iterator[Bound]:
+        """Yield the cycles before others take part, ever more nearly; exact ones need the plan."""
+        if self.computed is None:
+            joined = self._least_joined(target)
+            yield Bound(self.least_before + joined)
+            yield Bound(self.before() + joined)
+        else:
+            most = int(self.problem.mapping.elements_per_tile.max(initial=0))
+            yield Bound(self.least_before + most * self.problem.types.slots)
+            if not all(_is_plain(each) for each in self.operands):  # which are put together
+                yield Bound(self._of_fullest_tile(target))
+        yield Bound(self.cycles(target, across=False), is_exact=True)
 
-        A worker of the fullest tile has its share of them, or more.
+    def _of_fullest_tile(self, target: Target) -> float:
+        """Return the cycles of computing and joining what the fullest tile has; planned soon."""
+        problem, types = self.problem, self.problem.types
+        alone = replace(problem, mapping=_fullest(problem.mapping), wanted=None)
+
+        def cycles(result: ElementClass) -> float:
+            own = replace(alone, types=replace(types, result=result))
+            way = self._replace(problem=own, plan=lambda: plan_for(target, own))
+            return way.cycles(target, across=False)
+
+        return min(map(cycles, {types.result, types.partial}))  # of complete outputs, and of parts
+
+    def _least_joined(self, target: Target) -> float:
+        """Return cycles that joining stored elements takes at least; needs no plan.
+
+        A worker of the fullest tile has its share of them, or more; but the first and last element
+        of an interval may be the only one of its output, and need no vertex.
         """
         mapping, types = self.problem.mapping, self.problem.types
-        most = int(mapping.elements_per_tile.max(initial=0))
-        if self.problem.reduced < mapping.num_elements or most <= target.workers:
-            return 0  # single elements of an output need no vertex
-        share = most // target.workers
-        made = (
-            rows_slots(types.source, result, 1, share, target)
+        if self.problem.inner > 1 or self.problem.reduced == 1:
+            return 0
+        fullest = int(mapping.elements_per_tile.argmax())
+        intervals = int(mapping.ptr[fullest + 1] - mapping.ptr[fullest])
+        joined = int(mapping.elements_per_tile[fullest]) - 2 * intervals
+        share = joined // target.workers
+        if share < 1:
+            return 0
+        outputs = -(-share // self.problem.reduced)
+        made = [
+            rows_slots(types.source, result, outputs, share, target)
             for result in (types.partial, types.result)
-        )
+        ]
         return float(min(made)) * target.workers
+
+    def _of_stages(self, target: Target, stages: Sequence[Stage], *, across: bool) -> float:
+        """Return the cycles of the stages of a plan that are across tiles, or of the others."""
+        return sum(
+            self._of_stage(target, stage, is_first=number == 0)
+            for number, stage in enumerate(stages)
+            if (stage.name in ACROSS) == across
+        )
 
     def _of_stage(self, target: Target, stage: Stage, *, is_first: bool) -> float:
         """Return the cycles of a stage."""
@@ -523,17 +556,25 @@ class ReductionWay(NamedTuple):
 def is_cheaper_in_one(target: Target, in_one: ReductionWay, stored: ReductionWay) -> bool:
     """Return whether an expression takes no more cycles where its elements are joined.
 
-    Plans take long to make, so bounds come before: an expression takes at least the slots of the
-    fullest tile; and what follows once each tile has joined its elements is the same both ways.
+    What follows once each tile has joined its elements is the same both ways, where it is stored on
+    the same tiles; on others there are as many of them or more.
     """
-    least = in_one.least_computed()
-    if least > stored.before and least > stored.cycles(target, across=False):
-        return False
-    own = in_one.cycles(target, across=False)
-    if own <= stored.before + stored.least_joined(target):
+    own, other = compared(in_one.bounds(target), stored.bounds(target))
+    if own.cycles <= other.cycles and not other.is_exact:
         return True
-    saved = stored.cycles(target, across=False) - own
-    return in_one.cycles(target, across=True) - stored.cycles(target, across=True) <= saved
+    if not own.is_exact and stored.problem.mapping == in_one.problem.mapping:
+        return False
+    return in_one.total(target) <= stored.total(target)
+
+
+def _fullest(mapping: TileMapping) -> TileMapping:
+    """Return a mapping with the elements of its fullest tile alone."""
+    tile = int(mapping.elements_per_tile.argmax())
+    held = mapping[tile]
+    ends = np.stack([held.begin, held.end], axis=1).ravel()
+    owner = np.full(len(ends) + 1, NO_TILE)
+    owner[1::2] = tile
+    return TileMapping(len(mapping), owner, np.diff(ends, prepend=0, append=mapping.num_elements))
 
 
 def _slots(

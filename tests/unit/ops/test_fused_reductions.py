@@ -612,9 +612,9 @@ class Total(pl.Vertex):
 def test_a_sum_that_is_cheaper_in_one_makes_one_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[Problem] = []
 
-    def counted(graph: pl.Graph, problem: Problem) -> Plan:
+    def counted(target: pl.Target, problem: Problem) -> Plan:
         planned.append(problem)
-        return plan_for(graph, problem)
+        return plan_for(target, problem)
 
     monkeypatch.setattr(build, "plan_for", counted)
     for tiles, sizes in (1, range(50, 60)), (16, range(64, 300, 60)), (64, range(1000, 1004)):
@@ -630,9 +630,9 @@ def test_a_sum_that_is_cheaper_in_one_makes_one_plan(monkeypatch: pytest.MonkeyP
 def test_a_product_that_is_a_sum_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[Problem] = []
 
-    def counted(graph: pl.Graph, problem: Problem) -> Plan:
+    def counted(target: pl.Target, problem: Problem) -> Plan:
         planned.append(problem)
-        return plan_for(graph, problem)
+        return plan_for(target, problem)
 
     monkeypatch.setattr(build, "plan_for", counted)
     graph = pl.Graph(pl.Target(tiles=64))
