@@ -167,7 +167,9 @@ class Target(TargetSpelling):
         >>> Target(costs={"sync_cycles": 20}).cost("sync_cycles")
         20.0
         """
-        return self.fact(name).value
+        if self.costs or name in _FROM_FACTS:
+            return self.fact(name).value
+        return _known(name, self.architecture).value
 
     @property
     def tiles_per_ipu(self) -> CalledInt:

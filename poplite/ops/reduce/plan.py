@@ -125,6 +125,7 @@ def cycles_of(target: Target, spread: RemainingPartials, way: Levels) -> int:
     return cycles + _level(target, spread.element, rows, width)
 
 
+@lru_cache(maxsize=1 << 6)
 def _grain(target: Target, element: ElementClass) -> int:
     """Return how many outputs a load brings at once."""
     return max(1, int(target.cost("load_bytes_per_cycle")) // element.size_bytes)

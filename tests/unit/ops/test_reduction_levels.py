@@ -93,6 +93,7 @@ def test_no_more_cycles_than_by_a_fixed_number_of_groups(
     shape: tuple[int, ...], dim: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned = cycles(shape, [dim])
+    monkeypatch.setattr(PLAN, "_PLANS", {})
     monkeypatch.setattr(PLAN, "cheapest_levels", former_rule)
     assert planned <= cycles(shape, [dim])
 
@@ -110,6 +111,7 @@ def test_reductions_of_outer_dimensions_know_how_far_their_partials_are_apart(
     shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned = cycles(shape, [0, 2])
+    monkeypatch.setattr(PLAN, "_PLANS", {})
     monkeypatch.setattr(
         PLAN, "cheapest_levels", lambda t, spread: cheapest_levels(t, spread._replace(span=0))
     )
