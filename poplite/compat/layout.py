@@ -7,17 +7,14 @@ vertex.field_info("x").getProfilerVectorLayout(0) is layout.Vector.Span
 from __future__ import annotations
 
 from poplite.errors import ElementTypeError
+from poplite.poplar.absent import shown as _shown
 from poplite.text import clipped, of_type
 from poplite.vertex.layouts import (
     ProfilerVectorLayout as Vector,
     ProfilerVectorListLayout as VectorList,
 )
 
-__all__ = ["Vector", "VectorList", "to_string"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__ = _shown(globals(), "Vector VectorList to_string")
 
 
 def to_string(layout: Vector | VectorList) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Real as _Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from poplite import ops
 from poplite.compat.arguments import (
@@ -75,62 +75,26 @@ from poplite.ops.matmul.layout import (
 from poplite.ops.matmul.matmul import product as _matrix_product
 from poplite.ops.matmul.plan import plan_by as _plan_by
 from poplite.ops.operands import steps_for as _steps_for
-from poplite.poplar.absent import absent_library_names as _absent_library_names
+from poplite.poplar.absent import shown as _shown
 from poplite.program import Sequence as Steps
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 
-__all__ = [
-    "ConvParams",
-    "InputTransform",
-    "OutputTransform",
-    "PlanningCache",
-    "addBias",
-    "addCodelets",
-    "calculateWeightDeltas",
-    "cholesky",
-    "choleskyInPlace",
-    "convolution",
-    "convolutionBiasUpdate",
-    "convolutionWeightUpdate",
-    "convolutionWithOutput",
-    "createBiases",
-    "createCholeskyInput",
-    "createConvOutput",
-    "createInput",
-    "createMatMulGroupedInputLHS",
-    "createMatMulGroupedInputRHS",
-    "createMatMulGroupedOutput",
-    "createMatMulInputLHS",
-    "createMatMulInputRHS",
-    "createMatMulOutput",
-    "createTriangularSolveInputLHS",
-    "createTriangularSolveInputRHS",
-    "createWeights",
-    "experimental",
-    "getGradientParams",
-    "linspace",
-    "matMul",
-    "matMulAcc",
-    "matMulGrouped",
-    "matMulGroupedAcc",
-    "matMulGroupedWithOutput",
-    "matMulReportPlan",
-    "matMulWithOutput",
-    "meshgrid2d",
-    "transposeGroupedMatrix",
-    "triangularMask",
-    "triangularSolve",
-    "weightsTransposeChansFlipXY",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-if not TYPE_CHECKING:  # for which an unknown name is an error
-    __getattr__ = _absent_library_names("poplin", __all__)
+__all__ = _shown(
+    globals(),
+    """
+    ConvParams InputTransform OutputTransform PlanningCache addBias addCodelets
+    calculateWeightDeltas cholesky choleskyInPlace convolution convolutionBiasUpdate
+    convolutionWeightUpdate convolutionWithOutput createBiases createCholeskyInput
+    createConvOutput createInput createMatMulGroupedInputLHS createMatMulGroupedInputRHS
+    createMatMulGroupedOutput createMatMulInputLHS createMatMulInputRHS createMatMulOutput
+    createTriangularSolveInputLHS createTriangularSolveInputRHS createWeights experimental
+    getGradientParams linspace matMul matMulAcc matMulGrouped matMulGroupedAcc
+    matMulGroupedWithOutput matMulReportPlan matMulWithOutput meshgrid2d transposeGroupedMatrix
+    triangularMask triangularSolve weightsTransposeChansFlipXY
+    """,
+    "poplin",
+)
 
 
 addCodelets = _library_codelets("poplin")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -44,20 +44,14 @@ from poplite.ops.operands import (
 )
 from poplite.ops.random.drawing import TWO_32, drawn_type, number_of, threshold
 from poplite.ops.random.numbers import CHOSEN, normal_fields, truncated_fields, uniform_fields
-from poplite.poplar.absent import absent_library_names as _absent_library_names
+from poplite.poplar.absent import shown as _shown
 from poplite.program import Copy, Sequence as Steps
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import UNSIGNED_INT, ElementTypeLike, element_type
 
-__all__ = ["addCodelets", "bernoulli", "dropout", "normal", "setSeed", "truncatedNormal", "uniform"]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-if not TYPE_CHECKING:  # for which an unknown name is an error
-    __getattr__ = _absent_library_names("poprand", __all__)
+__all__ = _shown(
+    globals(), "addCodelets bernoulli dropout normal setSeed truncatedNormal uniform", "poprand"
+)
 
 
 addCodelets = _library_codelets("poprand")

@@ -8,7 +8,6 @@ Source: PopLibs, `poputil/TileMapping.hpp`, `poputil/Broadcast.hpp`, `poputil/Ut
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,30 +36,19 @@ from poplite.graph.spreading import (
 )
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.poplar.absent import absent_library_names as _absent_library_names
+from poplite.poplar.absent import shown as _shown
 from poplite.program import Copy, Sequence as Steps
 from poplite.program.recording import target as _target
 from poplite.types import ElementTypeLike
 
-__all__ = [
-    "addCodelets",
-    "broadcastToMatch",
-    "canBroadcastToMatch",
-    "createBroadcastOperand",
-    "duplicate",
-    "mapTensorLinearly",
-    "mapTensorLinearlyWithOffset",
-    "splitRegions",
-    "splitRegionsBetweenWorkers",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-if not TYPE_CHECKING:  # for which an unknown name is an error
-    __getattr__ = _absent_library_names("poputil", __all__)
+__all__ = _shown(
+    globals(),
+    """
+    addCodelets broadcastToMatch canBroadcastToMatch createBroadcastOperand duplicate
+    mapTensorLinearly mapTensorLinearlyWithOffset splitRegions splitRegionsBetweenWorkers
+    """,
+    "poputil",
+)
 
 
 addCodelets = _library_codelets("poputil")

@@ -13,10 +13,10 @@ they are looked up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from poplite.errors import AbsentMember, did_you_mean
 
@@ -245,8 +245,15 @@ def absent(namespace: str, name: str) -> AbsentMember | None:
     return AbsentMember(f"poplite has no {namespace}.{name}", found=reason, fix=instead)
 
 
-def absent_library_names(namespace: str, known: Sequence[str]) -> Callable[[str], NoReturn]:
-    """Return the `__getattr__` of a module of PopLibs' names, of which it has the known ones."""
+def shown(module: dict[str, Any], names: str | Sequence[str], namespace: str = "") -> list[str]:
+    """Return `__all__` of a module of PopLibs' names, and give it `dir()` and what is absent.
+
+    Args:
+        module: its globals.
+        names: those that it has.
+        namespace: the namespace whose other names are refused with a reason; "" for none.
+    """
+    known = names.split() if isinstance(names, str) else list(names)
 
     def refuse(name: str) -> NoReturn:
         if error := absent(namespace, name):
@@ -254,7 +261,10 @@ def absent_library_names(namespace: str, known: Sequence[str]) -> Callable[[str]
         near = did_you_mean(name, known)
         raise AttributeError(f"module {namespace!r} has no attribute {name!r}{near}")
 
-    return refuse
+    module["__dir__"] = lambda: known
+    if namespace:
+        module["__getattr__"] = refuse  # type checkers do not see it, and refuse unknown names
+    return known
 
 
 def _read(text: str) -> Mapping[str, tuple[str, str]]:

@@ -11,7 +11,7 @@ import pytest
 
 import poplite as pl
 from poplite import ops
-from poplite.compat.popops.expr import BINARY, TERNARY, UNARY
+from poplite.compat.popops.expr import BinaryOpType, TernaryOpType, UnaryOpType
 from poplite.expr.operations import OPERATIONS
 
 PAGES = Path(__file__).resolve().parents[2] / "docs"
@@ -41,13 +41,13 @@ def test_every_elementwise_operation_has_a_row_with_its_types() -> None:
         assert rows[0].rstrip("| ").rsplit(" | ", 1)[1] == ", ".join(taken), name
 
 
-@pytest.mark.parametrize("meanings", [UNARY, BINARY, TERNARY], ids=["unary", "binary", "ternary"])
+@pytest.mark.parametrize("kind", [UnaryOpType, BinaryOpType, TernaryOpType])
 def test_the_names_of_poplibs_stand_in_the_rows_of_what_they_mean(
-    meanings: dict[str, object],
+    kind: type[UnaryOpType | BinaryOpType | TernaryOpType],
 ) -> None:
-    for theirs, meaning in meanings.items():
-        rows = [row for row in ROWS if f"`{theirs}`" in row]
+    for theirs in kind:
+        rows = [row for row in ROWS if f"`{theirs.name}`" in row]
         assert rows, theirs
-        ours = getattr(meaning, "__name__", "")
-        if ours in OPERATIONS and getattr(ops, ours) is meaning:
+        ours = getattr(theirs.meaning, "__name__", "")
+        if ours in OPERATIONS and getattr(ops, ours) is theirs.meaning:
             assert any(f"`ops.{ours}(" in row for row in rows), theirs

@@ -9,8 +9,6 @@ Source: PopLibs, `popnn/NonLinearity.hpp`, `popnn/LogSoftmax.hpp`, `popnn/Loss.h
 `popnn/Pooling.hpp`.
 """
 
-from typing import TYPE_CHECKING
-
 from poplite.compat.arguments import library_codelets as _library_codelets
 from poplite.compat.popnn import (
     bn as bn,
@@ -64,17 +62,9 @@ from poplite.compat.popnn.pooling import (
     pool as pool,
     poolInputGradient as poolInputGradient,
 )
-from poplite.poplar.absent import absent_library_names as _absent_library_names
+from poplite.poplar.absent import shown as _shown
 from poplite.public import names_of
 
 addCodelets = _library_codelets("popnn")
 
-__all__ = names_of(globals(), "bn gn gru in_ ln lstm")
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-if not TYPE_CHECKING:  # for which an unknown name is an error
-    __getattr__ = _absent_library_names("popnn", __all__)
+__all__ = _shown(globals(), names_of(globals(), "bn gn gru in_ ln lstm"), "popnn")

@@ -6,31 +6,11 @@
 Source: PopLibs, `popnn/BatchNorm.hpp`.
 """
 
-from typing import TYPE_CHECKING
+from poplite.compat.popnn.norms import Norm as _Norm
+from poplite.poplar.absent import shown as _shown
+from poplite.public import names_of as _names_of
 
-from poplite.compat.popnn.norms import Norm
-from poplite.poplar.absent import absent_library_names as _absent_library_names
-
-__all__ = [
-    "batchNormGradients",
-    "batchNormParamGradients",
-    "batchNormParamUpdate",
-    "batchNormStatistics",
-    "batchNormWhiten",
-    "batchNormalise",
-    "createBatchNormParams",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-if not TYPE_CHECKING:  # for which an unknown name is an error
-    __getattr__ = _absent_library_names("popnn.bn", __all__)
-
-
-_NORM = Norm("batchNorm", is_batch=True)
+_NORM = _Norm("batchNorm", is_batch=True)
 
 createBatchNormParams = _NORM.params
 batchNormStatistics = _NORM.of_batch
@@ -39,3 +19,5 @@ batchNormalise = _NORM.normalise
 batchNormParamGradients = _NORM.param_gradients
 batchNormGradients = _NORM.gradients
 batchNormParamUpdate = _NORM.param_update
+
+__all__ = _shown(globals(), _names_of(globals()), "popnn.bn")

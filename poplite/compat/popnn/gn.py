@@ -6,24 +6,11 @@
 Source: PopLibs, `popnn/GroupNorm.hpp`.
 """
 
-from poplite.compat.popnn.norms import Norm
+from poplite.compat.popnn.norms import Norm as _Norm
+from poplite.poplar.absent import shown as _shown
+from poplite.public import names_of as _names_of
 
-__all__ = [
-    "createGroupNormParams",
-    "groupNormGradients",
-    "groupNormParamGradients",
-    "groupNormParamUpdate",
-    "groupNormStatistics",
-    "groupNormWhiten",
-    "groupNormalise",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-_NORM = Norm("groupNorm")
+_NORM = _Norm("groupNorm")
 
 createGroupNormParams = _NORM.params
 groupNormStatistics = _NORM.of_groups
@@ -32,3 +19,5 @@ groupNormalise = _NORM.normalise
 groupNormParamGradients = _NORM.param_gradients
 groupNormGradients = _NORM.gradients
 groupNormParamUpdate = _NORM.param_update
+
+__all__ = _shown(globals(), _names_of(globals()))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from poplite.compat.arguments import checked
 from poplite.compat.popnn.nonlinearities import NonLinearityType
@@ -34,33 +33,19 @@ from poplite.errors import Enumeration
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import nn
-from poplite.poplar.absent import absent_library_names as _absent_library_names
+from poplite.poplar.absent import shown as _shown
 from poplite.program import Sequence as Steps
 from poplite.types import ElementTypeLike
 
-__all__ = [
-    "BASIC_GRU_CELL_CANDIDATE",
-    "BASIC_GRU_CELL_RESET_GATE",
-    "BASIC_GRU_CELL_UPDATE_GATE",
-    "BasicGruCellUnit",
-    "GruParams",
-    "GruWeights",
-    "Intermediates",
-    "createInitialState",
-    "createInput",
-    "createWeights",
-    "getDefaultBasicGruCellOrder",
-    "gruBwdWithWU",
-    "gruFwd",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-if not TYPE_CHECKING:  # for which an unknown name is an error
-    __getattr__ = _absent_library_names("popnn.gru", __all__)
+__all__ = _shown(
+    globals(),
+    """
+    BASIC_GRU_CELL_CANDIDATE BASIC_GRU_CELL_RESET_GATE BASIC_GRU_CELL_UPDATE_GATE
+    BasicGruCellUnit GruParams GruWeights Intermediates createInitialState createInput
+    createWeights getDefaultBasicGruCellOrder gruBwdWithWU gruFwd
+    """,
+    "popnn.gru",
+)
 
 
 GruWeights = Weights

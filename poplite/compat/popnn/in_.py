@@ -6,31 +6,11 @@
 Source: PopLibs, `popnn/InstanceNorm.hpp`.
 """
 
-from typing import TYPE_CHECKING
+from poplite.compat.popnn.norms import Norm as _Norm
+from poplite.poplar.absent import shown as _shown
+from poplite.public import names_of as _names_of
 
-from poplite.compat.popnn.norms import Norm
-from poplite.poplar.absent import absent_library_names as _absent_library_names
-
-__all__ = [
-    "createInstanceNormParams",
-    "instanceNormGradients",
-    "instanceNormParamGradients",
-    "instanceNormParamUpdate",
-    "instanceNormStatistics",
-    "instanceNormWhiten",
-    "instanceNormalise",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-if not TYPE_CHECKING:  # for which an unknown name is an error
-    __getattr__ = _absent_library_names("popnn.in_", __all__)
-
-
-_NORM = Norm("instanceNorm")
+_NORM = _Norm("instanceNorm")
 
 createInstanceNormParams = _NORM.params
 instanceNormStatistics = _NORM.of_channels
@@ -39,3 +19,5 @@ instanceNormalise = _NORM.normalise
 instanceNormParamGradients = _NORM.param_gradients
 instanceNormGradients = _NORM.gradients
 instanceNormParamUpdate = _NORM.param_update
+
+__all__ = _shown(globals(), _names_of(globals()), "popnn.in_")

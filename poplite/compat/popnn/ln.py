@@ -6,24 +6,11 @@
 Source: PopLibs, `popnn/LayerNorm.hpp`.
 """
 
-from poplite.compat.popnn.norms import Norm
+from poplite.compat.popnn.norms import Norm as _Norm
+from poplite.poplar.absent import shown as _shown
+from poplite.public import names_of as _names_of
 
-__all__ = [
-    "createLayerNormParams",
-    "layerNormGradients",
-    "layerNormParamGradients",
-    "layerNormParamUpdate",
-    "layerNormStatistics",
-    "layerNormWhiten",
-    "layerNormalise",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-_NORM = Norm("layerNorm")
+_NORM = _Norm("layerNorm")
 
 createLayerNormParams = _NORM.params
 layerNormStatistics = _NORM.of_samples
@@ -32,3 +19,5 @@ layerNormalise = _NORM.normalise
 layerNormParamGradients = _NORM.param_gradients
 layerNormGradients = _NORM.gradients
 layerNormParamUpdate = _NORM.param_update
+
+__all__ = _shown(globals(), _names_of(globals()))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from poplite.compat.arguments import checked
 from poplite.compat.popnn.nonlinearities import NonLinearityType
@@ -35,35 +35,20 @@ from poplite.errors import Enumeration
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import nn
-from poplite.poplar.absent import absent_library_names as _absent_library_names
+from poplite.poplar.absent import shown as _shown
 from poplite.program import Sequence as Steps
 from poplite.types import ElementTypeLike
 
-__all__ = [
-    "BASIC_LSTM_CELL_CANDIDATE",
-    "BASIC_LSTM_CELL_FORGET_GATE",
-    "BASIC_LSTM_CELL_INPUT_GATE",
-    "BASIC_LSTM_CELL_OUTPUT_GATE",
-    "BasicLstmCellUnit",
-    "Intermediates",
-    "LstmParams",
-    "LstmState",
-    "LstmWeights",
-    "createInitialState",
-    "createInput",
-    "createWeights",
-    "getDefaultBasicLstmCellOrder",
-    "lstmBwdWithWU",
-    "lstmFwd",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-if not TYPE_CHECKING:  # for which an unknown name is an error
-    __getattr__ = _absent_library_names("popnn.lstm", __all__)
+__all__ = _shown(
+    globals(),
+    """
+    BASIC_LSTM_CELL_CANDIDATE BASIC_LSTM_CELL_FORGET_GATE BASIC_LSTM_CELL_INPUT_GATE
+    BASIC_LSTM_CELL_OUTPUT_GATE BasicLstmCellUnit Intermediates LstmParams LstmState LstmWeights
+    createInitialState createInput createWeights getDefaultBasicLstmCellOrder lstmBwdWithWU
+    lstmFwd
+    """,
+    "popnn.lstm",
+)
 
 
 LstmWeights = Weights

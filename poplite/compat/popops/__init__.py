@@ -12,187 +12,18 @@ Source: PopLibs, `popops/ElementWise.hpp`, `popops/Expr.hpp`, `popops/Reduce.hpp
 `popops/TopK.hpp`, `popops/Pad.hpp`, `popops/DynamicSlice.hpp`.
 """
 
-from typing import TYPE_CHECKING
-
 from poplite.compat.arguments import library_codelets as _library_codelets
 from poplite.compat.popops import embedding as embedding, expr as expr
 from poplite.compat.popops.elementwise import (
-    abs as abs,
-    absInPlace as absInPlace,
-    absWithOutput as absWithOutput,
-    add as add,
-    addInPlace as addInPlace,
-    addWithOutput as addWithOutput,
-    asin as asin,
-    asinInPlace as asinInPlace,
-    asinWithOutput as asinWithOutput,
-    atan2 as atan2,
-    atan2InPlace as atan2InPlace,
-    atan2WithOutput as atan2WithOutput,
-    bitwiseAnd as bitwiseAnd,
-    bitwiseAndInPlace as bitwiseAndInPlace,
-    bitwiseAndWithOutput as bitwiseAndWithOutput,
-    bitwiseNot as bitwiseNot,
-    bitwiseNotInPlace as bitwiseNotInPlace,
-    bitwiseNotWithOutput as bitwiseNotWithOutput,
-    bitwiseOr as bitwiseOr,
-    bitwiseOrInPlace as bitwiseOrInPlace,
-    bitwiseOrWithOutput as bitwiseOrWithOutput,
-    bitwiseXnor as bitwiseXnor,
-    bitwiseXnorInPlace as bitwiseXnorInPlace,
-    bitwiseXnorWithOutput as bitwiseXnorWithOutput,
-    bitwiseXor as bitwiseXor,
-    bitwiseXorInPlace as bitwiseXorInPlace,
-    bitwiseXorWithOutput as bitwiseXorWithOutput,
-    cbrt as cbrt,
-    cbrtInPlace as cbrtInPlace,
-    cbrtWithOutput as cbrtWithOutput,
-    ceil as ceil,
-    ceilInPlace as ceilInPlace,
-    ceilWithOutput as ceilWithOutput,
-    clamp as clamp,
-    clampInPlace as clampInPlace,
-    clampWithOutput as clampWithOutput,
-    cos as cos,
-    cosInPlace as cosInPlace,
-    cosWithOutput as cosWithOutput,
-    countLeadingZeros as countLeadingZeros,
-    countLeadingZerosInPlace as countLeadingZerosInPlace,
-    countLeadingZerosWithOutput as countLeadingZerosWithOutput,
-    div as div,
-    divInPlace as divInPlace,
-    divWithOutput as divWithOutput,
-    eq as eq,
-    eqInPlace as eqInPlace,
-    eqWithOutput as eqWithOutput,
-    erf as erf,
-    erfInPlace as erfInPlace,
-    erfWithOutput as erfWithOutput,
-    exp as exp,
-    exp2 as exp2,
-    exp2InPlace as exp2InPlace,
-    exp2WithOutput as exp2WithOutput,
-    expInPlace as expInPlace,
-    expm1 as expm1,
-    expm1InPlace as expm1InPlace,
-    expm1WithOutput as expm1WithOutput,
-    expWithOutput as expWithOutput,
-    floor as floor,
-    floorInPlace as floorInPlace,
-    floorWithOutput as floorWithOutput,
-    geluErf as geluErf,
-    geluErfInPlace as geluErfInPlace,
-    geluErfWithOutput as geluErfWithOutput,
-    gt as gt,
-    gteq as gteq,
-    gteqInPlace as gteqInPlace,
-    gteqWithOutput as gteqWithOutput,
-    gtInPlace as gtInPlace,
-    gtWithOutput as gtWithOutput,
-    inv as inv,
-    invInPlace as invInPlace,
-    invStdDevToVariance as invStdDevToVariance,
-    invStdDevToVarianceInPlace as invStdDevToVarianceInPlace,
-    invStdDevToVarianceWithOutput as invStdDevToVarianceWithOutput,
-    invWithOutput as invWithOutput,
-    isFinite as isFinite,
-    isFiniteWithOutput as isFiniteWithOutput,
-    log as log,
-    log1p as log1p,
-    log1pInPlace as log1pInPlace,
-    log1pWithOutput as log1pWithOutput,
-    logicalAnd as logicalAnd,
-    logicalAndInPlace as logicalAndInPlace,
-    logicalAndWithOutput as logicalAndWithOutput,
-    logicalNot as logicalNot,
-    logicalNotInPlace as logicalNotInPlace,
-    logicalNotWithOutput as logicalNotWithOutput,
-    logicalOr as logicalOr,
-    logicalOrInPlace as logicalOrInPlace,
-    logicalOrWithOutput as logicalOrWithOutput,
-    logInPlace as logInPlace,
-    logWithOutput as logWithOutput,
-    lt as lt,
-    lteq as lteq,
-    lteqInPlace as lteqInPlace,
-    lteqWithOutput as lteqWithOutput,
-    ltInPlace as ltInPlace,
-    ltWithOutput as ltWithOutput,
+    forms as _forms,
     map as map,
     mapInPlace as mapInPlace,
     mapWithOutput as mapWithOutput,
-    max as max,
-    maxInPlace as maxInPlace,
-    maxWithOutput as maxWithOutput,
-    min as min,
-    minInPlace as minInPlace,
-    minWithOutput as minWithOutput,
-    mul as mul,
-    mulInPlace as mulInPlace,
-    mulWithOutput as mulWithOutput,
-    nearbyint as nearbyint,
-    nearbyintInPlace as nearbyintInPlace,
-    nearbyintWithOutput as nearbyintWithOutput,
-    neg as neg,
-    negInPlace as negInPlace,
-    negWithOutput as negWithOutput,
-    neq as neq,
-    neqInPlace as neqInPlace,
-    neqWithOutput as neqWithOutput,
-    popcount as popcount,
-    popcountInPlace as popcountInPlace,
-    popcountWithOutput as popcountWithOutput,
-    pow as pow,
-    powInPlace as powInPlace,
-    powWithOutput as powWithOutput,
-    rem as rem,
-    remInPlace as remInPlace,
-    remWithOutput as remWithOutput,
-    round as round,
-    roundInPlace as roundInPlace,
-    roundWithOutput as roundWithOutput,
-    rsqrt as rsqrt,
-    rsqrtInPlace as rsqrtInPlace,
-    rsqrtWithOutput as rsqrtWithOutput,
-    select as select,
-    selectInPlace as selectInPlace,
-    selectWithOutput as selectWithOutput,
-    shiftLeft as shiftLeft,
-    shiftLeftInPlace as shiftLeftInPlace,
-    shiftLeftWithOutput as shiftLeftWithOutput,
-    shiftRight as shiftRight,
-    shiftRightInPlace as shiftRightInPlace,
-    shiftRightSignExtend as shiftRightSignExtend,
-    shiftRightSignExtendInPlace as shiftRightSignExtendInPlace,
-    shiftRightSignExtendWithOutput as shiftRightSignExtendWithOutput,
-    shiftRightWithOutput as shiftRightWithOutput,
-    sigmoid as sigmoid,
-    sigmoidInPlace as sigmoidInPlace,
-    sigmoidWithOutput as sigmoidWithOutput,
-    signum as signum,
-    signumInPlace as signumInPlace,
-    signumWithOutput as signumWithOutput,
-    sin as sin,
-    sinInPlace as sinInPlace,
-    sinWithOutput as sinWithOutput,
-    sqrt as sqrt,
-    sqrtInPlace as sqrtInPlace,
-    sqrtWithOutput as sqrtWithOutput,
-    square as square,
-    squareInPlace as squareInPlace,
-    squareWithOutput as squareWithOutput,
-    sub as sub,
-    subInPlace as subInPlace,
-    subWithOutput as subWithOutput,
-    tan as tan,
-    tanh as tanh,
-    tanhInPlace as tanhInPlace,
-    tanhWithOutput as tanhWithOutput,
-    tanInPlace as tanInPlace,
-    tanWithOutput as tanWithOutput,
-    varianceToInvStdDev as varianceToInvStdDev,
-    varianceToInvStdDevInPlace as varianceToInvStdDevInPlace,
-    varianceToInvStdDevWithOutput as varianceToInvStdDevWithOutput,
+)
+from poplite.compat.popops.expr import (
+    BinaryOpType as _B,
+    TernaryOpType as _T,
+    UnaryOpType as _U,
 )
 from poplite.compat.popops.reductions import (
     Operation as Operation,
@@ -236,17 +67,78 @@ from poplite.compat.popops.slices import (
     selectScalarFromRows as selectScalarFromRows,
     updateScalarInRows as updateScalarInRows,
 )
-from poplite.poplar.absent import absent_library_names as _absent_library_names
+from poplite.poplar.absent import shown as _shown
 from poplite.public import names_of
 
 addCodelets = _library_codelets("popops")
 
-__all__ = names_of(globals(), "embedding expr")
+abs, absInPlace, absWithOutput = _forms("abs", _U.ABSOLUTE)  # noqa: A001
+asin, asinInPlace, asinWithOutput = _forms("asin", _U.ASIN)
+bitwiseNot, bitwiseNotInPlace, bitwiseNotWithOutput = _forms("bitwiseNot", _U.BITWISE_NOT)
+cbrt, cbrtInPlace, cbrtWithOutput = _forms("cbrt", _U.CBRT)
+ceil, ceilInPlace, ceilWithOutput = _forms("ceil", _U.CEIL)
+cos, cosInPlace, cosWithOutput = _forms("cos", _U.COS)
+countLeadingZeros, countLeadingZerosInPlace, countLeadingZerosWithOutput = _forms(
+    "countLeadingZeros", _U.COUNT_LEADING_ZEROS
+)
+erf, erfInPlace, erfWithOutput = _forms("erf", _U.ERF)
+exp, expInPlace, expWithOutput = _forms("exp", _U.EXPONENT)
+exp2, exp2InPlace, exp2WithOutput = _forms("exp2", _U.EXPONENT2)
+expm1, expm1InPlace, expm1WithOutput = _forms("expm1", _U.EXPONENT_MINUS_ONE)
+floor, floorInPlace, floorWithOutput = _forms("floor", _U.FLOOR)
+geluErf, geluErfInPlace, geluErfWithOutput = _forms("geluErf", _U.GELU_ERF)
+inv, invInPlace, invWithOutput = _forms("inv", _U.INVERSE)
+log, logInPlace, logWithOutput = _forms("log", _U.LOGARITHM)
+log1p, log1pInPlace, log1pWithOutput = _forms("log1p", _U.LOGARITHM_ONE_PLUS)
+logicalNot, logicalNotInPlace, logicalNotWithOutput = _forms("logicalNot", _U.LOGICAL_NOT)
+nearbyint, nearbyintInPlace, nearbyintWithOutput = _forms("nearbyint", _U.NEARBY_INT)
+neg, negInPlace, negWithOutput = _forms("neg", _U.NEGATE)
+popcount, popcountInPlace, popcountWithOutput = _forms("popcount", _U.POPCOUNT)
+round, roundInPlace, roundWithOutput = _forms("round", _U.ROUND)  # noqa: A001
+rsqrt, rsqrtInPlace, rsqrtWithOutput = _forms("rsqrt", _U.RSQRT)
+sigmoid, sigmoidInPlace, sigmoidWithOutput = _forms("sigmoid", _U.SIGMOID)
+signum, signumInPlace, signumWithOutput = _forms("signum", _U.SIGNUM)
+sin, sinInPlace, sinWithOutput = _forms("sin", _U.SIN)
+sqrt, sqrtInPlace, sqrtWithOutput = _forms("sqrt", _U.SQRT)
+square, squareInPlace, squareWithOutput = _forms("square", _U.SQUARE)
+tan, tanInPlace, tanWithOutput = _forms("tan", _U.TAN)
+tanh, tanhInPlace, tanhWithOutput = _forms("tanh", _U.TANH)
+isFinite, _, isFiniteWithOutput = _forms("isFinite", _U.IS_FINITE)
 
+add, addInPlace, addWithOutput = _forms("add", _B.ADD)
+atan2, atan2InPlace, atan2WithOutput = _forms("atan2", _B.ATAN2)
+bitwiseAnd, bitwiseAndInPlace, bitwiseAndWithOutput = _forms("bitwiseAnd", _B.BITWISE_AND)
+bitwiseOr, bitwiseOrInPlace, bitwiseOrWithOutput = _forms("bitwiseOr", _B.BITWISE_OR)
+bitwiseXor, bitwiseXorInPlace, bitwiseXorWithOutput = _forms("bitwiseXor", _B.BITWISE_XOR)
+bitwiseXnor, bitwiseXnorInPlace, bitwiseXnorWithOutput = _forms("bitwiseXnor", _B.BITWISE_XNOR)
+div, divInPlace, divWithOutput = _forms("div", _B.DIVIDE)
+eq, eqInPlace, eqWithOutput = _forms("eq", _B.EQUAL)
+gt, gtInPlace, gtWithOutput = _forms("gt", _B.GREATER_THAN)
+gteq, gteqInPlace, gteqWithOutput = _forms("gteq", _B.GREATER_THAN_EQUAL)
+invStdDevToVariance, invStdDevToVarianceInPlace, invStdDevToVarianceWithOutput = _forms(
+    "invStdDevToVariance", _B.INV_STD_DEV_TO_VARIANCE
+)
+logicalAnd, logicalAndInPlace, logicalAndWithOutput = _forms("logicalAnd", _B.LOGICAL_AND)
+logicalOr, logicalOrInPlace, logicalOrWithOutput = _forms("logicalOr", _B.LOGICAL_OR)
+lt, ltInPlace, ltWithOutput = _forms("lt", _B.LESS_THAN)
+lteq, lteqInPlace, lteqWithOutput = _forms("lteq", _B.LESS_THAN_EQUAL)
+max, maxInPlace, maxWithOutput = _forms("max", _B.MAXIMUM)  # noqa: A001
+min, minInPlace, minWithOutput = _forms("min", _B.MINIMUM)  # noqa: A001
+mul, mulInPlace, mulWithOutput = _forms("mul", _B.MULTIPLY)
+neq, neqInPlace, neqWithOutput = _forms("neq", _B.NOT_EQUAL)
+pow, powInPlace, powWithOutput = _forms("pow", _B.POWER)  # noqa: A001
+rem, remInPlace, remWithOutput = _forms("rem", _B.REMAINDER)
+shiftLeft, shiftLeftInPlace, shiftLeftWithOutput = _forms("shiftLeft", _B.SHIFT_LEFT)
+shiftRight, shiftRightInPlace, shiftRightWithOutput = _forms("shiftRight", _B.SHIFT_RIGHT)
+shiftRightSignExtend, shiftRightSignExtendInPlace, shiftRightSignExtendWithOutput = _forms(
+    "shiftRightSignExtend", _B.SHIFT_RIGHT_SIGN_EXTEND
+)
+sub, subInPlace, subWithOutput = _forms("sub", _B.SUBTRACT)
+varianceToInvStdDev, varianceToInvStdDevInPlace, varianceToInvStdDevWithOutput = _forms(
+    "varianceToInvStdDev", _B.VARIANCE_TO_INV_STD_DEV
+)
 
-def __dir__() -> list[str]:
-    return __all__
+clamp, clampInPlace, clampWithOutput = _forms("clamp", _T.CLAMP)
+select, selectInPlace, selectWithOutput = _forms("select", _T.SELECT)
 
-
-if not TYPE_CHECKING:  # for which an unknown name is an error
-    __getattr__ = _absent_library_names("popops", __all__)
+__all__ = _shown(globals(), names_of(globals(), "embedding expr"), "popops")

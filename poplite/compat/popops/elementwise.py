@@ -25,13 +25,9 @@ from poplite import ops
 from poplite.compat.arguments import Options, check_options, completed, operand_of, over_graph
 from poplite.compat.placing import output_mapping
 from poplite.compat.popops.expr import (
-    BINARY,
-    TERNARY,
-    UNARY,
     Any as Expr,
     BinaryOp,
     BinaryOpType,
-    Meaning,
     PlaceHolder,
     TernaryOp,
     TernaryOpType,
@@ -49,6 +45,9 @@ from poplite.text import clipped, of_type
 from poplite.types import FLOAT, HALF
 
 OpType = UnaryOpType | BinaryOpType | TernaryOpType
+
+_KINDS: tuple[type[OpType], ...] = (UnaryOpType, BinaryOpType, TernaryOpType)
+"""Types of operations, by how many operands they have."""
 
 Forms = tuple[Callable[..., Tensor], Callable[..., None], Callable[..., None]]
 
@@ -201,14 +200,13 @@ def _completed(
     """Return an expression, and its tensors and what follows; an operation is one, too."""
     end = f"{out}prog, debug_context, options)"
     behind = len(end.split(","))
-    kinds = (UnaryOpType, BinaryOpType, TernaryOpType)
     if isinstance(expr, str):
-        expr = next((kind[expr] for kind in kinds if expr in kind.__members__), expr)
+        expr = next((kind[expr] for kind in _KINDS if expr in kind.__members__), expr)
     if not isinstance(expr, OpType):
         form = f"{what}(graph, expr, tensors, {end}"
         given = completed(form, arguments, 1 + behind, named)
         return expr, given  # type: ignore[return-value]  # a text, which `_node` refuses
-    count = 1 + kinds.index(type(expr))
+    count = 1 + _KINDS.index(type(expr))
     form = f"{what}(graph, op, {', '.join('abc'[:count])}, {end}"
     given = completed(form, arguments, count + behind, named)
     places = [PlaceHolder(n + 1) for n in range(count)]
@@ -246,7 +244,7 @@ def _product(what: str, values: Sequence[Any], options: Options, form: str) -> A
     mixed = None
     if form != _WITH_OUTPUT:
         mixed = product_of_half(what, values, options, in_place=form == _IN_PLACE)
-    return BINARY["MULTIPLY"](*values) if mixed is None else mixed
+    return BinaryOpType.MULTIPLY.meaning(*values) if mixed is None else mixed
 
 
 def _new(graph: Graph, made: Any, inputs: Sequence[Any], name: str, prog: Steps) -> Tensor:
@@ -257,8 +255,9 @@ def _new(graph: Graph, made: Any, inputs: Sequence[Any], name: str, prog: Steps)
     return ops.map(made, mapping=mapping, name=name, program=prog)
 
 
-def _forms(name: str, meaning: Meaning, count: int) -> Forms:
-    """Return the three forms of an operation of so many operands."""
+def forms(name: str, operation: OpType) -> Forms:
+    """Return the three forms of an operation."""
+    count = 1 + _KINDS.index(type(operation))
     operands = ", ".join("abc"[:count])
     end = "prog, debug_context, options)"
 
@@ -288,8 +287,8 @@ def _forms(name: str, meaning: Meaning, count: int) -> Forms:
         what = f"popops.{name}{form}"
         values = [operand_of(what, *each) for each in zip("abc", values, strict=False)]
         check_options(name, options, _KNOWN)
-        is_product = meaning is BINARY["MULTIPLY"]
-        return _product(name, values, options, form) if is_product else meaning(*values)
+        is_product = operation is BinaryOpType.MULTIPLY
+        return _product(name, values, options, form) if is_product else operation.meaning(*values)
 
     new.__name__, in_place.__name__ = name, f"{name}{_IN_PLACE}"
     with_output.__name__ = f"{name}{_WITH_OUTPUT}"
@@ -306,76 +305,3 @@ def _forms(name: str, meaning: Meaning, count: int) -> Forms:
         form.__qualname__ = form.__name__
         form.__doc__ = f"Record `popops::{form.__name__}`, see the module."
     return new, in_place, with_output
-
-
-_U, _B, _T = UNARY, BINARY, TERNARY
-abs, absInPlace, absWithOutput = _forms("abs", _U["ABSOLUTE"], 1)  # noqa: A001
-asin, asinInPlace, asinWithOutput = _forms("asin", _U["ASIN"], 1)
-bitwiseNot, bitwiseNotInPlace, bitwiseNotWithOutput = _forms("bitwiseNot", _U["BITWISE_NOT"], 1)
-cbrt, cbrtInPlace, cbrtWithOutput = _forms("cbrt", _U["CBRT"], 1)
-ceil, ceilInPlace, ceilWithOutput = _forms("ceil", _U["CEIL"], 1)
-cos, cosInPlace, cosWithOutput = _forms("cos", _U["COS"], 1)
-countLeadingZeros, countLeadingZerosInPlace, countLeadingZerosWithOutput = _forms(
-    "countLeadingZeros", _U["COUNT_LEADING_ZEROS"], 1
-)
-erf, erfInPlace, erfWithOutput = _forms("erf", _U["ERF"], 1)
-exp, expInPlace, expWithOutput = _forms("exp", _U["EXPONENT"], 1)
-exp2, exp2InPlace, exp2WithOutput = _forms("exp2", _U["EXPONENT2"], 1)
-expm1, expm1InPlace, expm1WithOutput = _forms("expm1", _U["EXPONENT_MINUS_ONE"], 1)
-floor, floorInPlace, floorWithOutput = _forms("floor", _U["FLOOR"], 1)
-geluErf, geluErfInPlace, geluErfWithOutput = _forms("geluErf", _U["GELU_ERF"], 1)
-inv, invInPlace, invWithOutput = _forms("inv", _U["INVERSE"], 1)
-log, logInPlace, logWithOutput = _forms("log", _U["LOGARITHM"], 1)
-log1p, log1pInPlace, log1pWithOutput = _forms("log1p", _U["LOGARITHM_ONE_PLUS"], 1)
-logicalNot, logicalNotInPlace, logicalNotWithOutput = _forms("logicalNot", _U["LOGICAL_NOT"], 1)
-nearbyint, nearbyintInPlace, nearbyintWithOutput = _forms("nearbyint", _U["NEARBY_INT"], 1)
-neg, negInPlace, negWithOutput = _forms("neg", _U["NEGATE"], 1)
-popcount, popcountInPlace, popcountWithOutput = _forms("popcount", _U["POPCOUNT"], 1)
-round, roundInPlace, roundWithOutput = _forms("round", _U["ROUND"], 1)  # noqa: A001
-rsqrt, rsqrtInPlace, rsqrtWithOutput = _forms("rsqrt", _U["RSQRT"], 1)
-sigmoid, sigmoidInPlace, sigmoidWithOutput = _forms("sigmoid", _U["SIGMOID"], 1)
-signum, signumInPlace, signumWithOutput = _forms("signum", _U["SIGNUM"], 1)
-sin, sinInPlace, sinWithOutput = _forms("sin", _U["SIN"], 1)
-sqrt, sqrtInPlace, sqrtWithOutput = _forms("sqrt", _U["SQRT"], 1)
-square, squareInPlace, squareWithOutput = _forms("square", _U["SQUARE"], 1)
-tan, tanInPlace, tanWithOutput = _forms("tan", _U["TAN"], 1)
-tanh, tanhInPlace, tanhWithOutput = _forms("tanh", _U["TANH"], 1)
-isFinite, _, isFiniteWithOutput = _forms("isFinite", _U["IS_FINITE"], 1)
-
-add, addInPlace, addWithOutput = _forms("add", _B["ADD"], 2)
-atan2, atan2InPlace, atan2WithOutput = _forms("atan2", _B["ATAN2"], 2)
-bitwiseAnd, bitwiseAndInPlace, bitwiseAndWithOutput = _forms("bitwiseAnd", _B["BITWISE_AND"], 2)
-bitwiseOr, bitwiseOrInPlace, bitwiseOrWithOutput = _forms("bitwiseOr", _B["BITWISE_OR"], 2)
-bitwiseXor, bitwiseXorInPlace, bitwiseXorWithOutput = _forms("bitwiseXor", _B["BITWISE_XOR"], 2)
-bitwiseXnor, bitwiseXnorInPlace, bitwiseXnorWithOutput = _forms(
-    "bitwiseXnor", _B["BITWISE_XNOR"], 2
-)
-div, divInPlace, divWithOutput = _forms("div", _B["DIVIDE"], 2)
-eq, eqInPlace, eqWithOutput = _forms("eq", _B["EQUAL"], 2)
-gt, gtInPlace, gtWithOutput = _forms("gt", _B["GREATER_THAN"], 2)
-gteq, gteqInPlace, gteqWithOutput = _forms("gteq", _B["GREATER_THAN_EQUAL"], 2)
-invStdDevToVariance, invStdDevToVarianceInPlace, invStdDevToVarianceWithOutput = _forms(
-    "invStdDevToVariance", _B["INV_STD_DEV_TO_VARIANCE"], 2
-)
-logicalAnd, logicalAndInPlace, logicalAndWithOutput = _forms("logicalAnd", _B["LOGICAL_AND"], 2)
-logicalOr, logicalOrInPlace, logicalOrWithOutput = _forms("logicalOr", _B["LOGICAL_OR"], 2)
-lt, ltInPlace, ltWithOutput = _forms("lt", _B["LESS_THAN"], 2)
-lteq, lteqInPlace, lteqWithOutput = _forms("lteq", _B["LESS_THAN_EQUAL"], 2)
-max, maxInPlace, maxWithOutput = _forms("max", _B["MAXIMUM"], 2)  # noqa: A001
-min, minInPlace, minWithOutput = _forms("min", _B["MINIMUM"], 2)  # noqa: A001
-mul, mulInPlace, mulWithOutput = _forms("mul", _B["MULTIPLY"], 2)
-neq, neqInPlace, neqWithOutput = _forms("neq", _B["NOT_EQUAL"], 2)
-pow, powInPlace, powWithOutput = _forms("pow", _B["POWER"], 2)  # noqa: A001
-rem, remInPlace, remWithOutput = _forms("rem", _B["REMAINDER"], 2)
-shiftLeft, shiftLeftInPlace, shiftLeftWithOutput = _forms("shiftLeft", _B["SHIFT_LEFT"], 2)
-shiftRight, shiftRightInPlace, shiftRightWithOutput = _forms("shiftRight", _B["SHIFT_RIGHT"], 2)
-shiftRightSignExtend, shiftRightSignExtendInPlace, shiftRightSignExtendWithOutput = _forms(
-    "shiftRightSignExtend", _B["SHIFT_RIGHT_SIGN_EXTEND"], 2
-)
-sub, subInPlace, subWithOutput = _forms("sub", _B["SUBTRACT"], 2)
-varianceToInvStdDev, varianceToInvStdDevInPlace, varianceToInvStdDevWithOutput = _forms(
-    "varianceToInvStdDev", _B["VARIANCE_TO_INV_STD_DEV"], 2
-)
-
-clamp, clampInPlace, clampWithOutput = _forms("clamp", _T["CLAMP"], 3)
-select, selectInPlace, selectWithOutput = _forms("select", _T["SELECT"], 3)

@@ -12,8 +12,7 @@ Source: PopLibs, `popops/Expr.hpp`, `popops/ExprOp.hpp`; the generic code of its
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Mapping, Sequence
-from enum import auto
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from poplite.compat.arguments import operand_of
 from poplite.errors import ElementTypeError, Enumeration, checked_integer, checked_member
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Weak
+from poplite.poplar.absent import shown as _shown
 from poplite.text import clipped, of_type
 from poplite.types import HALF, ElementTypeLike
 
@@ -51,265 +51,129 @@ def _smaller(a: typing.Any, b: typing.Any) -> Operand:
     return ops.where(ops.less(b, a), b, a)
 
 
-UNARY: Mapping[str, Meaning] = {
-    "ABSOLUTE": abs,
-    "ASIN": ops.asin,
-    "BITWISE_NOT": ops.bitwise_not,
-    "CBRT": ops.cbrt,
-    "CEIL": ops.ceil,
-    "COS": ops.cos,
-    "COUNT_LEADING_ZEROS": ops.count_leading_zeros,
-    "ERF": ops.erf,
-    "EXPONENT": ops.exp,
-    "EXPONENT2": ops.exp2,
-    "EXPONENT_MINUS_ONE": ops.expm1,
-    "FLOOR": ops.floor,
-    "GELU_ERF": ops.gelu_erf,
-    "INVERSE": ops.reciprocal,
-    "IS_FINITE": ops.is_finite,
-    "IS_INF": ops.is_inf,
-    "IS_NAN": ops.is_nan,
-    "LOGARITHM": ops.log,
-    "LOGARITHM_ONE_PLUS": ops.log1p,
-    "LOGICAL_NOT": ops.logical_not,
-    "NEARBY_INT": ops.round,
-    "NEGATE": lambda x: -x,
-    "POPCOUNT": ops.popcount,
-    "RELU": lambda x: ops.where(x > 0, x, 0),  # 0 for NaN
-    "ROUND": ops.round_half_away,
-    "RSQRT": ops.rsqrt,
-    "SIGMOID": ops.sigmoid,
-    "SIGNUM": ops.sign_popops,
-    "SIN": ops.sin,
-    "SQRT": lambda x: ops.sqrt(x) if _is_float(x) else ops.sqrt_trunc(x),
-    "SQUARE": ops.square,
-    "TAN": ops.tan,
-    "TANH": ops.tanh,
-    "TRUNC": ops.trunc,
-}
-"""Of one operand, by `popops::expr::UnaryOpType`."""
+class _OperationType(Enumeration):
+    """Operations by name, each with its meaning as an expression of `poplite.ops`."""
 
-BINARY: Mapping[str, Meaning] = {
-    "ADD": lambda a, b: a + b,
-    "ATAN2": ops.atan2,
-    "BITWISE_AND": ops.bitwise_and,
-    "BITWISE_OR": ops.bitwise_or,
-    "BITWISE_XNOR": ops.bitwise_xnor,
-    "BITWISE_XOR": ops.bitwise_xor,
-    "DIVIDE": _divide,
-    "EQUAL": ops.equal,
-    "GREATER_THAN": ops.greater,
-    "GREATER_THAN_EQUAL": ops.greater_equal,
-    "INV_STD_DEV_TO_VARIANCE": ops.inv_std_dev_to_variance,
-    "LESS_THAN": ops.less,
-    "LESS_THAN_EQUAL": ops.less_equal,
-    "LOGICAL_AND": ops.logical_and,
-    "LOGICAL_OR": ops.logical_or,
-    "MAXIMUM": _greater,
-    "MINIMUM": _smaller,
-    "MULTIPLY": lambda a, b: a * b,
-    "NOT_EQUAL": ops.not_equal,
-    # PopLibs makes a root of it, lib/popops/ExprOpUtil: -0.0 gives -inf.
-    "POWER": lambda a, b: ops.rsqrt(a) if isinstance(b, float) and b == -0.5 else a**b,
-    "REMAINDER": ops.remainder_trunc,
-    "SHIFT_LEFT": lambda a, b: a << b,
-    "SHIFT_RIGHT": ops.shift_right_logical,
-    "SHIFT_RIGHT_SIGN_EXTEND": lambda a, b: a >> b,
-    "SUBTRACT": lambda a, b: a - b,
-    "VARIANCE_TO_INV_STD_DEV": ops.variance_to_inv_std_dev,
-}
-"""Of two, by `popops::expr::BinaryOpType`."""
+    meaning: Meaning
 
-TERNARY: Mapping[str, Meaning] = {
-    "CLAMP": ops.clamp,
-    "SELECT": lambda a, b, predicate: ops.where(predicate, a, b),
-}
-"""Of three, by `popops::expr::TernaryOpType`."""
+    def __new__(cls, meaning: Meaning) -> _OperationType:
+        made = object.__new__(cls)
+        made._value_ = 1 + len(cls.__members__)
+        made.meaning = meaning
+        return made
 
 
-# -- operations by name ----------------------------------------------------------------------------
-
-
-class UnaryOpType(Enumeration):
+class UnaryOpType(_OperationType):
     """Operations of one operand, `popops::expr::UnaryOpType`."""
 
-    ABSOLUTE = auto()
-    ASIN = auto()
-    BITWISE_NOT = auto()
-    CBRT = auto()
-    CEIL = auto()
-    COS = auto()
-    COUNT_LEADING_ZEROS = auto()
-    ERF = auto()
-    EXPONENT = auto()
-    EXPONENT2 = auto()
-    EXPONENT_MINUS_ONE = auto()
-    FLOOR = auto()
-    GELU_ERF = auto()
-    INVERSE = auto()
-    IS_FINITE = auto()
-    IS_INF = auto()
-    IS_NAN = auto()
-    LOGARITHM = auto()
-    LOGARITHM_ONE_PLUS = auto()
-    LOGICAL_NOT = auto()
-    NEARBY_INT = auto()
-    NEGATE = auto()
-    POPCOUNT = auto()
-    RELU = auto()
-    ROUND = auto()
-    RSQRT = auto()
-    SIGMOID = auto()
-    SIGNUM = auto()
-    SIN = auto()
-    SQRT = auto()
-    SQUARE = auto()
-    TAN = auto()
-    TANH = auto()
-    TRUNC = auto()
+    ABSOLUTE = (abs,)
+    ASIN = (ops.asin,)
+    BITWISE_NOT = (ops.bitwise_not,)
+    CBRT = (ops.cbrt,)
+    CEIL = (ops.ceil,)
+    COS = (ops.cos,)
+    COUNT_LEADING_ZEROS = (ops.count_leading_zeros,)
+    ERF = (ops.erf,)
+    EXPONENT = (ops.exp,)
+    EXPONENT2 = (ops.exp2,)
+    EXPONENT_MINUS_ONE = (ops.expm1,)
+    FLOOR = (ops.floor,)
+    GELU_ERF = (ops.gelu_erf,)
+    INVERSE = (ops.reciprocal,)
+    IS_FINITE = (ops.is_finite,)
+    IS_INF = (ops.is_inf,)
+    IS_NAN = (ops.is_nan,)
+    LOGARITHM = (ops.log,)
+    LOGARITHM_ONE_PLUS = (ops.log1p,)
+    LOGICAL_NOT = (ops.logical_not,)
+    NEARBY_INT = (ops.round,)
+    NEGATE = (lambda x: -x,)
+    POPCOUNT = (ops.popcount,)
+    RELU = (lambda x: ops.where(x > 0, x, 0),)  # 0 for NaN
+    ROUND = (ops.round_half_away,)
+    RSQRT = (ops.rsqrt,)
+    SIGMOID = (ops.sigmoid,)
+    SIGNUM = (ops.sign_popops,)
+    SIN = (ops.sin,)
+    SQRT = (lambda x: ops.sqrt(x) if _is_float(x) else ops.sqrt_trunc(x),)
+    SQUARE = (ops.square,)
+    TAN = (ops.tan,)
+    TANH = (ops.tanh,)
+    TRUNC = (ops.trunc,)
 
 
-class BinaryOpType(Enumeration):
+class BinaryOpType(_OperationType):
     """Operations of two operands, `popops::expr::BinaryOpType`."""
 
-    ADD = auto()
-    ATAN2 = auto()
-    BITWISE_AND = auto()
-    BITWISE_OR = auto()
-    BITWISE_XNOR = auto()
-    BITWISE_XOR = auto()
-    DIVIDE = auto()
-    EQUAL = auto()
-    GREATER_THAN = auto()
-    GREATER_THAN_EQUAL = auto()
-    INV_STD_DEV_TO_VARIANCE = auto()
-    LESS_THAN = auto()
-    LESS_THAN_EQUAL = auto()
-    LOGICAL_AND = auto()
-    LOGICAL_OR = auto()
-    MAXIMUM = auto()
-    MINIMUM = auto()
-    MULTIPLY = auto()
-    NOT_EQUAL = auto()
-    POWER = auto()
-    REMAINDER = auto()
-    SHIFT_LEFT = auto()
-    SHIFT_RIGHT = auto()
-    SHIFT_RIGHT_SIGN_EXTEND = auto()
-    SUBTRACT = auto()
-    VARIANCE_TO_INV_STD_DEV = auto()
+    ADD = (lambda a, b: a + b,)
+    ATAN2 = (ops.atan2,)
+    BITWISE_AND = (ops.bitwise_and,)
+    BITWISE_OR = (ops.bitwise_or,)
+    BITWISE_XNOR = (ops.bitwise_xnor,)
+    BITWISE_XOR = (ops.bitwise_xor,)
+    DIVIDE = (_divide,)
+    EQUAL = (ops.equal,)
+    GREATER_THAN = (ops.greater,)
+    GREATER_THAN_EQUAL = (ops.greater_equal,)
+    INV_STD_DEV_TO_VARIANCE = (ops.inv_std_dev_to_variance,)
+    LESS_THAN = (ops.less,)
+    LESS_THAN_EQUAL = (ops.less_equal,)
+    LOGICAL_AND = (ops.logical_and,)
+    LOGICAL_OR = (ops.logical_or,)
+    MAXIMUM = (_greater,)
+    MINIMUM = (_smaller,)
+    MULTIPLY = (lambda a, b: a * b,)
+    NOT_EQUAL = (ops.not_equal,)
+    # PopLibs makes a root of it, lib/popops/ExprOpUtil: -0.0 gives -inf.
+    POWER = (lambda a, b: ops.rsqrt(a) if isinstance(b, float) and b == -0.5 else a**b,)
+    REMAINDER = (ops.remainder_trunc,)
+    SHIFT_LEFT = (lambda a, b: a << b,)
+    SHIFT_RIGHT = (ops.shift_right_logical,)
+    SHIFT_RIGHT_SIGN_EXTEND = (lambda a, b: a >> b,)
+    SUBTRACT = (lambda a, b: a - b,)
+    VARIANCE_TO_INV_STD_DEV = (ops.variance_to_inv_std_dev,)
 
 
-class TernaryOpType(Enumeration):
+class TernaryOpType(_OperationType):
     """Operations of three operands, `popops::expr::TernaryOpType`."""
 
-    CLAMP = auto()
-    SELECT = auto()
+    CLAMP = (ops.clamp,)
+    SELECT = (lambda a, b, predicate: ops.where(predicate, a, b),)
 
 
 # -- expressions -----------------------------------------------------------------------------------
 
 
-__all__ = [
-    "Abs",
-    "Add",
-    "And",
-    "Any",
-    "Asin",
-    "Atan2",
-    "BinaryOp",
-    "BinaryOpType",
-    "BitwiseAnd",
-    "BitwiseNot",
-    "BitwiseOr",
-    "BitwiseXnor",
-    "BitwiseXor",
-    "Cast",
-    "Cbrt",
-    "Ceil",
-    "Clamp",
-    "Const",
-    "ConstHalf",
-    "Cos",
-    "Divide",
-    "Equal",
-    "Erf",
-    "Exp",
-    "Exp2",
-    "Expm1",
-    "Floor",
-    "GeluErf",
-    "Gt",
-    "Gte",
-    "Inv",
-    "InvStdDevToVariance",
-    "IsFinite",
-    "IsInf",
-    "IsNaN",
-    "Log",
-    "Log1p",
-    "Lt",
-    "Lte",
-    "Max",
-    "Min",
-    "Mul",
-    "NearbyInt",
-    "Neg",
-    "Not",
-    "NotEqual",
-    "Or",
-    "PlaceHolder",
-    "Pow",
-    "Relu",
-    "Rem",
-    "Round",
-    "Rsqrt",
-    "Select",
-    "Shl",
-    "Shr",
-    "ShrSE",
-    "Sigmoid",
-    "Signum",
-    "Sin",
-    "Sqrt",
-    "Square",
-    "Sub",
-    "Tan",
-    "Tanh",
-    "TernaryOp",
-    "TernaryOpType",
-    "Trunc",
-    "UnaryOp",
-    "UnaryOpType",
-    "VarianceToInvStdDev",
-    "_1",
-    "_10",
-    "_11",
-    "_12",
-    "_13",
-    "_14",
-    "_15",
-    "_16",
-    "_17",
-    "_18",
-    "_19",
-    "_2",
-    "_20",
-    "_3",
-    "_4",
-    "_5",
-    "_6",
-    "_7",
-    "_8",
-    "_9",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__ = _shown(
+    globals(),
+    """
+    Abs Add And Any Asin Atan2 BinaryOp BinaryOpType BitwiseAnd BitwiseNot BitwiseOr BitwiseXnor
+    BitwiseXor Cast Cbrt Ceil Clamp Const ConstHalf Cos Divide Equal Erf Exp Exp2 Expm1 Floor
+    GeluErf Gt Gte Inv InvStdDevToVariance IsFinite IsInf IsNaN Log Log1p Lt Lte Max Min Mul
+    NearbyInt Neg Not NotEqual Or PlaceHolder Pow Relu Rem Round Rsqrt Select Shl Shr ShrSE
+    Sigmoid Signum Sin Sqrt Square Sub Tan Tanh TernaryOp TernaryOpType Trunc UnaryOp
+    UnaryOpType VarianceToInvStdDev _1 _10 _11 _12 _13 _14 _15 _16 _17 _18 _19 _2 _20 _3 _4 _5
+    _6 _7 _8 _9
+    """,
+)
 
 
 Number = bool | int | float | np.generic
+
+
+_Operator = Callable[["Any", "Any | Number"], "Any"]
+
+
+def _operators(operation: str) -> tuple[_Operator, _Operator]:
+    """Return the methods of an operator, the second for a number on the left."""
+
+    def operator(self: Any, other: Any | Number) -> Any:
+        return BinaryOp(operation, self, other)
+
+    def reflected(self: Any, other: Any | Number) -> Any:
+        return BinaryOp(operation, other, self)
+
+    return operator, reflected
 
 
 class Any:
@@ -329,74 +193,28 @@ class Any:
         """Return the expression of tensors in the places of `_1`, `_2`, ..."""
         raise NotImplementedError
 
-    # `setattr` below gives each a form for a number on the left.
-    if typing.TYPE_CHECKING:
-
-        def __radd__(self, other: Number) -> Any: ...
-        def __rsub__(self, other: Number) -> Any: ...
-        def __rmul__(self, other: Number) -> Any: ...
-        def __rtruediv__(self, other: Number) -> Any: ...
-        def __rmod__(self, other: Number) -> Any: ...
-        def __rand__(self, other: Number) -> Any: ...
-        def __ror__(self, other: Number) -> Any: ...
-        def __rxor__(self, other: Number) -> Any: ...
-        def __rlshift__(self, other: Number) -> Any: ...
-        def __rrshift__(self, other: Number) -> Any: ...
-        def __rpow__(self, other: Number) -> Any: ...
-
-    def __add__(self, other: Any | Number) -> Any:
-        return BinaryOp("ADD", self, other)
-
-    def __sub__(self, other: Any | Number) -> Any:
-        return BinaryOp("SUBTRACT", self, other)
-
-    def __mul__(self, other: Any | Number) -> Any:
-        return BinaryOp("MULTIPLY", self, other)
-
-    def __truediv__(self, other: Any | Number) -> Any:
-        return BinaryOp("DIVIDE", self, other)
-
-    def __mod__(self, other: Any | Number) -> Any:
-        return BinaryOp("REMAINDER", self, other)
-
-    def __and__(self, other: Any | Number) -> Any:
-        return BinaryOp("BITWISE_AND", self, other)
-
-    def __or__(self, other: Any | Number) -> Any:
-        return BinaryOp("BITWISE_OR", self, other)
-
-    def __xor__(self, other: Any | Number) -> Any:
-        return BinaryOp("BITWISE_XOR", self, other)
-
-    def __lshift__(self, other: Any | Number) -> Any:
-        return BinaryOp("SHIFT_LEFT", self, other)
-
-    def __rshift__(self, other: Any | Number) -> Any:
-        return BinaryOp("SHIFT_RIGHT", self, other)
-
-    def __pow__(self, other: Any | Number) -> Any:
-        return BinaryOp("POWER", self, other)
-
-    def __abs__(self) -> Any:
-        return UnaryOp("ABSOLUTE", self)
-
-    def __lt__(self, other: Any | Number) -> Any:
-        return BinaryOp("LESS_THAN", self, other)
-
-    def __le__(self, other: Any | Number) -> Any:
-        return BinaryOp("LESS_THAN_EQUAL", self, other)
-
-    def __gt__(self, other: Any | Number) -> Any:
-        return BinaryOp("GREATER_THAN", self, other)
-
-    def __ge__(self, other: Any | Number) -> Any:
-        return BinaryOp("GREATER_THAN_EQUAL", self, other)
+    __add__, __radd__ = _operators("ADD")
+    __sub__, __rsub__ = _operators("SUBTRACT")
+    __mul__, __rmul__ = _operators("MULTIPLY")
+    __truediv__, __rtruediv__ = _operators("DIVIDE")
+    __mod__, __rmod__ = _operators("REMAINDER")
+    __and__, __rand__ = _operators("BITWISE_AND")
+    __or__, __ror__ = _operators("BITWISE_OR")
+    __xor__, __rxor__ = _operators("BITWISE_XOR")
+    __lshift__, __rlshift__ = _operators("SHIFT_LEFT")
+    __rshift__, __rrshift__ = _operators("SHIFT_RIGHT")
+    __pow__, __rpow__ = _operators("POWER")
+    __lt__, __gt__ = _operators("LESS_THAN")[0], _operators("GREATER_THAN")[0]
+    __le__, __ge__ = _operators("LESS_THAN_EQUAL")[0], _operators("GREATER_THAN_EQUAL")[0]
 
     def __eq__(self, other: object) -> Any:  # type: ignore[override]
         return BinaryOp("EQUAL", self, other)
 
     def __ne__(self, other: object) -> Any:  # type: ignore[override]
         return BinaryOp("NOT_EQUAL", self, other)
+
+    def __abs__(self) -> Any:
+        return UnaryOp("ABSOLUTE", self)
 
     def __neg__(self) -> Any:
         return UnaryOp("NEGATE", self)
@@ -471,36 +289,35 @@ class Cast(Any):
 class _Op(Any):
     """An operation by its name in popops."""
 
-    MEANINGS: typing.ClassVar[typing.Mapping[str, Callable[..., Operand]]]
-
-    TYPES: typing.ClassVar[type[Enumeration]]
+    TYPES: typing.ClassVar[type[_OperationType]]
 
     def __init__(self, operation: Enumeration | str, *operands: object) -> None:
         what = f"popops.expr.{type(self).__name__}: operation"
         self.operation = checked_member(operation, self.TYPES, what).name
         self.operands = [_checked(each) for each in operands]
 
-    def of(self, tensors: Sequence[Operand]) -> Operand:
+    def of(self, tensors: Sequence[Operand]) -> typing.Any:
         """Return the operation in its meaning of PopLibs."""
-        return self.MEANINGS[self.operation](*(each.of(tensors) for each in self.operands))
+        meaning = self.TYPES[self.operation].meaning
+        return meaning(*(each.of(tensors) for each in self.operands))
 
 
 class UnaryOp(_Op):
     """An operation of one operand, by the name of its `UnaryOpType`."""
 
-    MEANINGS, TYPES = UNARY, UnaryOpType
+    TYPES = UnaryOpType
 
 
 class BinaryOp(_Op):
     """An operation of two, by the name of its `BinaryOpType`."""
 
-    MEANINGS, TYPES = BINARY, BinaryOpType
+    TYPES = BinaryOpType
 
 
 class TernaryOp(_Op):
     """An operation of three, by the name of its `TernaryOpType`."""
 
-    MEANINGS, TYPES = TERNARY, TernaryOpType
+    TYPES = TernaryOpType
 
 
 def _checked(value: object) -> Any:
@@ -529,17 +346,6 @@ def _absent(what: str, fix: str) -> Callable[..., typing.NoReturn]:
 
     return refuse
 
-
-def _reflected(operation: str) -> Callable[[Any, object], Any]:
-    return lambda own, other: BinaryOp(operation, other, own)
-
-
-for _name, _operation in (
-    *(("add", "ADD"), ("sub", "SUBTRACT"), ("mul", "MULTIPLY"), ("truediv", "DIVIDE")),
-    *(("mod", "REMAINDER"), ("and", "BITWISE_AND"), ("or", "BITWISE_OR"), ("xor", "BITWISE_XOR")),
-    *(("lshift", "SHIFT_LEFT"), ("rshift", "SHIFT_RIGHT"), ("pow", "POWER")),
-):
-    setattr(Any, f"__r{_name}__", _reflected(_operation))
 
 _DIVIDED = "Floor(a / b); of whole numbers a / b rounds towards zero"
 _OF_ELEMENTS = "expressions are of elements: use views of the tensors given to popops.map"
