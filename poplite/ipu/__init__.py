@@ -15,19 +15,17 @@ from typing import TYPE_CHECKING
 from poplite.public import loaded_on_use
 
 if TYPE_CHECKING:
-    from poplite.ipu.codelet import codelet_text as codelet_text
+    from poplite.ipu.codelets.file_text import codelet_text as codelet_text
     from poplite.ipu.device.device import Device as Device
     from poplite.ipu.export_files import export as export
-    from poplite.ipu.findings import Finding as Finding
-    from poplite.ipu.linting import lint as lint
+    from poplite.ipu.linting import Finding as Finding, lint as lint
 
 __all__, __getattr__, __dir__ = loaded_on_use(
     __name__,
     {
-        "codelet": "codelet_text",
+        "codelets.file_text": "codelet_text",
         "device.device": "Device",
         "export_files": "export",
-        "findings": "Finding",
-        "linting": "lint",
+        "linting": "Finding lint",
     },
 )

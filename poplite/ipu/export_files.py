@@ -14,8 +14,8 @@ from poplite.errors import ControlProgramError, FileLoadError
 from poplite.files import checked_path, replacing
 from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
-from poplite.ipu.building.host_text import host_text
-from poplite.ipu.graph_check import check_graph
+from poplite.ipu.building import host_text
+from poplite.ipu.linting import check_graph
 from poplite.ipu.tables import Place, Tables, tables_of
 from poplite.jit.garbage import no_collection
 from poplite.text import clipped

@@ -28,7 +28,10 @@ less than 4 bytes change a whole word of memory, which two workers must not do a
 from __future__ import annotations
 
 import ast
+import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -39,6 +42,7 @@ from poplite.cost.exchange.locations import locations_of
 from poplite.cost.exchange.phases import KEPT, phases_of_compute_set
 from poplite.cost.exchange.remote_reads import edge_tiles
 from poplite.cost.exchange.rows_to_gather import edges_in_place
+from poplite.errors import ControlProgramError, made_by
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges, edge_table
 from poplite.graph.compute_sets.vertex_block import VertexBlock
@@ -46,11 +50,9 @@ from poplite.graph.graph import Graph
 from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.tensor_text import elements
 from poplite.ipu.codelets.class_text import own_text
-from poplite.ipu.findings import Finding
-from poplite.ipu.graph_check import check_graph
 from poplite.report.phase_parts import Cause
 from poplite.source import SourceLocation
-from poplite.text import amount
+from poplite.text import amount, clipped, of_type
 from poplite.vertex.compute import check
 from poplite.vertex.compute.mathematics.functions import KERNELS
 from poplite.vertex.compute.parse.constants import Constants
@@ -483,3 +485,98 @@ def _by_workers(checked: Checked, node: ast.AST, field: Field) -> Finding:
 def _finding(checked: Checked, node: ast.AST, rule: str, what: str, fix: str) -> Finding:
     place = checked.scope.place(node)
     return Finding(rule, checked.scope.label, what, place, checked.text.line(place.line), fix)
+
+
+# -- findings --------------------------------------------------------------------------------------
+
+
+@made_by("pl.ipu.lint(graph)")
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that a tile would do slowly, or otherwise than the simulator.
+
+    Attributes:
+        rule: "double", "division", "sub-word store", "alignment" or "copy".
+        name: the function, or the compute set.
+        what: what is wrong.
+        at: the user's line.
+        found: the line of text, or the elements.
+        fix: what to try.
+
+    >>> from poplite.source import SourceLocation
+    >>> at = SourceLocation("heat.py", 7, "compute")
+    >>> print(Finding("double", "Heat.compute", "'i / 2' is ...", at, "x = i / 2", "write ..."))
+    Heat.compute: 'i / 2' is ...  (heat.py:7 in compute)
+      x = i / 2
+      try: write ...
+    """
+
+    rule: str
+    name: str
+    what: str
+    at: SourceLocation
+    found: str
+    fix: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.what}  ({self.at})\n  {self.found}\n  try: {self.fix}"
+
+
+def findings_text(findings: Sequence[Finding], unplaced: int = 0) -> str:
+    """Return findings one below the other, with how many there are of each rule.
+
+    `unplaced` compute sets have something without a tile, so that what they copy is not known.
+
+    >>> findings_text([])
+    'a tile would emulate nothing of this graph, and copy nothing for its vertices'
+    >>> print(findings_text([], unplaced=1))
+    a tile would emulate nothing of this graph
+    <BLANKLINE>
+    1 compute set has vertices, fields or elements without a tile: what it copies is not known
+    """
+    nothing = "a tile would emulate nothing of this graph"
+    parts = [nothing if unplaced else f"{nothing}, and copy nothing for its vertices"]
+    if findings:
+        rules = Counter(finding.rule for finding in findings)
+        counts = ", ".join(f"{count:,} {rule}" for rule, count in rules.items())
+        parts = [f"{amount(len(findings), 'finding')}: {counts}", *map(str, findings)]
+    if unplaced:
+        sets = amount(unplaced, "compute set")
+        verb, they = ("has", "it copies") if unplaced == 1 else ("have", "they copy")
+        without = "vertices, fields or elements without a tile"
+        parts.append(f"{sets} {verb} {without}: what {they} is not known")
+    return "\n\n".join(parts)
+
+
+def findings_json(findings: Sequence[Finding]) -> str:
+    r"""Return findings as JSON, a list of objects.
+
+    >>> findings_json([])
+    '[]\n'
+    """
+    rows = [
+        {
+            "rule": each.rule,
+            "name": each.name,
+            "what": each.what,
+            "file": each.at.file,
+            "line": each.at.line,
+            "found": each.found,
+            "fix": each.fix,
+        }
+        for each in findings
+    ]
+    return json.dumps(rows, indent=1) + "\n"
+
+
+# -- what the public functions are given -----------------------------------------------------------
+
+
+def check_graph(graph: object, call: str) -> None:
+    """Refuse what is no graph; `call` is what the user writes with one."""
+    if not isinstance(graph, Graph):
+        raise ControlProgramError(
+            f"{call.partition('(')[0]}: {clipped(graph)} is not a graph",
+            found=of_type(graph),
+            fix=f"pl.ipu.{call}",
+        )

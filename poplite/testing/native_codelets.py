@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import TensorIndexError
-from poplite.ipu.building.built import compile_with
-from poplite.ipu.building.compilers import cpp_compiler
+from poplite.ipu.building import compile_with, cpp_compiler
 from poplite.ipu.codelets.class_text import declared_fields
 from poplite.ipu.codelets.file_text import CodeletFile, codelet_file
 from poplite.ipu.codelets.function import member

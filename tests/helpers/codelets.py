@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from poplite.errors import FileLoadError
-from poplite.ipu.building.compilers import cpp_compiler
+from poplite.ipu.building import cpp_compiler
 from poplite.ipu.codelets.class_text import declared_fields
 from poplite.testing.native_codelets import (
     EXACT as EXACT,

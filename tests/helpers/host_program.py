@@ -27,7 +27,7 @@ import numpy.typing as npt
 import pytest
 
 from helpers.codelets import EXACT, NATIVE, STAND_IN, WARNINGS, compiler
-from poplite.ipu.building.sdk import Sdk
+from poplite.ipu.building import Sdk
 from poplite.ipu.tables import Place, Tables
 
 CLEAN = (*WARNINGS, "-Wno-init-list-lifetime")

@@ -131,7 +131,7 @@ LOADED_BY_NAME = {
     "expr.operand": "operations, which methods of operands stand for",
     "graph.saving": "what writes and reads graphs, with their programs",
     "executable.file.vertex_classes": "the vertex library, where files name classes of it",
-    "ipu.building.host_text": "the folder of the host program",
+    "ipu.building": "the folder of the host program",
     "ipu.codelets.file_text": "the folder of texts in C++",
     "jit.native": "what compiles a kernel, in any process",
     "simulator.codegen.driver": "what compiles a driver, in any process",

@@ -31,7 +31,7 @@ def add(commands: Commands) -> None:
 
 def _selftest(arguments: argparse.Namespace) -> int:
     import poplite
-    from poplite.ipu.building.sdk import find_sdk
+    from poplite.ipu.building import find_sdk
     from poplite.ipu.device.device import Device
     from poplite.ipu.selftest import selftest, selftest_text
 

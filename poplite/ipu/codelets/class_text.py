@@ -31,8 +31,8 @@ from collections.abc import Iterator, Sequence
 
 from poplite.errors import VertexCompileError
 from poplite.ipu.codelets.function import CodeletFunction, member
-from poplite.ipu.codelets.spelling import ELEMENTS, identifier, unused
 from poplite.ipu.codelets.statements import function_text
+from poplite.ipu.codelets.terms import ELEMENTS, identifier, unused
 from poplite.text import clipped
 from poplite.types import QUARTER, QUARTER_METADATA
 from poplite.vertex.compute.identity import check, code_identity

@@ -1,25 +1,234 @@
 """What the writers of one function share: its facts, its variables, the lines written so far.
 
 The lines of a block are collected in `lines`; an expression that needs a variable of its own adds a
-line there, before the line of its statement.
-
-Some calls of helpers do more than return a number: they store, or may stop the vertex.
-
-C++ leaves open in which order the operands of `+` are evaluated; Python goes from left to right.
-So what stands beside such a call is kept in variables of its own, one after the other.
+line there, before the line of its statement. Some calls of helpers do more than return a number:
+they store, or may stop the vertex. C++ leaves open in which order the operands of `+` are
+evaluated; Python goes from left to right. So what stands beside such a call is kept in variables of
+its own, one after the other.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Literal
 
-from poplite.ipu.codelets.spelling import identifier
-from poplite.ipu.codelets.variables import Variables
+from poplite.ipu.codelets.terms import NUMBERS, identifier, unused
 from poplite.vertex.compute.parse.constants import Constants
 from poplite.vertex.compute.typing.facts import Checked, Facts
 from poplite.vertex.compute.typing.kinds import Kind
+from poplite.vertex.compute.typing.values import ElementsValue, LanesOf, Mixed, Value
+
+# -- variables: one for each kind that a local has where it is read --------------------------------
+#
+# A local of Python has a kind at each place. In C++ it is one variable for each kind that is read,
+# and an assignment sets those that are at least as wide::
+#
+#     t = 0.1                   t_double = 0.1;  t_float = 0.1f;
+#     if flag: t = self.x[0]    if (flag) t_float = x[0];
+#     self.y = t * 3            *y = t_float * 3.0f;
+#
+# Widening where a value is assigned gives the same as widening where paths meet
+# (`poplite.vertex.compute.typing.values`), so nothing has to be copied where they meet.
+#
+# A variable is declared in the innermost block that holds all its uses; one that only loops assign,
+# and only their bodies read, belongs to each loop.
+
+
+ROW: Literal["row"] = "row"
+"""The version of a local that is a row of a list: its number."""
+
+Version = Kind | LanesOf | Literal["row"]
+
+_SUFFIXES = {
+    Kind.BOOL: "bool",
+    Kind.INT: "int",
+    Kind.UINT: "unsigned",
+    Kind.FLOAT: "double",
+    Kind.F32: "float",
+}
+
+Place = tuple[tuple[int, int], ...]
+"""Where a statement stands: the block and the number in it, for each block around it."""
+
+
+def type_of(version: Version) -> str:
+    """Return the C++ type of a variable.
+
+    >>> type_of(Kind.F32), type_of(ROW)
+    ('float', 'pl::Int')
+    """
+    if isinstance(version, LanesOf):
+        return f"pl::Lanes<{NUMBERS[version.kind]}>"
+    return NUMBERS[version] if isinstance(version, Kind) else "pl::Int"
+
+
+def version_of(value: Value) -> Version | None:
+    """Return the version that holds a value; None for a field itself, which needs no variable."""
+    if isinstance(value, ElementsValue):
+        return ROW if value.depth < value.field.depth else None
+    assert not isinstance(value, Mixed)
+    return value if isinstance(value, LanesOf) else value.kind
+
+
+class Variables:
+    """The variables of one function.
+
+    Attributes:
+        of_loops: locals that belong to the loops that assign them.
+    """
+
+    def __init__(self, checked: Checked, taken: Sequence[str]) -> None:
+        self._versions: dict[str, set[Version]] = {}
+        self._names: dict[tuple[str, Version], str] = {}
+        self._taken = {*taken}
+        uses = _Uses(checked)
+        parameters = checked.scope.parameters
+        self.stored = uses.stored
+        self._read = {*uses.versions}
+        self.of_loops = frozenset(uses.of_loops) - {*parameters}
+        self.declared: dict[tuple[int, int], list[str]] = {}
+        for name, version in uses.versions:
+            self._versions.setdefault(name, set()).add(version)
+        for name, value in zip(parameters, checked.arguments, strict=True):
+            passed = version_of(value)
+            if passed is not None:
+                self._versions.setdefault(name, set()).add(passed)
+        for name, places in uses.places.items():
+            if name in self._versions and name not in parameters and name not in self.of_loops:
+                self.declared.setdefault(_innermost(places), []).append(name)
+        for name in sorted(self._versions):
+            for version in self.versions(name):
+                self._name(name, version)
+
+    @property
+    def names(self) -> set[str]:
+        """The C++ names of all variables."""
+        return {*self._names.values()}
+
+    def versions(self, name: str) -> list[Version]:
+        """Return the versions of a local that are read, narrow to wide."""
+        return sorted(self._versions.get(name, ()), key=lambda each: (str(type(each)), str(each)))
+
+    def at_least(self, name: str, kind: Kind) -> list[Kind]:
+        """Return the kinds of a local that an assigned number reaches, narrow to wide."""
+        kinds = (each for each in self._versions.get(name, ()) if isinstance(each, Kind))
+        return sorted(each for each in kinds if each >= kind)
+
+    def has(self, name: str, version: Version) -> bool:
+        """Return whether a version of a local is read anywhere."""
+        return version in self._versions.get(name, ())
+
+    def name(self, name: str, version: Version) -> str:
+        """Return the C++ name of a version of a local."""
+        return self._names[name, version]
+
+    def parameter(self, name: str, version: Version) -> str:
+        """Return the C++ name of a parameter; in a comment where nothing reads it."""
+        own = self._names[name, version]
+        return own if any(each == name for each, _ in self._read) else f"/* {own} */"
+
+    def temporary(self, stem: str) -> str:
+        """Return a name that nothing else has."""
+        made = unused(stem, self._taken)
+        self._taken.add(made)
+        return made
+
+    def _name(self, name: str, version: Version) -> None:
+        own = identifier(name)
+        if len(self._versions[name]) > 1:
+            kind = _SUFFIXES[version] if isinstance(version, Kind) else "row"
+            own += f"_{'lanes' if isinstance(version, LanesOf) else kind}"
+        self._names[name, version] = self.temporary(own)
+
+
+class _Uses:
+    """Where and how the locals of a function are used.
+
+    Attributes:
+        versions: the names that are read, each with what is read.
+        places: where each name stands.
+        stored: names that a statement other than a loop assigns.
+    """
+
+    def __init__(self, checked: Checked) -> None:
+        self._facts = checked.facts
+        self.versions: list[tuple[str, Version]] = []
+        self.places: dict[str, list[Place]] = {}
+        self.stored: set[str] = set()
+        self._loops: set[str] = set()
+        self._elsewhere: set[str] = set()
+        self._block(checked.text.tree.body, (), frozenset())
+
+    @property
+    def of_loops(self) -> set[str]:
+        """Names that only loops assign, and only their bodies read."""
+        return self._loops - self._elsewhere - self.stored
+
+    def _block(self, statements: Sequence[ast.stmt], path: Place, loops: frozenset[str]) -> None:
+        for number, statement in enumerate(statements):
+            here = (*path, (id(statements), number))
+            if isinstance(statement, ast.If | ast.While):
+                self._names(statement.test, here, loops)
+                self._block(statement.body, here, loops)
+                self._block(statement.orelse, here, loops)
+            elif isinstance(statement, ast.For):
+                self._names(statement.iter, here, loops)
+                targets = {target.id for target in loop_targets(statement)}
+                for name in targets:
+                    self.places.setdefault(name, []).append((*here, (id(statement.body), -1)))
+                    self._elsewhere |= {name} & loops
+                self._loops |= targets
+                self._block(statement.body, here, loops | targets)
+                self._block(statement.orelse, here, loops)
+            elif isinstance(statement, ast.Assert):
+                self._names(statement.test, here, loops)
+            elif not isinstance(statement, ast.Raise):  # whose text no codelet has
+                self._names(statement, here, loops)
+
+    def _names(self, node: ast.AST, here: Place, loops: frozenset[str]) -> None:
+        for each in ast.walk(node):
+            if not isinstance(each, ast.Name):
+                continue
+            self.places.setdefault(each.id, []).append(here)
+            if isinstance(each.ctx, ast.Store):
+                self.stored.add(each.id)
+            if each.id not in loops:
+                self._elsewhere.add(each.id)
+            self.versions += [(each.id, version) for version in self._read(each)]
+
+    def _read(self, node: ast.Name) -> Iterator[Version]:
+        facts = self._facts
+        if node in facts.constants:
+            return
+        if node in facts.kinds:
+            yield facts.kinds[node]
+        elif node in facts.containers:
+            version = version_of(facts.containers[node])
+            if version is not None:
+                yield version
+
+
+def loop_targets(node: ast.For) -> list[ast.Name]:
+    """Return the variables of a loop."""
+    found = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+    return [each for each in found if isinstance(each, ast.Name)]
+
+
+def _innermost(places: Sequence[Place]) -> tuple[int, int]:
+    """Return the innermost block around all places, and the first statement in it that has one."""
+    depth = 0
+    while all(len(place) > depth for place in places):
+        if len({place[depth][0] for place in places}) > 1:
+            break
+        depth += 1
+    block = places[0][depth - 1][0]
+    return block, min(place[depth - 1][1] for place in places)
+
+
+# -- lines -----------------------------------------------------------------------------------------
+
 
 INDENT = "  "
 

@@ -24,13 +24,24 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from poplite.ipu.codelets.calls import returns
-from poplite.ipu.codelets.expressions import ExpressionWriter, element_term
-from poplite.ipu.codelets.function import INDENT, CodeletFunction
-from poplite.ipu.codelets.operators import binary_term, truth_term
-from poplite.ipu.codelets.spelling import ELEMENTS, NUMBERS, literal
-from poplite.ipu.codelets.terms import PRIMARY, Term
-from poplite.ipu.codelets.variables import ROW, Version, loop_targets, type_of
+from poplite.ipu.codelets.expressions import ExpressionWriter, element_term, returns
+from poplite.ipu.codelets.function import (
+    INDENT,
+    ROW,
+    CodeletFunction,
+    Version,
+    loop_targets,
+    type_of,
+)
+from poplite.ipu.codelets.terms import (
+    ELEMENTS,
+    NUMBERS,
+    PRIMARY,
+    Term,
+    binary_term,
+    literal,
+    truth_term,
+)
 from poplite.types import (
     BOOL,
     FLOAT,

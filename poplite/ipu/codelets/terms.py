@@ -1,17 +1,153 @@
-"""Pieces of C++ expressions that know how tightly their last operator binds.
+"""How numbers, types, names and operators are written in C++.
 
-Term("a + b", ADDITION) as an operand of `*`      (a + b)
+    FLOAT, HALF, INT        float, half, int            elements, as they lie in memory
+    F32, FLOAT, INT, UINT   float, double, pl::Int, pl::Unsigned     what `compute` works on
+    0.1 beside a float32    0.1f                        rounded where the text is written
+
+A name that C++ keeps for itself gets an underscore: the field `float` is `float_` there.  So does
+one that a header may define as a macro.  Macros are spelled in capitals, so every name that begins
+with a capital and goes on with a capital, a digit or an underscore gets one, whichever headers a
+compiler has; for the few macros in small letters there is a list.  Ordinary names stay readable.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from poplite.ipu.codelets.spelling import NUMBERS, literal
+from poplite.types import (
+    BOOL,
+    CHAR,
+    FLOAT,
+    HALF,
+    INT,
+    LONGLONG,
+    SHORT,
+    SIGNED_CHAR,
+    UNSIGNED_CHAR,
+    UNSIGNED_INT,
+    UNSIGNED_LONGLONG,
+    UNSIGNED_SHORT,
+    ElementType,
+)
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.typing.kinds import Kind
+
+ELEMENTS: dict[type[ElementType[Any]], str] = {
+    BOOL: "bool",
+    CHAR: "char",
+    SIGNED_CHAR: "signed char",
+    UNSIGNED_CHAR: "unsigned char",
+    SHORT: "short",
+    UNSIGNED_SHORT: "unsigned short",
+    INT: "int",
+    UNSIGNED_INT: "unsigned",
+    LONGLONG: "long long",
+    UNSIGNED_LONGLONG: "unsigned long long",
+    HALF: "half",
+    FLOAT: "float",
+}
+"""The C++ type of an element; QUARTER is not among them."""
+
+NUMBERS: dict[Kind, str] = {
+    Kind.BOOL: "bool",
+    Kind.INT: "pl::Int",
+    Kind.UINT: "pl::Unsigned",
+    Kind.FLOAT: "double",
+    Kind.F32: "float",
+}
+"""The C++ type of a number inside `compute`."""
+
+_KEYWORDS = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t
+    char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval
+    constexpr constinit continue decltype default delete do double dynamic_cast else enum
+    explicit export extern false float for friend goto if inline int long mutable namespace new
+    noexcept not not_eq nullptr operator or or_eq private protected public register
+    reinterpret_cast requires return short signed sizeof static static_assert static_cast
+    struct switch template this thread_local throw true try typedef typeid typename union
+    unsigned using virtual void volatile wchar_t while xor xor_eq
+"""
+_RESERVED = frozenset(_KEYWORDS.split())
+_MACROS = re.compile(
+    r"[A-Z][A-Z0-9_]\w*|I|errno|assert\w*|std(in|out|err)|unix|linux|i386|complex|imaginary|noreturn"
+    r"|va_\w+|setjmp|sigsetjmp|offsetof|alloca|math_errhandling|strdupa|strndupa|onexit|environ"
+    r"|(sa|si|sigev|sched|pthread)_\w+|st_[acm]time\w*|h_(addr|errno)|s6_addr\w*|sigmask|major|minor|makedev"
+    r"|[bl]e\d+toh|hto[bl]e\d+|hton[ls]|ntoh[ls]"
+    r"|is(nan|inf|finite|normal|subnormal|zero|unordered|less\w*|greater\w*)|signbit|fpclassify"
+    r"|(get|put)w?c(har)?|feof|ferror|clearerr|fileno|to(upper|lower)|is(al\w+|digit|\w*space|graph)"
+)
+"""Names of macros: all in capitals, those of C and POSIX in small letters, and functions of C that
+may be macros as well."""
+_OURS = frozenset({"compute", "half", "numWorkers", "pl", "poplar", "std"})
+"""Names that codelets use for something else."""
+
+
+@lru_cache(maxsize=4096)
+def identifier(name: str) -> str:
+    """Return a name that C++ takes, for a Python name.
+
+    >>> identifier("x"), identifier("float"), identifier("größe"), identifier("EOF")
+    ('x', 'float_', 'gru00f6u00dfe', 'EOF_')
+    """
+    plain = re.sub(r"[^A-Za-z0-9_]", lambda found: f"u{ord(found[0]):04x}", name)
+    plain = re.sub("__+", "_", plain)
+    reserved = plain in _RESERVED or plain in _OURS or _MACROS.fullmatch(plain)
+    return f"{plain}_" if reserved or re.match("_[A-Z]", plain) or plain == "_" else plain
+
+
+def unused(name: str, names: Iterable[str]) -> str:
+    """Return the name itself, or with the first number behind it that makes it new.
+
+    >>> unused("row", {"row", "row_2"})
+    'row_3'
+    """
+    taken, number, made = set(names), 1, name
+    while made in taken:
+        number += 1
+        made = f"{name.rstrip('_')}_{number}"
+    return made
+
+
+def literal(value: bool | int | float, kind: Kind) -> str:
+    """Return a Python number as a literal of a kind, rounded as the arithmetic rounds it.
+
+    >>> literal(0.1, Kind.F32), literal(0.1, Kind.FLOAT), literal(3, Kind.F32)
+    ('0.1f', '0.1', '3.0f')
+    >>> literal(-(2**63), Kind.INT), literal(1 << 40, Kind.INT), literal(True, Kind.BOOL)
+    ('pl::LEAST', '1099511627776LL', 'true')
+    """
+    with np.errstate(all="ignore"):
+        number: Any = arithmetic.cast(value, kind)
+    if kind is Kind.BOOL:
+        return "true" if number else "false"
+    if kind is Kind.UINT:
+        return f"{int(number)}ULL"
+    if kind is Kind.INT:
+        if number == arithmetic.INT_MIN:
+            return "pl::LEAST"
+        return str(int(number)) if abs(number) < 2**31 else f"{int(number)}LL"
+    suffix = "f" if kind is Kind.F32 else ""
+    if np.isnan(number):
+        return f'__builtin_nan{suffix}("")'
+    if np.isinf(number):
+        return f"{'-' if number < 0 else ''}__builtin_inf{suffix}()"
+    return _decimal(repr(float(number)) if kind is Kind.FLOAT else str(number)) + suffix
+
+
+def _decimal(text: str) -> str:
+    """Return the digits of a float with a point among them."""
+    return text if "." in text or "e" in text else f"{text}.0"
+
+
+# -- expressions that know how tightly their last operator binds -----------------------------------
+#
+# Term("a + b", ADDITION) as an operand of `*`      (a + b)
+
 
 PRIMARY, UNARY, PRODUCT, ADDITION, SHIFT, RELATION, EQUALITY, BITS, AND, OR, CHOICE = range(11)
 """How tightly operators bind, the tightest first; `&`, `|` and `^` are one level here."""
@@ -62,3 +198,134 @@ def literal_term(value: bool | int | float, kind: Kind) -> Term:
     code = literal(number, kind)
     level = UNARY if code.startswith("-") else PRIMARY
     return Term(code, kind, level, is_class=code == "pl::LEAST", number=number)
+
+
+# -- operators, comparisons, choices ---------------------------------------------------------------
+#
+# Ints are `pl::Int`, whose operators wrap around; one operand of that class is enough, as the other
+# is converted. Where none is of it, the left one is made one.
+
+
+_LEVELS = {"+": ADDITION, "-": ADDITION, "*": PRODUCT, "/": PRODUCT}
+_FUNCTIONS = {"//": "pl::floor_divide", "%": "pl::modulo"}
+
+
+def binary_term(symbol: str, left: Term, right: Term) -> Term:
+    """Return `left symbol right`, by the symbol of Python.
+
+    >>> a, n = Term("a", Kind.F32), Term("n", Kind.INT, is_class=True)
+    >>> binary_term("*", binary_term("+", a, n), literal_term(0.1, Kind.FLOAT)).code
+    '(a + float(n)) * 0.1f'
+    >>> binary_term("//", n, literal_term(2, Kind.INT)).code
+    'pl::floor_divide(n, 2)'
+    """
+    wide = max(left.kind, right.kind)
+    if symbol in ("<<", ">>"):
+        return _shifted(symbol, left, right)
+    if symbol in ("&", "|", "^"):
+        one, other = _of_kind(wide, left, right)
+        code = f"{one.within(UNARY)} {symbol} {other.within(UNARY)}"
+        return Term(code, wide, BITS, is_class=wide is Kind.INT)
+    if symbol == "**":
+        kind = max(left.kind, Kind.INT)
+        base = left.as_class() if kind is Kind.INT else left
+        code = f"pl::power<{NUMBERS[kind]}>({base.code}, {right.code})"
+        return Term(code, kind, is_class=kind is Kind.INT)
+    kind = max(wide, Kind.FLOAT if symbol == "/" else Kind.INT)
+    one, other = _of_kind(kind, left, right)
+    if symbol in _FUNCTIONS:
+        code = f"{_FUNCTIONS[symbol]}({one.code}, {other.code})"
+        return Term(code, kind, is_class=kind is Kind.INT)
+    level = _LEVELS[symbol]
+    code = f"{one.within(level)} {symbol} {other.within(level - 1)}"
+    return Term(code, kind, level, is_class=kind is Kind.INT)
+
+
+def _of_kind(kind: Kind, left: Term, right: Term) -> tuple[Term, Term]:
+    """Return both operands widened; of two ints at least one is a `pl::Int`."""
+    one, other = left.to(kind), right.to(kind)
+    if kind is Kind.INT and not (one.is_class or other.is_class):
+        one = one.as_class()
+    return one, other
+
+
+def _shifted(symbol: str, left: Term, right: Term) -> Term:
+    kind = max(left.kind, Kind.INT)
+    if kind is Kind.INT:
+        count = right.within(UNARY) if right.kind is Kind.INT else f"pl::Int({right.code})"
+        code = f"{left.to(kind).as_class().within(UNARY)} {symbol} {count}"
+        return Term(code, kind, SHIFT, is_class=True)
+    count_code = right.within(UNARY) if right.number is not None else f"unsigned({right.code})"
+    return Term(f"{left.within(UNARY)} {symbol} {count_code}", kind, SHIFT)
+
+
+def unary_term(symbol: str, operand: Term) -> Term:
+    """Return `symbol operand`, for `-`, `+` or `~`.
+
+    >>> unary_term("-", Term("-x", Kind.F32, UNARY)).code
+    '-(-x)'
+    """
+    kind = max(operand.kind, Kind.INT)
+    value = operand.to(kind).as_class() if kind is Kind.INT else operand
+    if symbol == "+":
+        return value
+    return Term(f"{symbol}{value.within(PRIMARY)}", kind, UNARY, is_class=kind is Kind.INT)
+
+
+def compared_terms(symbol: str, left: Term, right: Term) -> Term:
+    """Return a comparison; an int beside an unsigned one is compared by value.
+
+    >>> compared_terms("<", Term("n", Kind.INT), Term("u", Kind.UINT)).code
+    'pl::compared(pl::Int(n), u) < 0'
+    """
+    kind = max(left.kind, right.kind)
+    level = EQUALITY if symbol in ("==", "!=") else RELATION
+    if kind is Kind.UINT and left.kind is not right.kind:
+        numbers = (left.number, right.number)
+        if all(number is None or number >= 0 for number in numbers) and numbers != (None, None):
+            one, other = left.to(kind), right.to(kind)
+        else:
+            one, other = (t.to(Kind.INT).as_class() if t.kind < kind else t for t in (left, right))
+            return Term(f"pl::compared({one.code}, {other.code}) {symbol} 0", Kind.BOOL, level)
+    else:
+        one, other = left.to(kind), right.to(kind)
+        if kind is Kind.INT and not (one.is_class or other.is_class):
+            is_simple = level == EQUALITY and other.number is not None and other.number >= 0
+            one = one if is_simple else one.as_class()
+    code = f"{one.within(ADDITION)} {symbol} {other.within(ADDITION)}"
+    return Term(code, Kind.BOOL, level)
+
+
+def truth_term(term: Term) -> Term:
+    """Return whether a number differs from zero; NaN does.
+
+    >>> truth_term(Term("x", Kind.F32)).code
+    'x != 0.0f'
+    """
+    if term.kind is Kind.BOOL:
+        return term
+    zero = literal_term(0, term.kind).code
+    return Term(f"{term.within(ADDITION)} != {zero}", Kind.BOOL, EQUALITY)
+
+
+def joined_tests(symbol: str, tests: list[Term]) -> Term:
+    """Return conditions joined by `&&` or `||`."""
+    if len(tests) == 1:
+        return tests[0]
+    level = AND if symbol == "&&" else OR
+    code = f" {symbol} ".join(test.within(EQUALITY) for test in tests)
+    return Term(code, Kind.BOOL, level)
+
+
+def choice_term(test: Term, one: Term, other: Term, kind: Kind) -> Term:
+    """Return `test ? one : other`, both of a kind.
+
+    >>> one, other = literal_term(1, Kind.INT), Term("x", Kind.F32)
+    >>> choice_term(Term("b", Kind.BOOL), one, other, Kind.F32).code
+    'b ? 1.0f : x'
+    """
+    branches = [each.to(kind) for each in (one, other)]
+    if kind is Kind.INT:
+        branches = [each.as_class() for each in branches]
+    code = f"{test.within(OR)} ? {branches[0].within(OR)} : {branches[1].within(OR)}"
+    return Term(code, kind, CHOICE, is_class=kind is Kind.INT)

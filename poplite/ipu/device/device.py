@@ -44,9 +44,8 @@ from poplite.executable.program_trees import planned_counts, program_trees
 from poplite.executable.transfers import HostFunctionCall, Transfer
 from poplite.graph.graph import Graph
 from poplite.graph.storage.variable import Variable
-from poplite.ipu.building.sdk import Sdk, Toolchain, find_sdk
-from poplite.ipu.device.child import Child
-from poplite.ipu.device.child_errors import Halted
+from poplite.ipu.building import Sdk, Toolchain, find_sdk
+from poplite.ipu.device.child import Child, Halted
 from poplite.ipu.tables import Place as Shared, Tables, tables_of
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target

@@ -1,16 +1,10 @@
-"""Streams, functions of the host and handles: where their data lie, and their columns.
-
-    handle.name, .of, .type, .reads, .writes         tensors that the user gave a handle
-    stream.name, .type, .count, .offset, .input      streams that programs use
-    called.name, .end                                functions of the host, and their
-    argument.type, .count, .offset, .input           inputs, which go to the host, and outputs
-
-All handles begin at byte 0, as one of them is moved at a time; the others lie behind the largest.
-"""
+"""Streams, functions of the host and handles: where their data lie in the shared mapping."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -18,13 +12,50 @@ from poplite.graph.graph import Graph
 from poplite.graph.host.remote import HostFunction
 from poplite.graph.host.streams import DataStream, DataStreamType
 from poplite.graph.storage.variable import Variable
-from poplite.ipu.tables.columns import ALIGNMENT
-from poplite.ipu.tables.edges import EdgesTable
-from poplite.ipu.tables.places import Place
-from poplite.ipu.tables.series import Texts
-from poplite.ipu.tables.variables import type_number
+from poplite.ipu.tables.columns import ALIGNMENT, Texts
+from poplite.ipu.tables.elements import EdgesTable, type_number
 from poplite.program import PrintTensor
 from poplite.types import ElementType
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Elements in the shared mapping.
+
+    Attributes:
+        offset: first byte.
+        is_input: of a stream or a function, whether they go from the host to the device.
+
+    >>> from poplite.types import FLOAT
+    >>> Place(0, FLOAT, (4, 6)).size_bytes
+    96
+    """
+
+    offset: int
+    element_type: type[ElementType[Any]]
+    shape: tuple[int, ...]
+    is_input: bool = False
+
+    @property
+    def num_elements(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all elements."""
+        return self.num_elements * self.element_type.size_bytes
+
+
+# -- streams, functions and handles ----------------------------------------------------------------
+#
+#     handle.name, .of, .type, .reads, .writes         tensors that the user gave a handle
+#     stream.name, .type, .count, .offset, .input      streams that programs use
+#     called.name, .end                                functions of the host, and their
+#     argument.type, .count, .offset, .input           inputs, which go to the host, and outputs
+#
+# All handles begin at byte 0, as one of them is moved at a time; the others lie behind the largest.
+
 
 Places = dict[str, Place]
 

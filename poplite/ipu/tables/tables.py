@@ -62,13 +62,21 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ipu.codelets.class_text import declared_fields
 from poplite.ipu.codelets.file_text import CodeletFile, codelet_file
 from poplite.ipu.codelets.function import member
-from poplite.ipu.tables.columns import ALIGNMENT, file_of
-from poplite.ipu.tables.copied_inputs import CopiedInput, copied_inputs
-from poplite.ipu.tables.edges import EdgesTable
-from poplite.ipu.tables.host_places import HostPlaces, handle_columns, handle_places, host_variables
-from poplite.ipu.tables.places import Place
-from poplite.ipu.tables.series import NONE, ElementBytes, SeriesTable, Texts
-from poplite.ipu.tables.variables import VariableColumns, type_number
+from poplite.ipu.tables.columns import ALIGNMENT, NONE, ElementBytes, SeriesTable, Texts, file_of
+from poplite.ipu.tables.elements import (
+    CopiedInput,
+    EdgesTable,
+    VariableColumns,
+    copied_inputs,
+    type_number,
+)
+from poplite.ipu.tables.host_places import (
+    HostPlaces,
+    Place,
+    handle_columns,
+    handle_places,
+    host_variables,
+)
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
 from poplite.program import (
     Abort,

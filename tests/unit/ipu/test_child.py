@@ -14,9 +14,8 @@ import pytest
 import poplite as pl
 from helpers.codelets import STAND_IN
 from poplite.errors import BY_POPLAR_NAME
-from poplite.ipu.building.host_text import host_text
-from poplite.ipu.device.child import Child
-from poplite.ipu.device.child_errors import Halted, error_of
+from poplite.ipu.building import host_text
+from poplite.ipu.device.child import Child, Halted, error_of
 
 FAKE = Path(__file__).parents[2] / "helpers" / "fake_device.py"
 

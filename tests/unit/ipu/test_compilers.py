@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
-from poplite.ipu.building import compilers
-from poplite.ipu.building.compilers import cpp_compiler
+from poplite.ipu import building
+from poplite.ipu.building import cpp_compiler
 
 
 def put(folder: Path, name: str) -> str:
@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
     found = importlib.util.find_spec("poplite")
-    monkeypatch.setattr(compilers, "find_spec", lambda name: found if name == "ziglang" else None)
+    monkeypatch.setattr(building, "find_spec", lambda name: found if name == "ziglang" else None)
     return tmp_path
 
 
@@ -54,6 +54,6 @@ def test_cxx_comes_before_all_with_its_words(folder: Path, monkeypatch: pytest.M
 def test_without_any_the_error_says_what_to_install(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compilers, "find_spec", lambda name: None)
+    monkeypatch.setattr(building, "find_spec", lambda name: None)
     with pytest.raises(pl.FileLoadError, match=r'pip install "poplite\[cpp\]"'):
         cpp_compiler()

@@ -16,7 +16,7 @@ import poplite as pl
 from helpers.codelets import compiler
 from helpers.depth import deep
 from helpers.host_program import host_binary, library_of, stand_in_sdk
-from poplite.ipu.building.host_text import host_text
+from poplite.ipu.building import host_text
 from poplite.ipu.tables import tables_of
 
 CLIENT = """\

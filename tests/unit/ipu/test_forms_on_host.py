@@ -15,7 +15,7 @@ import pytest
 import poplite as pl
 from helpers.depth import deep, values_only
 from helpers.mirrored import Mirrored, Mirrors
-from poplite.ipu.building.host_text import host_text
+from poplite.ipu.building import host_text
 
 T = TypeVar("T")
 
@@ -343,7 +343,7 @@ def test_wrong_host_programs_are_found(
     right, wrong = WRONG[what]
     assert text.count(right) == 1
     changed = {"host.cpp": text.replace(right, wrong)}
-    monkeypatch.setattr("poplite.ipu.building.sdk.host_files", lambda: changed)
+    monkeypatch.setattr("poplite.ipu.building.host_files", lambda: changed)
     forms: list[Callable[[Host], None]] = [
         test_edges,
         test_lists_of_edges_and_states,

@@ -12,8 +12,7 @@ import pytest
 import poplite as pl
 from helpers.scripts import load
 from poplite.ipu import Finding
-from poplite.ipu.findings import findings_text
-from poplite.ipu.linting import is_placed
+from poplite.ipu.linting import findings_text, is_placed
 
 MANY = 7
 

@@ -10,7 +10,7 @@ import pytest
 import poplite as pl
 from helpers.codelets import EXACT, compiler
 from helpers.host_program import library_of, session
-from poplite.ipu.codelets.spelling import identifier
+from poplite.ipu.codelets.terms import identifier
 from poplite.ipu.tables import tables_of
 
 HEADERS = (

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from helpers.codelets import NATIVE, STAND_IN
-from poplite.ipu.building.host_text import host_text
+from poplite.ipu.building import host_text
 
 LIST = STAND_IN / "signatures.tsv"
 OWN = "// of the stand-in"

@@ -10,7 +10,7 @@ import pytest
 import poplite as pl
 from poplite.arrays.series import Listed, Steps, compact
 from poplite.ipu.tables import Tables, columns, tables_of
-from poplite.ipu.tables.series import SeriesTable
+from poplite.ipu.tables.columns import SeriesTable
 
 
 class Axpy(pl.Vertex):

@@ -10,7 +10,7 @@ import importlib
 import io
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import pytest
 import poplite as pl
 from helpers.depth import deep
 from helpers.host_program import building
+from poplite.ipu import building as ipu_building
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -194,7 +195,7 @@ def test_nothing_is_compiled_twice(sdk: Path, monkeypatch: pytest.MonkeyPatch) -
     program = Program()
     device = pl.ipu.Device(sdk=sdk)
     pl.Engine(program.graph, program.programs, device=device)
-    monkeypatch.setattr("poplite.ipu.building.sdk.compile_with", refused)
+    monkeypatch.setattr("poplite.ipu.building.compile_with", refused)
     pl.Engine(program.graph, program.programs, device=device)
     # Another graph of the same classes has another table, and nothing else.
     program.graph.add_vertex(
@@ -207,9 +208,13 @@ def test_nothing_is_compiled_twice(sdk: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_what_poplar_compiled_is_kept_for_hardware(
     sdk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    kept = tmp_path / "kept"
+    kept, others = tmp_path / "kept", ipu_building.kept
     kept.mkdir()
-    monkeypatch.setattr("poplite.ipu.building.sdk.kept", lambda name, parts: kept / "-".join(parts))
+
+    def place(name: str, parts: Sequence[Any]) -> Path:
+        return kept / "-".join(parts) if name == "executable" else others(name, parts)
+
+    monkeypatch.setattr(ipu_building, "kept", place)
     monkeypatch.setenv("STAND_IN_RECORD", str(tmp_path / "recorded"))
     results = []
     for kind in ("model", "hardware", "hardware"):

@@ -27,8 +27,7 @@ def _run(arguments: argparse.Namespace) -> int:
     out = Destination.of(arguments)
     _check(arguments)
     graph, _ = load_target(arguments.target, vertices=arguments.vertices, given=arguments.given)
-    from poplite.ipu.findings import findings_json, findings_text
-    from poplite.ipu.linting import is_placed, lint
+    from poplite.ipu.linting import findings_json, findings_text, is_placed, lint
 
     found = lint(graph)
     if out.format == "json":

@@ -1,0 +1,277 @@
+"""What is compiled before a device can run: codelets and the host program, each once.
+
+What compilers made is kept in the user's cache folder under a hash of all that it depends on. A
+file appears complete or not at all, so several processes may fill one folder. Where the folder
+cannot be written, things are built into a folder of the process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from poplite.errors import DeviceRuntimeError, FileLoadError, VertexCompileError
+from poplite.jit.object_cache import cache_folder
+from poplite.text import clipped
+
+if TYPE_CHECKING:
+    from poplite.ipu.tables import Tables
+
+
+LAST_LINES = 30
+"""Lines of a compiler's output that an error shows."""
+
+
+def built(name: str, parts: Sequence[object], build: Callable[[Path], None]) -> Path:
+    """Return a file that was made of `parts`; `build` writes it where there is none yet.
+
+    Its name ends with `name`; each part has the same `repr` whenever the file is the same.
+    """
+    path = kept(name, parts)
+    if not path.exists():
+        with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+            made = Path(scratch) / name
+            build(made)
+            os.replace(made, path)
+    return path
+
+
+def kept(name: str, parts: Sequence[object]) -> Path:
+    """Return where a file that is made of `parts` has its place, there or not yet."""
+    key = hashlib.sha256(repr(tuple(parts)).encode()).hexdigest()[:32]
+    return _folder() / f"{key}-{name}"
+
+
+def _folder() -> Path:
+    try:
+        folder = cache_folder() / "ipu"
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK | os.X_OK):
+            return folder
+    except (OSError, RuntimeError):  # no home, or a folder that cannot be made
+        pass
+    return _own_folder()
+
+
+@cache
+def _own_folder() -> Path:
+    """Return a folder that goes with the process."""
+    folder = tempfile.mkdtemp(prefix="poplite-ipu-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def compile_with(command: Sequence[str | Path], what: str) -> None:
+    """Run a compiler; `what` is what messages call that which it compiles.
+
+    Raises `VertexCompileError` with its output where it refuses the text, and `DeviceRuntimeError`
+    where it cannot be started.
+    """
+    words = [os.fspath(word) for word in command]
+    try:
+        done = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        raise DeviceRuntimeError(f"{words[0]} cannot be started: {error.strerror}") from error
+    if done.returncode:
+        lines = done.stdout.strip().splitlines()
+        raise VertexCompileError(
+            f"{what}: {Path(words[0]).name} ended with status {done.returncode}",
+            found="\n".join(lines[:LAST_LINES]),
+            fix=f"the command was {clipped(shlex.join(words), 400)}",
+        )
+
+
+# -- a C++ compiler --------------------------------------------------------------------------------
+
+
+NAMES = ("c++", "g++", "clang++")
+
+
+def cpp_compiler() -> tuple[str, ...]:
+    """Return the words that call a C++ compiler.
+
+    Raises `FileLoadError` where there is none, or `$CXX` names none.
+    """
+    if chosen := os.environ.get("CXX"):
+        words = shlex.split(chosen)
+        if words and shutil.which(words[0]):
+            return tuple(words)
+        raise FileLoadError(
+            f"there is no C++ compiler {chosen!r}, which CXX names",
+            fix="CXX=g++, or leave CXX out for what is on PATH",
+        )
+    for name in NAMES:
+        if found := shutil.which(name):
+            return (found,)
+    if find_spec("ziglang") is not None:
+        return (sys.executable, "-m", "ziglang", "c++")
+    raise FileLoadError(
+        "there is no C++ compiler",
+        found=f"neither CXX is set nor {', '.join(NAMES)} on PATH, nor ziglang installed",
+        fix='install one, or pip install "poplite[cpp]"',
+    )
+
+
+# -- the texts of the host program -----------------------------------------------------------------
+
+
+FOLDER = files("poplite.ipu").joinpath("host")
+
+
+def host_text(name: str) -> str:
+    """Return a text that goes beside the tables of every graph."""
+    return FOLDER.joinpath(name).read_text(encoding="utf-8")
+
+
+def host_files() -> dict[str, str]:
+    """Return the texts of the host program by their names; `host.cpp` is the one to compile."""
+    names = sorted(each.name for each in FOLDER.iterdir() if each.is_file())
+    return {name: host_text(name) for name in names if name.endswith((".cpp", ".hpp"))}
+
+
+# -- Poplar's SDK ----------------------------------------------------------------------------------
+#
+#     POPLAR_SDK_ENABLED      the folder with bin, include and lib, which the SDK's enable.sh sets
+#     popc on PATH            else, the folder above its own
+#
+# The host program is compiled once for each version of the SDK, and codelets once for each text.
+# Nothing of this was run by the authors.
+
+
+VARIABLE = "POPLAR_SDK_ENABLED"
+
+POPLAR_OPTIONS = ("POPLAR_ENGINE_OPTIONS", "POPLAR_TARGET_OPTIONS")
+"""Variables by which Poplar compiles the same graph in another way."""
+
+HOST_FLAGS = ("-std=c++17", "-O1")
+CODELET_FLAGS = ("-O3", "-ffp-contract=off")
+
+
+class Toolchain(Protocol):
+    """What makes a program that runs tables."""
+
+    def command(
+        self, tables: Tables, folder: Path, shared: Path, kind: str, arch: str
+    ) -> list[str]:
+        """Return what starts the host program on tables, with a shared file.
+
+        `folder` may be written; codelets are for the tiles of `arch`; `kind` is "hardware" or
+        "model".
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Sdk:
+    """An SDK, by its folder."""
+
+    root: Path
+
+    @staticmethod
+    def at(root: Path) -> Sdk:
+        """Return the SDK in a folder; raises `DeviceRuntimeError` where there is none."""
+        if (root / "bin" / "popc").is_file():
+            return Sdk(root.absolute())
+        raise _missing(f"in {str(root)!r}", "there is no bin/popc")
+
+    @property
+    def popc(self) -> Path:
+        """The compiler of codelets."""
+        return self.root / "bin" / "popc"
+
+    def version(self) -> str:
+        """Return what `popc --version` says."""
+        try:
+            done = subprocess.run(
+                [self.popc, "--version"], capture_output=True, text=True, check=False
+            )
+        except OSError as error:
+            raise DeviceRuntimeError(
+                f"{self.popc} cannot be started: {error.strerror}",
+                fix=f"set {VARIABLE} to the folder that holds bin/popc",
+            ) from error
+        return done.stdout.strip() or done.stderr.strip()
+
+    def command(
+        self, tables: Tables, folder: Path, shared: Path, kind: str, arch: str
+    ) -> list[str]:
+        """Return what starts the host program on tables, with a shared file."""
+        version = self.version()
+        tables.write(folder / "graph.tables")
+        host = self.host(version)
+        codelets = self.codelets(tables.codelets.text, arch, version)
+        words = [host, folder / "graph.tables", codelets, shared, "--device", kind]
+        if kind == "hardware":  # Poplar keeps no executables of its model
+            digest = hashlib.sha256(tables.data).hexdigest()
+            options = [os.environ.get(name, "") for name in POPLAR_OPTIONS]
+            parts = (digest, codelets.name, host.name, *options)
+            words += ["--executable", kept("executable", parts)]
+        return [*map(str, words)]
+
+    def codelets(self, text: str, arch: str, version: str) -> Path:
+        """Return compiled codelets."""
+        flags = (*CODELET_FLAGS, "--target", arch)
+
+        def build(path: Path) -> None:
+            source = path.with_name("codelets.cpp")
+            source.write_text(text)
+            compile_with([self.popc, *flags, source, "-o", path], "codelets")
+
+        return built("codelets.gp", (text, flags, version), build)
+
+    def host(self, version: str) -> Path:
+        """Return the compiled host program."""
+        compiler, texts = cpp_compiler(), host_files()
+        library = self.root / "lib"
+        links = (f"-L{library}", f"-Wl,-rpath,{library}", "-lpoplar", "-pthread")
+
+        def build(path: Path) -> None:
+            for name, text in texts.items():
+                path.with_name(name).write_text(text)
+            include = f"-I{self.root / 'include'}"
+            source = path.with_name("host.cpp")
+            words: list[str | Path] = [*compiler, *HOST_FLAGS, include, source, "-o", path, *links]
+            compile_with(words, "the host program")
+
+        return built("host", (texts, compiler, HOST_FLAGS, links, version), build)
+
+
+def find_sdk() -> Sdk:
+    """Return the SDK of this machine.
+
+    Raises `DeviceRuntimeError` where there is none, which says what to set and how to export.
+    """
+    if root := os.environ.get(VARIABLE):
+        return Sdk.at(Path(root))
+    if popc := shutil.which("popc"):
+        return Sdk(Path(popc).resolve().parent.parent)
+    raise _missing("on this machine", f"{VARIABLE} is not set, and popc is not on PATH")
+
+
+def _missing(where: str, found: str) -> DeviceRuntimeError:
+    return DeviceRuntimeError(
+        f"there is no Poplar SDK {where}",
+        found=found,
+        fix=f"source the SDK's enable.sh, which sets {VARIABLE}; or, for another machine, "
+        "poplite export FILE.py:build FOLDER",
+    )

@@ -1,1 +1,0 @@
-"""What is compiled before a device can run: codelets and the host program, each once."""

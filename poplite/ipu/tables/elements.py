@@ -1,0 +1,340 @@
+"""Variables, and which of their elements edges and tensors read, as columns."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.arrays.series import Series, Steps, compact, constant
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
+from poplite.graph.compute_sets.edges import EdgeRuns, Edges
+from poplite.graph.graph import Graph
+from poplite.graph.storage.variable import Variable
+from poplite.ipu.tables.columns import NONE, ElementBytes, SeriesTable, Texts
+from poplite.types import (
+    BOOL,
+    CHAR,
+    FLOAT,
+    HALF,
+    INT,
+    LONGLONG,
+    QUARTER,
+    QUARTER_METADATA,
+    SHORT,
+    SIGNED_CHAR,
+    UNSIGNED_CHAR,
+    UNSIGNED_INT,
+    UNSIGNED_LONGLONG,
+    UNSIGNED_SHORT,
+    ElementType,
+)
+from poplite.view import Storage, View, runs
+
+# -- inputs of which a copy is read ----------------------------------------------------------------
+#
+# They share elements with an Output of their own vertex. The simulator reads the values from before
+# the compute set. A machine does not promise that, so what such a field reads is copied before the
+# compute set runs, edge behind edge, into a variable on the tiles of its vertices::
+#
+#     vertex 0   x: v[0:4]   y: v[2:6]        copy v[0:4], v[4:8] -> before
+#     vertex 1   x: v[4:8]   y: v[6:10]       vertex 0   x: before[0:4]   y: v[2:6]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CopiedInput:
+    """A field whose vertices read a copy.
+
+    Attributes:
+        name: of the variable that holds the copy.
+        base: its first address.
+        edges: what the vertices read there.
+        source: the elements that are copied, as pieces of one edge.
+        tiles: the tile of each edge.
+    """
+
+    field: FieldEdges
+    name: str
+    base: int
+    edges: Edges
+    source: EdgeRuns
+    tiles: Int64
+
+    @property
+    def element_type(self) -> type[ElementType[Any]]:
+        """The element type that the vertices read."""
+        return self.field.field.element
+
+    @property
+    def destination(self) -> Edges:
+        """All of the variable, as one edge."""
+        count = self.num_elements
+        return Edges(constant(1, 1), constant(count, 1), constant(self.base, 1))
+
+    @property
+    def taken(self) -> Edges:
+        """What is copied, as one edge."""
+        return Edges(constant(1, 1), constant(self.num_elements, 1), None, self.source)
+
+    @property
+    def breaks(self) -> Int64:
+        """Where the part of each edge begins in the variable, and the end."""
+        return _breaks(self.edges)
+
+    @property
+    def num_elements(self) -> int:
+        """Elements that are copied."""
+        return self.edges.num_elements
+
+
+def copied_inputs(
+    graph: Graph, compute_set: ComputeSet, table: EdgeTable, base: int
+) -> list[CopiedInput]:
+    """Return the fields of a compute set whose vertices read a copy, from an address on."""
+    if not table.crossings.own:
+        return []
+    copied = []
+    tiles = np.zeros(len(compute_set.vertices), np.int64)
+    for family in table.families:
+        tiles[family.numbers.array()] = family.tiles(graph.target.tiles).array()
+    for field in table.crossings.own:
+        edges = field.edges
+        begins = base + _breaks(edges)[:-1]
+        runs = field.runs
+        own = CopiedInput(
+            field,
+            f"{compute_set.name}/{field.field.name}/before",
+            base,
+            Edges(edges.rows, edges.length, compact(begins)),
+            EdgeRuns(np.array([0, len(runs.begin)]), runs.begin, runs.size),
+            tiles[field.vertex()],
+        )
+        copied.append(own)
+        base += own.num_elements + 1
+    return copied
+
+
+def _breaks(edges: Edges) -> Int64:
+    return np.append(0, np.cumsum(edges.length.array()))
+
+
+# -- variables and constants -----------------------------------------------------------------------
+#
+# variable.tile      the tile of all elements; or, where there are several,
+# variable.breaks    where each part on one tile begins, and the end, and
+# variable.tiles     the tile of each part, -1 for none
+# variable.values    where first values begin; one for all elements where `variable.uniform`
+# variable.host      whether the host reads and writes it
+
+
+TYPES: tuple[type[ElementType[Any]], ...] = (
+    BOOL,
+    CHAR,
+    SIGNED_CHAR,
+    UNSIGNED_CHAR,
+    SHORT,
+    UNSIGNED_SHORT,
+    INT,
+    UNSIGNED_INT,
+    LONGLONG,
+    UNSIGNED_LONGLONG,
+    HALF,
+    FLOAT,
+)
+"""Element types by number, in the order in which the host program names them."""
+
+
+def type_number(element: type[ElementType[Any]]) -> int:
+    """Return the number of an element type; quarters are moved as bytes, and not computed with.
+
+    >>> type_number(FLOAT), type_number(QUARTER) == type_number(UNSIGNED_CHAR)
+    (11, True)
+    """
+    return TYPES.index(UNSIGNED_CHAR if element in (QUARTER, QUARTER_METADATA) else element)
+
+
+class VariableColumns:
+    """Writes down variables, by rising address.
+
+    Attributes:
+        end: an address behind all of them.
+    """
+
+    def __init__(self, texts: Texts, series: SeriesTable, values: ElementBytes) -> None:
+        self._texts, self._series, self._values = texts, series, values
+        self._columns: defaultdict[str, list[int]] = defaultdict(list)
+        self._dims: list[int] = []
+        self.end = 0
+
+    def add(self, variable: Variable, *, hosted: bool) -> None:
+        """Write down a variable of the graph."""
+        tile, breaks, tiles = _placed(variable, self._series)
+        at, uniform = _first_values(variable, self._values)
+        self._dims += variable.shape
+        self._row(
+            name=self._texts.number(variable.name),
+            type=type_number(variable.element_type),
+            constant=int(variable.constant),
+            base=variable.base,
+            count=variable.num_elements,
+            tile=tile,
+            breaks=breaks,
+            tiles=tiles,
+            values=at,
+            uniform=uniform,
+            host=int(hosted),
+        )
+
+    def add_copy(self, copied: CopiedInput) -> None:
+        """Write down a variable for what a field reads a copy of."""
+        self._dims.append(copied.num_elements)
+        self._row(
+            name=self._texts.number(copied.name),
+            type=type_number(copied.element_type),
+            constant=0,
+            base=copied.base,
+            count=copied.num_elements,
+            tile=NONE,
+            breaks=self._series.listed(copied.breaks),
+            tiles=self._series.listed(copied.tiles),
+            values=NONE,
+            uniform=0,
+            host=0,
+        )
+
+    def columns(self) -> dict[str, Sequence[int]]:
+        """Return the columns of all variables."""
+        names = "name type constant base count tile breaks tiles values uniform host dims_end"
+        own = {f"variable.{name}": self._columns[name] for name in names.split()}
+        return {**own, "dim.size": self._dims}
+
+    def _row(self, **numbers: int) -> None:
+        for name, number in numbers.items():
+            self._columns[name].append(number)
+        self._columns["dims_end"].append(len(self._dims))
+        self.end = max(self.end, numbers["base"] + numbers["count"] + 1)
+
+
+def _placed(variable: Variable, series: SeriesTable) -> tuple[int, int, int]:
+    tile = variable.only_tile
+    if tile is not None:
+        return tile, NONE, NONE
+    breaks, tiles = variable.mapping.pieces()
+    if len(tiles) == 1:
+        return int(tiles[0]), NONE, NONE
+    return NONE, series.listed(breaks), series.listed(tiles)
+
+
+def _first_values(variable: Variable, values: ElementBytes) -> tuple[int, int]:
+    array = variable.initial_value
+    if array is None and variable.constant:
+        array = np.zeros(variable.shape, variable.element_type)
+    if array is None:
+        return NONE, 0
+    flat = np.ascontiguousarray(array).reshape(-1)
+    bits = flat.view(f"u{flat.itemsize}")
+    is_uniform = len(flat) > 0 and bool((bits == bits[0]).all())
+    return values.add(flat[:1] if is_uniform else flat), int(is_uniform)
+
+
+# -- edges and tensors -----------------------------------------------------------------------------
+#
+#     edges.type      element type that they are read as
+#     edges.rows      edges of each vertex
+#     edges.length    elements of each edge
+#     edges.start     address of the first element of each edge, and
+#     edges.inner     where its other elements are from there; none where they follow it
+#     edges.first     or, where edges are in pieces: the first piece of each edge, and
+#     edges.begin     for each piece its first address
+#     edges.size      and its number of elements
+#
+# A tensor is one edge. Addresses count the elements of all variables, with a gap behind each.
+
+
+ElementClass = type[ElementType[Any]]
+
+_COLUMNS = "type", "rows", "length", "start", "inner", "first", "begin", "size"
+
+
+class EdgesTable:
+    """Edges and tensors by number.
+
+    Attributes:
+        largest: most edges of one field, with their elements.
+    """
+
+    def __init__(self, series: SeriesTable) -> None:
+        self._series = series
+        self._rows: dict[tuple[int, ...], int] = {}
+        self.largest = 0
+
+    def add(self, edges: Edges, element: ElementClass) -> int:
+        """Return the number of the edges of a field."""
+        view, kind = edges.pieces, type_number(element)
+        self.largest = max(self.largest, edges.length.total() + edges.length.count)
+        if edges.start is not None:
+            return self._starting(kind, edges.rows, edges.length, edges.start, NONE)
+        if isinstance(view, View) and len(view.shape) > 1 and isinstance(view.space, Storage):
+            start = view.slice(0, 1, len(view.shape) - 1)
+            inner = self._series.steps(0, _digits(view, len(view.shape) - 1))
+            first = Steps(view.space.base + view.off, tuple(start.flat_digits()))
+            return self._starting(kind, edges.rows, edges.length, first, inner)
+        return self._in_pieces(kind, edges.rows, edges.length, edges.runs())
+
+    def tensor(self, view: View, element: ElementClass) -> int:
+        """Return the number of a tensor, in the order of its elements."""
+        kind = type_number(element)
+        one, count = constant(1, 1), constant(view.num_elements, 1)
+        self.largest = max(self.largest, view.num_elements + 1)
+        if not view.num_elements:
+            return self._starting(kind, one, count, constant(0, 1), NONE)
+        if isinstance(view.space, Storage):
+            digits = view.flat_digits()
+            is_plain = len(digits) == 1 and digits[0][1] == 1
+            inner = NONE if is_plain or not digits else self._series.steps(0, digits)
+            start = constant(view.space.base + view.off, 1)
+            return self._starting(kind, one, count, start, inner)
+        begin, size = runs(view)
+        return self._row(
+            type=kind,
+            rows=self._series.add(one),
+            length=self._series.add(count),
+            first=self._series.listed([0, len(begin)]),
+            begin=self._series.listed(begin),
+            size=self._series.listed(size),
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of all edges."""
+        columns = zip(*self._rows, strict=True) if self._rows else [()] * len(_COLUMNS)
+        return {f"edges.{name}": column for name, column in zip(_COLUMNS, columns, strict=True)}
+
+    def _starting(self, kind: int, rows: Series, length: Series, start: Series, inner: int) -> int:
+        add = self._series.add
+        return self._row(
+            type=kind, rows=add(rows), length=add(length), start=add(start), inner=inner
+        )
+
+    def _in_pieces(self, kind: int, rows: Series, length: Series, pieces: EdgeRuns) -> int:
+        return self._row(
+            type=kind,
+            rows=self._series.add(rows),
+            length=self._series.add(length),
+            first=self._series.listed(pieces.first),
+            begin=self._series.listed(pieces.begin),
+            size=self._series.listed(pieces.size),
+        )
+
+    def _row(self, **numbers: int) -> int:
+        key = tuple(numbers.get(name, NONE) for name in _COLUMNS)
+        return self._rows.setdefault(key, len(self._rows))
+
+
+def _digits(view: View, dim: int) -> tuple[tuple[int, int], ...]:
+    stride = view.dims[dim]
+    return ((view.shape[dim], stride),) if isinstance(stride, int) else stride
