@@ -69,7 +69,6 @@ from poplite.errors import (
     VertexDefinitionError as VertexDefinitionError,
     WorkerRaceError as WorkerRaceError,
 )
-from poplite.jit.garbage import no_collection as _no_collection
 
 if TYPE_CHECKING:
     from poplite import ipu as ipu, mpi as mpi, ops as ops, program as program
@@ -425,7 +424,7 @@ def __getattr__(name: str) -> object:
         if error := import_module("poplite.poplar.absent").absent("pl", name):
             raise error
         raise import_module("poplite.expr.numpy_names").absent_function("pl", name)
-    with _no_collection():  # what modules make stays
+    with import_module("poplite.jit.garbage").no_collection():  # what modules make stays
         value = getattr(import_module(f"poplite.{_HOME[name]}"), name)
     globals()[name] = value
     return value
