@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.errors import UninitializedReadError
-from poplite.executable.actions import Undefine
+from poplite.executable.actions import ArenaBlock, RowTransfer, Undefine
 from poplite.executable.step import ComputeStep
-from poplite.executable.transfers import ArenaBlock, RowTransfer
 from poplite.simulator.accounts.accesses import Stretches, accesses_of, bytes_of_fields, moved
 from poplite.simulator.engine import Simulator
 from poplite.simulator.run.touched import ranges

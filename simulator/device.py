@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from poplite.compile.interpreting import Interpret
     from poplite.compile.options import EngineOptions
     from poplite.report.report import Report
-    from poplite.report.traces.trace import Trace
+    from poplite.report.trace import Trace
     from poplite.simulator.engine_arguments import Source
     from poplite.simulator.host.handles import HostLinks
     from poplite.simulator.progress import Progress

@@ -153,7 +153,7 @@ if TYPE_CHECKING:
 
     from poplite.poplar.spellings import EngineSpelling
     from poplite.report.report import Report
-    from poplite.report.traces.trace import Trace
+    from poplite.report.trace import Trace
 else:
     EngineSpelling = object
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from poplite.report.report import Report
-    from poplite.report.traces.trace import Trace
+    from poplite.report.trace import Trace
 
 
 class Simulated:

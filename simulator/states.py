@@ -55,10 +55,10 @@ from poplite.codec.archive import (
 from poplite.codec.loading import Format, Malformed, shown
 from poplite.errors import ControlProgramError, FileLoadError
 from poplite.executable import opcodes as op
+from poplite.executable.actions import CodeLoad
 from poplite.executable.executable import Executable
 from poplite.executable.identity import constants_of, digest, meaning_of, own_rows
 from poplite.executable.layout import ArenaLayout, StoredVariable
-from poplite.executable.transfers import CodeLoad
 from poplite.files import replacing
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.host.handles import HostLinks

@@ -23,10 +23,9 @@ from poplite.compile.program_parts import (
     numbers_of,
     parts_of,
 )
-from poplite.cost.step_cost import StepCost, data_dependent_steps
+from poplite.cost.step_cost import JoinedCopyCost, StepCost, data_dependent_steps
 from poplite.errors import ControlProgramError, ProfilingDisabled, UnknownName
 from poplite.executable.executable import Checks, Executable
-from poplite.executable.joined import JoinedCopyCost
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.opcodes import Code, steps_before
 from poplite.expr.operand import Operand

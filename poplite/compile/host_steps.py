@@ -19,28 +19,26 @@ from typing import Literal
 from poplite.compile.lower import dense_moves
 from poplite.executable.actions import (
     Action,
-    Equal,
-    Fail,
-    NoCase,
-    Print,
-    Stamp,
-    Undefine,
-)
-from poplite.executable.host_tensor import HostTensor
-from poplite.executable.layout import ArenaLayout
-from poplite.executable.moves import Moves, joined
-from poplite.executable.step import CopyStep
-from poplite.executable.transfers import (
     ArenaBlock,
     CodeLoad,
     CodeUse,
+    Equal,
+    Fail,
     HostAction,
     HostFunctionCall,
+    HostTensor,
+    NoCase,
+    Print,
     Remote,
     RowTransfer,
+    Stamp,
     Stream,
     Transfer,
+    Undefine,
 )
+from poplite.executable.layout import ArenaLayout
+from poplite.executable.moves import Moves, joined
+from poplite.executable.step import CopyStep
 from poplite.graph.graph import Graph
 from poplite.graph.host.streams import DataStreamType, ReplicatedStreamMode
 from poplite.graph.tensor.tensor import Tensor

@@ -17,8 +17,7 @@ from typing import Any
 
 from poplite import view as views
 from poplite.cost.exchange.phases import phases_of_copy
-from poplite.cost.step_cost import StepCost
-from poplite.executable.joined import JoinedCopyCost
+from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.metadata import metadata_of, same_meaning
 from poplite.graph.tensor.tensor import Tensor

@@ -26,8 +26,7 @@ from poplite.compile.places import InPlace, PlacedEdges, Places, rows_in_place
 from poplite.compile.rows import RowLists, vertices_of
 from poplite.executable.descriptor import NUMBER, RowForm
 from poplite.executable.layout import MOST_PIECES, ArenaLayout, ElementTiles, StoredVariable
-from poplite.executable.origins import Origins
-from poplite.executable.step import ComputeStep, CopyStep, Vertices
+from poplite.executable.step import ComputeStep, CopyStep, Origins, Vertices
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles

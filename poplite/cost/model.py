@@ -1,12 +1,29 @@
-"""The costs of everything that an executable does, computed from its graph."""
+"""The costs of everything that an executable does, computed from its graph.
+
+The cycles of vertices, as far as they are known without compiling them:
+
+    given        graph.set_perf_estimate(vertex, 120)             each vertex has its own number
+    formula      graph.register_perf_estimator(Axpy, cost)        called once for vertices of equal
+                 def cycles(self, target) of the class            sizes and equal state
+    automatic    neither: the compiled code is priced later, once for each shape
+
+An earlier row takes precedence over a later one.  If there are two formulas, the one of the nearer
+class is used; on the same class, the estimator.  An estimator can read everything of a vertex, but
+is called for only one of many vertices of equal sizes and equal state, so whatever else it reads
+belongs to that one vertex.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
+from poplite.arrays.series import Series, compact, constant, taken
 from poplite.cost.exchange.phases import (
     Phases,
     phases_of_alike,
@@ -14,16 +31,195 @@ from poplite.cost.exchange.phases import (
     phases_of_copy,
     phases_of_host,
 )
-from poplite.cost.step_cost import PhaseCost, StepCost
-from poplite.cost.vertex_costs import vertex_costs
+from poplite.cost.step_cost import PhaseCost, SlotSource, StepCost, VertexCosts
+from poplite.graph.compute_sets.cycles_method import cycles_of
+from poplite.graph.compute_sets.perf_estimates import (
+    VertexPerfEstimate,
+    checked_estimate,
+    estimator_for,
+)
+from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock
+from poplite.graph.compute_sets.vertex_shapes import Column, distinct, shapes_of, words_of
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.program import CycleStamp
 from poplite.report.per_tile import PerTile
+from poplite.vertex.vertex import has_cycles
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet
-    from poplite.graph.compute_sets.edge_table import EdgeTable
+    from poplite.graph.compute_sets.edge_table import EdgeTable, Family
+    from poplite.graph.compute_sets.perf_estimates import Estimator
     from poplite.graph.graph import Graph
     from poplite.program import CrossReplicaCopy, Program, TensorCopy
+
+
+def vertex_costs(
+    graph: Graph, compute_set: ComputeSet, table: EdgeTable
+) -> tuple[VertexCosts, ...]:
+    """Return the costs of the vertices of a compute set, family by family.
+
+    Estimators are those of `graph`, the top-level graph. Raises ElementTypeError where one returns
+    no estimate, SizeOverflowError where it returns a negative one, and VertexDefinitionError where
+    the `cycles` method of a class reads data, raises, or returns no whole number.
+    """
+    return tuple(part.costs(graph) for family in table.families for part in _parts(family, graph))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Vertices of a family: either all of them have an estimate of their own, or none has.
+
+    Attributes:
+        family: the family.
+        tiles: the tile of each vertex of the family.
+        chosen: int64[n], which vertices of the family these are; None for all.
+        estimates: cycles and flops of each, both int64[n]; None where they have none.
+    """
+
+    family: Family
+    tiles: VertexTiles
+    chosen: Int64 | None = None
+    estimates: tuple[Int64, Int64] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many vertices."""
+        return self.family.numbers.count if self.chosen is None else len(self.chosen)
+
+    def costs(self, graph: Graph) -> VertexCosts:
+        """Return the costs of these vertices."""
+        cls, target = self.family.cls, graph.target
+        if self.estimates is not None:
+            cycles, flops = self.estimates
+            return self._known("given", compact(cycles), compact(flops))
+        estimator = estimator_for(cls, graph.perf_estimators)
+        if estimator is not None:
+            return self._estimated(estimator, graph)
+        columns = self._columns(words_of(self.family))
+        if not has_cycles(cls):
+            shapes, shape = shapes_of(columns, self.count)
+            return VertexCosts(cls, *self._places(), "automatic", None, None, shapes, shape)
+        read: set[int] = set()
+        while True:  # until the vertices differ in nothing that `cycles` has read
+            before = sorted(read)
+            first, kind = distinct([columns[word] for word in before], self.count)
+            answers = [cycles_of(cls, _words(columns, k), target, read) for k in first]
+            if len(read) == len(before):
+                return self._formula(answers, kind)
+
+    def _estimated(self, estimator: Estimator, graph: Graph) -> VertexCosts:
+        columns = self._columns([*words_of(self.family), *detail_columns(self.family)])
+        first, kind = distinct(columns, self.count)
+        answers = []
+        for k in (first if self.chosen is None else self.chosen[first]).tolist():
+            vertex = self.family.vertices[k]
+            answer = estimator(vertex, graph.target)
+            answers.append(checked_estimate(f"estimator of {vertex}", answer, 0))
+        return self._formula(answers, kind)
+
+    def _columns(self, columns: Sequence[Column]) -> list[Column]:
+        if self.chosen is None:
+            return list(columns)
+        return [each if isinstance(each, int) else each[self.chosen] for each in columns]
+
+    def _places(self) -> tuple[Series, VertexTiles]:
+        """Return the number and the tile of each vertex."""
+        if self.chosen is None:
+            return self.family.numbers, self.tiles
+        tiles = self.tiles.array()[self.chosen]
+        return taken(self.family.numbers, self.chosen), VertexTiles.of(tiles, self.tiles.num_tiles)
+
+    def _formula(self, answers: Sequence[VertexPerfEstimate], kind: Series) -> VertexCosts:
+        """Return costs from one answer for each kind of vertices, and the kind of each vertex."""
+        cycles = _by_kind([answer.cycles for answer in answers], kind)
+        return self._known("formula", cycles, _by_kind([answer.flops for answer in answers], kind))
+
+    def _known(self, source: SlotSource, slots: Series, flops: Series) -> VertexCosts:
+        known = flops if flops.high else None
+        return VertexCosts(self.family.cls, *self._places(), source, slots, known, None, None)
+
+
+def _words(columns: Sequence[Column], vertex: int) -> list[int]:
+    return [each if isinstance(each, int) else int(each[vertex]) for each in columns]
+
+
+def _by_kind(numbers: Sequence[int], kind: Series) -> Series:
+    if len(set(numbers)) == 1:
+        return constant(numbers[0], kind.count)
+    return compact(np.array(numbers, np.int64)[kind.array()])
+
+
+def _parts(family: Family, graph: Graph) -> Iterator[_Part]:
+    """Yield the vertices of a family that have estimates of their own, then the others."""
+    vertices, num_tiles = family.vertices, graph.target.tiles
+    if isinstance(vertices, VertexBlock):
+        yield _Part(family, vertices.tiles, None, vertices.estimates)
+        return
+    tiles = family.tiles(num_tiles)
+    estimates = [vertex.estimate for vertex in vertices]
+    known = [(k, each) for k, each in enumerate(estimates) if each is not None]
+    if not known:
+        yield _Part(family, tiles)
+        return
+    numbers = np.array([(k, each.cycles, each.flops) for k, each in known], np.int64)
+    others = np.array([k for k, each in enumerate(estimates) if each is None], np.int64)
+    chosen = numbers[:, 0] if len(others) else None
+    yield _Part(family, tiles, chosen, (numbers[:, 1], numbers[:, 2]))
+    if len(others):
+        yield _Part(family, tiles, others)
+
+
+# -- what estimators may read beyond shapes --------------------------------------------------
+
+
+def detail_columns(family: Family) -> list[Column]:
+    """Return columns that distinguish vertices of equal shapes.
+
+    Their numbers are equal where values of state are, or lengths of the rows of a list; they are
+    used beside the columns of `poplite.graph.compute_sets.vertex_shapes`.
+    """
+    columns: list[Column] = []
+    for values in family.state.values():
+        if isinstance(values, Vectors):
+            columns.append(alike(values.values, values.length))
+        elif isinstance(values, np.ndarray) and values.dtype.kind == "f":
+            columns.append(_numbered(values[:, None]))
+    for part in family.fields:
+        if part.field.depth == 2 and part.edges.length.only is None:
+            columns.append(alike(part.edges.length.array(), part.edges.rows))
+    return columns
+
+
+def alike(values: npt.NDArray[Any], lengths: Series) -> Column:
+    """Number parts of an array, of these lengths, so that parts of equal bits have equal numbers.
+
+    >>> from poplite.arrays.series import compact
+    >>> alike(np.array([1, 2, 3, 1, 2]), compact(np.array([2, 1, 2]))).tolist()
+    [1, 0, 1]
+    """
+    count, length = lengths.count, lengths.only
+    if length is not None:
+        return _numbered(values.reshape(count, length)) if length else 0
+    sizes = lengths.array()
+    begins, numbers = np.cumsum(sizes) - sizes, np.zeros(count, np.int64)
+    most = 0
+    for size in np.unique(sizes):
+        chosen = np.flatnonzero(sizes == size)
+        if size:
+            own = _numbered(values[begins[chosen, None] + np.arange(size)])
+            numbers[chosen] = own + most
+        most = int(numbers.max()) + 1
+    return numbers
+
+
+def _numbered(rows: npt.NDArray[Any]) -> Column:
+    """Return a number for each row; rows of equal bits have the same number."""
+    if (rows == rows[0]).all():
+        return 0
+    size = rows.dtype.itemsize * rows.shape[1]
+    bits = np.ascontiguousarray(rows).view(np.dtype((np.void, size)))[:, 0]
+    numbers = np.unique(bits, return_inverse=True)[1]
+    return numbers.astype(np.int64)
 
 
 def step_costs(

@@ -113,3 +113,16 @@ def data_dependent_steps(costs: Sequence[StepCost]) -> frozenset[int]:
         for number, cost in enumerate(costs)
         if any(each.source == "automatic" and each.cls in varying for each in cost.vertices)
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinedCopyCost:
+    """One Copy in place of several.
+
+    Attributes:
+        steps: the numbers of their steps, in the order of the Sequence.
+        cost: what one execution of one Copy costs, by the cost model.
+    """
+
+    steps: tuple[int, ...]
+    cost: StepCost

@@ -12,15 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
-from poplite.cost.step_cost import StepCost
+from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.errors import made_by
-from poplite.executable.actions import Action
-from poplite.executable.host_tensor import HostTensor
-from poplite.executable.joined import JoinedCopyCost
+from poplite.executable.actions import Action, HostTensor
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.opcodes import Code
-from poplite.executable.origins import Origins
-from poplite.executable.step import ComputeStep, CopyStep
+from poplite.executable.step import ComputeStep, CopyStep, Origins
 from poplite.files import check_stream, passing_file
 from poplite.machine.target import Target
 from poplite.report.memory import Memory, Operation

@@ -18,7 +18,19 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.executable import opcodes as op
-from poplite.executable.actions import Action, Equal, Fail, NoCase, Stamp, action_text
+from poplite.executable.actions import (
+    Action,
+    CodeLoad,
+    CodeUse,
+    Equal,
+    Fail,
+    HostFunctionCall,
+    NoCase,
+    RowTransfer,
+    Stamp,
+    Transfer,
+    action_text,
+)
 from poplite.executable.control_flow import (
     BlockPart,
     Closed,
@@ -31,7 +43,6 @@ from poplite.executable.control_flow import (
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
-from poplite.executable.transfers import CodeLoad, CodeUse, HostFunctionCall, RowTransfer, Transfer
 from poplite.report.program_tree import (
     BY_DATA,
     Program,

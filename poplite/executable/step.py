@@ -29,6 +29,8 @@ from poplite.executable.descriptor import (
     forms_of,
 )
 from poplite.executable.moves import Moves
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
+from poplite.source import SourceLocation
 from poplite.vertex.vertex import Vertex
 
 Integers = npt.NDArray[np.int64]
@@ -111,3 +113,50 @@ def vertex_classes(steps: Iterable[ComputeStep | CopyStep]) -> list[type[Vertex]
     """Return the classes of all vertices, each once, in the order of the steps."""
     groups = (group for step in steps if isinstance(step, ComputeStep) for group in step.groups)
     return list(dict.fromkeys(group.cls for group in groups))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedVertex:
+    """A vertex as messages call it; `index` is its position in the compute set.
+
+    >>> from poplite.source import here
+    >>> print(NamedVertex(Vertex, 5, 2, here()))
+    Vertex 5 on tile 2
+    """
+
+    vertex_class: type[Vertex]
+    index: int
+    tile: int
+    location: SourceLocation
+
+    def __str__(self) -> str:
+        return f"{self.vertex_class.__name__} {self.index} on tile {self.tile}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origins:
+    """Class, tile and line of all vertices of a compute set.
+
+    Attributes:
+        locations: the user's lines that added vertices.
+        class_of: number of the class of each vertex.
+        tile_of: tile of each vertex.
+        location_of: number of the line of each vertex.
+    """
+
+    classes: tuple[type[Vertex], ...]
+    locations: tuple[SourceLocation, ...]
+    class_of: VertexTiles
+    tile_of: VertexTiles
+    location_of: VertexTiles
+
+    def __getitem__(self, number: int) -> NamedVertex:
+        return NamedVertex(
+            self.classes[self.class_of.at(number)],
+            number,
+            self.tile_of.at(number),
+            self.locations[self.location_of.at(number)],
+        )
+
+    def __len__(self) -> int:
+        return self.tile_of.count

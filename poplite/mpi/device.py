@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from mpi4py.MPI import Comm
 
     from poplite.report.report import Report
-    from poplite.report.traces.trace import Trace
+    from poplite.report.trace import Trace
 
 
 class Device(PoplarDevice):

@@ -37,8 +37,7 @@ import numpy.typing as npt
 
 from poplite.errors import ControlProgramError, DeviceRuntimeError
 from poplite.executable import opcodes as op
-from poplite.executable.actions import Action, Print
-from poplite.executable.transfers import HostFunctionCall, RowTransfer, Transfer
+from poplite.executable.actions import Action, HostFunctionCall, Print, RowTransfer, Transfer
 from poplite.mpi.last_steps import last_step
 from poplite.mpi.plan.messages import Messages
 from poplite.mpi.plan.rank_plan import Exchange

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from poplite.report.findings import Finding as Finding, Insights as Insights
     from poplite.report.program_tree import ProgramVisitor as ProgramVisitor
     from poplite.report.report import Instrumentation as Instrumentation, Report as Report
-    from poplite.report.traces.trace import Trace as Trace
+    from poplite.report.trace import Trace as Trace
 
 __all__, __getattr__, __dir__ = loaded_on_use(
     __name__,
@@ -26,6 +26,6 @@ __all__, __getattr__, __dir__ = loaded_on_use(
         "findings": "Finding Insights",
         "program_tree": "ProgramVisitor",
         "report": "Instrumentation Report",
-        "traces.trace": "Trace",
+        "trace": "Trace",
     },
 )

@@ -16,7 +16,7 @@ from functools import partial
 
 from poplite.report.execution import ExecutionStep
 from poplite.report.report import Report
-from poplite.report.traces.trace import trace_of
+from poplite.report.trace import trace_of
 from poplite.viz.compare.checks import outcomes, parsed
 from poplite.viz.compare.forms import (
     Comparison,

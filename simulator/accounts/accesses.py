@@ -24,21 +24,23 @@ from poplite.arrays.series import Series, counting
 from poplite.executable import opcodes as op
 from poplite.executable.actions import (
     Action,
+    CodeUse,
     Equal,
     Fail,
+    HostTensor,
     NoCase,
     Print,
+    RowTransfer,
     Stamp,
+    Transfer,
     Undefine,
     action_text,
 )
 from poplite.executable.executable import Executable
-from poplite.executable.host_tensor import HostTensor
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.executable.moves import Moves
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep, Vertices
-from poplite.executable.transfers import CodeUse, RowTransfer, Transfer
 from poplite.report.accesses import Access, StepAccesses, Variable
 from poplite.report.per_tile import PerTile
 from poplite.simulator.run.touched import field_rows, numbers_within, starts_and_lengths

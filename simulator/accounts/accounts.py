@@ -26,12 +26,11 @@ from poplite.cost.spread import times
 from poplite.cost.step_cost import PhaseCost, StepCost, VertexCosts
 from poplite.cost.workers import tile_cycles
 from poplite.executable import opcodes as op
-from poplite.executable.actions import Stamp
+from poplite.executable.actions import CodeLoad, HostAction, Stamp
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code, steps_before
 from poplite.executable.program_trees import program_trees
 from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
-from poplite.executable.transfers import CodeLoad, HostAction
 from poplite.report.execution import ExecutionStep, Phase, TypeCycles
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import Source

@@ -17,15 +17,14 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.cost.memory.addresses import addresses_of
 from poplite.cost.memory.code_size import ControlCode
-from poplite.cost.step_cost import StepCost
+from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.errors import ControlProgramError, ProfilingDisabled
-from poplite.executable import joined, opcodes as op
+from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, positions
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
-from poplite.executable.origins import Origins
 from poplite.executable.program_trees import planned_counts, program_trees
-from poplite.executable.step import ComputeStep, Vertices
+from poplite.executable.step import ComputeStep, Origins, Vertices
 from poplite.report.compilation import (
     Compilation,
     ComputeSet,
@@ -40,7 +39,7 @@ from poplite.report.memory import Memory
 from poplite.report.per_tile import LateSequence, LazySequence, PerTile
 from poplite.report.program_tree import Programs
 from poplite.report.report import Instrumentation, Report
-from poplite.report.traces.trace import Trace
+from poplite.report.trace import Trace
 from poplite.simulator.accounts.accesses import accesses_of, variables_of
 from poplite.simulator.accounts.accounts import Accounts, elapsed, type_names
 from poplite.simulator.run_control import EnginePrograms
@@ -292,7 +291,7 @@ _NO_TILES = np.zeros(0, np.int64)
 
 def joined_copies(executable: Executable) -> Iterator[JoinedCopies]:
     """Yield neighbour Copies that could be one, at each place where programs have them."""
-    beginning: dict[int, list[joined.JoinedCopyCost]] = {}
+    beginning: dict[int, list[JoinedCopyCost]] = {}
     for each in executable.joined:
         beginning.setdefault(each.steps[0], []).append(each)
     for name, code in executable.programs.items() if beginning else ():
@@ -307,7 +306,7 @@ def joined_copies(executable: Executable) -> Iterator[JoinedCopies]:
 
 
 def _at_rows(
-    executable: Executable, copies: joined.JoinedCopyCost, name: str, rows: tuple[int, ...]
+    executable: Executable, copies: JoinedCopyCost, name: str, rows: tuple[int, ...]
 ) -> JoinedCopies:
     """Return what one Copy takes in place of some, which are rows of a program."""
     apart = [executable.costs[number] for number in copies.steps]

@@ -25,8 +25,16 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import SHOWN_FAULTS, ApplicationRuntimeError, GraphReplicationError
-from poplite.executable.actions import Action, Equal, Fail, NoCase, Print, Stamp, action_text
-from poplite.executable.host_tensor import HostTensor
+from poplite.executable.actions import (
+    Action,
+    Equal,
+    Fail,
+    HostTensor,
+    NoCase,
+    Print,
+    Stamp,
+    action_text,
+)
 from poplite.executable.opcodes import Code
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.program.steps import PLAIN, PrintTensorFormat

@@ -15,9 +15,8 @@ from poplite.errors import (
     listed,
 )
 from poplite.executable import opcodes as op
-from poplite.executable.actions import Action
-from poplite.executable.opcodes import Code
-from poplite.executable.transfers import (
+from poplite.executable.actions import (
+    Action,
     CodeLoad,
     CodeUse,
     HostFunctionCall,
@@ -25,6 +24,7 @@ from poplite.executable.transfers import (
     Stream,
     Transfer,
 )
+from poplite.executable.opcodes import Code
 from poplite.machine.replicas import replica_number
 from poplite.simulator.host.connections import (
     Connection,

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import SizeOverflowError, TensorCreationError, TensorIndexError
-from poplite.executable.host_tensor import HostTensor
-from poplite.executable.transfers import Remote, RowTransfer
+from poplite.executable.actions import HostTensor, Remote, RowTransfer
 from poplite.graph.storage.host_values import elements
 from poplite.machine.replicas import replica_number
 from poplite.simulator.host.connections import in_turn, view_of

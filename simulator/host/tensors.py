@@ -23,8 +23,8 @@ from poplite.errors import (
     UnknownName,
     did_you_mean,
 )
+from poplite.executable.actions import HostTensor
 from poplite.executable.executable import Executable
-from poplite.executable.host_tensor import HostTensor
 from poplite.executable.layout import ArenaLayout
 from poplite.expr.tree import stored_first
 from poplite.graph.graph import Graph

@@ -33,8 +33,7 @@ from poplite.errors import (
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
-from poplite.executable.origins import NamedVertex
-from poplite.executable.step import ComputeStep
+from poplite.executable.step import ComputeStep, NamedVertex
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms, ran
 from poplite.simulator.run.field_elements import behind_field

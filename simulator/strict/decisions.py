@@ -24,12 +24,11 @@ from typing import Any, Literal
 import numpy as np
 
 from poplite.executable import opcodes as op
-from poplite.executable.actions import Undefine
+from poplite.executable.actions import HostFunctionCall, Transfer, Undefine
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep
-from poplite.executable.transfers import HostFunctionCall, Transfer
 from poplite.jit.kernels.written import GAINED, INCOMPLETE, LOSSY
 from poplite.simulator.run.field_elements import gathered_from
 from poplite.simulator.run.slot_counts import counting_candidates, deciding_fields

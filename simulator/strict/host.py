@@ -17,9 +17,16 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.errors import SHOWN_FAULTS, UninitializedWarning, listed
-from poplite.executable.actions import Action, Print, Stamp
-from poplite.executable.host_tensor import HostTensor
-from poplite.executable.transfers import ArenaBlock, HostFunctionCall, RowTransfer, Transfer
+from poplite.executable.actions import (
+    Action,
+    ArenaBlock,
+    HostFunctionCall,
+    HostTensor,
+    Print,
+    RowTransfer,
+    Stamp,
+    Transfer,
+)
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.simulator.host.connections import view_of
 from poplite.simulator.host.tensors import bytes_of

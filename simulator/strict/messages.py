@@ -20,8 +20,7 @@ from poplite.executable.actions import action_text
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
 from poplite.executable.opcodes import Code
-from poplite.executable.origins import NamedVertex
-from poplite.executable.step import ComputeStep
+from poplite.executable.step import ComputeStep, NamedVertex
 from poplite.simulator.run.arena import Conflict
 from poplite.simulator.run.faster_forms import ran
 from poplite.simulator.run.field_elements import element_name, gathered_from

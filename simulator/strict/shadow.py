@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.executable.host_tensor import HostTensor
+from poplite.executable.actions import HostTensor
 from poplite.executable.moves import Moves
 from poplite.jit.kernels.written import MOVED, carry, moved_are_written
 from poplite.jit.native import BoundKernel

@@ -19,9 +19,9 @@ from poplite.report import (
     per_tile,
     program_tree,
     report,
+    trace,
 )
 from poplite.report.phase_parts import Cause
-from poplite.report.traces import trace
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/report.md").read_text()
 ROWS = dict(re.findall(r"^\| `(\w+\.\w+)(?:\([^`]*\))?` \| (.*) \|$", PAGE, re.M))

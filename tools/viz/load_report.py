@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.program import Program
     from poplite.report import Report
-    from poplite.report.traces.trace import Trace
+    from poplite.report.trace import Trace
 
 MOST_NAMED = 3
 """Most streams that a message names."""

@@ -3,11 +3,11 @@
     compute set     before    gathered on its tile, or copied     `rows_to_gather`, `on_tile_copies`
                               because the vertex overwrites it
                               received from other tiles           `remote_reads`, `within_ipu`
-                              received from other IPUs            `between_ipus`
+                              received from other IPUs            `global_phase`
                     vertices
                     after     the same in reverse, for what they wrote
     Copy                      on its tile, to other tiles, to other IPUs
-    StreamCopy ...            host exchange                       `host`
+    StreamCopy ...            host exchange                       `host_phase`
 
 Data flow in one direction: runs of elements that vertices touch -> segments of the tile mapping,
 looked up once for each field (`locations`) -> pieces from tile to tile and rows to gather -> the
@@ -16,10 +16,23 @@ load of each tile -> cycles.
 Tiles wait for each other only where they exchange: a compute set that uses only local elements has
 no sync.  (Graphcore's own model adds a sync to every compute set; in its experiments each has an
 exchange too.)
+
+Between IPUs, all tiles of all IPUs wait for each other first; then a fixed time passes, and the
+time of the slowest link that a tile's data take: all data that pass a link share its rate, and data
+for several tiles of an IPU pass once.  The fixed time is what halos of a Gaussian blur on 16 Mk1
+IPUs took in addition to their bytes (thorbenlouw/lbm-graphcore, experiments); for the links see
+`poplite.machine.links`.
+
+Between tiles and host only the amount of data matters, not which tiles hold it: begin and end of a
+transfer, and bytes by rate (graphcore/examples, tutorials).  The real time depends on the load of
+the host and on other traffic on the bus; remote buffers are treated like the host.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -27,8 +40,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Steps
-from poplite.cost.exchange.between_ipus import global_phase
 from poplite.cost.exchange.copies import (
     parts_of,
     phases_of_few,
@@ -36,32 +49,127 @@ from poplite.cost.exchange.copies import (
     rows_of,
     sum_of_parts,
 )
-from poplite.cost.exchange.host import host_phase
 from poplite.cost.exchange.locations import Locations, locations_of
 from poplite.cost.exchange.on_tile_copies import CopiedRows, copy_phase, joined_rows
 from poplite.cost.exchange.pairs import PairSums
-from poplite.cost.exchange.pieces import MovedPieces, joined, sent_home
+from poplite.cost.exchange.pieces import MovedPieces, by_place, joined, sent_home
 from poplite.cost.exchange.remote_reads import RemoteElements, touched
 from poplite.cost.exchange.rows_to_gather import rows_to_gather, rows_to_keep
 from poplite.cost.exchange.within_ipu import exchange_phase, load_of
+from poplite.cost.spread import at_tiles
 from poplite.cost.step_cost import NOTHING, PhaseCost
 from poplite.graph.compute_sets.vertex_block import VertexBlock
+from poplite.graph.tensor.placement import mapping_of
+from poplite.machine.links import Link, global_sync_cycles, link_bytes_per_cycle, route
 from poplite.program.copy import CrossReplicaCopy
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import Cause
 from poplite.view import Storage, contains_aliases
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from poplite.arrays.intervals import Int64
     from poplite.graph.compute_sets.compute_set import ComputeSet
     from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
     from poplite.graph.compute_sets.edges import Edges
     from poplite.graph.compute_sets.vertex_tiles import VertexTiles
     from poplite.graph.graph import Graph
+    from poplite.graph.tensor.tensor import Tensor
     from poplite.machine.target import Target
     from poplite.program import Program, TensorCopy
     from poplite.source import SourceLocation
     from poplite.view import View
+
+
+def global_phase(
+    target: Target,
+    pieces: MovedPieces,
+    causes: tuple[Cause, ...],
+    buffers: PerTile = NOTHING,
+    replica_map: Sequence[int] = (0,),
+) -> PhaseCost:
+    """Return the phase in which pieces move, each to another IPU or replica.
+
+    The target is one replica's part of the machine; `replica_map` has, for each replica, the
+    replica that receives its pieces.
+    """
+    pieces = pieces.merged()
+    source, to = pieces.source // target.tiles_per_ipu, pieces.to // target.tiles_per_ipu
+    flow = source * target.ipus + to
+    order, fresh = by_place(pieces.source * target.ipus + to, pieces.at, pieces.size)
+    size = fresh * pieces.width[order]
+    traffic = np.bincount(flow[order], size, target.ipus**2).astype(np.int64)
+    waits = _waits(target, traffic, replica_map)[flow]
+    sent = np.bincount(pieces.source[order], size, target.tiles).astype(np.int64)
+    received = np.bincount(pieces.to, pieces.bytes, target.tiles).astype(np.int64)
+    cycles = -(-np.maximum(sent, received) // target.exchange_bytes_per_cycle)
+    for tiles in (pieces.source, pieces.to):
+        np.maximum.at(cycles, tiles, waits)
+    cycles[cycles > 0] += int(target.cost("global_exchange_cycles"))
+    sums = PairSums(target.tiles)
+    sums.add_moving(pieces)
+    replicas = len(replica_map)
+    whole = dataclasses.replace(target, ipus=target.ipus * replicas, tiles=target.tiles * replicas)
+    return PhaseCost(
+        "global exchange",
+        PerTile.of(cycles),
+        global_sync_cycles(whole),
+        received=PerTile.of(received),
+        sent=PerTile.of(sent),
+        buffers=buffers,
+        causes=causes,
+        pairs=sums.pairs(),
+    )
+
+
+def _waits(target: Target, traffic: Int64, replica_map: Sequence[int]) -> Int64:
+    """Return int64[ipus * ipus], the cycles until the bytes from each IPU to each have passed."""
+    ipus, load = target.ipus, Counter[Link]()
+    waits = np.zeros_like(traffic)
+    flows = [
+        (flow, route(replica * ipus + flow // ipus, other * ipus + flow % ipus))
+        for flow in np.flatnonzero(traffic).tolist()
+        for replica, other in enumerate(replica_map)
+    ]
+    for flow, links in flows:
+        for link in links:
+            load[link] += int(traffic[flow])
+    for flow, links in flows:
+        cycles = [math.ceil(load[link] / link_bytes_per_cycle(target, link)) for link in links]
+        waits[flow] = max([int(waits[flow]), *cycles])
+    return waits
+
+
+def host_phase(graph: Graph, program: Program) -> PhaseCost:
+    """Return the phase in which a program moves data from or to the host."""
+    target, (reads, writes) = graph.target, (program.reads, program.writes)
+    sent, received = (_bytes(graph, tensors) for tensors in (reads, writes))
+    num_bytes = int(sent.sum() + received.sum())
+    cycles = int(target.cost("host_exchange_cycles"))
+    cycles += math.ceil(num_bytes / target.cost("host_bytes_per_cycle"))
+    tiles = np.flatnonzero(sent + received) if num_bytes else np.zeros(1, np.int64)
+    moved = [f"'{tensor.name}'" for tensor in (*reads, *writes)]
+    why = f"{'go' if len(moved) > 1 else 'goes'} between device and host"
+    cause = Cause(" and ".join(moved) or str(program), why, program.location.portable, num_bytes)
+    return PhaseCost(
+        "host exchange",
+        at_tiles(target.tiles, tiles, np.full(len(tiles), cycles)),
+        int(target.cost("sync_cycles")),
+        received=PerTile.of(received),
+        sent=PerTile.of(sent),
+        causes=(cause,),
+    )
+
+
+def _bytes(graph: Graph, tensors: Sequence[Tensor]) -> Int64:
+    """Return int64[tiles], the bytes of tensors on each tile."""
+    total = np.zeros(graph.target.tiles, np.int64)
+    for tensor in tensors:
+        held = mapping_of(graph.space, tensor.view).elements_per_tile
+        total += held * tensor.element_type.size_bytes
+    return total
+
 
 MOST_CAUSES = 3
 """Most fields that a phase names as its causes; the others are one cause together."""

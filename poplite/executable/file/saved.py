@@ -7,20 +7,27 @@ Compiled code trusts what is loaded, so every number is checked first
 (`poplite.executable.file.validate`).  The format number rises when the meaning of a field changes;
 new fields with defaults need no new one.  Lines that called others have an entry of their own, only
 where there are some, so that a poplite that does not know callers can read the file without them.
+
+What is modelled is written short, and whole numbers of it are none below zero:
+
+    numbers of tiles     [tiles, values]           two series; [] where all are zero
+    of pairs of blocks   [pairs, tiles, values]    how many pairs there are first
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import Any
 
 from poplite.codec.archive import read_archive, write_archive
-from poplite.codec.codec import callers, lines_of, location_of, portable
-from poplite.codec.coders import Reader, Writer
-from poplite.codec.loading import Format, Malformed, add_room
+from poplite.codec.codec import Codec, callers, lines_of, location_of, portable
+from poplite.codec.coders import Coder, Json, Reader, ScalarCoder, SeriesCoder, Writer
+from poplite.codec.loading import Format, Malformed, add_room, check_room, shown
+from poplite.cost.step_cost import NOTHING, PhaseCost
 from poplite.executable.executable import Executable
-from poplite.executable.file.cost_coders import EXECUTABLE_CODEC
 from poplite.executable.file.validate import validate
+from poplite.executable.file.validate_costs import checked_spread
 from poplite.executable.file.vertex_classes import (
     NamedClass,
     VertexSource,
@@ -28,7 +35,67 @@ from poplite.executable.file.vertex_classes import (
     named_class,
 )
 from poplite.files import checked_path, replacing
+from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.jit.garbage import no_collection
+from poplite.report.memory import Memory, Operation
+from poplite.report.per_tile import BYTES_A_PAIR, PerPair, PerTile
+from poplite.report.validate import MOST_TOTAL
+
+
+class _SpreadCoder(Coder):
+    """Numbers of tiles, or of pairs of blocks of them."""
+
+    name, series = "numbers of tiles", SeriesCoder()
+
+    def __init__(self, *, of_pairs: bool = False) -> None:
+        self.of_pairs = of_pairs
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return isinstance(value, PerTile)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        if value is NOTHING or not value.num_used and not self.of_pairs:
+            return []
+        both = [self.series.encode(each, to) for each in (value.tiles, value.values)]
+        return [value.num_tiles, *both] if self.of_pairs else both
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        size = of.lent["target"].tiles
+        match data:
+            case [int() as pairs, tiles, values] if self.of_pairs and 0 <= pairs <= size * size:
+                size = pairs
+            case [] if not self.of_pairs:
+                return PerTile.nothing(size)
+            case [tiles, values] if not self.of_pairs:
+                pass
+            case _:
+                raise Malformed(f"{shown(data)} are no {self.name}")
+        found = checked_spread(size, *(self.series.decode(each, of) for each in (tiles, values)))
+        if self.of_pairs:
+            check_room(BYTES_A_PAIR * found.num_used, f"{found.num_used:,} pairs of tiles")
+        return found
+
+
+_MODELLED = Codec(
+    {
+        int: ScalarCoder(int, range(MOST + 1), "is not among the numbers of costs"),
+        PerTile: _SpreadCoder(),
+        PerPair: _SpreadCoder(of_pairs=True),
+    }
+)
+
+_COUNTED = Codec({int: ScalarCoder(int, range(MOST_TOTAL), "is not among the numbers of a report")})
+
+EXECUTABLE_CODEC = Codec(
+    {
+        Operation: _COUNTED.coder_of(Operation),
+        **{kind: _MODELLED.coder_of(kind) for kind in (PhaseCost, Memory)},
+    }
+)
+
 
 FORMAT, UNCHECKED_FORMAT = 5, 6
 """Numbers of the formats. Programs with `checks="none"` have one of their own, so that a poplite

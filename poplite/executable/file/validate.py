@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from poplite.codec.loading import Malformed, at, shown
 from poplite.executable import opcodes as op
-from poplite.executable.actions import Stamp
+from poplite.executable.actions import ArenaBlock, HostTensor, RowTransfer, Stamp, Transfer
 from poplite.executable.executable import Executable
 from poplite.executable.file.validate_code import check_code
 from poplite.executable.file.validate_costs import (
@@ -33,14 +33,11 @@ from poplite.executable.file.validate_costs import (
     series_count,
 )
 from poplite.executable.file.validate_vertices import check_vertex_tiles, check_vertices
-from poplite.executable.host_tensor import HostTensor
 from poplite.executable.layout import ALIGNMENT, MOST_PIECES, ArenaLayout, StoredVariable
 from poplite.executable.moves import PIECE_WORDS, RECORD_WORDS, Moves
 from poplite.executable.opcodes import Code
-from poplite.executable.origins import Origins
 from poplite.executable.program_trees import program_trees
-from poplite.executable.step import ComputeStep, CopyStep
-from poplite.executable.transfers import ArenaBlock, RowTransfer, Transfer
+from poplite.executable.step import ComputeStep, CopyStep, Origins
 from poplite.graph.storage.variable import COMMON, Variable
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.report.memory import Category

@@ -22,12 +22,11 @@ from poplite.arrays.series import Listed, Series
 from poplite.codec.loading import Malformed, at
 from poplite.cost.step_cost import StepCost, VertexCosts
 from poplite.executable import opcodes as op
-from poplite.executable.actions import Action, Stamp
+from poplite.executable.actions import Action, HostAction, Stamp
 from poplite.executable.descriptor import COUNT
 from poplite.executable.file.validate_vertices import check_vertex_tiles
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep
-from poplite.executable.transfers import HostAction
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
 from poplite.machine.target import Target

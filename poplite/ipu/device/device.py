@@ -38,10 +38,9 @@ import numpy.typing as npt
 
 from poplite.compile.options import EngineOptions
 from poplite.errors import Absent, ControlProgramError, GraphConnectionError, InvalidOption
-from poplite.executable.actions import Action
+from poplite.executable.actions import Action, HostFunctionCall, Transfer
 from poplite.executable.executable import Executable
 from poplite.executable.program_trees import planned_counts, program_trees
-from poplite.executable.transfers import HostFunctionCall, Transfer
 from poplite.graph.graph import Graph
 from poplite.graph.storage.variable import Variable
 from poplite.ipu.building import Sdk, Toolchain, find_sdk
@@ -67,7 +66,7 @@ from poplite.text import clipped
 from poplite.view import View, storages
 
 if TYPE_CHECKING:
-    from poplite.report.traces.trace import Trace
+    from poplite.report.trace import Trace
 
 Kind = Literal["hardware", "model"]
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.executable.layout import ArenaLayout, StoredVariable
-from poplite.executable.origins import Origins
+from poplite.executable.step import Origins
 
 Integers = npt.NDArray[np.int64]
 

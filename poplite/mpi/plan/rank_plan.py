@@ -18,13 +18,21 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.executable import opcodes as op
-from poplite.executable.actions import Action, Equal, Fail, NoCase, Print, Stamp
+from poplite.executable.actions import (
+    Action,
+    Equal,
+    Fail,
+    HostTensor,
+    NoCase,
+    Print,
+    RowTransfer,
+    Stamp,
+    Transfer,
+)
 from poplite.executable.executable import Executable
-from poplite.executable.host_tensor import HostTensor
 from poplite.executable.moves import Moves
 from poplite.executable.opcodes import Code
 from poplite.executable.step import CopyStep
-from poplite.executable.transfers import RowTransfer, Transfer
 from poplite.mpi.plan.messages import Messages, in_tree, messages, to_everyone, to_rank
 from poplite.mpi.plan.moved_pieces import CopiedPieces
 from poplite.mpi.plan.owners import EVERYONE, HOST, Owners

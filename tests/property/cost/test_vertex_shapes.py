@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from poplite.arrays.series import compact
-from poplite.cost.vertex_costs import alike, vertex_costs
+from poplite.cost.model import alike, vertex_costs
 from poplite.cost.workers import pack_on, tile_cycles
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.compute_sets.vertex_shapes import distinct, shapes_of, words_of, words_of_vertex

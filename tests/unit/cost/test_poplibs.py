@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.cost.vertex_costs import vertex_costs
+from poplite.cost.model import vertex_costs
 from poplite.cost.workers import tile_cycles
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.machine.facts import FACTS, Evidence

@@ -10,8 +10,8 @@ import pytest
 
 import poplite as pl
 from poplite.arrays.series import Steps, constant
+from poplite.cost.model import vertex_costs
 from poplite.cost.step_cost import VertexCosts
-from poplite.cost.vertex_costs import vertex_costs
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.compute_sets.shape_fields import fields_of
 from poplite.graph.compute_sets.vertex_shapes import distinct, shapes_of, words_of

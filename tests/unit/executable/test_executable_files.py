@@ -29,7 +29,7 @@ from poplite.codec.coders import ArrayCoder
 from poplite.codec.loading import Format, Malformed
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
-from poplite.executable.file.cost_coders import EXECUTABLE_CODEC
+from poplite.executable.file.saved import EXECUTABLE_CODEC
 from poplite.executable.file.validate import check_moves, validate
 from poplite.executable.file.validate_code import OPERANDS
 from poplite.executable.moves import Moves

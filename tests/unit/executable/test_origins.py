@@ -8,7 +8,7 @@ import numpy as np
 
 import poplite as pl
 from poplite.compile.lower import origins_of
-from poplite.executable.origins import Origins
+from poplite.executable.step import Origins
 
 
 class One(pl.Vertex):

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import poplite as pl
 from helpers.depth import examples
 from poplite import ops
-from poplite.cost.vertex_costs import vertex_costs
+from poplite.cost.model import vertex_costs
 from poplite.cost.workers import tile_cycles
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.ops.fuse.classes import class_text, recipe_of

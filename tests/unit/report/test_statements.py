@@ -17,7 +17,7 @@ from helpers.depth import thinned
 from poplite.report import Report
 from poplite.report.execution import ExecutionStep, Phase
 from poplite.report.findings import Finding
-from poplite.report.traces.trace import Trace
+from poplite.report.trace import Trace
 from poplite.tools.viz.load_report import load
 from poplite.viz.exchange.traffic import traffic_of
 from poplite.viz.ops.scopes import ScopeCost, scope_tree

@@ -15,7 +15,7 @@ import poplite as pl
 from poplite.compile.compiler import compile_graph
 from poplite.cost.step_cost import PhaseCost, StepCost
 from poplite.report.per_tile import PerTile
-from poplite.report.traces.trace import trace_of
+from poplite.report.trace import trace_of
 from poplite.simulator.running import Recording
 
 FORMS = [

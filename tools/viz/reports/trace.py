@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from poplite.tools.viz.flags import Commands, add_report, build_flags, command, count, set_run
 
 if TYPE_CHECKING:
-    from poplite.report.traces.trace import Trace
+    from poplite.report.trace import Trace
 
 
 def add(commands: Commands) -> None:
@@ -59,7 +59,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _trace(arguments: argparse.Namespace) -> Trace:
     from poplite.errors import FileLoadError
-    from poplite.report.traces.trace import trace_of
+    from poplite.report.trace import trace_of
     from poplite.tools.viz.load_report import load
 
     loaded = load(
