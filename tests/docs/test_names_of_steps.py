@@ -69,7 +69,7 @@ def suffixes(graph: pl.Graph) -> Iterator[str]:
 def test_the_page_has_what_follows_the_names_of_steps(name: str) -> None:
     page = PAGE.read_text()
     section = page[
-        page.index("What follows the name of a step") : page.index("A vertex class that")
+        page.index("The suffix of a step") : page.index("A generated vertex class")
     ]
     table = re.findall(r"^\| (`.*?`) \|", section, re.M)
     known = {
