@@ -68,9 +68,7 @@ def suffixes(graph: pl.Graph) -> Iterator[str]:
 @pytest.mark.parametrize("name", RECORDED)
 def test_the_page_has_what_follows_the_names_of_steps(name: str) -> None:
     page = PAGE.read_text()
-    section = page[
-        page.index("The suffix of a step") : page.index("A generated vertex class")
-    ]
+    section = page[page.index("The suffix of a step") : page.index("A generated vertex class")]
     table = re.findall(r"^\| (`.*?`) \|", section, re.M)
     known = {
         re.sub(r" \d+$", "", each.split("/")[-1])
