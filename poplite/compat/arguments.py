@@ -22,6 +22,7 @@ from poplite.errors import (
     InvalidOption,
     TensorCreationError,
     checked_integer,
+    checked_kind,
     checked_truth,
     did_you_mean,
 )
@@ -32,6 +33,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
 from poplite.machine.target import Target
+from poplite.ops.operands import beside
 from poplite.poplar.spelling import binder_of
 from poplite.program.base import Program
 from poplite.program.recording import over
@@ -167,11 +169,7 @@ def sizes_of(what: str, name: str, value: object) -> tuple[int, ...]:
     found = given if isinstance(given, Sequence) and not isinstance(given, str | bytes) else [None]
     numbers = [integer_or_none(each) for each in found]
     if None in numbers:
-        raise InvalidOption(
-            f"{what}: {name} is {clipped(value)}",
-            found=of_type(value),
-            fix="a list of whole numbers",
-        )
+        raise beside(what, name, value, "a list of whole numbers")
     return tuple(each for each in numbers if each is not None)
 
 
@@ -189,9 +187,7 @@ def number_of(what: str, name: str, value: object) -> float:
     try:
         return float(value)  # type: ignore[arg-type]  # checked by this very call
     except (TypeError, ValueError, OverflowError):
-        raise InvalidOption(
-            f"{what}: {name} is {clipped(value)}", found=of_type(value), fix="a number"
-        ) from None
+        raise beside(what, name, value, "a number") from None
 
 
 def _named(method: str, owner: Any) -> str:
@@ -223,10 +219,7 @@ def _check(what: str, name: str, value: object, text: str) -> None:
         asked = "the program right before the name, and one argument less in front of it"
         if what in HAVE_OUTPUTS:
             asked = f"{what}WithOutput, which takes an output: {what} makes a new tensor"
-    if not isinstance(value, kind):
-        raise ElementTypeError(
-            f"{what}: {name} is {clipped(value)}", found=of_type(value), fix=asked
-        )
+    checked_kind(value, kind, f"{what}: {name}", asked)
 
 
 # -- options ---------------------------------------------------------------------------------------
@@ -239,11 +232,7 @@ def check_known(what: str, options: Options, known: Collection[str]) -> None:
     """Refuse options that PopLibs does not know, as it does, and what is no mapping."""
     names = ", ".join(known) or "none"
     if not isinstance(options, Mapping | None):
-        raise InvalidOption(
-            f"{what}: options is {clipped(options)}",
-            found=of_type(options),
-            fix=f"None, or a mapping of names: {names}",
-        )
+        raise beside(what, "options", options, f"None, or a mapping of names: {names}")
     for name in options or ():
         if name not in known:
             raise InvalidOption(
@@ -260,11 +249,8 @@ def memory_share(what: str, options: Options, default: float = 0.6) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not 0 < number <= 1:
-        raise InvalidOption(
-            f"{what}: availableMemoryProportion is {clipped(share)}",
-            found=of_type(share),
-            fix='a share of the memory of a tile, above 0 and at most 1, such as "0.6"',
-        )
+        fix = 'a share of the memory of a tile, above 0 and at most 1, such as "0.6"'
+        raise beside(what, "availableMemoryProportion", share, fix)
     return number
 
 
@@ -283,12 +269,7 @@ def last_arguments(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options,
 
 def check_params(what: str, params: object, kind: type, name: str = "params") -> None:
     """Refuse parameters of another class."""
-    if not isinstance(params, kind):
-        raise ElementTypeError(
-            f"{what}: {name} is {clipped(params)}",
-            found=of_type(params),
-            fix=f"{name}={kind.__name__}(...)",
-        )
+    checked_kind(params, kind, f"{what}: {name}", f"{name}={kind.__name__}(...)")
 
 
 # -- codelets --------------------------------------------------------------------------------------

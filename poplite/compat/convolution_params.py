@@ -24,8 +24,8 @@ from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError,
 from poplite.expr.tree import ElementClass
 from poplite.ops.convolution.arguments import MOST_DIMENSIONS, check_number, float_type
 from poplite.ops.convolution.request import dilated
-from poplite.ops.operands import count_of
-from poplite.text import clipped, integer_or_none, of_type
+from poplite.ops.operands import beside, count_of
+from poplite.text import clipped, integer_or_none
 from poplite.types import ElementTypeLike, element_type
 
 
@@ -487,11 +487,7 @@ def _flips(what: str, value: object, rank: int) -> list[bool]:
     name = "InputTransform.flip"
     given = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(given, Sequence) or isinstance(given, str | bytes):
-        raise InvalidOption(
-            f"{what}: {name} is {clipped(value)}",
-            found=of_type(value),
-            fix="a list of truth values",
-        )
+        raise beside(what, name, value, "a list of truth values")
     flips = [checked_truth(each, f"{what}: {name}") for each in given]
     return _complete(what, name, flips, False, rank)
 

@@ -36,9 +36,9 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.storage.room import check_room
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.operands import count_of
+from poplite.ops.operands import beside, count_of
 from poplite.program import Program, Sequence as Steps
-from poplite.text import clipped, integer_or_none, of_type
+from poplite.text import clipped, integer_or_none
 from poplite.types import ElementTypeLike, element_type
 
 PRODUCTS = (
@@ -385,9 +385,5 @@ def _size(what: str, name: str, value: object) -> int:
     is_text = isinstance(value, str) and value.strip().isdecimal()
     number = int(value) if is_text else integer_or_none(value)  # type: ignore[call-overload]
     if number is None or number < 1:
-        raise InvalidOption(
-            f"poplin.{what}: {name} is {clipped(value)}",
-            found=of_type(value),
-            fix=f"a number of rows, such as {name}=8",
-        )
+        raise beside(f"poplin.{what}", name, value, f"a number of rows, such as {name}=8")
     return number

@@ -14,18 +14,18 @@ Source: PopLibs, `poplin/MatMul.hpp`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Real as _Real
+from numbers import Real
 from typing import Any
 
 from poplite import ops
 from poplite.compat.arguments import (
     Options,
-    bound as _bound,
-    check_known as _check_known,
-    checked as _checked,
+    bound,
+    check_known,
+    checked,
     library_codelets as _library_codelets,
-    memory_share as _memory_share,
-    sizes_of as _sizes_of,
+    memory_share,
+    sizes_of,
 )
 from poplite.compat.convolution_params import (
     ConvParams as ConvParams,
@@ -47,7 +47,7 @@ from poplite.compat.convolutions import (
     weightsTransposeChansFlipXY as weightsTransposeChansFlipXY,
 )
 from poplite.compat.factorisations import (
-    PRODUCTS as _KNOWN,
+    PRODUCTS,
     cholesky as cholesky,
     choleskyInPlace as choleskyInPlace,
     createCholeskyInput as createCholeskyInput,
@@ -59,22 +59,15 @@ from poplite.compat.factorisations import (
     triangularMask as triangularMask,
     triangularSolve as triangularSolve,
 )
-from poplite.errors import (
-    ElementTypeError,
-    InvalidOption,
-    TensorCreationError,
-)
+from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.tree import Expr
-from poplite.graph.connect.ownership import check_own as _check_own
+from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.matmul.layout import (
-    Options as _PlanOptions,
-    checked_options as _checked_options,
-)
-from poplite.ops.matmul.matmul import product as _matrix_product
-from poplite.ops.matmul.plan import plan_by as _plan_by
-from poplite.ops.operands import steps_for as _steps_for
+from poplite.ops.matmul.layout import Options as PlanOptions, checked_options
+from poplite.ops.matmul.matmul import product
+from poplite.ops.matmul.plan import plan_by
+from poplite.ops.operands import beside, steps_for
 from poplite.poplar.absent import shown as _shown
 from poplite.program import Sequence as Steps
 from poplite.text import clipped, of_type
@@ -109,7 +102,7 @@ class PlanningCache:
     """What `poplin::PlanningCache` is; poplite keeps plans by itself."""
 
 
-@_bound("poplin")
+@bound("poplin")
 def matMul(
     graph: Graph,
     A: Tensor,
@@ -152,7 +145,7 @@ def matMul(
     return _product("matMul", graph, (A, B), prog, debug_context, options, output_type, 2)
 
 
-@_bound("poplin")
+@bound("poplin")
 def matMulGrouped(
     graph: Graph,
     A: Tensor,
@@ -185,7 +178,7 @@ def matMulGrouped(
     return _product("matMulGrouped", graph, (A, B), prog, debug_context, options, output_type, 3)
 
 
-@_checked("poplin")
+@checked("poplin")
 def matMulWithOutput(
     graph: Graph,
     A: Tensor,
@@ -204,7 +197,7 @@ def matMulWithOutput(
     _store("matMulWithOutput", graph, out, (A, B), prog, debug_context, options, 2)
 
 
-@_checked("poplin")
+@checked("poplin")
 def matMulGroupedWithOutput(
     graph: Graph,
     A: Tensor,
@@ -223,7 +216,7 @@ def matMulGroupedWithOutput(
     _store("matMulGroupedWithOutput", graph, out, (A, B), prog, debug_context, options, 3)
 
 
-@_checked("poplin")
+@checked("poplin")
 def matMulAcc(
     graph: Graph,
     C: Tensor,
@@ -243,7 +236,7 @@ def matMulAcc(
     _accumulate("matMulAcc", graph, C, k, (A, B), prog, debug_context, options, 2)
 
 
-@_checked("poplin")
+@checked("poplin")
 def matMulGroupedAcc(
     graph: Graph,
     C: Tensor,
@@ -302,7 +295,7 @@ def _made_by_plan(
         return matrix if matrix.rank == rank else matrix.reshape((1, *matrix.shape))
 
     made.__name__ = made.__qualname__ = name
-    return _bound("poplin")(made)
+    return bound("poplin")(made)
 
 
 def _left(plan: ops.MatMulPlan, name: str) -> Tensor:
@@ -325,7 +318,7 @@ createMatMulGroupedInputRHS = _made_by_plan("createMatMulGroupedInputRHS", 3, _r
 createMatMulGroupedOutput = _made_by_plan("createMatMulGroupedOutput", 3, _output)
 
 
-@_checked("poplin")
+@checked("poplin")
 def transposeGroupedMatrix(A: Tensor) -> Tensor:
     """Return a view of [g, r, c] as [g, c, r], `poplin::transposeGroupedMatrix`.
 
@@ -336,7 +329,7 @@ def transposeGroupedMatrix(A: Tensor) -> Tensor:
     return A.dim_shuffle((0, 2, 1))
 
 
-@_checked("poplin")
+@checked("poplin")
 def matMulReportPlan(
     out: Any,
     graph: Graph,
@@ -353,7 +346,7 @@ def matMulReportPlan(
         the errors of `createMatMulInputLHS`.
     """
     shapes = aShape, bShape
-    rank = 3 if len(_sizes_of("poplin.matMulReportPlan", "aShape", aShape)) == 3 else 2
+    rank = 3 if len(sizes_of("poplin.matMulReportPlan", "aShape", aShape)) == 3 else 2
     plan = _planned("matMulReportPlan", graph, inputType, outputType, shapes, options, rank)
     if not callable(getattr(out, "write", None)):
         raise ElementTypeError(
@@ -376,7 +369,7 @@ def _product(
 ) -> Tensor:
     output = operands[0].element_type if output_type is None else element_type(output_type)
     expr = _matmul(what, graph, operands, options, rank, output)
-    steps = _steps_for(f"poplin.{what}", graph, name or what, prog)
+    steps = steps_for(f"poplin.{what}", graph, name or what, prog)
     return ops.map(expr, name=name or what, program=steps)
 
 
@@ -392,7 +385,7 @@ def _store(
 ) -> None:
     expr = _matmul(what, graph, operands, options, rank, out.element_type)
     _check_result(what, graph, out, expr)
-    steps = _steps_for(f"poplin.{what}", graph, name or what, prog)
+    steps = steps_for(f"poplin.{what}", graph, name or what, prog)
     ops.assign(out, expr, name=name or what, program=steps)
 
 
@@ -410,23 +403,19 @@ def _accumulate(
     expr = _matmul(what, graph, operands, options, rank, C.element_type)
     _check_result(what, graph, C, expr)
     if isinstance(k, Tensor):
-        _check_own(graph, k, f"poplin.{what}, k")
-    if not (k.num_elements == 1 if isinstance(k, Tensor) else isinstance(k, _Real)):
-        raise InvalidOption(
-            f"poplin.{what}: k is {clipped(k)}",
-            found=of_type(k),
-            fix="a number such as 1.0, or a tensor of one element",
-        )
+        check_own(graph, k, f"poplin.{what}, k")
+    if not (k.num_elements == 1 if isinstance(k, Tensor) else isinstance(k, Real)):
+        raise beside(f"poplin.{what}", "k", k, "a number such as 1.0, or a tensor of one element")
     kind = FLOAT if C.element_type is HALF else C.element_type  # HALF is rounded once
     factor = ops.cast(k.reshape(()), kind) if isinstance(k, Tensor) else k
     changed = ops.cast(C, kind) + factor * ops.cast(expr, kind)
-    steps = _steps_for(f"poplin.{what}", graph, name or what, prog)
+    steps = steps_for(f"poplin.{what}", graph, name or what, prog)
     ops.assign(C, ops.cast(changed, C.element_type), name=name or what, program=steps)
 
 
 def _check_result(what: str, graph: Graph, out: Tensor, product: Expr) -> None:
     """Refuse what cannot take a product."""
-    _check_own(graph, out, f"poplin.{what}")
+    check_own(graph, out, f"poplin.{what}")
     if out.shape != product.shape:
         raise TensorCreationError(
             f"poplin.{what}: '{out.name}' has shape {out.shape}",
@@ -444,7 +433,7 @@ def _matmul(
     result: ElementTypeLike,
 ) -> Expr:
     for each in operands:
-        _check_own(graph, each, f"poplin.{what}")
+        check_own(graph, each, f"poplin.{what}")
         if each.rank != rank:
             form = "[g, m, k] by [g, k, n]" if rank == 3 else "[m, k] by [k, n]"
             raise TensorCreationError(
@@ -453,7 +442,7 @@ def _matmul(
                 fix="poplin.matMul of matrices, matMulGrouped of groups of them",
             )
     found = _plan_options(what, options, operands[0].element_type, result)
-    return _matrix_product(*operands, found, f"poplin.{what}(graph, {{}}, {{}}, ...)")
+    return product(*operands, found, f"poplin.{what}(graph, {{}}, {{}}, ...)")
 
 
 def _planned(
@@ -467,7 +456,7 @@ def _planned(
 ) -> ops.MatMulPlan:
     """Return the plan that arguments ask for."""
     left, right = (
-        _sizes_of(f"poplin.{what}", name, shape)
+        sizes_of(f"poplin.{what}", name, shape)
         for name, shape in zip(("aShape", "bShape"), given, strict=True)
     )
     if [len(left), len(right)] != [rank, rank]:
@@ -485,23 +474,19 @@ def _planned(
     element = element_type(kind)
     sizes = left[0] if rank == 3 else 1, left[-2], left[-1], right[-1]
     found = _plan_options(what, options, element, kind if result is None else result)
-    return _plan_by(graph, sizes, element, found)
+    return plan_by(graph, sizes, element, found)
 
 
 def _plan_options(
     what: str, options: Options, element: ElementTypeLike, result: ElementTypeLike
-) -> _PlanOptions:
+) -> PlanOptions:
     """Return PopLibs' options as those of a plan."""
-    _check_known(f"poplin.{what}", options, _KNOWN)
+    check_known(f"poplin.{what}", options, PRODUCTS)
     partials: ElementTypeLike | None = None
     for name, value in (options or {}).items():
         if name == "partialsType":
             if value not in _TYPES:
-                raise InvalidOption(
-                    f"poplin.{what}: partialsType is {clipped(value)}",
-                    found=of_type(value),
-                    fix="'half' or 'float'",
-                )
+                raise beside(f"poplin.{what}", "partialsType", value, "'half' or 'float'")
             partials = FLOAT if element_type(element) is FLOAT else _TYPES[value]
-    memory = _memory_share(f"poplin.{what}", options)
-    return _checked_options(f"poplin.{what}", partials, result, memory, None)
+    memory = memory_share(f"poplin.{what}", options)
+    return checked_options(f"poplin.{what}", partials, result, memory, None)

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from poplite import ops
-from poplite.compat.arguments import checked as _checked, library_codelets as _library_codelets
+from poplite.compat.arguments import checked, library_codelets as _library_codelets
 from poplite.errors import (
     ElementTypeError,
     InvalidOption,
@@ -88,6 +88,11 @@ class _Draw(NamedTuple):
     name: str
     prog: Steps
 
+    def how(self, element: ElementClass, mapping: TileMapping) -> dict[str, Any]:
+        """Return what all functions of `ops.random` are told by name."""
+        steps = {"name": self.name, "program": self.prog}
+        return {"element_type": element, "mapping": mapping, **steps}
+
     def key(self) -> Tensor:
         """Record what is drawn from, and return it; all other arguments are checked before."""
         if self.seed is None:
@@ -124,7 +129,7 @@ def _lies(what: str, graph: Graph, reference: Tensor) -> TileMapping:
     return graph.tile_mapping(reference)
 
 
-@_checked("poprand")
+@checked("poprand")
 def setSeed(
     graph: Graph, master_seed: Tensor, seed_modifier: int, prog: Steps, debug_context: str = ""
 ) -> None:
@@ -145,7 +150,7 @@ def setSeed(
     draw.seeded(_state(graph))
 
 
-@_checked("poprand")
+@checked("poprand")
 def uniform(
     graph: Graph,
     seed: Tensor | None,
@@ -176,28 +181,10 @@ def uniform(
     if element.is_floating_point:
         drawn_type("poprand.uniform", shape, element, FLOATS, None)
         uniform_fields("poprand.uniform", element, min_val, max_val, ("min_val", "max_val"))
-        return ops.random.uniform(
-            draw.key(),
-            shape,
-            min_val,
-            max_val,
-            element_type=element,
-            mapping=mapping,
-            name=draw.name,
-            program=draw.prog,
-        )
+        return ops.random.uniform(draw.key(), shape, min_val, max_val, **draw.how(element, mapping))
     drawn_type("poprand.uniform", shape, element, INTEGERS, None)
     low, last = _whole_range(element, min_val, max_val)
-    return ops.random.integers(
-        draw.key(),
-        shape,
-        low,
-        last + 1,
-        element_type=element,
-        mapping=mapping,
-        name=draw.name,
-        program=draw.prog,
-    )
+    return ops.random.integers(draw.key(), shape, low, last + 1, **draw.how(element, mapping))
 
 
 def _whole_range(element: ElementClass, min_val: float, max_val: float) -> tuple[int, int]:
@@ -232,7 +219,7 @@ def _whole(element: ElementClass, name: str, value: float, toward: Callable[[flo
     return number
 
 
-@_checked("poprand")
+@checked("poprand")
 def bernoulli(
     graph: Graph,
     seed: Tensor | None,
@@ -248,18 +235,10 @@ def bernoulli(
     mapping = _lies("bernoulli", graph, reference)
     element = drawn_type("poprand.bernoulli", reference.shape, out_type, CHOSEN, None)
     threshold("poprand.bernoulli", "prob", prob)
-    return ops.random.bernoulli(
-        draw.key(),
-        reference.shape,
-        prob,
-        element_type=element,
-        mapping=mapping,
-        name=draw.name,
-        program=draw.prog,
-    )
+    return ops.random.bernoulli(draw.key(), reference.shape, prob, **draw.how(element, mapping))
 
 
-@_checked("poprand")
+@checked("poprand")
 def normal(
     graph: Graph,
     seed: Tensor | None,
@@ -277,18 +256,11 @@ def normal(
     element = drawn_type("poprand.normal", reference.shape, out_type, FLOATS, None)
     normal_fields("poprand.normal", mean, std_dev, "std_dev")
     return ops.random.normal(
-        draw.key(),
-        reference.shape,
-        mean,
-        std_dev,
-        element_type=element,
-        mapping=mapping,
-        name=draw.name,
-        program=draw.prog,
+        draw.key(), reference.shape, mean, std_dev, **draw.how(element, mapping)
     )
 
 
-@_checked("poprand")
+@checked("poprand")
 def truncatedNormal(
     graph: Graph,
     seed: Tensor | None,
@@ -308,19 +280,11 @@ def truncatedNormal(
     names = "std_dev", "alpha"
     truncated_fields("poprand.truncatedNormal", mean, std_dev, alpha, names)
     return ops.random.truncated_normal(
-        draw.key(),
-        reference.shape,
-        mean,
-        std_dev,
-        alpha,
-        element_type=element,
-        mapping=mapping,
-        name=draw.name,
-        program=draw.prog,
+        draw.key(), reference.shape, mean, std_dev, alpha, **draw.how(element, mapping)
     )
 
 
-@_checked("poprand")
+@checked("poprand")
 def dropout(
     graph: Graph,
     seed: Tensor | None,

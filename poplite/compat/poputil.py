@@ -12,33 +12,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from poplite.arrays.intervals import Interval
-from poplite.compat.arguments import (
-    bound as _bound,
-    checked as _checked,
-    library_codelets as _library_codelets,
-    sizes_of as _sizes_of,
-)
-from poplite.compat.placing import (
-    dithered as _dithered,
-    grain_of as _grain_of,
-    linear_mapping as _linear_mapping,
-    mapping_by_use as _mapping_by_use,
-    part_ends as _part_ends,
-)
-from poplite.errors import (
-    TensorCreationError,
-    TensorIndexError,
-)
+from poplite.compat.arguments import bound, checked, library_codelets as _library_codelets, sizes_of
+from poplite.compat.placing import dithered, grain_of, linear_mapping, mapping_by_use, part_ends
+from poplite.errors import TensorCreationError, TensorIndexError
 from poplite.graph.graph import Graph
-from poplite.graph.spreading import (
-    checked_regions as _checked_regions,
-    cut_regions as _cut_regions,
-)
+from poplite.graph.spreading import checked_regions, cut_regions
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.poplar.absent import shown as _shown
 from poplite.program import Copy, Sequence as Steps
-from poplite.program.recording import target as _target
+from poplite.program.recording import target
 from poplite.types import ElementTypeLike
 
 __all__ = _shown(
@@ -58,7 +41,7 @@ _LEAST_BYTES = 128
 """What a tile has at least of a small tensor."""
 
 
-@_checked("poputil")
+@checked("poputil")
 def mapTensorLinearly(
     graph: Graph,
     t: Tensor,
@@ -85,7 +68,7 @@ def mapTensorLinearly(
     _map_linearly(graph, t, min_elements_per_tile, grain_size)
 
 
-@_bound("poputil")
+@bound("poputil")
 def mapTensorLinearlyWithOffset(
     graph: Graph,
     t: Tensor,
@@ -118,7 +101,7 @@ def mapTensorLinearlyWithOffset(
     _map_linearly(graph, t, min_elements_per_tile, grain_size, offset, ascending)
 
 
-@_checked("poputil")
+@checked("poputil")
 def splitRegions(
     regions: Sequence[tuple[int, int]],
     grain_size: int,
@@ -146,14 +129,14 @@ def splitRegions(
     >>> splitRegions([(0, 8)], 2, 3)
     [[Interval(begin=0, end=4)], [Interval(begin=4, end=8)]]
     """
-    held = _checked_regions("poputil.splitRegions", regions)
+    held = checked_regions("poputil.splitRegions", regions)
     size = sum(end - begin for begin, end in held)
     least = min_elements_per_partition
-    ends = _part_ends("splitRegions", size, grain_size, max_partitions, least)
-    return _cut_regions(held, ends)
+    ends = part_ends("splitRegions", size, grain_size, max_partitions, least)
+    return cut_regions(held, ends)
 
 
-@_checked("poputil")
+@checked("poputil")
 def splitRegionsBetweenWorkers(
     target: Target,
     regions: Sequence[tuple[int, int]],
@@ -169,7 +152,7 @@ def splitRegionsBetweenWorkers(
     return splitRegions(regions, grain_size, target.workers, min_elements_per_partition)
 
 
-@_checked("poputil")
+@checked("poputil")
 def createBroadcastOperand(
     graph: Graph,
     full_tensor: Tensor,
@@ -204,13 +187,13 @@ def createBroadcastOperand(
     if not full_tensor.num_elements:
         mapTensorLinearly(graph, made)
         return made
-    mapping = _mapping_by_use(graph, full_tensor, dim, made.element_type)
-    mapping = _dithered(mapping, full_tensor.shape) if dither_mapping else mapping
+    mapping = mapping_by_use(graph, full_tensor, dim, made.element_type)
+    mapping = dithered(mapping, full_tensor.shape) if dither_mapping else mapping
     graph.set_tile_mapping(made, mapping)
     return made
 
 
-@_checked("poputil")
+@checked("poputil")
 def broadcastToMatch(a: Tensor, b: Tensor | Sequence[int]) -> tuple[Tensor, Tensor] | Tensor:
     """Return two tensors stretched to one shape by NumPy's rule; or one, to a shape.
 
@@ -223,7 +206,7 @@ def broadcastToMatch(a: Tensor, b: Tensor | Sequence[int]) -> tuple[Tensor, Tens
     >>> [each.shape for each in broadcastToMatch(x, y)]
     [(4, 3), (4, 3)]
     """
-    other = b.shape if isinstance(b, Tensor) else _sizes_of("poputil.broadcastToMatch", "b", b)
+    other = b.shape if isinstance(b, Tensor) else sizes_of("poputil.broadcastToMatch", "b", b)
     shape = _common(a.shape, other)
     if isinstance(b, Tensor):
         return _stretched(a, shape), _stretched(b, shape)
@@ -232,7 +215,7 @@ def broadcastToMatch(a: Tensor, b: Tensor | Sequence[int]) -> tuple[Tensor, Tens
     return _stretched(a, shape)
 
 
-@_checked("poputil")
+@checked("poputil")
 def canBroadcastToMatch(a: Tensor, b: Tensor) -> bool:
     """Tell whether two tensors can be stretched to one shape."""
     try:
@@ -242,10 +225,10 @@ def canBroadcastToMatch(a: Tensor, b: Tensor) -> bool:
     return True
 
 
-@_checked("poputil")
+@checked("poputil")
 def duplicate(graph: Graph, in_: Tensor, prog: Steps, debug_context: str = "") -> Tensor:
     """Record a copy to a new tensor on the same tiles, `poputil::duplicate`."""
-    steps = _target(graph, prog, "poputil.duplicate(graph, in_, prog)")
+    steps = target(graph, prog, "poputil.duplicate(graph, in_, prog)")
     made = graph.clone(in_, debug_context or f"{in_.name}/duplicate")
     steps.add(Copy(in_, made))
     return made
@@ -261,9 +244,9 @@ def _map_linearly(
 ) -> None:
     """Spread elements in order; by default in grains of a load, and 128 bytes of them at least."""
     least = -(-_LEAST_BYTES // t.element_type.size_bytes) if least is None else least
-    grain = _grain_of(t.element_type) if grain is None else grain
+    grain = grain_of(t.element_type) if grain is None else grain
     tiles, size = graph.target.tiles, t.num_elements
-    mapping = _linear_mapping(tiles, size, grain, least, offset, ascending=ascending)
+    mapping = linear_mapping(tiles, size, grain, least, offset, ascending=ascending)
     graph.set_tile_mapping(t, mapping)
 
 

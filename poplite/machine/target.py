@@ -167,9 +167,8 @@ class Target(TargetSpelling):
         >>> Target(costs={"sync_cycles": 20}).cost("sync_cycles")
         20.0
         """
-        if self.costs or name in _FROM_FACTS:
-            return self.fact(name).value
-        return _known(name, self.architecture).value
+        own = _known(name, self.architecture)  # refuses what is no name
+        return self.fact(name).value if self.costs or name in _FROM_FACTS else own.value
 
     @property
     def tiles_per_ipu(self) -> CalledInt:

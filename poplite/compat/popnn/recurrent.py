@@ -24,7 +24,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops import nn
 from poplite.ops.convolution.arguments import float_type
-from poplite.ops.operands import count_of, the_tensor
+from poplite.ops.operands import beside, count_of, the_tensor
 from poplite.text import clipped, of_type
 from poplite.types import ElementTypeLike, element_type
 
@@ -121,11 +121,7 @@ def check_recurrent_options(what: str, options: Options) -> None:
     for name, value in (options or {}).items():
         values = _KNOWN[name]
         if values and value not in values:
-            raise InvalidOption(
-                f"popnn.{what}: {name} is {clipped(value)}",
-                found=of_type(value),
-                fix=" or ".join(map(repr, values)),
-            )
+            raise beside(f"popnn.{what}", name, value, " or ".join(map(repr, values)))
 
 
 def check_like_params(

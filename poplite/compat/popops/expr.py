@@ -18,7 +18,12 @@ import numpy as np
 
 from poplite import ops
 from poplite.compat.arguments import operand_of
-from poplite.errors import ElementTypeError, Enumeration, checked_integer, checked_member
+from poplite.errors import (
+    ElementTypeError,
+    Enumeration,
+    checked_integer,
+    checked_member,
+)
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Weak
 from poplite.poplar.absent import shown as _shown

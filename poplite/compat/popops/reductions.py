@@ -23,7 +23,6 @@ from poplite.compat.placing import Places, list_of_sets
 from poplite.errors import (
     ElementTypeError,
     Enumeration,
-    InvalidOption,
     TensorCreationError,
     checked_items,
     checked_member,
@@ -33,8 +32,9 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.operands import beside
 from poplite.program import Sequence as Steps
-from poplite.text import clipped, items_or_none, of_type
+from poplite.text import items_or_none
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 
 _KNOWN = ("accumType.interTile", "accumType.inVertex")
@@ -52,6 +52,8 @@ class Operation(Enumeration):
     LOGICAL_OR = "logical_or"
     LOG_ADD = "log_add"
 
+
+_HOW = "popops.ReduceParams(popops.Operation.ADD), or popops.Operation.ADD"
 
 _SCALED = (Operation.ADD, Operation.SQUARE_ADD, Operation.LOG_ADD)
 
@@ -221,11 +223,7 @@ def reduceMany(
 
 def _params(params: ReduceParams | Operation | str) -> ReduceParams:
     if not isinstance(params, ReduceParams | Operation | str):
-        raise InvalidOption(
-            f"popops.reduce: params is {clipped(params)}",
-            found=of_type(params),
-            fix="popops.ReduceParams(popops.Operation.ADD), or popops.Operation.ADD",
-        )
+        raise beside("popops.reduce", "params", params, _HOW)
     if isinstance(params, ReduceParams):
         params._check()
         return params

@@ -32,7 +32,7 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.placement import Mappings, add_filling
-from poplite.ops.operands import check_writeable
+from poplite.ops.operands import beside, check_writeable
 from poplite.program import Sequence as Steps
 from poplite.text import clipped, of_type
 from poplite.types import BOOL, FLOAT, HALF, ElementTypeLike
@@ -392,6 +392,9 @@ class SortOrder(Enumeration):
     DESCENDING = "DESCENDING"
 
 
+_TOP = "popops.TopKParams(3, True, popops.SortOrder.DESCENDING)"
+
+
 class TopKParams(NamedTuple):
     """What `topK` looks for, `popops::TopKParams`.
 
@@ -422,11 +425,7 @@ def topKWithPermutation(
 ) -> tuple[Tensor, Tensor]:
     """Record these elements and their positions, `popops::topKWithPermutation`."""
     if not isinstance(params, TopKParams):
-        raise InvalidOption(
-            f"popops.topK: params is {clipped(params)}",
-            found=of_type(params),
-            fix="popops.TopKParams(3, True, popops.SortOrder.DESCENDING)",
-        )
+        raise beside("popops.topK", "params", params, _TOP)
     order = checked_member(params.sortOrder, SortOrder, "popops.topK: sortOrder")
     found = ops.top_k(
         t, params.k, largest=params.largest, name=debug_context or "topK", program=prog
