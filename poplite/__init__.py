@@ -94,13 +94,11 @@ if TYPE_CHECKING:
     )
     from poplite.graph.compute_sets.vertex_block import VertexBlock as VertexBlock
     from poplite.graph.graph import Graph as Graph
-    from poplite.graph.host.remote import (
-        HostFunction as HostFunction,
-        RemoteBuffer as RemoteBuffer,
-    )
-    from poplite.graph.host.streams import (
+    from poplite.graph.host import (
         DataStream as DataStream,
         DataStreamType as DataStreamType,
+        HostFunction as HostFunction,
+        RemoteBuffer as RemoteBuffer,
         ReplicatedStreamMode as ReplicatedStreamMode,
         StreamCallback as StreamCallback,
     )
@@ -125,7 +123,7 @@ if TYPE_CHECKING:
         split_among_workers as split_among_workers,
         split_regions as split_regions,
     )
-    from poplite.graph.storage.variable import Variable as Variable
+    from poplite.graph.storage.space import Variable as Variable
     from poplite.graph.tensor.concat import (
         append as append,
         concat as concat,
@@ -352,13 +350,13 @@ _HOMES = {
     "graph.compute_sets.perf_estimates": "FieldData VertexPerfEstimate",
     "graph.compute_sets.vertex_block": "VertexBlock",
     "graph.graph": "Graph",
-    "graph.host.remote": "HostFunction RemoteBuffer",
-    "graph.host.streams": "DataStream DataStreamType ReplicatedStreamMode StreamCallback",
+    "graph.host": "DataStream DataStreamType HostFunction RemoteBuffer ReplicatedStreamMode "
+    "StreamCallback",
     "graph.mapping.tile_mapping": "TileMapping",
     "graph.partition": "cut detect_innermost_grouping grid_blocks halo_blocks map_blocks "
     "map_linearly near_square_grid spread",
     "graph.spreading": "map_by_weights map_like map_round_robin split_among_workers split_regions",
-    "graph.storage.variable": "Variable",
+    "graph.storage.space": "Variable",
     "graph.tensor.concat": "append concat stack",
     "graph.tensor.memory_regions": "SortedRegions TileRegions",
     "graph.tensor.rearrange": "TensorRearranger",

@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, Any, TextIO, overload
 from poplite.compile.compiler import Programs
 from poplite.compile.interpreting import Interpret
 from poplite.compile.options import Faster
+from poplite.errors import refuse_copies
 from poplite.executable.executable import Checks, Executable
 from poplite.graph.graph import Graph
-from poplite.graph.host.streams import StreamCallback
-from poplite.graph.storage.copies import refuse_copies
+from poplite.graph.host import StreamCallback
 from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.garbage import no_collection
 from poplite.machine.device import Device as PoplarDevice

@@ -33,7 +33,7 @@ from poplite.compat.poputil import mapTensorLinearly
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.storage.room import check_room
+from poplite.graph.storage.host_values import check_room
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.operands import beside, count_of

@@ -61,7 +61,7 @@ from poplite.compat.factorisations import (
 )
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.tree import Expr
-from poplite.graph.connect.ownership import check_own
+from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.matmul.layout import Options as PlanOptions, checked_options

@@ -28,7 +28,7 @@ from poplite.errors import (
     TensorCreationError,
 )
 from poplite.expr.tree import ElementClass
-from poplite.graph.connect.ownership import check_own
+from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat

@@ -35,9 +35,8 @@ from poplite.executable.opcodes import MOST_RUNS
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping, ranges
-from poplite.graph.mapping.user_mapping import unmapped_error
-from poplite.graph.storage.variable import Variable
+from poplite.graph.mapping.tile_mapping import TileMapping, ranges, unmapped_error
+from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
     Execute,

@@ -40,7 +40,7 @@ from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves, joined
 from poplite.executable.step import CopyStep
 from poplite.graph.graph import Graph
-from poplite.graph.host.streams import DataStreamType, ReplicatedStreamMode
+from poplite.graph.host import DataStreamType, ReplicatedStreamMode
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
     AbortOnCondition,

@@ -40,7 +40,7 @@ from poplite.view import Storage, View, runs
 if TYPE_CHECKING:
     from poplite.executable.moves import Moves
     from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
-    from poplite.graph.storage.variable import Variable
+    from poplite.graph.storage.space import Variable
     from poplite.program import TensorCopy
 
 Integers = npt.NDArray[np.int64]

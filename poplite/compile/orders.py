@@ -28,7 +28,7 @@ from poplite.arrays.sweep import intersection, union
 from poplite.errors import UninitializedReadError
 from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
-from poplite.graph.storage.variable import Variable
+from poplite.graph.storage.space import Variable
 from poplite.program import Block, Execute, Program, Sequence, WriteUndef, children_first
 from poplite.view import runs, storages
 

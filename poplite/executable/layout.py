@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from poplite.arrays.series import Series
 from poplite.errors import SizeOverflowError
-from poplite.graph.storage.variable import COMMON
+from poplite.graph.storage.space import COMMON
 from poplite.report.per_tile import MOST_PIECES as MOST_PIECES
 from poplite.source import SourceLocation
 from poplite.types import ElementType

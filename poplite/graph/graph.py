@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.display import Displayed, write_dataflow
-from poplite.errors import GraphConnectionError, checked_truth
+from poplite.errors import GraphConnectionError, checked_truth, refuse_copies
 from poplite.graph import poplar_only, saving, serial, variables
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance, new_vertex
@@ -41,18 +41,33 @@ from poplite.graph.compute_sets.perf_estimates import Estimator, VertexPerfEstim
 from poplite.graph.compute_sets.vertex_block import VertexBlock, set_estimate
 from poplite.graph.connect import connect
 from poplite.graph.connect.bulk import block_of
-from poplite.graph.connect.ownership import check_compute_set, check_mapped, check_own, check_vertex
-from poplite.graph.host.handles import Handles, HostHandle, named, write_handle
-from poplite.graph.host.remote import HostFunction, RemoteBuffer, host_function_of, remote_buffer_of
-from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode, stream_of
-from poplite.graph.host.transfer_checks import TypeLike
+from poplite.graph.connect.rules import check_compute_set, check_mapped, check_own, check_vertex
+from poplite.graph.host import (
+    DataStream,
+    DataStreamType,
+    Handles,
+    HostFunction,
+    HostHandle,
+    RemoteBuffer,
+    ReplicatedStreamMode,
+    TypeLike,
+    host_function_of,
+    named,
+    remote_buffer_of,
+    stream_of,
+    write_handle,
+)
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.storage.copies import refuse_copies
-from poplite.graph.storage.lookup import variable_named
-from poplite.graph.storage.names import Names, checked_name, checked_scope
-from poplite.graph.storage.space import Space
+from poplite.graph.storage.space import (
+    Names,
+    ShapeLike,
+    Space,
+    Variable,
+    checked_name,
+    checked_scope,
+    variable_named,
+)
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers, tile_of_pair
-from poplite.graph.storage.variable import ShapeLike, Variable
 from poplite.graph.tensor import memory_regions, placement, rearrange
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.variables import MappingLike

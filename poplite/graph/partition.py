@@ -35,7 +35,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import ElementTypeError, SizeOverflowError, TensorCreationError, checked_integer
-from poplite.graph.connect.ownership import check_own
+from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.variable_mapping import Linear
 from poplite.graph.storage.space import MAX_ADDRESS

@@ -26,8 +26,8 @@ from poplite.errors import (
 )
 from poplite.graph.compute_sets.compute_set import FieldRef
 from poplite.graph.connect.connect import classes_named
-from poplite.graph.host.streams import DataStream, ReplicatedStreamMode
-from poplite.graph.storage.variable import Variable
+from poplite.graph.host import DataStream, ReplicatedStreamMode
+from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.machine.option_flags import checked_options
 from poplite.text import clipped, integer_or_none, of_type
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
     from poplite.graph.graph import Graph
-    from poplite.graph.host.transfer_checks import TypeLike
-    from poplite.graph.storage.variable import ShapeLike
+    from poplite.graph.host import TypeLike
+    from poplite.graph.storage.space import ShapeLike
     from poplite.types import ElementTypeLike
 
 

@@ -23,8 +23,8 @@ from poplite.errors import (
     checked_member,
 )
 from poplite.files import check_stream
-from poplite.graph.connect.ownership import check_own
-from poplite.graph.storage.lookup import variable_named
+from poplite.graph.connect.rules import check_own
+from poplite.graph.storage.space import variable_named
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor, of_variable

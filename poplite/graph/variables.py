@@ -36,14 +36,10 @@ from poplite.graph.clone import (
     interleaved,
     layout,
 )
-from poplite.graph.mapping.tile_table import NO_TILE
-from poplite.graph.mapping.variable_mapping import Linear
-from poplite.graph.storage.host_values import ElementClass, elements
-from poplite.graph.storage.names import checked_name
-from poplite.graph.storage.room import check_room
-from poplite.graph.storage.space import Space
+from poplite.graph.mapping.variable_mapping import NO_TILE, Linear
+from poplite.graph.storage.host_values import ElementClass, check_room, elements
+from poplite.graph.storage.space import COMMON, ShapeLike, Space, Variable, checked_name, shape_of
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
-from poplite.graph.storage.variable import COMMON, ShapeLike, Variable, shape_of
 from poplite.graph.tensor import indexing
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.metadata import EXAMPLE, initial_metadata, variable_below

@@ -17,7 +17,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import Family
 from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
-from poplite.graph.storage.variable import Variable
+from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes import Axes, AxisRoot
 from poplite.named.changed_axes import Part

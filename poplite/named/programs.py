@@ -22,7 +22,7 @@ from poplite.expr.tree import Applied, Expr, Leaf
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.storage.variable import Variable
+from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes import Axes
 from poplite.named.effects import (

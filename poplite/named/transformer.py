@@ -16,7 +16,7 @@ import numpy.typing as npt
 from poplite.arrays.masked import unmasked
 from poplite.errors import AxisError, AxisLengthError, InvalidOption, made_by
 from poplite.graph.graph import Graph
-from poplite.graph.storage.variable import Variable
+from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.garbage import no_collection
 from poplite.machine.target import Target

@@ -13,9 +13,9 @@ from poplite.expr.build import as_expr, number
 from poplite.expr.formula import formula, step_name
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Contraction, Expr, IotaExpr, Leaf, Weak, new_parts
-from poplite.graph.connect.ownership import check_own
+from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
-from poplite.graph.storage.room import check_room
+from poplite.graph.storage.host_values import check_room
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared

@@ -36,11 +36,10 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, dataclass_transf
 import numpy as np
 
 from poplite.display import Displayed
-from poplite.errors import ControlProgramError, ElementTypeError, made_by
+from poplite.errors import ControlProgramError, ElementTypeError, made_by, refuse_copies
 from poplite.expr.operand import Operand, as_read
 from poplite.expr.tree import has_many, stored_first
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.poplar.declarations import rows_of

@@ -29,10 +29,10 @@ from poplite.errors import (
     GraphRecursionError,
     SizeOverflowError,
     made_by,
+    refuse_copies,
 )
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
-from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import (
     Program,

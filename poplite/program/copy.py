@@ -29,9 +29,14 @@ from poplite.errors import (
     not_called,
 )
 from poplite.expr.operand import as_read
-from poplite.graph.host.remote import HostFunction, RemoteBuffer
-from poplite.graph.host.streams import DataStream, DataStreamType
-from poplite.graph.host.transfer_checks import MAX_TRANSFER_BYTES, transfer_text
+from poplite.graph.host import (
+    MAX_TRANSFER_BYTES,
+    DataStream,
+    DataStreamType,
+    HostFunction,
+    RemoteBuffer,
+    transfer_text,
+)
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.tensor import Tensor

@@ -13,9 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
-from poplite.errors import ControlProgramError, made_by, not_called
-from poplite.graph.host.remote import HostFunction
-from poplite.graph.storage.copies import refuse_copies
+from poplite.errors import ControlProgramError, made_by, not_called, refuse_copies
+from poplite.graph.host import HostFunction
 from poplite.poplar.callable_values import CalledText
 from poplite.program.base import Program, checked, children_first, declared, set_once
 from poplite.source import SourceLocation, here

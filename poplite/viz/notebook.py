@@ -42,7 +42,7 @@ from poplite.viz.tiles.tile_map import TileMap
 from poplite.viz.tiles.vertex_counts import class_counts, classes_text, vertices_map
 
 if TYPE_CHECKING:
-    from poplite.graph.storage.variable import Variable
+    from poplite.graph.storage.space import Variable
 
 T = TypeVar("T")
 

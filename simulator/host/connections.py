@@ -46,7 +46,7 @@ from poplite.errors import (
     warn,
 )
 from poplite.executable.actions import ArenaBlock, HostFunctionCall, Stream, Transfer
-from poplite.graph.host.streams import StreamCallback
+from poplite.graph.host import StreamCallback
 from poplite.simulator.run.arena import Bytes
 from poplite.text import amount, clipped, why_not_called
 from poplite.types import QuarterMetadata

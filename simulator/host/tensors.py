@@ -29,7 +29,7 @@ from poplite.executable.layout import ArenaLayout
 from poplite.expr.tree import stored_first
 from poplite.graph.graph import Graph
 from poplite.graph.storage.host_values import elements
-from poplite.graph.storage.lookup import variable_named
+from poplite.graph.storage.space import variable_named
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import why_not_writeable
 from poplite.machine.replicas import replica_number

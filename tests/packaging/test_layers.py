@@ -42,8 +42,7 @@ ROOMS = {
 EXCEPTIONS = {
     ("graph.tensor.tensor", "graph.graph"): "types: `tensor.graph` is a Graph for editors",
     ("graph.compute_sets.compute_set", "graph.graph"): "types: `compute_set.graph` likewise",
-    ("graph.host.streams", "graph.graph"): "types: `stream.graph` likewise",
-    ("graph.host.remote", "graph.graph"): "types: `buffer.graph` likewise",
+    ("graph.host", "graph.graph"): "types: `stream.graph` likewise",
     ("graph.poplar_only", "graph.graph"): "types: its functions are methods of Graph",
     ("graph.saving", "graph.graph"): "types: its functions are methods of Graph",
     ("graph.saving", "program.base"): "types: what is saved with a graph",

@@ -24,10 +24,9 @@ from poplite.expr.build import as_expr, number
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Weak
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.connect.ownership import check_own
+from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.mapping.user_mapping import intervals_of, tile_number
+from poplite.graph.mapping.tile_mapping import TileMapping, intervals_of, tile_number
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet
     from poplite.graph.compute_sets.edge_table import EdgeTable
     from poplite.graph.graph import Graph
-    from poplite.graph.storage.variable import Variable
+    from poplite.graph.storage.space import Variable
     from poplite.machine.target import Target
 
 

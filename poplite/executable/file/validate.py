@@ -38,7 +38,7 @@ from poplite.executable.moves import PIECE_WORDS, RECORD_WORDS, Moves
 from poplite.executable.opcodes import Code
 from poplite.executable.program_trees import program_trees
 from poplite.executable.step import ComputeStep, CopyStep, Origins
-from poplite.graph.storage.variable import COMMON, Variable
+from poplite.graph.storage.space import COMMON, Variable
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.report.memory import Category
 from poplite.report.program_tree import Program, num_steps

@@ -28,9 +28,8 @@ from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, Vertex
 from poplite.graph.connect.bulk import block_of
 from poplite.graph.connect.bulk_inputs import edges_of
 from poplite.graph.graph import Graph
-from poplite.graph.storage.space import Space
+from poplite.graph.storage.space import Space, Variable
 from poplite.graph.storage.tile_numbers import AllTiles
-from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor, of_variable

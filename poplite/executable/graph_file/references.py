@@ -41,10 +41,8 @@ from poplite.codec.loading import Malformed, at, check_room, shown
 from poplite.errors import ControlProgramError
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
-from poplite.graph.host.handles import HostHandle
-from poplite.graph.host.remote import HostFunction, RemoteBuffer
-from poplite.graph.host.streams import DataStream
-from poplite.graph.storage.variable import Variable
+from poplite.graph.host import DataStream, HostFunction, HostHandle, RemoteBuffer
+from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.tensor import Origin, Tensor
 from poplite.program import Program

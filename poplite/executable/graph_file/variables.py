@@ -20,17 +20,20 @@ from poplite.codec.coders import Coder, ItemsCoder, PartsCoder
 from poplite.codec.loading import Malformed, take_room
 from poplite.executable.file.validate import check_with_value
 from poplite.graph.graph import Graph
-from poplite.graph.host.handles import HostHandle, named, write_handle
-from poplite.graph.host.remote import (
+from poplite.graph.host import (
+    DataStream,
     HostFunction,
+    HostHandle,
     RemoteBuffer,
     host_function_of,
+    named,
     remote_buffer_of,
+    stream_of,
+    write_handle,
 )
-from poplite.graph.host.streams import DataStream, stream_of
-from poplite.graph.mapping.tile_table import NO_TILE
+from poplite.graph.mapping.variable_mapping import NO_TILE
+from poplite.graph.storage.space import Variable
 from poplite.graph.storage.tile_numbers import SomeTiles
-from poplite.graph.storage.variable import Variable
 from poplite.source import SourceLocation
 from poplite.types import QUARTER, QUARTER_METADATA, ElementType
 from poplite.view import Storage

@@ -21,7 +21,7 @@ from poplite.graph.compute_sets.field_sizes import set_size
 from poplite.graph.compute_sets.perf_estimates import checked_estimate
 from poplite.graph.connect.connect import bind, bind_row, check_declared
 from poplite.graph.graph import Graph
-from poplite.graph.storage.variable import Variable
+from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation
 from poplite.types import QUARTER_METADATA

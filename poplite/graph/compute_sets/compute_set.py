@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from poplite.arrays.on_access import LikeList
 from poplite.display import Displayed
-from poplite.errors import TensorIndexError, made_by, not_called
+from poplite.errors import TensorIndexError, made_by, not_called, refuse_copies
 from poplite.expr.equality import is_value, not_compared
 from poplite.expr.operand import Operand
-from poplite.graph.storage.copies import refuse_copies
 from poplite.poplar.callable_values import CalledText
 from poplite.poplar.spelling import cpp_spelling
 from poplite.source import SourceLocation

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.storage.variable import Variable
+from poplite.graph.storage.space import Variable
 from poplite.source import SourceLocation
 
 

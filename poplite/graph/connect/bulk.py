@@ -24,15 +24,17 @@ from poplite.graph.compute_sets.edges import Edges
 from poplite.graph.compute_sets.field_sizes import check_sizes
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
-from poplite.graph.connect.bulk_checks import Probe, doubly_written, metadata_of
 from poplite.graph.connect.bulk_inputs import (
     FieldValue,
+    Probe,
     count_of,
+    doubly_written,
     edges_of,
     has_constants,
     is_numbers,
     item_of,
     listed_tiles,
+    metadata_of,
     numbers_of,
     state_of,
     tensor_of,
@@ -40,10 +42,9 @@ from poplite.graph.connect.bulk_inputs import (
     tiles_of,
 )
 from poplite.graph.connect.connect import check_declared
-from poplite.graph.connect.element_types import check_open, deduced
-from poplite.graph.connect.rules import as_state, check_overlaps, check_tensor
+from poplite.graph.connect.rules import as_state, check_open, check_overlaps, check_tensor, deduced
+from poplite.graph.storage.space import Variable
 from poplite.graph.storage.tile_numbers import TileNumbers
-from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor

@@ -5,7 +5,7 @@
 
 `poplite.graph.connect.rules` says what may be connected to a field. A vertex of a template gets
 its class here, as soon as the connected tensors determine it
-(`poplite.graph.connect.element_types`).
+(`poplite.graph.connect.rules`).
 
 Source: Poplar user guide, "Connecting vertices".
 """
@@ -30,12 +30,13 @@ from poplite.errors import (
 from poplite.expr.operand import Operand
 from poplite.graph.compute_sets.compute_set import FieldRef, VertexInstance
 from poplite.graph.compute_sets.field_sizes import check_row, check_sizes, set_size
-from poplite.graph.connect.element_types import check_open, deduced
 from poplite.graph.connect.rules import (
     as_number,
     as_state,
+    check_open,
     check_overlaps,
     check_tensor,
+    deduced,
     takes_number,
 )
 from poplite.graph.storage.tile_numbers import TileNumbers

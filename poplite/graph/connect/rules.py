@@ -12,6 +12,16 @@ the same vertex: it reads a copy of the values from before the compute set. Over
 and between vertices of a compute set, are checked when everything is connected
 (`poplite.compile.races`).
 
+The element types of a template's vertex are deduced from the tensors that are connected to it::
+
+    class Add(Vertex, Generic[T]):      add_vertex(cs, Add, tile=0)        Add, still open
+        x: Input[Vector[T]]             connect(vertex["k"], 2)            waits for its type
+        k: Input[T]                     connect(vertex["x"], x)            x is FLOAT: Add[FLOAT]
+                                                                           k is FLOAT 2.0
+
+Only tensors determine types; a plain number or a state value takes the type that they determine.
+Every call considers all connected tensors, so the order of the calls does not matter.
+
 Source: Poplar user guide, "Connecting vertices"; PopLibs' tests for the refusals.
 """
 
@@ -19,17 +29,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from types import UnionType
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from poplite.errors import ElementTypeError, GraphConnectionError, SizeOverflowError
+from poplite.expr.operand import Operand
 from poplite.expr.tree import stored_first
-from poplite.graph.compute_sets.compute_set import VertexInstance
+from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
+from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.storage.host_values import elements, held_number, scalar
+from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
 from poplite.text import amount, clipped
-from poplite.vertex.vertex import RESERVED_NAMES, Field
+from poplite.vertex.templates import example, refusal, specialise
+from poplite.vertex.vertex import RESERVED_NAMES, Field, Vertex
 from poplite.view import View, concat as concat_views, contains_aliases, intersects
 from poplite.view.contiguous.nested import MOST_RUNS
 
@@ -225,3 +241,162 @@ def _tensor_instead(field: Field, value: object) -> str:
 
 def _shown(value: object) -> str:
     return clipped(value) if isinstance(value, int | float | str) else f"a {type(value).__name__}"
+
+
+class _Seen(NamedTuple):
+    """A tensor connected to a field of a type variable."""
+
+    field: Field
+    tensor: Tensor
+
+    def __str__(self) -> str:
+        return f"{self.field} is given '{self.tensor.name}', {self.tensor.element_type!r}"
+
+
+def deduced(vertex: VertexInstance, values: Mapping[str, object]) -> type[Vertex]:
+    """Return the class of a vertex added with a template; the template while types are open."""
+    template = vertex.template
+    assert template is not None
+    seen: dict[TypeVar, _Seen] = {}
+    for new in _tensors(vertex, template, values):
+        variable = new.field.variable
+        assert variable is not None
+        first = seen.setdefault(variable, new)
+        if new.tensor.element_type is not first.tensor.element_type:
+            raise _conflict(vertex, variable, first, new)
+        why = refusal(variable, new.tensor.element_type) if new is first else ""
+        if why:
+            raise ElementTypeError(
+                f"{vertex}: '{new.tensor.name}' is {new.tensor.element_type!r}, but {why}",
+                found=f"declared {new.field}",
+                fix=f"a tensor of one of these, as for {example(template)}",
+            )
+    if len(seen) < len(template.type_variables):
+        return template
+    types = [seen[variable].tensor.element_type for variable in template.type_variables]
+    made: type[Vertex] = specialise(template, types)
+    return made
+
+
+def check_open(vertex: VertexInstance, values: Mapping[str, object]) -> None:
+    """Refuse a vertex whose element types can no longer be deduced.
+
+    This happens when all edges of a type variable are connected to plain numbers.
+    """
+    template = vertex.vertex_class
+    seen = list(_tensors(vertex, template, values))
+    connected = {**vertex.connections, **vertex.waiting, **values}
+    known = {each.field.variable for each in seen}
+    for variable in template.type_variables:
+        fields = [field for field in template.fields.values() if field.variable is variable]
+        if variable in known or any(f.is_edge and f.name not in connected for f in fields):
+            continue
+        numbers = [
+            f"{field} is given {clipped(connected[field.name])}"
+            for field in fields
+            if field.name in connected
+        ]
+        name = variable.__name__
+        raise ElementTypeError(
+            f"{vertex}: nothing connected tells which element type {name} is",
+            found="\n".join([*numbers, *map(str, seen)]) or f"no field is of {name}",
+            fix=f"name it: {example(template)} in place of {template.__name__}",
+        )
+
+
+def _tensors(
+    vertex: VertexInstance, template: type[Vertex], values: Mapping[str, object]
+) -> Iterator[_Seen]:
+    for name, field in template.fields.items():
+        if field.variable is None or not field.is_edge:
+            continue
+        rows = vertex.rows.get(name, {}).values()
+        for value in (vertex.connections.get(name), tuple(rows), values.get(name)):
+            for tensor in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(tensor, Operand) and isinstance(read := tensor._read_as(), Tensor):
+                    yield _Seen(field, read)
+
+
+def _conflict(
+    vertex: VertexInstance, variable: TypeVar, one: _Seen, other: _Seen
+) -> ElementTypeError:
+    name = variable.__name__
+    where = (
+        f"fields '{one.field.name}' and '{other.field.name}' are both of {name}"
+        if one.field is not other.field
+        else f"all rows of field '{one.field.name}' are of {name}"
+    )
+    return ElementTypeError(
+        f"{vertex}: {where}, but '{one.tensor.name}' is {one.tensor.element_type!r} "
+        f"and '{other.tensor.name}' is {other.tensor.element_type!r}",
+        found=f"declared {one.field}, and {other.field}"
+        if one.field is not other.field
+        else f"declared {one.field}",
+        fix=f"tensors of one element type, or a type variable besides {name} for one of the fields",
+    )
+
+
+class AnyGraph(Protocol):
+    """A graph, or a virtual graph."""
+
+    @property
+    def top_level_graph(self) -> object:
+        """The graph over all tiles, to which everything in it belongs."""
+
+
+def check_own(graph: AnyGraph, tensor: object, what: str, call: str = "") -> None:
+    """Refuse anything but a tensor of a graph; `what` is the method, `call` how it is written."""
+    if not isinstance(tensor, Tensor):
+        raise no_tensor(what, tensor, call)
+    if tensor.graph is not graph.top_level_graph:
+        raise GraphConnectionError(
+            f"'{tensor.name}' belongs to another graph",
+            found=f"this is {graph!r}, the tensor's is {tensor.graph!r}",
+            fix="use the graph that made the tensor: tensor.graph",
+        )
+
+
+def check_mapped(graph: AnyGraph, target: object) -> None:
+    """Refuse anything but a tensor or a vertex of a graph, as the target of a mapping."""
+    if not isinstance(target, VertexInstance):
+        call = _MAP_FIRST.get(type(target), _MAP_TENSOR)
+        check_own(graph, target, "set_tile_mapping", call)
+    elif target.graph is not graph.top_level_graph:
+        raise GraphConnectionError(
+            f"{target} belongs to another graph",
+            fix="use the graph that made the vertex: vertex.graph",
+        )
+
+
+_MAP_TENSOR = "the tensor comes first: set_tile_mapping(tensor, tile)"
+_MAP_FIRST: dict[type, str] = {
+    ComputeSet: "put its vertices on tiles: for vertex in cs.vertices: "
+    "graph.set_tile_mapping(vertex, tile)",
+    VertexBlock: "tiles of many vertices are given with them: add_vertices(cs, V, tile=...)",
+}
+
+
+def check_compute_set(graph: AnyGraph, value: object, call: str) -> None:
+    """Refuse anything but a compute set of a graph."""
+    if type(value) is ComputeSet and value.graph is graph.top_level_graph:
+        return
+    raise GraphConnectionError(
+        f"{clipped(value, 100)} is no compute set of {graph!r}",
+        found="it is of another graph"
+        if isinstance(value, ComputeSet)
+        else f"its type is {type(value).__name__}",
+        fix=f"{call}(graph.add_compute_set(name), vertex_class, tile=0, ...)",
+    )
+
+
+def check_vertex(graph: AnyGraph, vertex: object, kind: type | UnionType, call: str) -> None:
+    """Refuse anything but a vertex of a graph, a block of vertices, or either, as `kind` says."""
+    its = vertex.graph if isinstance(vertex, VertexInstance | VertexBlock) else None
+    if isinstance(vertex, kind) and its is graph.top_level_graph:
+        return
+    other = its is not None and its is not graph.top_level_graph
+    raise GraphConnectionError(
+        f"{call}: {clipped(vertex, 100)} is no vertex of {graph!r}",
+        found="it is of another graph" if other else f"its type is {type(vertex).__name__}",
+        fix="a vertex of this graph: what add_vertex returned, or a block's block[0]",
+    )

@@ -10,20 +10,28 @@ with an error where NumPy would wrap::
     >>> from poplite.types import INT
     >>> elements(INT, [1, 2], what="'a'")
     array([1, 2], dtype=int32)
+
+Values that all tiles together have no memory for are refused before the host holds them.
 """
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.masked import unmasked
-from poplite.errors import ElementTypeError, SizeOverflowError, TensorMetadataError
-from poplite.text import clipped
+from poplite.errors import (
+    ElementTypeError,
+    GraphMemoryAllocationError,
+    SizeOverflowError,
+    TensorMetadataError,
+)
+from poplite.text import amount, clipped, shape_text
 from poplite.types import (
     ELEMENT_TYPES,
     FLOAT,
@@ -35,6 +43,10 @@ from poplite.types import (
     as_double,
     encode,
 )
+
+if TYPE_CHECKING:
+    from poplite.graph.storage.space import Space
+
 
 ElementClass = type[ElementType[Any]]
 Number = bool | int | float | np.generic
@@ -237,3 +249,33 @@ def _overflow(element: ElementClass, value: object, what: str) -> SizeOverflowEr
 def _limits(element: ElementClass) -> Any:
     """Return NumPy's description of the range of a type."""
     return np.finfo(element.dtype) if element.is_floating_point else np.iinfo(element.dtype.name)
+
+
+ALWAYS_HELD = 1 << 28
+"""Bytes of values that the host holds however little memory the tiles have."""
+
+
+def check_room(space: Space, kind: ElementClass, shape: tuple[int, ...], what: str) -> None:
+    """Refuse values that all tiles together have no memory for, before any of them is made.
+
+    >>> from poplite.graph.graph import Graph
+    >>> from poplite.types import INT
+    >>> check_room(Graph().space, INT, (2**40,), "'table'")
+    Traceback (most recent call last):
+    poplite.errors.GraphMemoryAllocationError: 'table': 1,099,511,627,776 values of INT take ...
+      shape (1099511627776,); a tile has 638,976 B
+      try: fewer values, or a graph of more tiles
+    """
+    size = math.prod(shape) * kind.size_bytes
+    if size <= max(space.memory_bytes, ALWAYS_HELD):
+        return
+    raise GraphMemoryAllocationError(
+        f"{what}: {amount(math.prod(shape), 'value')} of {kind!r} take {size:,} B, but "
+        f"{_tiles(space.num_tiles)} {space.memory_bytes:,} B",
+        found=f"shape {shape_text(shape)}; a tile has {space.memory_bytes // space.num_tiles:,} B",
+        fix="fewer values, or a graph of more tiles",
+    )
+
+
+def _tiles(number: int) -> str:
+    return "1 tile has" if number == 1 else f"{number:,} tiles together have"

@@ -1,7 +1,8 @@
-"""The variables of a graph in one space of element addresses, and the tiles of all addresses.
+"""The variables of a graph in one space of element addresses, their names, and their tiles.
 
-All variables share the space. An unused address follows each, so that no run of elements extends
-from one variable into the next::
+Users hold tensors, which are views of variables. The graph makes a variable in every call of
+`add_variable` and `add_constant`. All variables share the space. An unused address follows each, so
+that no run of elements extends from one variable into the next::
 
     variables    x: 0 0 1 1    y: 2 2 2 -              each element's tile
     addresses       0 1 2 3 4     5 6 7 8              breaks  0 2 4 5 8 9
@@ -10,27 +11,285 @@ from one variable into the next::
 A view of several variables is cut by a table of their tiles. A single table of all variables would
 be remade after every edit, and edits often alternate with queries. So a table is first made of the
 variables below a view only; the full table is made once such tables have cost as much as it does.
+
+Names have scopes before them, and a number if already in use, so that they are unambiguous in
+messages, drawings and `poplite-viz tensor NAME`::
+
+    with graph.scope("layer1"):
+        graph.add_variable(FLOAT, (4,), "w")     'layer1/w'
+        graph.add_variable(FLOAT, (4,), "w")     'layer1/w_1'
+
+A variable is found by its full name, or by the part after a slash if only one has it.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from operator import index as whole_number
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import SizeOverflowError
-from poplite.graph.mapping.tile_table import NO_TILE, TileTable, joined_table
-from poplite.graph.mapping.variable_mapping import Version
+from poplite.errors import (
+    USERS_LINE,
+    ElementTypeError,
+    SizeOverflowError,
+    TensorCreationError,
+    UnknownName,
+    did_you_mean,
+    listed,
+    not_called,
+    refuse_copies,
+)
+from poplite.graph.mapping.variable_mapping import (
+    NO_TILE,
+    TileTable,
+    VariableMapping,
+    Version,
+    joined_table,
+)
 from poplite.graph.storage.host_values import ElementClass
-from poplite.graph.storage.names import Names
 from poplite.graph.storage.tile_numbers import SomeTiles
-from poplite.graph.storage.variable import Variable
 from poplite.source import SourceLocation, here
-from poplite.text import amount, shape_text
-from poplite.view import Storage, View, storages
+from poplite.text import amount, clipped, fitted, shape_text, shortened
+from poplite.types import type_text
+from poplite.view import Storage, View, all_of, storages
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+class Names:
+    """Unique names of several kinds of objects, within nested scopes.
+
+    >>> names = Names()
+    >>> with names.within("m4"):
+    ...     names.unique("variable", "w"), names.unique("variable", "w")
+    ('m4/w', 'm4/w_1')
+    """
+
+    def __init__(self) -> None:
+        self._scopes: list[str] = []
+        self._taken: defaultdict[str, dict[str, int]] = defaultdict(dict)
+
+    @contextmanager
+    def within(self, scope: str) -> Iterator[None]:
+        """Prefix `scope/` to names made inside a `with` block."""
+        self._scopes.append(scope)
+        try:
+            yield
+        finally:
+            self._scopes.pop()
+
+    def unique(self, kind: str, name: str) -> str:
+        """Return a name with its scopes that no other object of its kind ("variable", ...) has."""
+        full = self.full(name)
+        unique, taken = full, self._taken[kind]
+        while unique in taken:
+            taken[full] += 1
+            unique = f"{full}_{taken[full]}"
+        taken[unique] = 0
+        return unique
+
+    def number(self, kind: str, name: str) -> int:
+        """Return how many names of a kind were taken before this one.
+
+        >>> names = Names()
+        >>> _ = names.unique("function", "blur"), names.unique("function", "sum")
+        >>> names.number("function", "sum")
+        1
+        """
+        return list(self._taken[kind]).index(name)
+
+    def full(self, name: str) -> str:
+        """Return a name with the scopes that are open."""
+        return "/".join([*self._scopes, name]) if self._scopes else name
+
+    def local(self, name: str) -> str:
+        """Return a full name without the scopes that are open.
+
+        >>> names = Names()
+        >>> with names.within("conv1"):
+        ...     names.local("conv1/w")
+        'w'
+        """
+        return name.removeprefix("/".join([*self._scopes, ""]))
+
+    def release(self, kind: str, name: str) -> None:
+        """Make a name available again."""
+        del self._taken[kind][name]
+
+
+def checked_name(name: object, kind: str, call: str) -> str:
+    """Return a name, perhaps empty, after checking that it is a string."""
+    if isinstance(name, str):
+        return name
+    raise TensorCreationError(
+        f"the name of a {kind} is text, but {clipped(name)} is given",
+        found=f"its type is {type(name).__name__}",
+        fix=call,
+    )
+
+
+def checked_scope(name: object) -> str:
+    """Return the name of a scope after checking that it is a string, and not empty."""
+    if isinstance(name, str) and name:
+        return name
+    raise TensorCreationError(
+        f"{clipped(name)} is no name for a scope",
+        found="an empty name" if isinstance(name, str) else f"its type is {type(name).__name__}",
+        fix="graph.scope('layer1')",
+    )
+
+
+ShapeLike = SupportsIndex | Sequence[SupportsIndex]
+"""Sizes of the dimensions; a plain number is a shape of rank 1."""
+
+_SEQUENCES = tuple, list, Sequence  # common ones first
+
+_INT = frozenset({int})
+
+_NONE: Mapping[int, Any] = MappingProxyType({})
+
+COMMON = -1
+"""In place of a replica's number: all replicas without values of their own."""
+
+
+@refuse_copies("graph.clone(tensor) makes a variable like another")
+class Variable(Storage):
+    """A variable or constant of a graph.
+
+    A graph may have a million of them, so that each is one object: it is the space of its views,
+    and has a mapping of its own only once that is more than one tile.
+
+    Attributes:
+        name: name with its scopes, unique among the graph's variables.
+        element_type: type of the elements.
+        shape: shape of the tensor that the graph returned when it made the variable.
+        location: the user's line that made it.
+        initial_value: its values when a program is loaded, in its shape; None for zeros.
+        replica_values: the initial values of replicas with different ones, by replica number.
+        with_value: bool[elements], by replica number, `COMMON` for `initial_value`: which elements
+            have an initial value; all others are zeros.  All have one where there is no entry.
+        metadata: for QUARTER, the element that holds format and scale.
+    """
+
+    __slots__ = (
+        "_mapping",
+        "_tile",
+        "_version",
+        "element_type",
+        "initial_value",
+        "location",
+        "metadata",
+        "name",
+        "replica_values",
+        "shape",
+        "with_value",
+    )
+
+    def __init__(self, *arguments: object, **named: object) -> None:
+        """Refuse: users have variables of their graph only."""
+        instead = "graph.add_variable(FLOAT, (4,), 'x'), and graph.variable_of(tensor)"
+        raise not_called("Variable", instead, is_empty=not arguments and not named)
+
+    def _filled(
+        self,
+        number: int,
+        base: int,
+        num_elements: int,
+        name: str,
+        element_type: ElementClass,
+        shape: tuple[int, ...],
+        constant: bool,
+        location: SourceLocation,
+        version: Version,
+        tile: int,
+    ) -> Variable:
+        """Return the variable itself, which `__new__` has made, with all that it has."""
+        Storage.__init__(self, number, base, num_elements, constant)
+        self.name, self.element_type, self.shape = name, element_type, shape
+        self.location = location
+        self._mapping: VariableMapping | None = None
+        self._tile, self._version = tile, version
+        version.number += 1
+        self.initial_value: npt.NDArray[Any] | None = None
+        self.replica_values: Mapping[int, npt.NDArray[Any]] = _NONE
+        self.with_value: Mapping[int, npt.NDArray[np.bool_]] = _NONE
+        self.metadata: View | None = None
+        return self
+
+    @property
+    def packed_with_value(self) -> dict[int, npt.NDArray[np.uint8]]:
+        """`with_value` in bits, as `np.packbits` has them, where an element has no value."""
+        some = self.with_value
+        return {each: np.packbits(some[each]) for each in sorted(some) if not some[each].all()}
+
+    def initial_value_of(self, replica: int) -> npt.NDArray[Any] | None:
+        """Return the values in one replica when a program is loaded; None for zeros.
+
+        Args:
+            replica: number of the replica.
+        """
+        return self.replica_values.get(replica, self.initial_value)
+
+    def hash(self) -> int:
+        """Return the number of the variable in its graph, which no other has."""
+        return self.id
+
+    @property
+    def view(self) -> View:
+        """All its elements, in its shape."""
+        return all_of(self, self.shape)
+
+    @property
+    def storage(self) -> Storage:
+        """Its elements' addresses."""
+        return self
+
+    @property
+    def mapping(self) -> VariableMapping:
+        """The tiles of its elements."""
+        if self._mapping is None:
+            self._mapping = VariableMapping(self.num_elements, self._version, self._tile)
+        return self._mapping
+
+    @property
+    def only_tile(self) -> int | None:
+        """The tile of all elements, where no other was ever asked for; None says nothing."""
+        if self._mapping is not None:
+            return self._mapping.only_tile
+        return None if self._tile == NO_TILE else self._tile
+
+    def __repr__(self) -> str:
+        kind = "Constant" if self.constant else "Variable"
+        content = f"{type_text(self.element_type)}{list(self.shape)}"
+        return fitted(f"<{kind} '{{}}' {content}>", self.name)
+
+
+def shape_of(shape: ShapeLike, name: str) -> tuple[int, ...]:
+    """Return a shape as a tuple after checking it."""
+    sizes: Any = shape if isinstance(shape, _SEQUENCES) else (shape,)
+    extents: tuple[int, ...]
+    try:
+        # A tuple is kept where it can be: a million variables may have the same.
+        is_kept = type(sizes) is tuple and _INT.issuperset(map(type, sizes))
+        extents = sizes if is_kept else tuple(map(whole_number, sizes))
+    except TypeError:
+        extents = (-1,)
+    if extents and min(extents) < 0:
+        raise TensorCreationError(
+            f"'{name}': {clipped(shape, 60)} is not a shape",
+            fix="whole numbers from 0, e.g. (64, 128); () is one element",
+        )
+    return extents
+
 
 MAX_ADDRESS = 1 << 62
 
@@ -45,7 +304,7 @@ class Space:
         version: changes with every edit of a variable's mapping.
         homes: by the number of a variable that was made with a virtual graph: that graph's tiles.
 
-    >>> from poplite.graph.storage.names import Names
+    >>> from poplite.graph.storage.space import Names
     >>> from poplite.types import INT
     >>> space = Space(4, Names(), 4 * 1024)
     >>> [space.make(name, INT, (4,), False) for name in "xy"]
@@ -227,3 +486,60 @@ class Space:
 
 def _base(variable: Variable) -> int:
     return variable.storage.base
+
+
+NAME = 80
+"""Largest number of characters of a name in a list."""
+
+
+def variable_named(
+    space: Space,
+    name: object,
+    *,
+    call: str = "",
+    at: SourceLocation | None = USERS_LINE,
+    others: Sequence[str] = (),
+    missing: str = "the graph has no variable",
+) -> Variable:
+    """Return the variable or constant with a name, which may omit scopes where it is unambiguous.
+
+    `call`, `at`, `others` (handles that the call also accepts) and `missing` are for the message.
+
+    >>> from poplite.graph import Graph
+    >>> graph = Graph()
+    >>> with graph.scope("blocks"):
+    ...     w = graph.add_variable("float32", (4,), "w")
+    >>> variable_named(graph.space, "w"), variable_named(graph.space, "blocks/w")
+    (<Variable 'blocks/w' float32[4]>, <Variable 'blocks/w' float32[4]>)
+    """
+    before = f"{call}: " if call else ""
+    if not isinstance(name, str):
+        raise ElementTypeError(
+            f"{before}{clipped(name)} is no name", at=at, fix="the name of a variable, as text"
+        )
+    found = space.named(name)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UnknownName(
+            f"{before}{len(found):,} variables of the graph are called {name!r}",
+            at=at,
+            found=listed([f"{_described(v)}  ({v.location})" for v in found], "variables"),
+            fix=f"name it with its scopes: {found[0].name!r}",
+        )
+    shown = [_described(variable) for variable in space.variables]
+    known = [variable.name for variable in space.variables]
+    short = [full.rpartition("/")[2] for full in known]
+    hint = did_you_mean(name, [*known, *short, *others])
+    raise UnknownName(
+        f"{before}{missing} {name!r}{hint}",
+        at=at,
+        found=("it has:\n" + listed(shown, "variables") if shown else "it has none")
+        + (f"\nhandles: {', '.join(map(repr, others))}" if others else ""),
+        fix="use one of these names" if shown else "graph.add_variable(..., name=...)",
+    )
+
+
+def _described(variable: Variable) -> str:
+    sizes = ", ".join(map(str, variable.shape))
+    return f"{shortened(variable.name, NAME)}  {variable.element_type.dtype}[{sizes}]"

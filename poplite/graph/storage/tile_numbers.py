@@ -20,8 +20,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import InvalidTileMapping
-from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, ranges
-from poplite.graph.mapping.user_mapping import tile_number
+from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, ranges, tile_number
 from poplite.text import amount, clipped, integer_or_none
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from poplite.types import QuarterMetadata
 from poplite.view import View, address_at, same_elements, storages
 
 if TYPE_CHECKING:
-    from poplite.graph.storage.space import Space
-    from poplite.graph.storage.variable import Variable
+    from poplite.graph.storage.space import Space, Variable
 
 EXAMPLE = "metadata=pl.QuarterMetadata('F143', scale=0)"
 

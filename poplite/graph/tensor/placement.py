@@ -19,10 +19,8 @@ import numpy as np
 from poplite.arrays.intervals import Int64, merge, overlay
 from poplite.arrays.sweep import sorted_order
 from poplite.errors import InvalidTileMapping, TensorCreationError, did_you_mean, warn
-from poplite.graph.mapping.tile_mapping import TileMapping, remapped
-from poplite.graph.mapping.tile_table import Cut, cut_runs, cut_strided, split
-from poplite.graph.mapping.user_mapping import intervals_of, unmapped_error
-from poplite.graph.mapping.variable_mapping import Linear
+from poplite.graph.mapping.tile_mapping import TileMapping, intervals_of, remapped, unmapped_error
+from poplite.graph.mapping.variable_mapping import Cut, Linear, cut_runs, cut_strided, split
 from poplite.graph.storage.space import Space
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
 from poplite.text import amount, clipped

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from poplite.graph.graph import Graph
-    from poplite.graph.storage.variable import Variable
+    from poplite.graph.storage.space import Variable
     from poplite.poplar.spellings import TensorSpelling
 
     IntArray = npt.NDArray[np.integer[Any]]

@@ -22,7 +22,7 @@ from poplite.arrays.digits import digits_of
 from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import union
 from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, ranges
-from poplite.graph.mapping.tile_table import split
+from poplite.graph.mapping.variable_mapping import split
 from poplite.graph.tensor.placement import mapping_of
 from poplite.text import amount, element_range, fitted
 from poplite.types import type_text
@@ -40,7 +40,7 @@ from poplite.view import (
 )
 
 if TYPE_CHECKING:
-    from poplite.graph.storage.variable import Variable
+    from poplite.graph.storage.space import Variable
     from poplite.graph.tensor.tensor import Tensor
 
 FEW_RUNS = 2**17

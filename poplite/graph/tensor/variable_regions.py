@@ -20,8 +20,7 @@ from poplite.text import amount, clipped, fitted, integer_or_none
 from poplite.view import Interval, View, chunks, runs, storages
 
 if TYPE_CHECKING:
-    from poplite.graph.storage.space import Space
-    from poplite.graph.storage.variable import Variable
+    from poplite.graph.storage.space import Space, Variable
 
 SHOWN = 6
 """Ranges, or parts that are ranges of one variable, that a repr lists."""

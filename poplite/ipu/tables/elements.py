@@ -15,7 +15,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
 from poplite.graph.compute_sets.edges import EdgeRuns, Edges
 from poplite.graph.graph import Graph
-from poplite.graph.storage.variable import Variable
+from poplite.graph.storage.space import Variable
 from poplite.ipu.tables.columns import NONE, ElementBytes, SeriesTable, Texts
 from poplite.types import (
     BOOL,

@@ -9,9 +9,8 @@ from itertools import accumulate
 from typing import Any
 
 from poplite.graph.graph import Graph
-from poplite.graph.host.remote import HostFunction
-from poplite.graph.host.streams import DataStream, DataStreamType
-from poplite.graph.storage.variable import Variable
+from poplite.graph.host import DataStream, DataStreamType, HostFunction
+from poplite.graph.storage.space import Variable
 from poplite.ipu.tables.columns import ALIGNMENT, Texts
 from poplite.ipu.tables.elements import EdgesTable, type_number
 from poplite.program import PrintTensor

@@ -21,7 +21,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.storage.room import check_room
+from poplite.graph.storage.host_values import check_room
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor

@@ -17,7 +17,7 @@ from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.expr.build import as_expr, cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
-from poplite.graph.connect.ownership import check_own
+from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.elementwise import where

@@ -21,7 +21,7 @@ from poplite.errors import (
     TensorCreationError,
 )
 from poplite.expr.tree import ElementClass
-from poplite.graph.connect.ownership import check_own
+from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.slices import Slices

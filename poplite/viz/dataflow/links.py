@@ -34,7 +34,7 @@ import numpy.typing as npt
 from poplite.errors import ControlProgramError
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edges import Edges
-from poplite.graph.storage.variable import Variable
+from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
     Copy,

@@ -15,7 +15,7 @@ import numpy as np
 
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
-from poplite.graph.storage.variable import Variable
+from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Copy, HostCall, PrintTensor, Program
 from poplite.text import amount

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from poplite.errors import SizeOverflowError
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
-from poplite.graph.mapping.tile_table import split
+from poplite.graph.mapping.variable_mapping import split
 from poplite.types import type_text
 from poplite.view import num_runs, runs, storages
 from poplite.viz.draw.json_text import json_text
@@ -34,7 +34,7 @@ from poplite.viz.draw.units import name_text, shape_text
 from poplite.viz.regions.operations import TensorOperation, applied, read_operation
 
 if TYPE_CHECKING:
-    from poplite.graph.storage.variable import Variable
+    from poplite.graph.storage.space import Variable
     from poplite.graph.tensor.tensor import Tensor
     from poplite.viz.regions.field import FieldCopies
 

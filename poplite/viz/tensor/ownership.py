@@ -26,7 +26,7 @@ from poplite.viz.draw.units import name_text, shape_text, size_text
 from poplite.viz.tensor.selection import Index, Selection, select
 
 if TYPE_CHECKING:
-    from poplite.graph.storage.variable import Variable
+    from poplite.graph.storage.space import Variable
     from poplite.graph.tensor.tensor import Tensor
 
 Int64 = npt.NDArray[np.int64]

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
-from poplite.graph.storage.lookup import variable_named
+from poplite.graph.storage.space import variable_named
 from poplite.text import amount
 from poplite.viz.draw.units import name_text, size_text
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
-    from poplite.graph.storage.variable import Variable
+    from poplite.graph.storage.space import Variable
 
 
 @dataclass(frozen=True, slots=True, eq=False)

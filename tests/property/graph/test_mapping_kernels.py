@@ -12,10 +12,15 @@ from hypothesis import assume, given, strategies as st
 from poplite.arrays import sweep
 from poplite.arrays.digits import coalesce
 from poplite.graph import Graph
-from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping
-from poplite.graph.mapping.tile_table import Cut, TileTable, cut_runs, cut_strided
-from poplite.graph.mapping.user_mapping import intervals_of
-from poplite.graph.mapping.variable_mapping import Linear, VariableMapping
+from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, intervals_of
+from poplite.graph.mapping.variable_mapping import (
+    Cut,
+    Linear,
+    TileTable,
+    VariableMapping,
+    cut_runs,
+    cut_strided,
+)
 from poplite.graph.tensor.concat import concat
 from poplite.machine.target import Target
 

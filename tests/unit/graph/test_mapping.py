@@ -8,11 +8,16 @@ import pytest
 from poplite.arrays import sweep
 from poplite.errors import InvalidTileMapping, SizeOverflowError
 from poplite.graph import Graph
-from poplite.graph.mapping import tile_mapping as mapping_module, tile_table
-from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, ranges
-from poplite.graph.mapping.tile_table import TileTable, cut_strided, split
-from poplite.graph.mapping.user_mapping import intervals_of
-from poplite.graph.mapping.variable_mapping import Linear, VariableMapping, Version
+from poplite.graph.mapping import tile_mapping as mapping_module, variable_mapping as tile_table
+from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, intervals_of, ranges
+from poplite.graph.mapping.variable_mapping import (
+    Linear,
+    TileTable,
+    VariableMapping,
+    Version,
+    cut_strided,
+    split,
+)
 from poplite.graph.tensor.concat import concat
 from poplite.machine.target import Target
 from poplite.view import Interval

@@ -10,7 +10,7 @@ import pytest
 import poplite as pl
 from poplite import ops
 from poplite.compat import poplin
-from poplite.graph.storage.room import ALWAYS_HELD
+from poplite.graph.storage.host_values import ALWAYS_HELD
 
 Call = Callable[[pl.Graph], object]
 

@@ -11,7 +11,7 @@ import pytest
 import poplite as pl
 from helpers.running import both_forms
 from helpers.streams import made
-from poplite.graph.host.streams import StreamCallback
+from poplite.graph.host import StreamCallback
 
 NOT_AVAILABLE, SUCCESS = StreamCallback.Result.NOT_AVAILABLE, StreamCallback.Result.SUCCESS
 Int = np.int32

@@ -28,7 +28,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     out = Destination.of(arguments)
     graph = load_variables(arguments, [arguments.name])
-    from poplite.graph.storage.lookup import variable_named
+    from poplite.graph.storage.space import variable_named
     from poplite.viz.forms import tensor_forms
     from poplite.viz.tensor.ownership import ownership_of_variable
 

@@ -1,1 +1,0 @@
-"""Everything in a graph that the host accesses: streams, remote buffers, handles."""
