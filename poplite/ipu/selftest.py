@@ -44,12 +44,16 @@ ELEMENTS = 240
 SPECIAL = (0.0, 1.0, math.inf, math.nan, 6e-8, 1e-40, 65504.0, 3e38, 1e-45, 16777217.0, 0.1)
 
 
-class AddMultiply(Vertex):
-    """`a * b + a`, without contraction."""
+class _OfFloats(Vertex):
+    """What most rows have: two operands and a result of float32."""
 
     a: Input[Vector[FLOAT]]
     b: Input[Vector[FLOAT]]
     y: Output[Vector[FLOAT]]
+
+
+class AddMultiply(_OfFloats):
+    """`a * b + a`, without contraction."""
 
     def compute(self) -> None:
         """Write each element."""
@@ -57,12 +61,8 @@ class AddMultiply(Vertex):
             self.y[i] = self.a[i] * self.b[i] + self.a[i]
 
 
-class DivideFloats(Vertex):
+class DivideFloats(_OfFloats):
     """`a / b`."""
-
-    a: Input[Vector[FLOAT]]
-    b: Input[Vector[FLOAT]]
-    y: Output[Vector[FLOAT]]
 
     def compute(self) -> None:
         """Write each element."""
@@ -70,12 +70,8 @@ class DivideFloats(Vertex):
             self.y[i] = self.a[i] / self.b[i]
 
 
-class SquareRoot(Vertex):
+class SquareRoot(_OfFloats):
     """The square root of `|a|`."""
-
-    a: Input[Vector[FLOAT]]
-    b: Input[Vector[FLOAT]]
-    y: Output[Vector[FLOAT]]
 
     def compute(self) -> None:
         """Write each element."""
@@ -83,12 +79,8 @@ class SquareRoot(Vertex):
             self.y[i] = math.sqrt(abs(self.a[i]))
 
 
-class Smallest(Vertex):
+class Smallest(_OfFloats):
     """Products below the smallest normal number."""
-
-    a: Input[Vector[FLOAT]]
-    b: Input[Vector[FLOAT]]
-    y: Output[Vector[FLOAT]]
 
     def compute(self) -> None:
         """Write each element."""
@@ -96,12 +88,8 @@ class Smallest(Vertex):
             self.y[i] = self.a[i] * 1e-38
 
 
-class Exponential(Vertex):
+class Exponential(_OfFloats):
     """`exp(a)`, by the exported kernel."""
-
-    a: Input[Vector[FLOAT]]
-    b: Input[Vector[FLOAT]]
-    y: Output[Vector[FLOAT]]
 
     def compute(self) -> None:
         """Write each element."""
@@ -109,12 +97,8 @@ class Exponential(Vertex):
             self.y[i] = math.exp(self.a[i])
 
 
-class Compare(Vertex):
+class Compare(_OfFloats):
     """Which of two numbers is less, or that neither is."""
-
-    a: Input[Vector[FLOAT]]
-    b: Input[Vector[FLOAT]]
-    y: Output[Vector[FLOAT]]
 
     def compute(self) -> None:
         """Write each element."""

@@ -17,7 +17,7 @@ So `exp` and the others have the bits that they have in both forms of `compute`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -153,6 +153,30 @@ def _needed(lines: list[str]) -> list[str]:
     return kept
 
 
+_Operator = Callable[["_Value", Any], "_Value"]
+
+
+def _operators(symbol: str) -> tuple[_Operator, _Operator]:
+    """Return the methods of an operator, the second for a plain number on the left."""
+
+    def operator(self: _Value, other: Any) -> _Value:
+        return self.made(symbol, self.code, self.beside(other))
+
+    def reflected(self: _Value, other: Any) -> _Value:
+        return self.made(symbol, self.beside(other), self.code)
+
+    return operator, reflected
+
+
+def _compared(symbol: str) -> _Operator:
+    """Return the method of a comparison."""
+
+    def operator(self: _Value, other: Any) -> _Value:
+        return self.writer.made("bool", f"{self.code} {symbol} {self.beside(other)}")
+
+    return operator
+
+
 class _Value:
     """A variable of the function that is written, with the operators of numbers."""
 
@@ -171,68 +195,26 @@ class _Value:
         text = literal(int(other), Kind.INT).replace("pl::LEAST", "LEAST.value")
         return text if self.type_name == "int" or text.endswith(("LL", "e")) else f"{text}LL"
 
-    def _made(self, symbol: str, left: str, right: str) -> _Value:
+    def made(self, symbol: str, left: str, right: str) -> _Value:
+        """Return the variable of an operation on this value and what stands beside it."""
         is_float = self.type_name in _KINDS
         if is_float or symbol not in _INTEGER_FUNCTIONS:
             return self.writer.made(self.type_name, f"{left} {symbol} {right}")
         return self.writer.made(self.type_name, f"{_INTEGER_FUNCTIONS[symbol]}({left}, {right})")
 
-    def _before(self, symbol: str, other: Any) -> _Value:
-        return self._made(symbol, self.code, self.beside(other))
-
-    def _behind(self, symbol: str, other: Any) -> _Value:
-        return self._made(symbol, self.beside(other), self.code)
-
-    def __add__(self, other: Any) -> _Value:
-        return self._before("+", other)
-
-    def __sub__(self, other: Any) -> _Value:
-        return self._before("-", other)
-
-    def __mul__(self, other: Any) -> _Value:
-        return self._before("*", other)
-
-    def __truediv__(self, other: Any) -> _Value:
-        return self._before("/", other)
-
-    def __radd__(self, other: Any) -> _Value:
-        return self._behind("+", other)
-
-    def __rsub__(self, other: Any) -> _Value:
-        return self._behind("-", other)
-
-    def __rmul__(self, other: Any) -> _Value:
-        return self._behind("*", other)
-
-    def __rtruediv__(self, other: Any) -> _Value:
-        return self._behind("/", other)
-
-    def __lshift__(self, other: Any) -> _Value:
-        return self._before("<<", other)
-
-    def __rshift__(self, other: Any) -> _Value:
-        return self._before(">>", other)
-
-    def __and__(self, other: Any) -> _Value:
-        return self._before("&", other)
-
-    def __or__(self, other: Any) -> _Value:
-        return self._before("|", other)
-
-    def __xor__(self, other: Any) -> _Value:
-        return self._before("^", other)
+    __add__, __radd__ = _operators("+")
+    __sub__, __rsub__ = _operators("-")
+    __mul__, __rmul__ = _operators("*")
+    __truediv__, __rtruediv__ = _operators("/")
+    __lshift__, __rshift__ = _operators("<<")[0], _operators(">>")[0]
+    __and__, __or__, __xor__ = (_operators(symbol)[0] for symbol in "&|^")
+    __lt__, __gt__ = _compared("<"), _compared(">")
 
     def __neg__(self) -> _Value:
         return self.writer.made(self.type_name, f"-{self.code}")
 
     def __abs__(self) -> _Value:
         return self.writer.made(self.type_name, f"absolute({self.code})")
-
-    def __lt__(self, other: Any) -> _Value:
-        return self.writer.made("bool", f"{self.code} < {self.beside(other)}")
-
-    def __gt__(self, other: Any) -> _Value:
-        return self.writer.made("bool", f"{self.code} > {self.beside(other)}")
 
     def __eq__(self, other: object) -> Any:
         return self.writer.made("bool", f"{self.code} == {self.beside(other)}")

@@ -51,7 +51,8 @@ ELEMENTS: dict[type[ElementType[Any]], str] = {
     HALF: "half",
     FLOAT: "float",
 }
-"""The C++ type of an element; QUARTER is not among them."""
+"""The C++ type of an element, in the order in which the host program numbers them; QUARTER is not
+among them."""
 
 NUMBERS: dict[Kind, str] = {
     Kind.BOOL: "bool",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from struct import Struct, pack
-from typing import Any
+from typing import Any, ClassVar
 from zlib import crc32
 
 import numpy as np
@@ -209,6 +209,27 @@ class SeriesTable:
         self._digits_end.append(len(self._digits))
         self._list.append(number)
         return len(self._first) - 1
+
+
+class ColumnRows:
+    """Rows of several tables, as a column for each of their names."""
+
+    names: ClassVar[str]
+    """Those of all columns, "table.name", in order."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, list[int]] = {name: [] for name in self.names.split()}
+
+    def columns(self) -> dict[str, list[int]]:
+        """Return the columns of all rows."""
+        return self._columns
+
+    def row(self, table: str, **numbers: int) -> int:
+        """Write down a row, and return its number."""
+        for name, number in numbers.items():
+            column = self._columns[f"{table}.{name}"]
+            column.append(number)
+        return len(column) - 1
 
 
 class ElementBytes:

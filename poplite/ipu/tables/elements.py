@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,22 +15,12 @@ from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
 from poplite.graph.compute_sets.edges import EdgeRuns, Edges
 from poplite.graph.graph import Graph
 from poplite.graph.storage.space import Variable
-from poplite.ipu.tables.columns import NONE, ElementBytes, SeriesTable, Texts
+from poplite.ipu.codelets.terms import ELEMENTS
+from poplite.ipu.tables.columns import NONE, ColumnRows, ElementBytes, SeriesTable, Texts
 from poplite.types import (
-    BOOL,
-    CHAR,
-    FLOAT,
-    HALF,
-    INT,
-    LONGLONG,
     QUARTER,
     QUARTER_METADATA,
-    SHORT,
-    SIGNED_CHAR,
     UNSIGNED_CHAR,
-    UNSIGNED_INT,
-    UNSIGNED_LONGLONG,
-    UNSIGNED_SHORT,
     ElementType,
 )
 from poplite.view import Storage, View, runs
@@ -132,51 +121,44 @@ def _breaks(edges: Edges) -> Int64:
 # variable.host      whether the host reads and writes it
 
 
-TYPES: tuple[type[ElementType[Any]], ...] = (
-    BOOL,
-    CHAR,
-    SIGNED_CHAR,
-    UNSIGNED_CHAR,
-    SHORT,
-    UNSIGNED_SHORT,
-    INT,
-    UNSIGNED_INT,
-    LONGLONG,
-    UNSIGNED_LONGLONG,
-    HALF,
-    FLOAT,
-)
+TYPES = tuple(ELEMENTS)
 """Element types by number, in the order in which the host program names them."""
 
 
 def type_number(element: type[ElementType[Any]]) -> int:
     """Return the number of an element type; quarters are moved as bytes, and not computed with.
 
+    >>> from poplite.types import FLOAT
     >>> type_number(FLOAT), type_number(QUARTER) == type_number(UNSIGNED_CHAR)
     (11, True)
     """
     return TYPES.index(UNSIGNED_CHAR if element in (QUARTER, QUARTER_METADATA) else element)
 
 
-class VariableColumns:
+class VariableColumns(ColumnRows):
     """Writes down variables, by rising address.
 
     Attributes:
         end: an address behind all of them.
     """
 
+    names = (
+        "variable.name variable.type variable.constant variable.base variable.count variable.tile "
+        "variable.breaks variable.tiles variable.values variable.uniform variable.host "
+        "variable.dims_end dim.size"
+    )
+
     def __init__(self, texts: Texts, series: SeriesTable, values: ElementBytes) -> None:
+        super().__init__()
         self._texts, self._series, self._values = texts, series, values
-        self._columns: defaultdict[str, list[int]] = defaultdict(list)
-        self._dims: list[int] = []
         self.end = 0
 
     def add(self, variable: Variable, *, hosted: bool) -> None:
         """Write down a variable of the graph."""
         tile, breaks, tiles = _placed(variable, self._series)
         at, uniform = _first_values(variable, self._values)
-        self._dims += variable.shape
         self._row(
+            variable.shape,
             name=self._texts.number(variable.name),
             type=type_number(variable.element_type),
             constant=int(variable.constant),
@@ -192,8 +174,8 @@ class VariableColumns:
 
     def add_copy(self, copied: CopiedInput) -> None:
         """Write down a variable for what a field reads a copy of."""
-        self._dims.append(copied.num_elements)
         self._row(
+            (copied.num_elements,),
             name=self._texts.number(copied.name),
             type=type_number(copied.element_type),
             constant=0,
@@ -207,16 +189,10 @@ class VariableColumns:
             host=0,
         )
 
-    def columns(self) -> dict[str, Sequence[int]]:
-        """Return the columns of all variables."""
-        names = "name type constant base count tile breaks tiles values uniform host dims_end"
-        own = {f"variable.{name}": self._columns[name] for name in names.split()}
-        return {**own, "dim.size": self._dims}
-
-    def _row(self, **numbers: int) -> None:
-        for name, number in numbers.items():
-            self._columns[name].append(number)
-        self._columns["dims_end"].append(len(self._dims))
+    def _row(self, shape: Sequence[int], **numbers: int) -> None:
+        dims = self.columns()["dim.size"]
+        dims += shape
+        self.row("variable", **numbers, dims_end=len(dims))
         self.end = max(self.end, numbers["base"] + numbers["count"] + 1)
 
 

@@ -38,7 +38,6 @@ field.length              of a State field of vectors, elements of each vertex
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -62,7 +61,15 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ipu.codelets.class_text import declared_fields
 from poplite.ipu.codelets.file_text import CodeletFile, codelet_file
 from poplite.ipu.codelets.function import member
-from poplite.ipu.tables.columns import ALIGNMENT, NONE, ElementBytes, SeriesTable, Texts, file_of
+from poplite.ipu.tables.columns import (
+    ALIGNMENT,
+    NONE,
+    ColumnRows,
+    ElementBytes,
+    SeriesTable,
+    Texts,
+    file_of,
+)
 from poplite.ipu.tables.elements import (
     CopiedInput,
     EdgesTable,
@@ -383,20 +390,26 @@ class NodeOp(IntEnum):
     """(function)"""
 
 
-class ProgramColumns:
+class ProgramColumns(ColumnRows):
     """Writes down programs.
 
     Args:
         host: numbers streams and functions of the host.
     """
 
+    names = (
+        "node.op node.a node.b node.children_end child case.value call.tensor stamp.tile "
+        "stamp.sync stamp.tensor stamp.since program.name program.root function.name "
+        "function.root"
+    )
+
     def __init__(self, host: HostPlaces, texts: Texts, edges: EdgesTable) -> None:
+        super().__init__()
         self._host, self._texts, self._edges = host, texts, edges
         self._stream_of = host.stream
         self._compute_sets: dict[ComputeSet, tuple[int, Sequence[CopiedInput]]] = {}
         self._numbers: dict[Program, int] = {}
         self._functions: dict[Function, int] = {}
-        self._columns: defaultdict[str, list[int]] = defaultdict(list)
 
     def add_compute_set(
         self, compute_set: ComputeSet, number: int, copied: Sequence[CopiedInput]
@@ -407,17 +420,7 @@ class ProgramColumns:
     def add(self, name: str, program: Program) -> None:
         """Write down a program under its name."""
         self._write(program)
-        self._columns["program.name"].append(self._texts.number(name))
-        self._columns["program.root"].append(self._numbers[program])
-
-    def columns(self) -> dict[str, Sequence[int]]:
-        """Return the columns of all programs."""
-        names = (
-            "node.op node.a node.b node.children_end child case.value call.tensor stamp.tile "
-            "stamp.sync stamp.tensor stamp.since program.name program.root function.name "
-            "function.root"
-        )
-        return {name: self._columns[name] for name in names.split()}
+        self.row("program", name=self._texts.number(name), root=self._numbers[program])
 
     def _write(self, program: Program) -> None:
         for node in children_first(program):
@@ -505,22 +508,21 @@ class ProgramColumns:
 
     def _stamp(self, node: CycleStamp) -> int:
         tiles = node.tensor.graph.top_level_graph.tile_mapping(node.tensor)
-        row = {
-            "tile": int(np.flatnonzero(tiles.elements_per_tile)[0]),
-            "sync": _SYNCS.index(node.sync_type),
-            "tensor": self._of(node.tensor),
-            "since": NONE if node.since is None else self._of(node.since),
-        }
-        for name, number in row.items():
-            self._columns[f"stamp.{name}"].append(number)
-        return self._add(NodeOp.STAMP, len(self._columns["stamp.tile"]) - 1)
+        number = self.row(
+            "stamp",
+            tile=int(np.flatnonzero(tiles.elements_per_tile)[0]),
+            sync=_SYNCS.index(node.sync_type),
+            tensor=self._of(node.tensor),
+            since=NONE if node.since is None else self._of(node.since),
+        )
+        return self._add(NodeOp.STAMP, number)
 
     def _function(self, function: Function) -> int:
         if function not in self._functions:
             self._write(function.program)  # which a program may load before it is called
-            self._functions[function] = len(self._functions)
-            self._columns["function.name"].append(self._texts.number(function.name))
-            self._columns["function.root"].append(self._numbers[function.program])
+            root = self._numbers[function.program]
+            name = self._texts.number(function.name)
+            self._functions[function] = self.row("function", name=name, root=root)
         return self._functions[function]
 
     def _of(self, tensor: Tensor) -> int:
@@ -534,11 +536,9 @@ class ProgramColumns:
         parts: Sequence[Program] = (),
         numbers: Sequence[int] = (),
     ) -> int:
-        self._columns["child"] += [*numbers, *(self._numbers[part] for part in parts)]
-        row = {"op": op, "a": a, "b": b, "children_end": len(self._columns["child"])}
-        for name, number in row.items():
-            self._columns[f"node.{name}"].append(number)
-        return len(self._columns["node.op"]) - 1
+        children = self._columns["child"]
+        children += [*numbers, *(self._numbers[part] for part in parts)]
+        return self.row("node", op=op, a=a, b=b, children_end=len(children))
 
 
 # -- vertices --------------------------------------------------------------------------------------
@@ -557,13 +557,19 @@ class FieldForm(IntEnum):
     VECTORS = 6
 
 
-class VertexColumns:
+class VertexColumns(ColumnRows):
     """Writes down compute sets.
 
     Args:
         names: the name of each vertex class in C++.
         num_tiles: tiles of the graph.
     """
+
+    names = (
+        "cs.name cs.families_end family.class family.count family.stops family.tiles "
+        "family.cycles family.flops family.fields_end field.name field.kind field.type "
+        "field.of field.length"
+    )
 
     def __init__(
         self,
@@ -574,9 +580,9 @@ class VertexColumns:
         edges: EdgesTable,
         values: ElementBytes,
     ) -> None:
-        self._names, self._num_tiles = names, num_tiles
+        super().__init__()
+        self._cpp_names, self._num_tiles = names, num_tiles
         self._texts, self._series, self._edges, self._values = texts, series, edges, values
-        self._columns: defaultdict[str, list[int]] = defaultdict(list)
 
     def add(
         self, compute_set: ComputeSet, table: EdgeTable, copied: Mapping[FieldEdges, Edges]
@@ -584,16 +590,11 @@ class VertexColumns:
         """Write down a compute set; `copied` are edges in place of those of some fields."""
         for family in table.families:
             self._family(family, copied)
-        self._row("cs", name=self._texts.number(compute_set.name), families_end=self._count())
-
-    def columns(self) -> dict[str, Sequence[int]]:
-        """Return the columns of all compute sets."""
-        names = (
-            "cs.name cs.families_end family.class family.count family.stops family.tiles "
-            "family.cycles family.flops family.fields_end field.name field.kind field.type "
-            "field.of field.length"
+        self.row(
+            "cs",
+            name=self._texts.number(compute_set.name),
+            families_end=len(self._columns["family.class"]),
         )
-        return {name: self._columns[name] for name in names.split()}
 
     def _family(self, family: Family, copied: Mapping[FieldEdges, Edges]) -> None:
         edges = {each.field.name: copied.get(each, each.edges) for each in family.fields}
@@ -606,9 +607,9 @@ class VertexColumns:
         begin, stops, tiles = family.tiles(self._num_tiles).runs()
         estimates = _estimates(family) or (None, None)
         cycles, flops = (NONE if each is None else self._series.add(each) for each in estimates)
-        self._row(
+        self.row(
             "family",
-            **{"class": self._texts.number(self._names[family.cls])},
+            **{"class": self._texts.number(self._cpp_names[family.cls])},
             count=len(family.vertices),
             stops=self._series.listed(stops),
             tiles=self._series.listed(tiles),
@@ -632,7 +633,7 @@ class VertexColumns:
             self._field(field, FieldForm.VALUES, self._values.add(array))
 
     def _field(self, field: Field, kind: FieldForm, of: int, length: int = NONE) -> None:
-        self._row(
+        self.row(
             "field",
             name=self._texts.number(member(field.name)),
             kind=kind,
@@ -640,13 +641,6 @@ class VertexColumns:
             of=of,
             length=length,
         )
-
-    def _row(self, table: str, **numbers: int) -> None:
-        for name, number in numbers.items():
-            self._columns[f"{table}.{name}"].append(number)
-
-    def _count(self) -> int:
-        return len(self._columns["family.class"])
 
 
 def _estimates(family: Family) -> tuple[Series, Series] | None:
