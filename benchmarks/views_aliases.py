@@ -49,7 +49,7 @@ def per_call(query: Callable[[], object]) -> Callable[[], None]:
 
 
 def counted(addresses: Int64) -> bool:
-    """Tell whether an address occurs twice, as a NumPy user would."""
+    """Return whether an address occurs twice, as a NumPy user would."""
     return bool((np.bincount(addresses) > 1).any())
 
 

@@ -1,6 +1,6 @@
 """What notebooks ask of graphs, programs, tensors, mappings, compute sets and reports.
 
-Pictures are made of what stands below them, so nothing below imports them: a value that a
+Pictures are made from the packages below them, which therefore do not import them: a value that a
 notebook is to show is `Displayed`, and the module that draws it is looked up by its name when
 a notebook asks for the first time::
 

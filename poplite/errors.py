@@ -1,4 +1,4 @@
-"""Errors that say what is wrong, where, what was found, and what to try.
+"""Errors with the mistake, its place, further facts, and a fix to try.
 
 Every message has four parts, always in this order::
 
@@ -40,11 +40,11 @@ LONGEST_WORD, LONGEST_LINE, MOST_LINES = 256, 1024, 256
 """Characters of a word and of a line, and lines of a part of a message, that are shown in full."""
 
 USERS_LINE = SourceLocation("<the user's line>", 0, "")
-"""Stands for the innermost line outside poplite, where poplite itself makes the error."""
+"""Placeholder for the innermost line outside poplite, where poplite itself makes the error."""
 
 
 class _InParts(Exception):
-    """What is told in four parts."""
+    """Base class of poplite's errors: message, location, what was found, how to fix it."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class _InParts(Exception):
     ) -> None:
         if at is USERS_LINE:
             at = None if is_outside(_maker_of(self)) else here()
-        # Names have any length; a message of megabytes says no more.
+        # Truncate: names can be arbitrarily long.
         given: Iterable[object] = (what, where, found, fix)
         parts = [each if isinstance(each, str) else clipped(each) for each in given]
         what, where, found, fix = (shortened_lines(part) for part in parts)
@@ -101,7 +101,7 @@ def _rebuild(
 
 
 class Absent:
-    """A member of one of Poplar's classes that poplite does not have.
+    """A Poplar class member that poplite does not implement.
 
     Args:
         reason: why it makes no sense here, as a sentence without a full stop.
@@ -133,11 +133,11 @@ class PopliteError(_InParts):
     """Base of every error poplite raises.
 
     Args:
-        what: what is wrong, with both numbers (found and allowed).
-        at: the user's line that made the object at fault; where poplite raises the error and
-            says nothing, the line that called poplite.
+        what: the mistake, with both numbers (found and allowed).
+        at: the user's line that made the object at fault; if poplite raises the error without
+            one, the line that called poplite.
         where: the program step, or another place inside the program.
-        found: what was there instead; further lines of fact.
+        found: further facts, such as what was there instead.
         fix: one concrete thing to try.
 
     >>> print(PopliteError("tile 9 of 4", found="tiles are 0-3", fix="use tile 3"))
@@ -165,13 +165,13 @@ class TensorCreationError(PopliteError, ValueError):
 
 
 class ElementTypeError(PopliteError, TypeError):
-    """An element type, or the type of an argument, is not the one that is needed."""
+    """An element type, or the type of an argument, is wrong."""
 
     poplar = "type_error"
 
 
 class TensorMetadataError(PopliteError, TypeError):
-    """The format and scale of a QUARTER tensor are missing, or not what is needed."""
+    """The format and scale of a QUARTER tensor are missing or wrong."""
 
     poplar = "tensor_metadata_error"
 
@@ -189,7 +189,7 @@ class InvalidTileMapping(PopliteError, ValueError):
 
 
 class InvalidMachineModel(PopliteError, ValueError):
-    """A target is asked for that cannot be built, or is no target."""
+    """A target cannot be built, or an object is not a target."""
 
     poplar = "invalid_machine_model"
 
@@ -207,7 +207,7 @@ class VertexCompileError(PopliteError, TypeError):
 
 
 class UnknownVertexType(ElementTypeError):
-    """What should be a vertex class is none."""
+    """Not a vertex class."""
 
     poplar = "unknown_vertex_type"
 
@@ -225,19 +225,19 @@ class GraphConnectionError(PopliteError, ValueError):
 
 
 class NoSizeSpecified(GraphConnectionError):
-    """A list of edges or a vector of state has no size, and nothing that tells it."""
+    """A list of edges or a vector of state has no size, and nothing determines it."""
 
     poplar = "no_size_specified"
 
 
 class MemoryElemConstraintsError(PopliteError, ValueError):
-    """A vertex class asks of memory what cannot be, or of fields that it does not have."""
+    """A vertex class has memory constraints that cannot hold, or that name unknown fields."""
 
     poplar = "memory_elem_constraints_error"
 
 
 class GraphMemoryAllocationError(PopliteError, MemoryError):
-    """A tile has not enough memory for what the graph and its programs keep there."""
+    """A tile has not enough memory for the graph and its programs."""
 
     poplar = "graph_memory_allocation_error"
 
@@ -255,7 +255,7 @@ class ControlProgramError(PopliteError, ValueError):
 
 
 class ProfilingDisabled(ControlProgramError):
-    """A report, a trace or a cycle counter is asked for cycles or memory that are not modelled."""
+    """A report, a trace or a cycle counter needs cycles or memory that are not modelled."""
 
     poplar = "profiling_disabled"
 
@@ -273,7 +273,7 @@ class StreamConnectionError(PopliteError, ValueError):
 
 
 class StreamMemoryAllocationError(PopliteError, MemoryError):
-    """More is moved between host and device at a time than can be."""
+    """A transfer between host and device exceeds the largest possible size."""
 
     poplar = "stream_memory_allocation_error"
 
@@ -332,7 +332,7 @@ class FloatingPointTrap(ApplicationRuntimeError, FloatingPointError):
     """A vertex computed what the program's floating-point behaviour does not allow.
 
     Args:
-        what: what is wrong.
+        what: the mistake.
         code: which of the exceptions of floating-point arithmetic it is.
         parts: the other parts of the error, see `poplite.PopliteError`.
     """
@@ -354,7 +354,7 @@ class UnknownName(PopliteError, LookupError):
 
 
 class AbsentMember(PopliteError, AttributeError):
-    """Something of Poplar's API was asked for that poplite does not have."""
+    """A member of Poplar's API that poplite does not have."""
 
 
 class InvalidOption(PopliteError, ValueError):
@@ -380,7 +380,7 @@ class FileLoadError(PopliteError, OSError):
 
 
 class ExportError(PopliteError, NotImplementedError):
-    """A real IPU is not given something yet that a graph or its programs have."""
+    """This graph or program uses a feature not yet supported on real IPUs."""
 
 
 class UninitializedReadError(PopliteError, RuntimeError):
@@ -388,11 +388,11 @@ class UninitializedReadError(PopliteError, RuntimeError):
 
 
 class WorkerRaceError(PopliteError, RuntimeError):
-    """A worker of a MultiVertex reads or changes what another one writes."""
+    """A worker of a MultiVertex reads or changes elements that another one writes."""
 
 
 class AxisError(PopliteError, ValueError):
-    """Named axes are wrong, or do not fit what is asked of them."""
+    """Named axes are wrong, or do not fit the operation."""
 
 
 class DuplicateAxisError(AxisError):
@@ -400,11 +400,11 @@ class DuplicateAxisError(AxisError):
 
 
 class AxisLengthError(AxisError):
-    """Two axes that meet have different lengths, or a length is none."""
+    """Mismatched axis lengths, or an invalid length."""
 
 
 class MissingAxisError(AxisError, LookupError):
-    """An axis is not among the axes in which it is looked for."""
+    """An axis is not among the axes of a tensor or a list."""
 
 
 class UnsetLengthError(AxisError):
@@ -456,7 +456,7 @@ def warn(warning: PopliteWarning) -> None:
     """Give a warning, at the innermost line outside the package.
 
     Args:
-        warning: what is told.
+        warning: the warning.
     """
     place = here()
     warnings.warn_explicit(warning, None, place.file, place.line)
@@ -490,7 +490,7 @@ BY_POPLAR_NAME: dict[str, type[PopliteError]] = {
 
 
 def error_of_poplar(name: str) -> type[PopliteError] | None:
-    """Return the class that stands for an error of Poplar, by Poplar's name; None if none does.
+    """Return the class for an error of Poplar, by Poplar's name, or None.
 
     >>> error_of_poplar("graph_cycle_error").__name__, error_of_poplar("poplar_error").__name__
     ('GraphCycleError', 'PopliteError')
@@ -591,7 +591,7 @@ def checked_member(
         return known[value]
     first = next(iter(kind)).name
     raise error(
-        f"{what}: {clipped(value)} is no {kind.__name__}{did_you_mean(value, known)}",
+        f"{what}: {clipped(value)} is not in {kind.__name__}{did_you_mean(value, known)}",
         found=f"{of_type(value)}; the members are {', '.join(each.name for each in kind)}",
         fix=f"{kind.__name__}.{first}, or {first!r}",
     )
@@ -662,7 +662,7 @@ def _ends(text: str, length: int) -> str:
 # -- classes that users call, or only poplite -----------------------------------------------
 
 NONE: Any = None
-"""What an argument is that was left out, whatever its type."""
+"""Default of an argument that was left out, whatever its type."""
 
 _OWN = frozenset({"poplite", "dataclasses"})
 """Packages whose calls make objects for users; `dataclasses.replace` has one already."""
@@ -675,7 +675,7 @@ def refuse_empty(instead: str) -> Callable[[type[Made]], type[Made]]:
     >>> pl.VertexPerfEstimate()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     poplite.errors.AbsentMember: poplite has no empty VertexPerfEstimate  (...)
-      what is not there yet is None
+      use None for a missing value
       try: VertexPerfEstimate(cycles, flops)
     """
 
@@ -767,7 +767,7 @@ def not_called(
 
 def no_empty(name: str, instead: str) -> AbsentMember:
     """Return the error of a class that was called without arguments."""
-    found = "what is not there yet is None"
+    found = "use None for a missing value"
     return AbsentMember(f"poplite has no empty {name}", found=found, fix=instead)
 
 
@@ -780,7 +780,7 @@ def _make_none(name: str, found: str, instead: str) -> ElementTypeError:
 
 
 class ArgumentKind(NamedTuple):
-    """What an annotation asks for: which values fit, and the words for it."""
+    """A kind of argument, from an annotation: which values fit, and the words for it."""
 
     fits: Callable[[object], bool]
     asked: str
@@ -841,8 +841,8 @@ def annotated(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Refuse arguments that are not of the kinds that annotations name, before anything else.
 
-    Errors of the function that say no line get that of the call. Annotations, and parts of them
-    between bars, that neither this module nor `kinds` knows are for the function to check.
+    Errors of the function without a line get that of the call. Annotations, and parts of them
+    between bars, that neither this module nor `kinds` knows are left to the function.
 
     Args:
         room: begins the function's name in messages.

@@ -1,6 +1,6 @@
 """Files: written whole or not at all, and read though they may hold anything.
 
-A file is first written beside its place under another name, then renamed over it: nobody finds half
+A file is first written under another name in its folder, then renamed over it: nobody finds half
 a file, and a failed write leaves the old one.  What a killed process leaves there is removed by the
 next one that writes to the same place: who writes holds a lock, which the dead give back.
 
@@ -68,7 +68,9 @@ def checked_path(path: object, call: str = "", example: str = "map.svg") -> Path
     where = f"{call}: " if call else ""
     fix = f"{call}({example!r})" if call else f"a text, or a pathlib.Path, such as {example!r}"
     if not isinstance(text, str):
-        raise ElementTypeError(f"{where}{clipped(path)} is no path", found=of_type(path), fix=fix)
+        raise ElementTypeError(
+            f"{where}{clipped(path)} is not a path", found=of_type(path), fix=fix
+        )
     if not text or "\0" in text:
         raise FileLoadError(
             f"{where}no file can have the name {clipped(text)}",
@@ -167,7 +169,7 @@ def replacing(path: str | os.PathLike[str], example: str = "map.svg") -> Iterato
 
 @contextmanager
 def _passed_on(path: Path) -> Iterator[BinaryIO]:
-    """Open a file of which the whole content is written to a device or a pipe in the end."""
+    """Open a file whose whole content is written to a device or a pipe in the end."""
     from tempfile import TemporaryFile  # its random names load much that engines never need
 
     with TemporaryFile() as file:  # where a writer can go back, as that of an archive does
@@ -190,7 +192,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
 
     Raises:
         FileLoadError: when the folder does not exist or refuses the file, and for a text with a
-            lone surrogate, which is no character.
+            lone surrogate, which is not a character.
     """
     try:
         content = text.encode("utf-8")
@@ -199,7 +201,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
         raise FileLoadError(
             f"cannot write {str(path)!r}: the text has a lone surrogate: ...{around!a}",
             at=None,
-            fix="give what is called so another name",
+            fix="choose another name",
         ) from error
     return write_bytes(path, content)
 
@@ -298,7 +300,7 @@ def _new_locked(path: str, mode: int) -> int | None:
 
 
 _AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Flags that open no file behind a link, and wait for nobody at the other end of a pipe."""
+"""Flags that follow no link, and wait for nobody at the other end of a pipe."""
 
 
 def _remove_left(path: str) -> None:
@@ -316,7 +318,7 @@ def _remove_left(path: str) -> None:
 
 
 def _is_locked(number: int) -> bool | None:
-    """Lock an open file; False where another process has the lock, None where there are none."""
+    """Lock an open file; False if another process has the lock, None without locks."""
     if sys.platform == "win32":  # where files of killed processes stay
         return None
     import fcntl
@@ -340,7 +342,7 @@ def _is_at(number: int, path: str) -> bool:
 
 @contextmanager
 def passing_file(name: str) -> Iterator[Path]:
-    """Yield the path of a file that is gone afterwards, for what is written and read whole.
+    """Yield the path of a temporary file, for content that is written and read as a whole.
 
     Args:
         name: the file's name, in a folder of its own.
@@ -363,7 +365,7 @@ def check_stream(stream: Any, call: str, *, binary: bool = False, reading: bool 
     Args:
         stream: what should be a file that is open, or an object like one.
         call: the user's call, for the message.
-        binary: whether bytes are written, not text; what is read may be either.
+        binary: whether bytes are written, not text; either may be read.
         reading: whether it is read.
 
     Raises:
@@ -379,7 +381,7 @@ def check_stream(stream: Any, call: str, *, binary: bool = False, reading: bool 
         return
     mode = ("r" if reading else "w") + ("b" if binary else "")
     raise ElementTypeError(
-        f"{call}: {clipped(stream, 60)} is no file of {kind} to {does}",
+        f"{call}: {clipped(stream, 60)} is not a file of {kind} to {does}",
         found=of_type(stream),
         fix=f"with open(path, {mode!r}) as file: ...",
     )

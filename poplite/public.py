@@ -49,7 +49,7 @@ def loaded_on_use(
 
     `homes` has for each module within the package the names that it makes (PEP 562), and `modules`
     the modules that are names of the package themselves. Where a module needs another package that
-    is not installed, a function stands for each of its names that says so when it is called.
+    is not installed, each of its names is a function that says so when it is called.
     """
     home = {name: module for module, names in homes.items() for name in names.split()}
     shown = sorted([*home, *modules.split()])
@@ -72,7 +72,7 @@ def loaded_on_use(
 
 
 def _not_installed(package: str, name: str, needed: str) -> Callable[..., NoReturn]:
-    """Return what stands for a function whose module needs a package that is not installed."""
+    """Return a substitute for a function whose module needs a package that is not installed."""
 
     def missing(*_: object, **__: object) -> NoReturn:
         raise AbsentMember(
@@ -92,8 +92,8 @@ def checked_call(
     """Return a function that says which arguments it takes where those given do not fit.
 
     Args:
-        function: what is called.
-        called: what users call it.
+        function: the function that is called.
+        called: its name for users.
         refusal: makes the error from the function and its arguments, `misfit` as a rule.
     """
     made = refusal or partial(misfit, called)
@@ -147,7 +147,7 @@ def misfit(
         function: what was called.
         arguments: those in order.
         options: those by name.
-        owners: 1 for a method of which the first argument is the object.
+        owners: 1 for a method whose first argument is the object.
     """
     why = why_unfit(function, arguments, options)
     if why is None:

@@ -1,4 +1,4 @@
-"""The user's file and line behind every object.
+"""The user's file and line that made each object.
 
 Errors are only as good as the line they point at, so every variable, compute set,
 vertex and program step remembers where the user made it.  `here()` walks the stack out
@@ -31,8 +31,8 @@ _INNER = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 """Names of code that is part of the function around it."""
 
 _STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
-"""What files of Python's own library begin with.  They stand between the user's line and poplite in
-a `with` statement of `contextlib`, and where `typing`, `types` and `abc` make a class."""
+"""Prefixes of files of Python's own library.  Their frames are between the user's line and poplite
+in a `with` statement of `contextlib`, and where `typing`, `types` and `abc` make a class."""
 
 _NUMPYS = re.compile(r"(^|[\\/])(site|dist)-packages[\\/]numpy[\\/]")
 """A file of NumPy's, whose functions call methods of poplite's objects, as `np.sum(x)` does."""
@@ -96,7 +96,7 @@ class SourceLocation:
 
     @property
     def portable(self) -> str:
-        """The same without the folders of this machine, for what is saved or sent to others.
+        """The same without the folders of this machine, for files and messages to others.
 
         >>> SourceLocation("/home/ada/nets.py", 7, "dense").portable
         'nets.py:7 in dense'
@@ -110,7 +110,7 @@ Line = Annotated[str, "line"]
 
 @lru_cache(maxsize=1 << 12)
 def _portable(location: SourceLocation, folder: str) -> str:
-    """Return the line as it is spelled while `folder` is the working directory."""
+    """Return the line as spelled while `folder` is the working directory."""
     line: SourceLocation | None = location
     lines = []
     while line is not None:
@@ -128,7 +128,7 @@ def _working_directory() -> str:
 
 
 def location_from(text: str) -> SourceLocation | None:
-    """Return the line that `portable` wrote; None where the text is no line.
+    """Return the line that `portable` wrote; None where the text is not a line.
 
     >>> location_from("nets.py:7 in dense, called at model.py:31")
     SourceLocation(file='nets.py', line=7, function='dense', caller=SourceLocation(file='model.py',\
@@ -166,7 +166,7 @@ def _from_package(file: str) -> str:
 
 
 def shortest(file: str) -> str:
-    """Return a path as it is shown: relative below the working directory, else unchanged.
+    """Return a path for messages: relative below the working directory, else unchanged.
 
     Cells of a notebook have the name that IPython shows, `In[3]`, not the file of their code.
 
@@ -205,8 +205,8 @@ def here(within: int = 1) -> SourceLocation:
     frame, inside = sys._getframe(within), _inside
     code = frame.f_code
     while True:
-        while id(code) in inside and (behind := frame.f_back) is not None:
-            frame, code = behind, behind.f_code
+        while id(code) in inside and (caller := frame.f_back) is not None:
+            frame, code = caller, caller.f_code
         function = frame
         while function.f_code.co_name in _INNER and function.f_back is not None:
             function = function.f_back
@@ -251,7 +251,7 @@ def is_outside(frame: FrameType) -> bool:
 
 
 def _is_users(frame: FrameType) -> bool:
-    """Tell whether a frame is of the user's code, and of no library."""
+    """Return whether a frame belongs to user code."""
     module, file = frame.f_globals.get("__name__", ""), frame.f_code.co_filename
     if module.partition(".")[0] == "poplite" or file.startswith(_STANDARD):
         return False
@@ -259,7 +259,7 @@ def _is_users(frame: FrameType) -> bool:
 
 
 def _is_standard(file: str) -> bool:
-    """Tell whether a file is of Python's own library; packages may be installed below it."""
+    """Return whether a file belongs to Python's own library; packages may be installed below it."""
     return file.startswith(_STANDARD) and _INSTALLED.search(file) is None
 
 
@@ -270,7 +270,7 @@ _known: dict[
 other code gets that id; codes are not looked up by `==`, which does not compare their files."""
 
 _inside: dict[int, CodeType] = {}
-"""Code by its `id` that is no user's: of poplite, and of the libraries that call it."""
+"""Code by its `id` that is not user code: of poplite, and of the libraries that call it."""
 
 _MOST_KNOWN = 1024
 """Places that are remembered, with their code."""

@@ -165,7 +165,7 @@ def element_range(name: str, shape: Sequence[int], begin: int, end: int) -> str:
 
 
 def indexed(name: str, indices: Sequence[object]) -> str:
-    """Return what is at some indices of a variable, as a user writes it.
+    """Return an indexed variable, as a user writes it.
 
     >>> indexed("x", [3, "0:6"]), indexed("x", [])
     ("'x'[3, 0:6]", "'x'")
@@ -189,7 +189,7 @@ def of_type(value: object) -> str:
     """
     if isinstance(value, type):
         return f"it is the class {value.__name__}"
-    # Classes that users do not see by themselves say which name stands for them.
+    # Classes that users never see themselves define the name to show.
     return f"it is of type {getattr(type(value), 'shown_type', type(value).__name__)}"
 
 
@@ -233,7 +233,7 @@ def same_problem(count: int, noun: str, of: str = "") -> str:
 
 
 def integer_or_none(value: object) -> int | None:
-    """Return an integer, of Python or of NumPy, that is no bool; None for anything else.
+    """Return an integer, of Python or of NumPy, that is not a bool; None for anything else.
 
     >>> integer_or_none(2), integer_or_none(True), integer_or_none(2.0)
     (2, None, None)

@@ -7,7 +7,7 @@ values (`graph.add_variable(FLOAT, (4,))`).  Each carries its NumPy storage type
     >>> FLOAT, FLOAT.size_bytes, np.zeros(2, FLOAT).dtype
     (FLOAT, 4, dtype('float32'))
 
-QUARTER is an 8-bit float whose format and scale stand beside the elements as metadata.  An
+QUARTER is an 8-bit float whose format and scale are stored separately as metadata.  An
 element is a code of one sign bit and seven bits of exponent and mantissa; the metadata of its
 tensor, one byte on the tile, says how to read it::
 
@@ -18,7 +18,7 @@ tensor, one byte on the tile, says how to read it::
 
 Both have one zero, one NaN (code 0x80) and no infinities.  They are what ml_dtypes calls
 `float8_e4m3fnuz` and `float8_e5m2fnuz`, and it does the conversions on the host: nearest,
-ties to even, NaN for what is too large.
+ties to even, NaN for values too large.
 
     >>> metadata = QuarterMetadata(QuarterFormat.F143, scale=-2)
     >>> codes = encode(np.array([0.25, 60.0, 1000.0], np.float32), metadata)
@@ -99,7 +99,7 @@ class ElementType(FieldKind[P_co], metaclass=_ElementTypeMeta):
         dtype: NumPy type of the stored element.
         size_bytes: bytes of one element on the device.
         is_floating_point: whether arithmetic on it is float32.
-        requires_metadata: whether its bits mean something only beside a format and scale.
+        requires_metadata: whether its bits need a format and scale.
     """
 
     dtype: ClassVar[np.dtype[np.generic]]
@@ -153,7 +153,7 @@ class HALF(ElementType[float], dtype=np.float16):
 
 
 class QUARTER(ElementType[float], dtype=np.uint8, requires_metadata=True):
-    """8-bit float: a code whose format and scale stand in the tensor's metadata."""
+    """8-bit float: a code whose format and scale are the tensor's metadata."""
 
 
 class QUARTER_METADATA(ElementType[int], dtype=np.uint8):
@@ -165,7 +165,7 @@ class SIGNED_CHAR(ElementType[int], dtype=np.int8):
 
 
 class CHAR(ElementType[int], dtype=np.int8):
-    """8-bit signed integer; in Poplar a type of its own beside SIGNED_CHAR."""
+    """8-bit signed integer; in Poplar distinct from SIGNED_CHAR."""
 
 
 class UNSIGNED_CHAR(ElementType[int], dtype=np.uint8):
@@ -205,7 +205,7 @@ NUMPY_TYPES: tuple[type[ElementType[object]], ...] = (
     *(SIGNED_CHAR, UNSIGNED_CHAR, SHORT, UNSIGNED_SHORT, INT, UNSIGNED_INT),
     *(LONGLONG, UNSIGNED_LONGLONG, BOOL),
 )
-"""The element type that stands for each NumPy type; int8 means SIGNED_CHAR."""
+"""The element type of each NumPy type; int8 means SIGNED_CHAR."""
 
 ELEMENT_TYPES: tuple[type[ElementType[object]], ...] = (
     *NUMPY_TYPES,
@@ -213,7 +213,7 @@ ELEMENT_TYPES: tuple[type[ElementType[object]], ...] = (
 )
 
 ElementTypeLike = type[ElementType[object]] | npt.DTypeLike
-"""What is accepted where an element type is asked for."""
+"""Values accepted as an element type."""
 
 _BY_DTYPE = {t.dtype: t for t in NUMPY_TYPES}
 _BY_NAME = {repr(t): t for t in ELEMENT_TYPES}
@@ -240,14 +240,14 @@ def element_type(like: ElementTypeLike) -> type[ElementType[object]]:
         return _BY_DTYPE[dtype]
     near = did_you_mean(like, [name for t in NUMPY_TYPES for name in (repr(t), str(t.dtype))])
     raise ElementTypeError(
-        f"{spelled(like)} is no element type{near}",
+        f"{spelled(like)} is not an element type{near}",
         found="" if dtype is None else f"NumPy's {dtype}, which no element type stores",
         fix="one of " + ", ".join(f"{t!r} ({t.dtype})" for t in NUMPY_TYPES),
     )
 
 
 def type_text(element: type[ElementType[object]]) -> str:
-    """Return an element type as it stands before a shape: by its NumPy twin, if it has one.
+    """Return an element type as written before a shape: by its NumPy type, if it has one.
 
     Args:
         element: the element type.
@@ -303,7 +303,7 @@ class QuarterFormat(Enumeration):
 
     @property
     def bias(self) -> int:
-        """What is subtracted from the exponent field."""
+        """The number subtracted from the exponent field."""
         return 8 if self is QuarterFormat.F143 else 16
 
     @property
@@ -349,7 +349,7 @@ class QuarterMetadata:
         return self.format.largest * 2.0**self.scale
 
     def to_byte(self) -> int:
-        """Return the byte that stands on the tile."""
+        """Return the byte stored on the tile."""
         low = self.scale & ((1 << SCALE_BITS) - 1)
         return low | (FORMAT_BIT if self.format is QuarterFormat.F152 else 0)
 
@@ -414,7 +414,7 @@ def decode(codes: npt.NDArray[np.uint8], metadata: QuarterMetadata) -> npt.NDArr
 def encode(
     values: npt.NDArray[np.float32] | npt.NDArray[np.float64], metadata: QuarterMetadata
 ) -> npt.NDArray[np.uint8]:
-    """Return the codes nearest to values, ties to even; NaN for what is too large.
+    """Return the codes nearest to values, ties to even; NaN for values too large.
 
     Args:
         values: float32 or float64, any shape; either is rounded once.

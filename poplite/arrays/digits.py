@@ -116,7 +116,7 @@ def regroup(digits: Sequence[Digit], shape: Sequence[int]) -> tuple[Dim, ...] | 
         return (pack(digits),)
     rest = list(digits)
     dims: list[Dim] = []
-    extent, stride = 1, 0  # what is left of a digit
+    extent, stride = 1, 0  # the rest of a digit
     for size in reversed(shape):
         if size == 1:
             dims.append(0)

@@ -79,7 +79,7 @@ class Interval(_Bounds):
 
 
 def _called(bound: Any) -> CalledInt:
-    """Return a bound that answers to a call; what is no whole number stays for who checks it."""
+    """Return a bound that can also be called; anything but a whole number is checked later."""
     return CalledInt(bound) if type(bound) is int or isinstance(bound, np.integer) else bound
 
 
@@ -213,8 +213,8 @@ def _without_pairs(
 def _progressions(begin: Int64, shape: Int64) -> tuple[list[int], list[int], list[int]]:
     """Cut groups into progressions: the first of each, how many, and the distance between them."""
     distance = np.diff(begin)
-    alike = shape[1:] == shape[:-1]
-    changes = (distance[1:] != distance[:-1]) | ~alike[1:]
+    is_same = shape[1:] == shape[:-1]
+    changes = (distance[1:] != distance[:-1]) | ~is_same[1:]
     lasts = np.flatnonzero(np.append(changes, True)) + 1 if len(begin) > 1 else begin[:0]
     ends = iter(lasts.tolist())
     last = next(ends, 0)
@@ -223,7 +223,7 @@ def _progressions(begin: Int64, shape: Int64) -> tuple[list[int], list[int], lis
     while at < total:
         while last <= at and last < total - 1:
             last = next(ends)
-        joined = at < total - 1 and bool(alike[at])
+        joined = at < total - 1 and bool(is_same[at])
         first.append(at)
         count.append(last - at + 1 if joined else 1)
         step.append(int(distance[at]) if joined else 0)
@@ -242,7 +242,7 @@ def strided_text(begin: Int64, end: Int64) -> str:
 def place(key: object, count: int, noun: str) -> int:
     """Return the place, from 0, of an item in a list; negative keys count from the end.
 
-    `noun` says what an item is, in the message where there is no such item.
+    `noun` names an item, in the message where there is no such item.
 
     >>> place(-1, 3, "group")
     2

@@ -1,4 +1,4 @@
-"""What is refused wherever values come in: arrays with a mask, and objects that hold no values."""
+"""Values that every function refuses: arrays with a mask, and objects that hold no values."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def unmasked(value: T, what: str) -> T:
 
 
 def _may_be_refused(kind: type) -> bool:
-    """Return whether what is of this class is refused, or may hold or make what is."""
+    """Return whether objects of this class are refused, or may hold or make such objects."""
     is_plain = kind is np.ndarray or issubclass(kind, np.generic)
     return issubclass(kind, _NESTS) or (not is_plain and hasattr(kind, "__array__"))
 
@@ -71,7 +71,7 @@ def _refused_part(value: object) -> np.ma.MaskedArray[Any, Any] | HoldsNoValues 
             if isinstance(part, HoldsNoValues) or _is_masked(part):
                 return part
             if not isinstance(part, _LISTS) and _may_be_refused(type(part)):
-                made = part.__array__()  # of which np.asarray would drop the mask
+                made = part.__array__()  # np.asarray would drop its mask
                 if _is_masked(made):
                     return made
             if isinstance(part, _LISTS) and any(

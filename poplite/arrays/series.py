@@ -184,7 +184,7 @@ class Runs:
 
     Attributes:
         begin: int64[runs], the first number of each.
-        end: int64[runs], the number behind its last.
+        end: int64[runs], the number after its last.
 
     >>> Runs(np.array([0, 7]), np.array([3, 9])).array().tolist()
     [0, 1, 2, 7, 8]

@@ -339,7 +339,7 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
     if listed is None:
         hint = "Execute(compute_set)" if isinstance(programs, ComputeSet) else "Sequence(...)"
         raise ControlProgramError(
-            f"{function}: {clipped(programs, 60)} is no program",
+            f"{function}: {clipped(programs, 60)} is not a program",
             found=of_type(programs),
             fix=_instead_of_operand(programs, call) or call.format(hint),
         )
@@ -355,7 +355,7 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
             )
         if not isinstance(program, Program):
             raise ControlProgramError(
-                f"program {name!r} is {clipped(program, 60)}, which is no program",
+                f"program {name!r} is {clipped(program, 60)}, which is not a program",
                 found=of_type(program),
                 fix=_instead_of_operand(program, call) or call.format("{'main': Sequence(...)}"),
             )

@@ -54,14 +54,14 @@ class Device:
     def __init__(self, target: Target | None = None, id: int = 0) -> None:
         if not isinstance(target, Target):
             raise InvalidMachineModel(
-                f"Device: {clipped(target)} is no target",
+                f"Device: {clipped(target)} is not a target",
                 found=of_type(target),
                 fix="pl.Device(pl.Target(tiles=64))",
             )
         number = integer_or_none(id)
         if number is None or number < 0:
             raise InvalidMachineModel(
-                f"Device: {clipped(id)} is no number of a device",
+                f"Device: {clipped(id)} is not a device number",
                 found=of_type(id),
                 fix="pl.Device(target, 0)",
             )
@@ -268,7 +268,7 @@ class DeviceManager:
         parent, number = self.getDevice(parent_id), integer_or_none(num_child_ipus)
         if number is None or number < 1:
             raise InvalidMachineModel(
-                f"getChildDeviceIds: {clipped(num_child_ipus)} is no number of IPUs",
+                f"getChildDeviceIds: {clipped(num_child_ipus)} is not a number of IPUs",
                 found=of_type(num_child_ipus),
                 fix=f"getChildDeviceIds({parent_id}, 1)",
             )
@@ -343,7 +343,7 @@ class IPUModel:
     def __init__(self, version: str = "ipu2") -> None:
         if not isinstance(version, str):
             raise InvalidMachineModel(
-                f"IPUModel: version {clipped(version)} is no text",
+                f"IPUModel: version {clipped(version)} is not text",
                 found=of_type(version),
                 fix='IPUModel("ipu2")',
             )
@@ -399,7 +399,7 @@ class IPUModel:
             InvalidMachineModel: for numbers that no machine or device has, and a version that was
                 changed.
             InvalidOption: for options that are no dictionary.
-            ElementTypeError: for an `accurate_half` that is no truth value.
+            ElementTypeError: for an `accurate_half` that is not a truth value.
 
         >>> IPUModel("ipu1").createDevice({}, True, 3).getId()
         3

@@ -160,7 +160,7 @@ _AMP: _Rows = {
     "conv_depth": (14, "cycles", "model", f"each group of inputs, or of outputs; {_CONVOLUTION}"),
     "conv_kernel_row": (14, "cycles", "model", f"a row of the kernel, n x 1; {_CONVOLUTION}"),
     "conv_tap": (12, "cycles", "model", f"17 - 5, a tap of the kernel, n x 1; {_CONVOLUTION}"),
-    "conv_pass": (18, "cycles", "model", f"15 + 3, beside loading weights; {_CONVOLUTION}"),
+    "conv_pass": (18, "cycles", "model", f"15 + 3, besides loading weights; {_CONVOLUTION}"),
     "conv_wait": (9, "cycles", "model", f"after the worker that ends first; {_CONVOLUTION}"),
     "conv_worker": (17, "slots", "model", f"a worker, for a tap, n x 1; {_CONVOLUTION}"),
     "conv_stretch": (3, "slots", "model", f"each stretch of a row, n x 1; {_CONVOLUTION}"),
@@ -191,8 +191,8 @@ _AMP: _Rows = {
     "add_partials_bytes": (16, "B", "model", f"of outputs in a loop of ReduceAdd, {_CONVOLUTION}"),
     "add_partials_supervisor": (33, "cycles", "model", f"of a single input, {_CONVOLUTION}"),
     "add_partials_entry": (20, "slots", "model", f"of a worker, {_CONVOLUTION}"),
-    "add_partials_float": (7, "slots", "model", f"a loop beside its partials, {_CONVOLUTION}"),
-    "add_partials_half": (9, "slots", "model", f"a loop beside its partials, {_CONVOLUTION}"),
+    "add_partials_float": (7, "slots", "model", f"a loop besides its partials, {_CONVOLUTION}"),
+    "add_partials_half": (9, "slots", "model", f"a loop besides its partials, {_CONVOLUTION}"),
     "add_partials_to_float": (1, "slots", "model", f"more where results are, {_CONVOLUTION}"),
 }
 
@@ -242,7 +242,7 @@ _EXCHANGES: _Rows = {
     "link_bits_per_second": (128 * 1024**3, "bit/s", "model", _LINKS),
     "link_efficiency": (0.85, "", "model", _LINKS),
     "card_links": (4, "links", "model", f"between the IPUs of a pair, {_LINKS}"),
-    "cross_links": (2, "links", "model", f"there, for what goes on to another pair, {_LINKS}"),
+    "cross_links": (2, "links", "model", f"there, for data that go to another pair, {_LINKS}"),
     "ladder_links": (2, "links", "model", f"from a pair to the next, {_LINKS}"),
     "host_bytes_per_cycle": (
         16.1,

@@ -39,13 +39,13 @@ class FloatingPointBehaviour:
             operand, a comparison with NaN, a conversion to int that does not fit.
         div0: dividing a number by zero stops it, and so does the logarithm of zero.
         oflo: a result too large for its type stops it.
-        esr: what is stored as HALF or QUARTER is rounded up or down by chance, so that it is
+        esr: values stored as HALF or QUARTER are rounded up or down by chance, so that they are
             right on average; without it, to the nearest.
         nanoo: too large a value is stored in HALF and QUARTER as NaN, which is also an invalid
             operation; without it, as the largest number.
 
     Raises:
-        ControlProgramError: when one of them is no truth value.
+        ControlProgramError: when one of them is not a truth value.
 
     >>> FloatingPointBehaviour(esr=False)
     FloatingPointBehaviour(inv=True, div0=True, oflo=True, esr=False, nanoo=True)
@@ -62,7 +62,8 @@ class FloatingPointBehaviour:
             value = getattr(self, field.name)
             if not isinstance(value, bool):
                 raise ControlProgramError(
-                    f"FloatingPointBehaviour: {field.name}={clipped(value, 60)} is no truth value",
+                    f"FloatingPointBehaviour: {field.name}={clipped(value, 60)} "
+                    "is not a truth value",
                     fix=f"FloatingPointBehaviour({field.name}=True)",
                 )
 

@@ -36,7 +36,7 @@ def copy_float_to_device_half(
     """Round numbers to HALF, to nearest and ties to even, and store their bits.
 
     Args:
-        target: the machine; all store HALF alike.
+        target: the machine; all store HALF in the same way.
         source: numbers; an array is of float32 or float64.
         destination: C-contiguous array of float16, or of uint16 for the bits.
         n: how many; by default all of the source.
@@ -44,7 +44,8 @@ def copy_float_to_device_half(
     Raises:
         TensorCreationError: when an array is too short, of another type, not C-contiguous, or
             the destination is read-only.
-        ElementTypeError: for a destination that is no array, and `n` that is no whole number.
+        ElementTypeError: for a destination that is not an array, or an `n` that is not a whole
+            number.
 
     >>> import poplite as pl
     >>> bits = np.zeros(2, np.uint16)
@@ -67,7 +68,7 @@ def copy_device_half_to_float(
     """Store the values of HALF elements as float32 or float64.
 
     Args:
-        target: the machine; all store HALF alike.
+        target: the machine; all store HALF in the same way.
         source: C-contiguous array of float16, or of uint16 for the bits.
         destination: C-contiguous array of float32 or float64.
         n: how many; by default all of the source.
@@ -75,7 +76,7 @@ def copy_device_half_to_float(
     Raises:
         TensorCreationError: when an array is too short, of another type, not C-contiguous, or
             the destination is read-only.
-        ElementTypeError: for anything but arrays, and `n` that is no whole number.
+        ElementTypeError: for anything but arrays, and `n` that is not a whole number.
 
     >>> import poplite as pl
     >>> values = np.zeros(1, np.float32)
@@ -97,7 +98,7 @@ def convert_to_quarter(
     Args:
         values: numbers.
         metadata: format and scale.
-        saturate: whether what is too large becomes the greatest number, and not NaN.
+        saturate: whether values too large become the greatest number, and not NaN.
 
     Raises:
         ElementTypeError: for anything but numbers.
@@ -145,7 +146,7 @@ def quarter_metadata_for(
 def convert_from_quarter(
     codes: npt.ArrayLike, metadata: QuarterMetadata
 ) -> npt.NDArray[np.float32]:
-    """Return the numbers that codes of QUARTER stand for.
+    """Return the numbers that QUARTER codes represent.
 
     Args:
         codes: whole numbers from 0 to 255.
@@ -174,17 +175,17 @@ def convert_from_quarter(
 
 
 def _check_metadata(metadata: object, call: str) -> None:
-    """Refuse what is no metadata of QUARTER."""
+    """Refuse anything but QUARTER metadata."""
     if not isinstance(metadata, QuarterMetadata):
         raise TensorMetadataError(
-            f"{call}: {clipped(metadata, 60)} is no QuarterMetadata",
+            f"{call}: {clipped(metadata, 60)} is not a QuarterMetadata",
             found=of_type(metadata),
             fix='pl.QuarterMetadata("F143", scale=0)',
         )
 
 
 def _real(values: npt.ArrayLike, call: str) -> Array:
-    """Return real numbers as an array, or refuse what are none."""
+    """Return real numbers as an array, or refuse anything else."""
     try:
         array = np.asarray(unmasked(values, call))
         found = f"an array of {array.dtype}"
@@ -228,7 +229,7 @@ def _flat(array: Any, types: tuple[np.dtype[Any], ...], call: str, role: str) ->
     unmasked(array, f"{call}, {role}")
     if not isinstance(array, np.ndarray):
         raise ElementTypeError(
-            f"{call}: {role} {clipped(array, 60)} is no array",
+            f"{call}: {role} {clipped(array, 60)} is not an array",
             found=of_type(array),
             fix=f"an array of {names}",
         )

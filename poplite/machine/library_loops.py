@@ -2,7 +2,7 @@
 
     add  FLOAT  1/v+    each vector of 64 bits: 1 slot, besides loads, stores and the loop
     abs  INT    2/1+    each element: 2 slots, besides the same
-    divide FLOAT 10/2   each 2 elements: 10 slots in all
+    divide FLOAT 10/2   each 2 elements: 10 slots
 
     >>> print(BINARY["divide", "FLOAT"])
     10 slots/2 elements (model: binaryOpPerfInfo; poplibs, lib/popops/popopsCycleEstimators.hpp)
@@ -54,7 +54,7 @@ _HEADS = {
     "ULONG": "UNSIGNED_LONGLONG",
     "USHORT": "UNSIGNED_SHORT",
 }
-"""Element types that stand shortened at the top of tables."""
+"""Element types that are abbreviated at the top of tables."""
 
 
 def _table(source: str, text: str) -> Loops:

@@ -41,7 +41,7 @@ class OptionFlags(dict[str, object]):
             value: its value.
 
         Raises:
-            InvalidOption: for a name that is no text.
+            InvalidOption: for a name that is not text.
 
         >>> flags = OptionFlags()
         >>> flags.set({"debug.instrument": "false"})
@@ -52,7 +52,7 @@ class OptionFlags(dict[str, object]):
         for each, _ in given:
             if not isinstance(each, str):
                 raise InvalidOption(
-                    f"{type(self).__name__}.set: {clipped(each)} is no name of an option",
+                    f"{type(self).__name__}.set: {clipped(each)} is not an option name",
                     found=of_type(each),
                     fix='flags.set("debug.instrument", "false")',
                 )
@@ -106,12 +106,12 @@ class OptionFlags(dict[str, object]):
 
 
 def _dictionary(options: Any, what: str) -> dict[str, object]:
-    """Return options as a dictionary, or refuse what is none."""
+    """Return options as a dictionary, or refuse them."""
     try:
         return dict(options)
     except (TypeError, ValueError):
         raise InvalidOption(
-            f"{what}: {clipped(options)} is no dictionary",
+            f"{what}: {clipped(options)} is not a dictionary",
             found=of_type(options),
             fix=f'{what}({{"name": "value"}})',
         ) from None
@@ -177,7 +177,7 @@ class RuntimeOptions(OptionFlags):
 
 
 def check_value(what: str, value: object, allowed: str | tuple[str, ...]) -> None:
-    """Refuse a value that is none of the words, or no number where one is asked for."""
+    """Refuse a value that is not one of the words, or not a number where one is needed."""
     text = clipped(value) if isinstance(value, list | tuple) else str(value)
     text = text.lower() if isinstance(value, bool) else text
     if isinstance(allowed, tuple):
@@ -191,7 +191,7 @@ def check_value(what: str, value: object, allowed: str | tuple[str, ...]) -> Non
 
 
 def checked_options(options: object, call: str, known: Collection[str] | None = None) -> None:
-    """Refuse what is no dictionary of options, and names that are not among those known."""
+    """Refuse anything but a dictionary of options, and unknown names."""
     if options is not None and not isinstance(options, Mapping):
         raise InvalidOption(
             f"{call}: options {clipped(options)} are no dictionary",
@@ -207,7 +207,7 @@ def checked_options(options: object, call: str, known: Collection[str] | None = 
 
 
 def checked_runtime_options(options: object, debug_name: object = "") -> None:
-    """Refuse what is no dictionary of options of a run, and a name of it that is no text."""
+    """Refuse anything but a dictionary of run options, and a debug name that is not text."""
     if not isinstance(debug_name, str):
         raise InvalidOption(
             f"engine.run: debug_name is {clipped(debug_name)}, no text",
@@ -234,7 +234,7 @@ def read_json(text: str, flags: OptionFlags) -> None:
         flags: where they are set.
 
     Raises:
-        ParseError: when it is no JSON object.
+        ParseError: when it is not a JSON object.
 
     >>> flags = OptionFlags()
     >>> read_json('{"debug.instrument": "false"}', flags)
@@ -253,7 +253,7 @@ def read_json_from_env(variable: str, flags: OptionFlags) -> None:
 
     Raises:
         ParseError: when it holds no JSON object.
-        InvalidOption: for a name that is no text.
+        InvalidOption: for a name that is not text.
 
     >>> flags = OptionFlags()
     >>> read_json_from_env("NO_SUCH_VARIABLE", flags)
@@ -262,7 +262,7 @@ def read_json_from_env(variable: str, flags: OptionFlags) -> None:
     """
     if not isinstance(variable, str):
         raise InvalidOption(
-            f"read_json_from_env: {clipped(variable)} is no name of a variable",
+            f"read_json_from_env: {clipped(variable)} is not a variable name",
             found=of_type(variable),
             fix='read_json_from_env("POPLITE_ENGINE_OPTIONS", flags)',
         )
@@ -282,13 +282,13 @@ def _read(text: str, flags: OptionFlags, what: str) -> None:
         found: Any = json.loads(text)
     except (TypeError, ValueError) as error:
         raise ParseError(
-            f"{what}: {clipped(text, 60)} is no JSON",
+            f"{what}: {clipped(text, 60)} is not JSON",
             found=str(error),
             fix="'{\"debug.instrument\": false}'",
         ) from None
     if not isinstance(found, dict):
         raise ParseError(
-            f"{what}: {clipped(text, 60)} is no JSON object",
+            f"{what}: {clipped(text, 60)} is not a JSON object",
             found=of_type(found),
             fix="'{\"debug.instrument\": false}'",
         )

@@ -77,7 +77,7 @@ def createCPUTarget(accurate_half: bool = False, num_ipus: int = 1) -> Target:
 
     Raises:
         InvalidMachineModel: for a number of IPUs that cannot be.
-        ElementTypeError: for an `accurate_half` that is no truth value.
+        ElementTypeError: for an `accurate_half` that is not a truth value.
 
     >>> createCPUTarget(True, 2).getTargetType()
     <TargetType.CPU: 'cpu'>
@@ -98,9 +98,9 @@ def createIPUTarget(
 
     Args:
         num_ipus: IPUs; or the system.
-        tiles_per_ipu: tiles of each; or the system, or the options behind it.
-        system: "ipu1", "ipu2" (where none is told) or "ipu21", or an architecture of ours; or the
-            options behind it.
+        tiles_per_ipu: tiles of each; or the system, or the options after it.
+        system: "ipu1", "ipu2" (the default) or "ipu21", or an architecture of ours; or the
+            options after it.
         options: as in Poplar; none has an effect.
 
     Raises:
@@ -131,7 +131,7 @@ def createIPUTarget(
 
 
 def check_system(system: object, what: str, fix: str) -> None:
-    """Refuse what is no name of an architecture."""
+    """Refuse anything but the name of an architecture."""
     known = (*POPLAR_ARCHITECTURES, *ARCHITECTURES)
     if not isinstance(system, str) or system not in known:
         raise InvalidMachineModel(
@@ -140,7 +140,7 @@ def check_system(system: object, what: str, fix: str) -> None:
 
 
 def createVirtualTarget(target: Target, num_ipus: int, tiles_per_ipu: int) -> Target:
-    """Return a machine with some of the IPUs and tiles, and all else alike.
+    """Return a machine with some of the IPUs and tiles, and otherwise the same.
 
     Args:
         target: the machine.
@@ -267,7 +267,7 @@ def getMaxIPUSyncDelay(target: Target) -> int:
 
 
 def getIpuLinkConfiguration(target: Target) -> IpuLinkConfiguration:
-    """Return DEFAULT: IPUs stand in one ladder, see `poplite.machine.links`."""
+    """Return DEFAULT: IPUs form one ladder, see `poplite.machine.links`."""
     return IpuLinkConfiguration.DEFAULT
 
 
@@ -354,7 +354,7 @@ def _whole(number: object, what: str) -> int:
     found = integer_or_none(number)
     if found is None or found < 1:
         raise InvalidMachineModel(
-            f"{what}: {clipped(number)} is no whole number from 1",
+            f"{what}: {clipped(number)} is not a whole number from 1",
             found=of_type(number),
             fix='Target.createIPUTarget(2, "ipu2")',
         )

@@ -36,7 +36,7 @@ def checked_target(value: object) -> Target:
         return value
     tiles = value if isinstance(value, int) and value > 0 else 4
     raise InvalidMachineModel(
-        f"Graph: {clipped(value)} is no target",
+        f"Graph: {clipped(value)} is not a target",
         found=f"its type is {type(value).__name__}, where a Target is needed",
         fix=f"Graph(Target(tiles={tiles}))",
     )
@@ -53,7 +53,7 @@ def part_of(machine: Target, replicas: object) -> tuple[Target, int]:
     count = integer_or_none(replicas)
     if count is None or not 1 <= count <= MOST_REPLICAS:
         raise GraphReplicationError(
-            f"Graph: replication_factor={clipped(replicas)} is no whole number from 1 to "
+            f"Graph: replication_factor={clipped(replicas)} is not a whole number from 1 to "
             f"{MOST_REPLICAS:,}",
             fix="Graph(target), or Graph(Target(ipus=2), replication_factor=2)",
         )

@@ -220,7 +220,7 @@ class Target(TargetSpelling):
 
     @property
     def memory_element_offsets(self) -> tuple[int, ...]:
-        """Offsets of the elements of a tile's memory, each of which serves one access per cycle."""
+        """Offsets of the elements of a tile's memory; each serves one access per cycle."""
         return tuple(range(0, self.tile_memory_bytes, int(self.cost("memory_element_bytes"))))
 
     @property
@@ -264,7 +264,7 @@ def _costs(
         pairs = dict(given)
     except (TypeError, ValueError):
         raise InvalidMachineModel(
-            f"Target: costs={clipped(given)} is no mapping of names to numbers",
+            f"Target: costs={clipped(given)} is not a mapping of names to numbers",
             fix="costs={'sync_cycles': 90}",
         ) from None
     costs = {}

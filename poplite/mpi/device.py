@@ -3,7 +3,7 @@
 The programs of an executable on one of several ranks, as an engine sees them.
 
 Simulated      runs the rank's own executable, and knows no MPI
-OtherRanks     exchanges data with the others, and ends runs alike
+OtherRanks     exchanges data with the others, and ends runs on all of them
 Accounts       of the executable of the graph: reports are whole on every rank
 
 Whether all ranks have compiled the same (`poplite.executable.identity`).
@@ -97,7 +97,7 @@ class Device(PoplarDevice):
         DeviceRuntimeError: where mpi4py or an MPI library is missing.
         InvalidOption: for a `cut` of another number of ranks, or a `timeout` below 0; an engine
             raises it for a `cut` at tiles that its graph has not.
-        InvalidMachineModel: for a `target` that is none.
+        InvalidMachineModel: for an invalid `target`.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -161,7 +161,7 @@ def _checked_seconds(timeout: object) -> float:
         if seconds >= 0:
             return seconds
     raise InvalidOption(
-        f"Device: timeout={clipped(timeout)} is no number of seconds",
+        f"Device: timeout={clipped(timeout)} is not a number of seconds",
         found=of_type(timeout),
         fix="leave timeout out for 60, or timeout=0 to wait for ever",
     )
@@ -172,7 +172,7 @@ def _checked_cut(cut: Sequence[int], count: int) -> tuple[int, ...]:
     firsts = tuple(tile for tile in tiles if tile is not None)
     if len(firsts) < len(tiles):
         raise InvalidOption(
-            f"Device: cut={clipped(cut)} is no list of tiles",
+            f"Device: cut={clipped(cut)} is not a list of tiles",
             found=of_type(cut),
             fix="cut=[400, 900], the first tile of each rank but rank 0; or leave cut out",
         )
@@ -240,7 +240,7 @@ class OnRank:
         state = EngineState(executable, arena, made, self.links, strict, plan.rows)
         self._states = StatesOnRanks(self, state, self._memories, ranks, self._peers, self._owners)
         self._counts = _Counts(made.counts, plan.rows)
-        self._unsent: dict[str, Int64] = {}  # counts of a state: others sent what they stand for
+        self._unsent: dict[str, Int64] = {}  # counts of a state: other engines sent these messages
         self._accounts = Accounts(executable, self._counts, slot_totals)
         self.run, self.stop, self.check_idle = made.run, made.stop, made.check_idle
 
@@ -333,7 +333,7 @@ class OnRank:
         self._states.load(path)
 
     def forget_sent(self) -> None:
-        """Count anew what is sent: what ran until now ran elsewhere."""
+        """Reset the counts of messages: what ran until now ran elsewhere."""
         self._unsent = {name: counts.copy() for name, counts in self._counts.items()}
 
     def continue_from(self, other: LoadedPrograms) -> None:
@@ -363,7 +363,7 @@ class OnRank:
             )
 
     def memory(self, call: str) -> Arena:
-        """Refuse to hand over memory, of which each rank has a part."""
+        """Refuse to hand over memory: each rank has only a part of it."""
         raise ControlProgramError(
             f"{call} is an engine on several ranks, each of which has a part of it",
             found=f"this is rank {self._ranks.number} of {self._ranks.count}",
@@ -410,7 +410,7 @@ def _cut(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks) -> l
         tiles = executable.target.tiles
         if cut and cut[-1] >= tiles:
             raise InvalidOption(
-                f"pl.mpi.Device: cut={clipped(list(cut))} is behind the last tile of the graph",
+                f"pl.mpi.Device: cut={clipped(list(cut))} is past the last tile of the graph",
                 found=f"there is no tile {cut[-1]:,}; the machine of the graph has {tiles:,}",
                 fix="leave cut out for equal work, or name tiles of this machine",
             )
@@ -480,7 +480,7 @@ class RestoredPrograms(Protocol):
         """Restore memory and streams to their state in the beginning."""
 
     def forget_sent(self) -> None:
-        """Count anew what is sent, where counts are those of a file."""
+        """Reset the counts of messages, where counts are those of a file."""
 
     def check_idle(self, call: str) -> None:
         """Refuse the user's `call` while a program runs."""
@@ -562,7 +562,7 @@ class StatesOnRanks:
                 self._state.take(taken)
                 self._loaded.forget_sent()
                 self._fill(None if read is None else read[0], taken)
-            except (OSError, Malformed):  # of the disk: no memory of which half is old
+            except (OSError, Malformed):  # of the disk: memory must not be half old
                 self._loaded.load()
                 raise
 

@@ -4,9 +4,9 @@
     the end of the script, sys.exit      a word to the others: who waits for this rank ends the job
     os._exit, os.execv and its like      a message, and the end of the job
 
-A script that ends on one rank would else leave the others waiting for ever, or, by `os._exit`, end
-the job as if all were well.  A rank that was only told of an error gives the one that knows more
-time to say it.
+A script that ends on one rank would otherwise leave the others waiting for ever, or, by `os._exit`,
+end the job as if all were well.  A rank that learns of an error from another one gives that rank
+time to report it.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _leave_loudly(name: str, say_how: Callable[[str, int], None]) -> None:
         first = args[0] if args else next(iter(kwargs.values()), "")
         say_how(f"os.{name}({clipped(first)})", first if isinstance(first, int) else 1)
         leave(*args, **kwargs)
-        raise AssertionError("a process that has ended goes on")
+        raise AssertionError("a process that has ended continues")
 
     for module in [*sys.modules.values()]:  # a script may have it from `from os import _exit`
         if getattr(module, "__dict__", {}).get(name) is leave:

@@ -32,7 +32,7 @@ ENDED = "at its end"
 
 
 class LastStep:
-    """The file of one rank; it exists where somebody wants it."""
+    """The file of one rank; it exists where somebody asks for it."""
 
     def __init__(self, rank: int) -> None:
         folder, self._file = os.environ.get(FOLDER), -1

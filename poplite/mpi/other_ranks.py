@@ -8,12 +8,12 @@ A callback that raises, `engine.stop()` and Ctrl-C end the run at one place on a
 (see below), and their engines go on.  Whatever else ends a run is known to one rank, while others
 may be a step ahead: that ends the run everywhere, and engines need `load()`.
 
-Runs that are stopped from outside end behind the same step on all ranks.
+Runs that are stopped from outside end after the same step on all ranks.
 
-    rank 0    step 1  2  3  4 | Ctrl-C      told: 4     limit 6     5  6 | stopped
-    rank 1    step 1  2  3  4  5  6 |       told: 6     limit 6          | stopped
+    rank 0    step 1  2  3  4 | Ctrl-C      sent: 4     limit 6     5  6 | stopped
+    rank 1    step 1  2  3  4  5  6 |       sent: 6     limit 6          | stopped
 
-A rank that wants to stop says how many rows it has begun.  Each of the others, wherever Python is
+A rank that has to stop says how many rows it has begun.  Each of the others, wherever Python is
 entered next, says the same of itself, and all go on until the greatest of these numbers, to the
 next step that has not begun.  Control flow is the same everywhere, so that is one place.  A rank
 that leaves alone would let its neighbours wait for ever.  Ranks that exchange nothing may be far
@@ -106,7 +106,7 @@ class OtherRanks:
         return sum(int(each.pieces.size[each.sender == number].sum()) for each in sent)
 
     def is_sent(self, exchange: int) -> bool:
-        """Tell whether an exchange is done: tables of vertices that are not counted stay."""
+        """Return whether an exchange is done: tables of vertices that are not counted stay."""
         table = self._exchanges[exchange].table
         return table is None or bool(self._slots.get(table))
 
@@ -141,7 +141,7 @@ class OtherRanks:
         self.broken = ""
 
     def _renew(self) -> None:
-        """Make all requests anew, where what is under way on the old ones never arrives."""
+        """Make all requests anew, where messages of the old ones never arrive."""
         if self._series == self._ranks.series:
             return
         self._series = self._ranks.series
@@ -195,14 +195,14 @@ class OtherRanks:
         self._stops.ticks, self._step = ticks, step
 
     def look(self) -> None:
-        """Look whether a rank wants to stop the run."""
+        """Check whether a rank asks to stop the run."""
         if self._last_step.is_read:
             self._last_step.note(f"{self._call} at {self._step()}")
         self._stops.look()
 
     @property
     def limit(self) -> int | None:
-        """Counted rows behind which the run ends on all ranks; None where nobody wants that."""
+        """Counted rows after which the run ends on all ranks; None if no rank asks for that."""
         return self._stops.limit
 
     def stop_here(self) -> None:
@@ -279,7 +279,7 @@ class OtherRanks:
         return self._ranks.next_word(rank, self._call)
 
     def _by_all(self, call: Callable[[], object]) -> None:
-        """Do an action that all ranks do alike."""
+        """Do an action that all ranks do."""
         try:
             call()
         except Exception:
@@ -298,7 +298,7 @@ class OtherRanks:
     # -- runs --------------------------------------------------------------------------------
 
     def run(self, call: str, run: Callable[[], None]) -> None:
-        """Run a program; all ranks end it alike."""
+        """Run a program; all ranks end it in the same way."""
         self._ranks.check_host_is_free(call)
         self.check_sound(call)
         self._renew()
@@ -363,13 +363,13 @@ SAME_S = 1.0
 
 
 class SameInterrupt:
-    """Takes SIGINT behind a run that Ctrl-C on another rank has ended: it may be the same one."""
+    """Takes SIGINT after a run that Ctrl-C on another rank has ended: it may be the same one."""
 
     def __init__(self) -> None:
         self._until = time.monotonic() + SAME_S
 
     def takes_it(self) -> bool:
-        """Tell whether a SIGINT is the same, of which each rank gets one."""
+        """Return whether a SIGINT is this rank's part of one Ctrl-C."""
         is_same, self._until = time.monotonic() < self._until, 0.0
         return is_same
 
@@ -384,7 +384,7 @@ class Stops:
     """The wishes of ranks to stop the run that is in progress.
 
     Attributes:
-        limit: rows behind which the run ends; None where nobody wants that.
+        limit: rows after which the run ends; None if no rank asks for that.
         is_interrupted: whether Ctrl-C is to end it, on whatever rank.
     """
 
@@ -404,7 +404,7 @@ class Stops:
     def of_run(self, call: str) -> Iterator[None]:
         """Take Ctrl-C as a wish in a `with` statement, the second one as Python does.
 
-        One Ctrl-C reaches all ranks, some of them later than others and behind the run.
+        One Ctrl-C reaches all ranks, some of them later than others and after the run.
         """
         self._reset(call)
         if threading.current_thread() is not threading.main_thread():
@@ -475,7 +475,7 @@ class Stops:
         return self.limit is not None and self.ticks() >= self.limit
 
     def end(self) -> None:
-        """End the run: raise `Stopped`, or `KeyboardInterrupt` on all ranks alike."""
+        """End the run: raise `Stopped`, or `KeyboardInterrupt`, on every rank."""
         if self.is_interrupted:
             raise KeyboardInterrupt
         raise Stopped

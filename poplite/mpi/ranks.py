@@ -46,7 +46,7 @@ class Word:
         value: what it says about it.
         failed: why the rank cannot go on; empty where it can.
         is_last: whether the rank has ended the call.
-        is_stop: whether the rank wants to stop the run.
+        is_stop: whether the rank asks to stop the run.
     """
 
     call: str
@@ -89,11 +89,11 @@ class Ranks:
         self.on_machine = [each.value for each in self.share(Word(CALL, machine))].count(machine)
 
     def renew(self) -> None:
-        """Take a new number for messages: what is under way with the old one never arrives."""
+        """Take a new number for messages: those with the old one never arrive."""
         self.series = self._channel.new_number()
 
     def are_those_of(self, other: Ranks) -> bool:
-        """Tell whether the ranks of another device are the same processes in the same order."""
+        """Return whether the ranks of another device are the same processes in the same order."""
         from mpi4py import MPI
 
         return MPI.Comm.Compare(self._comm, other._comm) in (MPI.IDENT, MPI.CONGRUENT)
@@ -111,7 +111,7 @@ class Ranks:
                 self._sent.append(self._comm.isend(word, rank, self._tag))
 
     def _is_sent(self) -> bool:
-        """Tell whether all that was said has left."""
+        """Return whether all messages have left."""
         self._sent = [each for each in self._sent if not each.Test()]
         return not self._sent
 
@@ -129,12 +129,12 @@ class Ranks:
                 self._inbox[rank].append(word)
 
     def has_said(self, rank: int) -> bool:
-        """Tell whether there is a word of a rank."""
+        """Return whether a message of a rank has arrived."""
         self.look()
         return bool(self._inbox[rank])
 
     def has_ended(self, rank: int) -> bool:
-        """Tell whether a rank has ended the call in progress."""
+        """Return whether a rank has ended the call in progress."""
         return any(word.is_last for word in self._inbox[rank])
 
     def failure(self) -> tuple[int, str] | None:

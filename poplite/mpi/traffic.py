@@ -1,9 +1,9 @@
-"""What ranks sent each other, by step: how often each row ran, times what is sent at it.
+"""Messages between ranks, by step: how often each row ran, times the bytes sent at it.
 
     rows             ran      sent at one                       sent
     LAUNCH 'blur'    100      2 messages, 32,784 bytes          200 messages, 3,278,400 bytes
 
-All ranks have the same plan and count alike, so that nothing is asked for it.
+All ranks have the same plan and count the same rows, so that they need not communicate for it.
 """
 
 from __future__ import annotations

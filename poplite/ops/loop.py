@@ -104,7 +104,7 @@ def counted_loop(
         if not isinstance(inner, Program):
             made = "body(index) is" if callable(body) else "body is"
             raise ControlProgramError(
-                f"counted_loop: {made} {clipped(inner, 60)}, which is no program",
+                f"counted_loop: {made} {clipped(inner, 60)}, which is not a program",
                 found=of_type(inner),
                 fix="lambda index: Sequence(...), or a program that needs no index",
             )

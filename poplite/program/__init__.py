@@ -11,7 +11,7 @@ one of several (`If`, `Switch`), from many places (`Call`)::
         Execute 'b to a'               step 3
       PrintTensor 'a'                  step 4
 
-A program is never changed once it is part of another, so one sub-tree may stand in many places.
+A program is never changed once it is part of another, so one sub-tree may be in many places.
 """
 
 from poplite.program.base import (

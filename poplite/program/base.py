@@ -78,7 +78,7 @@ class Roles(NamedTuple):
 
 # Compared by identity: trees share sub-trees, and comparing those by content would visit
 # each of them once for every path that leads to it.
-@refuse_copies("build it once more, or use it twice: a program may stand in several places")
+@refuse_copies("build it once more, or use it twice: a program may be in several places")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Program(Displayed):
     """A program that does nothing; base of the others.
@@ -100,7 +100,7 @@ class Program(Displayed):
     is_empty: bool = field(init=False, compare=False)
 
     def __post_init__(self, *arguments: object) -> None:
-        """Check the fields by their roles, and count what is below.
+        """Check the fields by their roles, and count the programs below.
 
         Of arguments that are not kept, a name is the last.
         """
@@ -163,7 +163,7 @@ class Program(Displayed):
         """Note that it became part of another program, so that it does not change any more."""
 
     def _titled(self) -> str:
-        """Return the pattern of its title, `{field.name}` for what is shown of it."""
+        """Return the pattern of its title, with `{field.name}` for fields."""
         return self._title
 
     def _detail(self) -> str:
@@ -198,7 +198,7 @@ class Program(Displayed):
             a, b = pending.pop()
             if a is b or (id(a), id(b)) in seen:
                 continue
-            parts = _parts_alike(a, b)
+            parts = _parts_to_compare(a, b)
             if parts is None:
                 return False
             if isinstance(a, Program):  # the values between them may be made anew, at equal places
@@ -231,8 +231,8 @@ def _parsed(title: str) -> tuple[str, Callable[[Program], tuple[object, ...]]]:
     return "".join(texts), _together(*[name for _, name in parsed if name])
 
 
-def _parts_alike(a: Any, b: Any) -> list[tuple[Any, Any]] | None:
-    """Return pairs of parts, all of which must be the same for both to be; None if they differ."""
+def _parts_to_compare(a: Any, b: Any) -> list[tuple[Any, Any]] | None:
+    """Return pairs of parts that must be the same for both to be equal; None if they differ."""
     if type(a) is not type(b):
         return None
     if isinstance(a, Program):
@@ -301,7 +301,7 @@ def declared(*, init: bool = True, binds: bool = True) -> Callable[[C], C]:
         made: Any = dataclass(frozen=True, slots=True, eq=False, repr=False, init=own)(cls)
         for name, each in made.__dataclass_fields__.items():
             if str(each.type).startswith("InitVar") and name in vars(made):
-                delattr(made, name)  # the default of an argument is no attribute
+                delattr(made, name)  # the default of an argument is not an attribute
             if own and str(each.type).startswith("InitVar"):
                 made.__init__.__annotations__[name] = each.type[len("InitVar[") : -1]
         made._roles = roles = _roles_of(made)
@@ -428,7 +428,7 @@ def set_once(program: Program, /, **attributes: object) -> None:
 
 
 def made_kinds() -> list[type[Program]]:
-    """Return poplite's kinds of which programs are made, and not only other kinds.
+    """Return poplite's kinds of programs, without those that are only bases of other kinds.
 
     >>> made_kinds()[0].__name__
     'Program'
@@ -472,10 +472,10 @@ def unknown_kind(program: Program, what: str) -> ControlProgramError:
 
 
 def check_name(name: object, program: str) -> None:
-    """Refuse a name of a program that is no text; Poplar's last argument, it has no effect."""
+    """Refuse a name of a program that is not text; Poplar's last argument, it has no effect."""
     if not isinstance(name, str):
         raise ControlProgramError(
-            f"{program}: name {clipped(name, 60)} is no text",
+            f"{program}: name {clipped(name, 60)} is not text",
             found=of_type(name),
             fix='pl.Block(program, "forward") has a name in messages, drawings and profiles',
         )
@@ -493,7 +493,7 @@ def checked(value: object, where: str) -> Program:
     if isinstance(value, Operand):
         fix = "with graph.steps() as program: ops.assign(...) or another operation on it"
     raise ControlProgramError(
-        f"{where}: {clipped(value, 80)} is no program", found=of_type(value), fix=fix
+        f"{where}: {clipped(value, 80)} is not a program", found=of_type(value), fix=fix
     )
 
 
@@ -603,7 +603,7 @@ def walk(program: Program) -> Iterator[Step]:
 
 
 def distinct_steps(program: Program) -> Iterator[Step]:
-    """Yield every leaf of a program once, where it stands first.
+    """Yield every leaf of a program once, at its first place.
 
     Costs the number of distinct sub-trees, however often they are shared.
 
@@ -617,7 +617,7 @@ def distinct_steps(program: Program) -> Iterator[Step]:
 
 
 def distinct_decisions(program: Program) -> Iterator[Step]:
-    """Yield every program in which a scalar decides once, where it stands first.
+    """Yield every program with a predicate once, at its first place.
 
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, If, Program, Sequence
@@ -662,7 +662,7 @@ def children_first(program: Program) -> Iterator[Program]:
 
 
 def _nodes(program: Program, once: bool) -> Iterator[tuple[int, Program]]:
-    """Yield every node, before what is under it, with the number of its first step."""
+    """Yield every node, before the nodes below it, with the number of its first step."""
     seen: set[int] = set()
     number = 1
     pending = [program]

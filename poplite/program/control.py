@@ -114,7 +114,7 @@ class Sequence(Growing):
         name: for messages and drawings; as in Poplar it may come last, after the programs.
 
     Raises:
-        ControlProgramError: when one of them is no program.
+        ControlProgramError: when one of them is not a program.
 
     >>> Sequence(Program(), Sequence(), name="main")
     <Sequence 'main' 0 steps>
@@ -139,9 +139,9 @@ class Sequence(Growing):
             blocks[-1].note_made(self)
 
     def add(self, program: Program) -> Self:
-        """Add a program behind the others.
+        """Append a program.
 
-        In Poplar whoever has a copy of the Sequence sees what is added later; here nothing is
+        In Poplar, copies of a Sequence also show programs that are added later; here nothing is
         added to a Sequence that is in use.
 
         Args:
@@ -151,7 +151,7 @@ class Sequence(Growing):
             The Sequence, so that calls can be chained.
 
         Raises:
-            ControlProgramError: when it is no program, or the Sequence is part of another
+            ControlProgramError: when it is not a program, or the Sequence is part of another
                 program or of an engine.
             GraphRecursionError: when the program runs this very Sequence.
 
@@ -217,7 +217,7 @@ class Sequence(Growing):
         return ControlProgramError(
             f"{self}: it is used while its block is open",
             at=at,
-            fix="use it behind the `with` statement",
+            fix="use it after the `with` statement",
         )
 
     def _put_first(self, program: Program) -> None:
@@ -251,7 +251,7 @@ class Block(Program):
         name: what it is called.
 
     Raises:
-        ControlProgramError: when it is no program, or the name no text or empty.
+        ControlProgramError: when it is not a program, or the name not text or empty.
 
     >>> Block(Program(), "forward")
     <Block 'forward' 0 steps>
@@ -264,7 +264,7 @@ class Block(Program):
     def _check(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise ControlProgramError(
-                f"Block: {clipped(self.name)} is no name",
+                f"Block: {clipped(self.name)} is not a name",
                 found=f"{of_type(self.name)}; the program is {self.program!r}",
                 fix="Block(program, 'forward')",
             )
@@ -292,7 +292,7 @@ class Repeat(Program):
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when `count` is no whole number from 0 to 2**32 - 1, or `body` no
+        ControlProgramError: when `count` is not a whole number from 0 to 2**32 - 1, or `body` no
             program.
 
     >>> Repeat(100, Program())
@@ -340,7 +340,7 @@ class Loop(Program):
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when `body` is no program.
+        ControlProgramError: when `body` is not a program.
 
     >>> Loop(Program())
     <Loop 0 steps>
@@ -393,13 +393,13 @@ class RepeatWhileTrue(RepeatWhile):
     Args:
         condition: what runs before the predicate is read, each time; at least once.
         predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
-        body: what runs as long as it is true; maybe never.
+        body: the program that runs as long as it is true; maybe never.
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when `condition` or `body` is no program, or the predicate not one
+        ControlProgramError: when `condition` or `body` is not a program, or the predicate not one
             element.
-        ElementTypeError: when the predicate is no tensor of these types.
+        ElementTypeError: when the predicate is not a tensor of these types.
 
     >>> from poplite.graph import Graph
     >>> go_on = Graph().add_variable("bool", (), "go_on")
@@ -418,13 +418,13 @@ class RepeatWhileFalse(RepeatWhile):
     Args:
         condition: what runs before the predicate is read, each time; at least once.
         predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
-        body: what runs as long as it is false; maybe never.
+        body: the program that runs as long as it is false; maybe never.
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when `condition` or `body` is no program, or the predicate not one
+        ControlProgramError: when `condition` or `body` is not a program, or the predicate not one
             element.
-        ElementTypeError: when the predicate is no tensor of these types.
+        ElementTypeError: when the predicate is not a tensor of these types.
 
     >>> from poplite.graph import Graph
     >>> done = Graph().add_variable("bool", (), "done")
@@ -453,8 +453,8 @@ class If(Program):
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when a body is no program, or the predicate not one element.
-        ElementTypeError: when the predicate is no tensor of these types.
+        ControlProgramError: when a body is not a program, or the predicate not one element.
+        ElementTypeError: when the predicate is not a tensor of these types.
 
     >>> from poplite.graph import Graph
     >>> large = Graph().add_variable("bool", (), "large")
@@ -487,9 +487,9 @@ class Switch(Growing):
         unmatched: what any other value means: "default", "error", or "unreachable".
 
     Raises:
-        ControlProgramError: when a value is no whole number or comes twice, a case no program,
+        ControlProgramError: when a value is not a whole number or comes twice, a case no program,
             or the control not one element.
-        ElementTypeError: when the control is no tensor of these types.
+        ElementTypeError: when the control is not a tensor of these types.
         SizeOverflowError: when the control can never have a value.
 
     >>> from poplite.graph import Graph
@@ -534,7 +534,7 @@ class Switch(Growing):
     def with_unreachable_default(
         cls, control: Tensor, cases: Cases | str = (), name: str = ""
     ) -> Self:
-        """Make a Switch of which you know that a case always matches.
+        """Make a Switch for a control that always matches a case.
 
         On a machine anything may happen when none does; here the run stops with an error.
 
@@ -576,8 +576,8 @@ class Switch(Growing):
             The Switch, so that calls can be chained.
 
         Raises:
-            ControlProgramError: when the value is no whole number or has a case already,
-                `program` is no program, or the Switch is part of another program.
+            ControlProgramError: when the value is not a whole number or has a case already,
+                `program` is not a program, or the Switch is part of another program.
             SizeOverflowError: when the control can never have that value.
             GraphRecursionError: when the program runs this very Switch.
         """
@@ -602,7 +602,7 @@ class Switch(Growing):
             number = whole_number(value)  # type: ignore[arg-type]
         except TypeError:
             raise ControlProgramError(
-                f"Switch: a case for {clipped(value)}, which is no whole number",
+                f"Switch: a case for {clipped(value)}, which is not a whole number",
                 found=of_type(value),
                 fix="Switch(control, {0: program})",
             ) from None
@@ -676,7 +676,7 @@ def check_appended(usage: str, graph: object, sequence: object) -> None:
             fix="pass a Sequence; operations in a block of ops.together() share compute sets",
         )
     if not isinstance(sequence, Sequence):
-        raise _is_no("sequence", usage, sequence)
+        raise _is_not("sequence", usage, sequence)
     if sequence.used_at is not None:
         sequence.add(Sequence())  # refuses
 
@@ -684,12 +684,12 @@ def check_appended(usage: str, graph: object, sequence: object) -> None:
 def check_graph(usage: str, graph: object) -> None:
     """Refuse anything but a graph; `usage` is a call of the function, for messages."""
     if not isinstance(graph, Graph):
-        raise _is_no("graph", usage, graph)
+        raise _is_not("graph", usage, graph)
 
 
-def _is_no(kind: str, usage: str, value: object) -> ControlProgramError:
+def _is_not(kind: str, usage: str, value: object) -> ControlProgramError:
     return ControlProgramError(
-        f"{usage.partition('(')[0]}: {clipped(value, 60)} is no {kind}",
+        f"{usage.partition('(')[0]}: {clipped(value, 60)} is not a {kind}",
         found=of_type(value),
         fix=usage,
     )

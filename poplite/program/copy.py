@@ -75,7 +75,7 @@ class Copy(Program):
         destination: a tensor, a stream to the host, a remote buffer, or the function of a
             function buffer.
         offset: of a remote buffer, INT or UNSIGNED_INT scalar with the number of the row; of k
-            elements, the numbers of k rows. Left out, row 0. In Poplar a bool stands here for
+            elements, the numbers of k rows. Left out, row 0. Poplar has a bool here for
             tensors and streams, dontOutline or optimiseMemory, which has no effect.
 
     Raises:
@@ -83,7 +83,7 @@ class Copy(Program):
             and destination share elements, for a stream that goes the other way, the buffer of
             another function, and an offset without a remote buffer.
         ElementTypeError: for different element types, or something that cannot be copied.
-        TensorMetadataError: for QUARTER tensors whose metadata is not alike.
+        TensorMetadataError: for QUARTER tensors with different metadata.
         GraphConnectionError: when the destination is constant, or holds an element twice.
         StreamMemoryAllocationError: when more than 128 MiB of a remote buffer are moved at a time.
 
@@ -334,8 +334,8 @@ class CrossReplicaCopy(Program):
     """Copies a tensor of each replica to a tensor of another replica, all at once.
 
     Args:
-        source: what is read.
-        destination: what is written: equally many elements of the same type.
+        source: the tensor to read.
+        destination: the tensor to write: equally many elements of the same type.
         replica_map: for each replica the one that its source goes to, in a dictionary, a list
             or an array; every replica receives once.
         name: as in Poplar; it has no effect.
@@ -428,7 +428,7 @@ def _shapes(source: Tensor, destination: Tensor) -> str:
 
 
 def _sides(copy: StreamCopy | RemoteCopy, kind: type, name: str) -> Any:
-    """Return what is on the host, and the tensor, which is read where it is the source."""
+    """Return the side on the host, and the tensor, which is read where it is the source."""
     source: Any = as_read(copy.source, copy.destination)
     if source is not copy.source:
         fill(copy, source=source)
@@ -488,7 +488,7 @@ def _rows(offset: object, buffer: RemoteBuffer, what: str) -> int:
     names = " or ".join(map(repr, NUMBERS))
     if not isinstance(offset, Tensor) or offset.element_type not in NUMBERS:
         raise ElementTypeError(
-            f"{what}: offset {clipped(offset, 60)} is no tensor of {names}",
+            f"{what}: offset {clipped(offset, 60)} is not a tensor of {names}",
             fix="row = graph.add_variable(pl.UNSIGNED_INT, (), 'row', mapping=0)",
         )
     if offset.graph is not buffer.graph:

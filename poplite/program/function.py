@@ -111,7 +111,7 @@ def buffer_of(graph: Graph, function: object, at: SourceLocation) -> FunctionBuf
     """Return a buffer for the code of a function; see `graph.add_function_buffer`."""
     if not isinstance(function, Function) or function.graph is not graph:
         raise ControlProgramError(
-            f"add_function_buffer: {clipped(function, 80)} is no function of this graph",
+            f"add_function_buffer: {clipped(function, 80)} is not a function of this graph",
             fix="graph.add_function_buffer(graph.add_function(program))",
         )
     return FunctionBuffer(function, at)
@@ -128,9 +128,10 @@ class Call(Program):
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when it is no function, for tensors passed to a function of the graph,
-            and for another number of tensors or elements, or another graph, of a host function.
-        ElementTypeError: for another element type, or something that is no tensor.
+        ControlProgramError: when it is not a function, for tensors passed to a function of the
+            graph, and for another number of tensors or elements, or another graph, of a host
+            function.
+        ElementTypeError: for another element type, or something that is not a tensor.
         GraphConnectionError: when an output may not be written, holds an element twice, or two
             outputs share elements.
 
@@ -176,7 +177,7 @@ class FunctionCall(Call):
             tensors = ()
         if not isinstance(function, Function):
             raise ControlProgramError(
-                f"Call: {clipped(function, 80)} is no function",
+                f"Call: {clipped(function, 80)} is not a function",
                 found=of_type(function),
                 fix="Call(graph.add_function(program)); a program itself needs no Call",
             )

@@ -1,15 +1,15 @@
 """Where operations append their steps: blocks of `graph.steps()`, or of a Sequence.
 
-    with graph.steps("update") as update:       what is recorded below goes here
+    with graph.steps("update") as update:       operations below are recorded here
         ops.assign(w, w - rate * g)
         update.add(Execute(by_hand))
 
     with sequence:                              likewise, for the graph of the first operation
 
-    with virtual.steps() as other:              what is recorded below keeps to its tiles
+    with virtual.steps() as other:              operations below keep to its tiles
 
 The steps of a block become part of its Sequence when the block ends; where it ends by an exception,
-none does. Blocks may stand in each other; each is a program of its own, and one that is made in a
+none does. Blocks may be nested; each is a separate program, and one that is made in a
 loop, a branch or a function has to be added to it. They are open for the thread, or the
 asynchronous task, that entered them.
 """
@@ -52,7 +52,7 @@ class RecordedSteps(Sequence):
         graph: the graph whose operations append to it; a virtual graph decides their tiles. None
             for that of the first operation.
         name: shown in messages.
-        around: the block that a loop or a branch stands in; what is added to that one goes here,
+        around: the block that contains a loop or a branch; programs added to that block go here,
             as long as this one is the innermost.
         is_function: whether it is the body of a function.
 
@@ -170,7 +170,7 @@ class RecordedSteps(Sequence):
                 )
 
     def add(self, program: Program) -> Self:
-        """Add a program behind the others; in an open block it is one of its steps.
+        """Append a program; in an open block it is one of its steps.
 
         Within a loop or a branch of the block, it is one of the steps of that.
         """
@@ -178,14 +178,14 @@ class RecordedSteps(Sequence):
             super().add(program)
             return self
         innermost = OPEN.get()[-1] if OPEN.get() else self
-        if innermost is not self and innermost._stands_in(self):
+        if innermost is not self and innermost._is_in(self):
             innermost.add(program)
             return self
         self._blocks[-1].append(checked(program, f"Sequence, program {len(self._blocks[-1])}"))
         return self
 
-    def _stands_in(self, block: RecordedSteps) -> bool:
-        """Tell whether it is a loop or a branch of a block, or of one of these."""
+    def _is_in(self, block: RecordedSteps) -> bool:
+        """Return whether it is a loop or a branch in a block, or nested in one of these."""
         around = self._around
         while around is not None and around is not block:
             around = around._around
@@ -267,7 +267,7 @@ class Recorder:
         self.steps.append(program)
 
     def uses(self, name: str, reads: Iterable[Tensor], writes: Iterable[Tensor]) -> None:
-        """Note what the operation reads and writes, which matters to those beside it alone."""
+        """Record what the operation reads and writes, for the other operations of its block."""
 
     def finish(self, target: Sequence, name: str) -> None:
         """Append the steps to a program: as they are where there is one, else as a Sequence."""
@@ -284,11 +284,11 @@ class Together(RecordedSteps):
     """Steps of operations that do not depend on each other: the first ones of all, the second ...
 
     Operations of one block share compute sets, so that one synchronisation serves all of them.
-    Other programs run where they are recorded: behind the operations before them, which share
-    nothing with those behind.
+    Other programs run where they are recorded: after the operations before them, which share
+    no compute sets with those after.
 
     Args:
-        around: the block that it stands in.
+        around: the block that contains it.
     """
 
     takes_programs: ClassVar[bool] = True
@@ -314,7 +314,7 @@ class Together(RecordedSteps):
         super().__exit__(*failure)
 
     def add(self, program: Program) -> Self:
-        """Add a program that is no operation behind the operations before it."""
+        """Append a program that is not an operation."""
         self.close_levels()
         return super().add(program)
 
@@ -353,7 +353,7 @@ class Together(RecordedSteps):
         self._names[name] = None
 
     def close_levels(self) -> None:
-        """Append the steps of the operations so far; those behind share nothing with them."""
+        """Append the steps of the operations so far; later ones share no compute sets with them."""
         levels, self._levels[:] = [*self._levels], []
         self._forget_uses()
         if self._record is not None:
@@ -384,7 +384,7 @@ def _dependent(use: _Use, other: _Use) -> GraphCycleError:
         f"ops.together(): '{use.name}' {verb} '{use.tensor.name}', "
         f"and '{other.name}' before it {others} the same elements",
         found=f"{use.tensor!r} and {other.tensor!r}; the operations of a block run at once",
-        fix=f"record '{use.name}' behind the block of ops.together()",
+        fix=f"record '{use.name}' after the block of ops.together()",
     )
 
 

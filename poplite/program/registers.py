@@ -69,7 +69,7 @@ def cycle_stamp(
 
     Args:
         graph: the graph the sequence is for.
-        sequence: what is appended to.
+        sequence: the sequence to append to.
         tile: whose counter is read.
         sync_type: which tiles meet before that.
         name: of the tensor.
@@ -78,9 +78,9 @@ def cycle_stamp(
         UNSIGNED_INT[2] on that tile: the cycles so far, the low 32 bits first.
 
     Raises:
-        ControlProgramError: for a graph or sequence that is none, and when the sequence is
-            part of another program.
-        ElementTypeError: for a sync type that is none.
+        ControlProgramError: for an invalid graph or sequence, and when the sequence is part of
+            another program.
+        ElementTypeError: for an invalid sync type.
         InvalidTileMapping: when there is no such tile.
 
     >>> graph, sequence = Graph(), Sequence()
@@ -102,11 +102,11 @@ def cycle_count(
 ) -> Tensor:
     """Let a sequence measure how many cycles it takes.
 
-    What is in the sequence is measured, each time it runs, and what is added later is not.
+    The contents of the sequence are measured, each time it runs; programs added later are not.
 
     Args:
         graph: the graph the sequence is for.
-        sequence: what is measured.
+        sequence: the sequence to measure.
         tile: whose counter is read.
         sync_type: which tiles meet before that.
         name: of the tensor.
@@ -115,9 +115,9 @@ def cycle_count(
         UNSIGNED_INT[2] on that tile: the cycles of the last time, the low 32 bits first.
 
     Raises:
-        ControlProgramError: for a graph or sequence that is none, and when the sequence is
-            part of another program.
-        ElementTypeError: for a sync type that is none.
+        ControlProgramError: for an invalid graph or sequence, and when the sequence is part of
+            another program.
+        ElementTypeError: for an invalid sync type.
         InvalidTileMapping: when there is no such tile.
 
     >>> import poplite as pl
@@ -170,7 +170,7 @@ class SetFloatingPointBehaviour(SetMode):
         behaviour: all of it.
 
     Raises:
-        ControlProgramError: when it is no `FloatingPointBehaviour`.
+        ControlProgramError: when it is not a `FloatingPointBehaviour`.
 
     >>> SetFloatingPointBehaviour(FloatingPointBehaviour(oflo=False, esr=False))
     <SetFloatingPointBehaviour inv div0 nanoo>
@@ -193,11 +193,11 @@ class ModifyFloatingPointBehaviour(SetMode):
     """Changes some of how floating-point arithmetic behaves.
 
     Args:
-        clear: what is turned off.
-        set: what is turned on after that.
+        clear: the behaviour to turn off.
+        set: the behaviour to turn on after that.
 
     Raises:
-        ControlProgramError: when one of them is no `FloatingPointBehaviour`.
+        ControlProgramError: when one of them is not a `FloatingPointBehaviour`.
 
     >>> nothing = FloatingPointBehaviour(False, False, False, False, False)
     >>> ModifyFloatingPointBehaviour(nothing, FloatingPointBehaviour(nanoo=False))
@@ -228,7 +228,7 @@ class SetStochasticRounding(SetMode):
         on: whether it is on from here.
 
     Raises:
-        ControlProgramError: when it is no truth value.
+        ControlProgramError: when it is not a truth value.
 
     >>> SetStochasticRounding(True)
     <SetStochasticRounding on>
@@ -239,7 +239,7 @@ class SetStochasticRounding(SetMode):
     def _check(self) -> None:
         if not isinstance(self.on, bool):
             raise ControlProgramError(
-                f"SetStochasticRounding: {clipped(self.on, 60)} is no truth value",
+                f"SetStochasticRounding: {clipped(self.on, 60)} is not a truth value",
                 found=of_type(self.on),
                 fix="SetStochasticRounding(True)",
             )
@@ -256,12 +256,12 @@ def set_floating_point_behaviour(
 
     Args:
         graph: the graph the sequence is for.
-        sequence: what is appended to.
+        sequence: the sequence to append to.
         behaviour: all of it.
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: for a graph, sequence or behaviour that is none.
+        ControlProgramError: for an invalid graph, sequence or behaviour.
 
     >>> sequence = Sequence()
     >>> set_floating_point_behaviour(Graph(), sequence, FloatingPointBehaviour(esr=False))
@@ -284,13 +284,13 @@ def get_and_modify_floating_point_behaviour(
 
     Args:
         graph: the graph the sequence is for.
-        sequence: what is appended to.
-        clear: what is turned off.
-        set: what is turned on after that.
+        sequence: the sequence to append to.
+        clear: the behaviour to turn off.
+        set: the behaviour to turn on after that.
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: for a graph, sequence or behaviour that is none.
+        ControlProgramError: for an invalid graph, sequence or behaviour.
     """
     check_appended("get_and_modify_floating_point_behaviour(graph, sequence, ...)", graph, sequence)
     check_name(name, "get_and_modify_floating_point_behaviour")
@@ -302,12 +302,12 @@ def set_stochastic_rounding(graph: Graph, sequence: Sequence, on: bool, name: st
 
     Args:
         graph: the graph the sequence is for.
-        sequence: what is appended to.
+        sequence: the sequence to append to.
         on: whether it is on.
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: for a graph or sequence that is none, or no truth value.
+        ControlProgramError: for an invalid graph, sequence or truth value.
     """
     check_appended("set_stochastic_rounding(graph, sequence, ...)", graph, sequence)
     check_name(name, "set_stochastic_rounding")
@@ -324,7 +324,7 @@ def _check(what: str, **values: object) -> None:
             )
         if not isinstance(value, FloatingPointBehaviour):
             raise ControlProgramError(
-                f"{what}: {name} {clipped(value, 60)} is no behaviour",
+                f"{what}: {name} {clipped(value, 60)} is not a behaviour",
                 found=of_type(value),
                 fix=f"{name}=FloatingPointBehaviour(inv=True, div0=True, oflo=True)",
             )

@@ -11,7 +11,7 @@ AbortOnCondition(too_large, "diverged")  when a scalar is true
 ErrorProgram("bad index", index)         always, and shows a tensor
 
 Sync(SyncType.GLOBAL)                    all tiles wait for each other
-WriteUndef(x)                            what is in x is not needed any more
+WriteUndef(x)                            the values of x are not needed any more
 AssumeEqualAcrossReplicas(x)             x is the same in all replicas
 
 What comes out of `engine.run` where a program ends it is an `ApplicationRuntimeError` with the step
@@ -65,9 +65,9 @@ class Execute(Program):
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when it is no compute set, or the result not one element or of
+        ControlProgramError: when it is not a compute set, or the result not one element or of
             another graph.
-        ElementTypeError: when the result is no tensor of BOOL.
+        ElementTypeError: when the result is not a tensor of BOOL.
         GraphConnectionError: when the result is constant.
 
     >>> from poplite.graph import Graph
@@ -85,7 +85,7 @@ class Execute(Program):
     ) -> None:
         if not isinstance(compute_set, ComputeSet):
             raise ControlProgramError(
-                f"Execute: {clipped(compute_set, 80)} is no compute set",
+                f"Execute: {clipped(compute_set, 80)} is not a compute set",
                 found=of_type(compute_set),
                 fix="Execute(graph.add_compute_set(name))",
             )
@@ -158,12 +158,12 @@ class PrintTensorFormat:
             without columns. Integers always have all of theirs.
         float_format: "fixed" as 12.500000, "scientific" as 1.2500000e+01, "none" as short as it
             may be, "auto" whatever fits the values.
-        separator: what stands between elements.
-        open_bracket: what stands before the elements of a dimension.
-        close_bracket: what stands behind them.
+        separator: text between elements.
+        open_bracket: text before the elements of a dimension.
+        close_bracket: text after them.
 
     Raises:
-        ControlProgramError: for a number that is no whole number from 0, too many digits, a
+        ControlProgramError: for a number that is not a whole number from 0, too many digits, a
             `float_format` that does not exist, and for brackets and separators that are no text.
 
     >>> PrintTensorFormat(digits=3).digits
@@ -235,14 +235,14 @@ class PrintTensor(Program):
     """Prints a tensor on the host: `title: values`.
 
     Args:
-        title: what stands before the values; left out, the tensor's name. As in Poplar it
+        title: text before the values; left out, the tensor's name. As in Poplar it
             comes first when it is given.
-        tensor: what is printed.
+        tensor: the tensor to print.
         format: how values are written; it follows the tensor, also without a title.
         name: as in Poplar; it has no effect.
 
     Raises:
-        ElementTypeError: when there is no tensor, the title is no text, or the format no
+        ElementTypeError: when there is no tensor, the title is not text, or the format no
             `PrintTensorFormat`.
 
     >>> from poplite.graph import Graph
@@ -283,7 +283,7 @@ class PrintTensor(Program):
             )
         if format is not None and not isinstance(format, PrintTensorFormat):
             raise ElementTypeError(
-                f"PrintTensor '{text}': {clipped(format)} is no format",
+                f"PrintTensor '{text}': {clipped(format)} is not a format",
                 found=of_type(format),
                 fix="PrintTensor(title, tensor, PrintTensorFormat(digits=4))",
             )
@@ -314,7 +314,7 @@ class Stop(Program):
             before = "predicate, " if kind == "AbortOnCondition" else ""
             after = ", tensor" if kind == "ErrorProgram" else ""
             raise ControlProgramError(
-                f"{kind}: message {clipped(message)} is no text",
+                f"{kind}: message {clipped(message)} is not text",
                 found=of_type(message),
                 fix=f"{kind}({before}'diverged'{after})",
             )
@@ -329,7 +329,7 @@ class Abort(Stop):
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when the message is no text.
+        ControlProgramError: when the message is not text.
 
     >>> Abort("not reached")
     <Abort 'not reached'>
@@ -354,7 +354,7 @@ class AbortOnCondition(Stop):
 
     Raises:
         ControlProgramError: when the predicate is not one element, or the message no text.
-        ElementTypeError: when the predicate is no tensor of these types.
+        ElementTypeError: when the predicate is not a tensor of these types.
 
     >>> from poplite.graph import Graph
     >>> AbortOnCondition(Graph().add_variable("bool", (), "too_large"), "diverged")
@@ -382,8 +382,8 @@ class ErrorProgram(Stop):
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when the message is no text.
-        ElementTypeError: when `debug_tensor` is no tensor.
+        ControlProgramError: when the message is not text.
+        ElementTypeError: when `debug_tensor` is not a tensor.
 
     >>> from poplite.graph import Graph
     >>> ErrorProgram("bad index", Graph().add_variable("int32", (), "index"))
@@ -434,7 +434,7 @@ class Sync(Mark):
         name: as in Poplar; it has no effect.
 
     Raises:
-        ElementTypeError: when it is no `SyncType`.
+        ElementTypeError: when it is not a `SyncType`.
 
     >>> Sync(SyncType.INTERNAL)
     <Sync INTERNAL>
@@ -461,7 +461,7 @@ class WriteUndef(Mark):
         name: as in Poplar; it has no effect.
 
     Raises:
-        ElementTypeError: when it is no tensor.
+        ElementTypeError: when it is not a tensor.
         GraphConnectionError: when it holds a constant, which is always defined.
 
     >>> from poplite.graph import Graph
@@ -488,7 +488,7 @@ class WriteUndef(Mark):
 
 @declared()
 class AssumeEqualAcrossReplicas(Mark):
-    """Says that a tensor holds the same in all replicas.
+    """Declares that a tensor has the same values in every replica.
 
     With strict checks the engine compares them, and stops the run where they differ; with fast
     checks it does nothing.
@@ -498,7 +498,7 @@ class AssumeEqualAcrossReplicas(Mark):
         name: as in Poplar; it has no effect.
 
     Raises:
-        ElementTypeError: when it is no tensor.
+        ElementTypeError: when it is not a tensor.
 
     >>> from poplite.graph import Graph
     >>> AssumeEqualAcrossReplicas(Graph().add_variable("int32", (3,), "x"))

@@ -1,4 +1,4 @@
-"""A tensor beside the addresses of its elements.
+"""A tensor with the addresses of its elements.
 
 NumPy has every view operation of a tensor, on an array that holds, at each index, the address
 of the element that the tensor shows there.  On that array every question is easy::

@@ -1,4 +1,4 @@
-"""What a tensor answers, beside what the addresses of its elements say.
+"""Queries of a tensor, compared with the addresses of its elements.
 
 Each check states the answer as plainly as NumPy allows, over every element.  A difference is an
 `AssertionError` with the question, the answer and what the addresses say.

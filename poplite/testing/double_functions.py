@@ -5,7 +5,7 @@ own, so that true values are those of mpmath, of 40 digits::
 
     worst("exp", 1_000)     the largest error on 1,000 numbers and the usual edge cases
 
-Numbers are drawn by their bits, which gives all exponents alike, and where functions are used:
+Numbers are drawn by their bits, which gives all exponents equally, and where functions are used:
 between the ends of `DOMAINS`, near 1, and near multiples of pi/2.
 """
 
@@ -72,8 +72,8 @@ def drawn(name: str, count: int, seed: int) -> tuple[Doubles, ...]:
     x = np.concatenate([spread, usual, near_one, turns, EDGES, -np.array(EDGES)])
     x = x[np.isfinite(x)]
     least, most = DOMAINS.get(name, (-_LARGEST, _LARGEST))
-    beside = (x < least) | (x > most)
-    x[beside] = random.uniform(max(least, -1e3), min(most, 1e3), beside.sum())
+    outside = (x < least) | (x > most)
+    x[outside] = random.uniform(max(least, -1e3), min(most, 1e3), outside.sum())
     if name == "atan2":
         return x, random.permutation(x)
     if name == "pow":  # an exponent with which the power is a double

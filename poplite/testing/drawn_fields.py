@@ -25,7 +25,7 @@ Shapes = Callable[[int], Mapping[str, int | tuple[int, ...]]]
 """What fits a size: lengths of vectors, and rows and columns of lists, by field."""
 
 SIZES = (0, 1, 2, 3, 7, 8, 9, 31, 32, 33, 63, 64, 65)
-"""Elements of vectors: nothing, and what is just below and above the lanes of machines."""
+"""Elements of vectors: none, and numbers just below and above the lanes of machines."""
 
 MOST_SHOWN = 70
 """Elements of a field that a message shows, before it leaves some out."""
@@ -136,7 +136,7 @@ def _elements(
     special: float,
     values: Sequence[Any] | None,
 ) -> Array:
-    """Return elements of a field, of which a share is `special`."""
+    """Return elements of a field, some of them `special`."""
     dtype = field.element.dtype
     if values is not None:
         return np.asarray([values[k] for k in rng.integers(0, len(values), length)], dtype)

@@ -1,4 +1,4 @@
-"""A faster form of a vertex class beside its `compute`, on drawn fields.
+"""A faster form of a vertex class compared with its `compute`, on random fields.
 
 check_faster(Total)                                          any lengths, any values
 check_faster(Product, lambda n: {"a": (3, n), ...})          lengths that fit each other

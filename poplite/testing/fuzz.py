@@ -54,7 +54,7 @@ class FuzzResult(NamedTuple):
     Attributes:
         states: tensors checked.
         on_cat: of those, how many view a concatenation.
-        multi_digit: of those, how many have a dimension that is no single stride.
+        multi_digit: of those, how many have a dimension that is not a single stride.
         failure: the report of the first difference, or nothing.
     """
 

@@ -1,13 +1,13 @@
 """Load mutated files: `python -m poplite.testing.fuzz_files --kind report --files 10000 --seed 1`.
 
 A file of a program with a bit of everything is changed at random (`poplite.testing.mutations`), and
-loaded.  Each is refused with a `FileLoadError`, or accepted; what is accepted is used as such a
+loaded.  Each is refused with a `FileLoadError`, or accepted, and then used as such a
 file is::
 
-    executable    run for a moment, asked what that took, told and drawn as a report, saved again
-    state         loaded into an engine, which goes on from it for a moment, as before
+    executable    run for a moment; its report printed and drawn; saved again
+    state         loaded into an engine, which continues from it for a moment, as before
     graph         printed, drawn, compiled, saved again
-    report        told as text, page and JSON, drawn, compared with itself
+    report        written as text, page and JSON, drawn, compared with itself
     sweep         printed, drawn, saved again
 
 This is done by processes of their own, as a fault of the simulator would end one.  The first file
@@ -135,7 +135,7 @@ class AddOne(MultiVertex):
 
 
 class Halve(Vertex):
-    """Halves what is too large, however often."""
+    """Halves a number that is too large, however often."""
 
     x: InOut[Vector[FLOAT]]
 
@@ -231,13 +231,13 @@ class _TooLong(BaseException):
 
 
 def try_file(path: Path) -> Outcomes:
-    """Load a file, and run what is loaded for a moment.
+    """Load a file, and run the result for a moment.
 
     Args:
         path: the file.
 
     Raises:
-        Exception: for any error but a `FileLoadError` that is no end of a program.
+        Exception: for any error but a `FileLoadError` that does not end a program.
     """
     try:
         executable = Executable.load(path)
@@ -248,7 +248,7 @@ def try_file(path: Path) -> Outcomes:
         return Outcomes(stopped=1)  # vertices may go anywhere, as their code says; or it takes long
     try:
         engine = Engine(executable)
-    except PopliteError:  # what is accepted may be nonsense
+    except PopliteError:  # an accepted file may be nonsense
         return Outcomes(stopped=1)
     outcomes = Outcomes(ran=1)
     try:

@@ -282,7 +282,7 @@ def recorded(root: DrawnNode, is_fused: bool) -> Tensor:
 
 
 def check(seed: int, number: int, *, compiled: int = COMPILED) -> IntegerFuzzResult:
-    """Compute the expressions of one graph in all ways, up to the first difference."""
+    """Compute the expressions of one graph in every way, up to the first difference."""
     drawing = Drawing(seed, number)
     operations = sum(len(in_order(root)) for root in drawing.expressions)
     is_compiled = compiled > 0 and number % compiled == 0

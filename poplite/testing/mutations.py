@@ -20,7 +20,7 @@ import numpy as np
 from poplite.codec.archive import HEADER_BYTES, MANIFEST
 
 NUMBERS = (0, 1, -1, 2, 7, 64, 1 << 12, 1 << 31, 1 << 32, -(1 << 31), 1 << 62, (1 << 63) - 1)
-"""What numbers are replaced by, beside their neighbours."""
+"""Replacements of numbers, besides their neighbours."""
 
 
 def mutated(content: bytes, random: Random) -> bytes:
@@ -51,7 +51,7 @@ def mutated(content: bytes, random: Random) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         for name, data in members.items():
-            archive.writestr(zipfile.ZipInfo(name), data)  # dated alike, whenever it is made
+            archive.writestr(zipfile.ZipInfo(name), data)  # with the same date, whenever it is made
     return made.getvalue()
 
 

@@ -1,4 +1,4 @@
-"""Codelets in C++ beside their vertex classes: compiled for this machine, run on drawn fields.
+"""C++ codelets compared with their vertex classes: compiled for this machine, run on random fields.
 
 check_codelet(Axpy)                                            any lengths, any values
 check_codelet(Product, lambda n: {"a": (3, n), ...})           lengths that fit each other
@@ -56,9 +56,9 @@ def check_codelet(
 ) -> None:
     """Check that the C++ codelet of a vertex class does what its `compute` does.
 
-    It is compiled by the C++ compiler of this machine, and run on drawn fields beside the
-    interpreted form; see `check_faster` for what is drawn. Most useful for a class with C++ of its
-    own, the text `cpp`. Any NaN is as good as another.
+    It is compiled by the C++ compiler of this machine, run on random fields, and compared with the
+    interpreted form; see `check_faster` for the fields. Most useful for a class with its own C++,
+    the text `cpp`. NaN payloads are not significant.
 
     Args:
         vertex: the class.

@@ -97,7 +97,7 @@ def report_forms(report: Report, before: Report) -> dict[str, Callable[[], objec
 
 
 def _of_memory(report: Report) -> dict[str, Callable[[], object]]:
-    """Return what is made of reports that model memory and cycles."""
+    """Return the functions of reports that model memory and cycles."""
     tiles = sorted({0, report.tiles - 1})
     return {
         "tiles": lambda: [_drawn(tile_forms(tile_contents(report, tile))) for tile in tiles],

@@ -41,7 +41,7 @@ def graphs_with_variables(draw: st.DrawFn, num_tiles: int = 4) -> tuple[Addresse
 def tensors(
     draw: st.DrawFn, sources: Sequence[AddressedTensor] | None = None, max_steps: int = 8
 ) -> AddressedTensor:
-    """Draw a tensor beside the addresses of its elements.
+    """Draw a tensor with the addresses of its elements.
 
     Args:
         draw: given by Hypothesis.

@@ -53,7 +53,7 @@ FORMS = {"compiled": False, "interpreted": True}
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What is tested.
+    """A vertex class under test.
 
     Attributes:
         vertex: the class.
@@ -264,7 +264,7 @@ def _element_types(
 ) -> dict[str, type[ElementType[Any]]]:
     """Return the element type of each edge; those of type variables from the first given array."""
     chosen: dict[Any, type[ElementType[Any]]] = {}
-    # What is NumPy's says its type, and numbers of Python's only where nothing else does.
+    # NumPy values determine types; Python numbers only where nothing else does.
     for name in sorted(edges, key=lambda each: not hasattr(_first(values[each]), "dtype")):
         variable = edges[name].variable
         if variable is not None and variable not in chosen:
@@ -379,7 +379,7 @@ def _codes(tensor: Tensor) -> Tensor:
 
 
 def _stray(where: str, name: str, field: Field, place: LaidOut) -> str:
-    what = "changed what it only reads" if not field.writes else "wrote beside its elements"
+    what = "changed what it only reads" if not field.writes else "wrote outside its elements"
     return f"{where}: the vertex {what} of '{name}'\n  '{name}': {place.text}"
 
 
@@ -427,7 +427,7 @@ class LaidOut:
 
     Attributes:
         tensor: the elements, in order.
-        variable: the variable that holds them, and what is between them.
+        variable: the variable that holds them, and the elements between them.
         text: how it lies there, for messages.
     """
 

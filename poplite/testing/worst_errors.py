@@ -13,7 +13,7 @@ class Worst(NamedTuple):
         error: in units in the last place.
         at: the number that it was found at, or two.
         tried: how many numbers were tried.
-        limit: what is promised.
+        limit: the promised bound.
 
     >>> print(Worst("exp", 0.75, 2.5, 1000, 1.0))
     exp    0.7500 <= 1.0 units in the last place, at 2.5, of 1,000 numbers  ok

@@ -101,7 +101,7 @@ def test_a_file_in_the_place_of_the_cache_is_named(
     said = capsys.readouterr()
     assert (
         f"  cache folder  the cache folder '{cache}' cannot be written: '{cache}' is not a folder"
-        " (0 compiled; each process compiles what is not among them)\n"
+        " (0 compiled; each process compiles the others)\n"
     ) in said.out
     assert "try: set POPLITE_CACHE_DIR to a folder of yours" in said.out
     assert said.err == ""
@@ -116,7 +116,7 @@ def test_a_full_disk_is_found_though_an_empty_file_has_room(
     found = doctor.cache()
     assert not found.fault
     assert f"the cache folder '{cache}' cannot be written: No space left on device" in found.state
-    assert "(1 compiled; each process compiles what is not among them)" in found.state
+    assert "(1 compiled; each process compiles the others)" in found.state
     assert found.remedy == "make room there, or set POPLITE_CACHE_DIR to a folder on another disk"
     assert os.listdir(cache) == ["one.o"]
 

@@ -236,7 +236,7 @@ def test_nothing_of_a_file_is_executed(
     [
         ("tensor run.json z", "the graph has no variable 'z'"),
         ("regions run.json --field layer/add#1.x", "or a file of graph.save"),
-        ("report work.graph --run", "of which nothing is run"),
+        ("report work.graph --run", "which is never run"),
         ("summary work.graph --arg a=1", "is a saved graph"),
         ("tensor work.graph z", "the graph has no variable 'z'"),
         ("summary run.json --arg a=1", "--arg is for a TARGET"),

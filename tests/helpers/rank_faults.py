@@ -290,9 +290,9 @@ def refused(device: Any, interpret: bool) -> None:
         (lambda: engine.save_state("no/run.state"), "there is no folder 'no'"),
         (lambda: pl.mpi.Device(cut=[1, 2]), "does not cut tiles for 2 ranks"),
         (lambda: pl.mpi.Device(timeout=-1), "timeout=-1"),
-        (lambda: pl.mpi.Device(timeout=wrong), "timeout='x' is no number of seconds"),
-        (lambda: pl.mpi.Device(cut=[wrong]), "cut=['x'] is no list of tiles"),
-        (lambda: pl.mpi.Device(cut=wrong), "cut='x' is no list of tiles"),
+        (lambda: pl.mpi.Device(timeout=wrong), "timeout='x' is not a number of seconds"),
+        (lambda: pl.mpi.Device(cut=[wrong]), "cut=['x'] is not a list of tiles"),
+        (lambda: pl.mpi.Device(cut=wrong), "cut='x' is not a list of tiles"),
         (lambda: pl.Engine(graph, copy, device=pl.mpi.Device(cut=[2])), "there is no tile 2"),
     ]
     for call, text in refusals:

@@ -91,7 +91,7 @@ def test_names_stand_for_members(member: Enum, use: Use) -> None:
     x = graph.add_variable(pl.FLOAT, (4, 3), "x", mapping="linear")
     assert use(graph, x, member.name) == use(graph, x, member)
     with pytest.raises(
-        pl.PopliteError, match=f": 'NOTHING' is no {type(member).__name__}"
+        pl.PopliteError, match=f": 'NOTHING' is not in {type(member).__name__}"
     ) as caught:
         use(graph, x, "NOTHING")
     assert ", ".join(each.name for each in type(member)) in caught.value.found
@@ -117,5 +117,5 @@ def test_every_enumeration_finds_its_members_by_name() -> None:
         assert issubclass(kind, Enumeration), kind
         assert [kind(each.name) for each in kind] == [*kind]
         for wrong in ("x", 7.5, None, [1]):
-            with pytest.raises(pl.InvalidOption, match=rf"is no {kind.__name__}"):
+            with pytest.raises(pl.InvalidOption, match=rf"is not in {kind.__name__}"):
                 kind(wrong)

@@ -91,7 +91,7 @@ def test_what_no_code_stands_for() -> None:
 
 
 def test_other_formats_and_scales_are_refused() -> None:
-    with pytest.raises(pl.TensorMetadataError, match=r"'F134' is no QuarterFormat"):
+    with pytest.raises(pl.TensorMetadataError, match=r"'F134' is not in QuarterFormat"):
         QuarterMetadata("F134")
     for scale in (32, -33):
         message = f"scale {scale} of QUARTER metadata is not a whole number from -32 to 31"

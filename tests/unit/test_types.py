@@ -47,7 +47,7 @@ def test_int8_means_signed_char() -> None:
     ],
 )
 def test_dtypes_that_no_element_type_stores(like: Any, shown: str, stored: str) -> None:
-    message = f"^{re.escape(shown)} is no element type  "
+    message = f"^{re.escape(shown)} is not an element type  "
     with pytest.raises(pl.ElementTypeError, match=message) as caught:
         element_type(like)
     assert caught.value.found == f"NumPy's {stored}, which no element type stores"
@@ -69,7 +69,9 @@ def test_dtypes_that_no_element_type_stores(like: Any, shown: str, stored: str) 
     ],
 )
 def test_what_is_no_dtype(like: Any, shown: str) -> None:
-    with pytest.raises(pl.ElementTypeError, match=f"^{re.escape(shown)} is no element") as caught:
+    with pytest.raises(
+        pl.ElementTypeError, match=f"^{re.escape(shown)} is not an element"
+    ) as caught:
         element_type(like)
     assert caught.value.found == ""
     assert caught.value.fix == (
@@ -83,7 +85,7 @@ def test_what_is_no_dtype(like: Any, shown: str) -> None:
 def test_names_that_are_nearly_those_of_element_types(like: str, near: str) -> None:
     with pytest.raises(pl.ElementTypeError) as caught:
         element_type(like)
-    assert caught.value.what == f"'{like}' is no element type (did you mean '{near}'?)"
+    assert caught.value.what == f"'{like}' is not an element type (did you mean '{near}'?)"
 
 
 @pytest.mark.parametrize("known", ELEMENT_TYPES)
@@ -120,7 +122,7 @@ def test_names_of_other_libraries_lead_to_element_types(name: str, instead: str)
 
 def test_errors_name_the_line_that_asked() -> None:
     graph = pl.Graph(pl.Target(tiles=1))
-    with pytest.raises(pl.ElementTypeError, match="float64 is no element type") as caught:
+    with pytest.raises(pl.ElementTypeError, match="float64 is not an element type") as caught:
         graph.add_variable(np.float64, (4,), "x")
     assert caught.value.at is not None
     assert Path(caught.value.at.file).name == "test_types.py"

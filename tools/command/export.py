@@ -58,7 +58,7 @@ def _say_fit(graph: Graph, programs: dict[str, Program]) -> None:
     from poplite.compile.compiler import plan_memory
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of cycles, which are not told here
+        warnings.simplefilter("ignore")  # of cycles, which are not printed here
         needed = plan_memory(graph, programs).including_gaps
     limit = graph.target.tile_memory_bytes
     if needed.most > limit:

@@ -9,7 +9,7 @@ from poplite.tools.viz.flags import Commands, set_run
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommand and what is below it."""
+    """Add the subcommand and its own subcommands."""
     parser = commands.add_parser("ipu", help="what needs Poplar's SDK: selftest")
     below: Commands = parser.add_subparsers(metavar="WHAT", required=True)
     selftest = below.add_parser(

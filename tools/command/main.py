@@ -31,7 +31,7 @@ examples:
 TARGET is file.py:callable or module:callable; the callable gets what --arg says
 and returns (Graph, Program) or (Graph, {name: Program}).
 
-exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong
+exit codes: 0 done, 1 an error with a message, 2 the command line is wrong
 """
 
 

@@ -57,7 +57,7 @@ def add(commands: Commands) -> None:
 
 def _ranks(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of ranks; the least is 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of ranks; the least is 1")
     return int(text)
 
 
@@ -114,7 +114,7 @@ def _start(arguments: argparse.Namespace) -> int:
         raise DeviceRuntimeError(
             "there is no mpiexec",
             at=None,
-            found=f"neither beside {sys.executable}, nor beside mpi4py, nor on PATH",
+            found=f"neither next to {sys.executable}, nor next to mpi4py, nor on PATH",
             fix="pip install 'poplite[mpi]', which brings it",
         )
     _check_decided(arguments)
@@ -174,7 +174,7 @@ def _ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 def _check_decided(arguments: argparse.Namespace) -> None:
-    """Refuse programs of which nothing knows what runs, before ranks run them."""
+    """Refuse programs whose control flow is unknown, before ranks run them."""
     from poplite.compile.compiler import compile_graph
     from poplite.simulator.strict.decisions import are_decided
     from poplite.tools.viz.running import Once, run_each
@@ -188,16 +188,16 @@ def _check_decided(arguments: argparse.Namespace) -> None:
 
 
 def mpiexec() -> str | None:
-    """Return where `mpiexec` is: beside Python or mpi4py, as pip installs it, or on PATH."""
+    """Return the path of `mpiexec`: next to Python or mpi4py, as pip installs it, or on PATH."""
     places = [Path(sys.executable).parent]
     found = importlib.util.find_spec("mpi4py")
     if found is not None and found.origin is not None:
         places.append(Path(found.origin).parents[4] / "bin")
-    # Of a link, where it leads to: there is what `mpiexec` starts.
-    beside = [
+    # A link is resolved: its target has the programs that `mpiexec` starts.
+    installed = [
         os.path.realpath(place / "mpiexec") for place in places if (place / "mpiexec").exists()
     ]
-    return beside[0] if beside else shutil.which("mpiexec")
+    return installed[0] if installed else shutil.which("mpiexec")
 
 
 def _environment(program: str) -> dict[str, str]:

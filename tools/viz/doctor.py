@@ -1,4 +1,4 @@
-"""`poplite-viz doctor`: what is installed, and whether the cache folder works.
+"""`poplite-viz doctor`: installed versions, and whether the cache folder works.
 
 Packages are imported, not only looked up: one that is installed and cannot be imported counts
 as missing, and the reason is shown.
@@ -125,7 +125,7 @@ def png() -> DoctorLine:
 def cache() -> DoctorLine:
     """Report the folder of compiled vertices, by writing to it and reading it.
 
-    One that cannot be written is no fault: engines run without it.
+    One that cannot be written is not a fault: engines run without it.
 
     >>> cache().name
     'cache folder'
@@ -152,5 +152,5 @@ def cache() -> DoctorLine:
             "cache folder", f"{folder}  writable, {kept}{unread}", remedy if unread else ""
         )
     reason, remedy = fault
-    slow = f"{kept}{unread}; each process compiles what is not among them"
+    slow = f"{kept}{unread}; each process compiles the others"
     return DoctorLine("cache folder", f"{reason} ({slow})", remedy)

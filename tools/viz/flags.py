@@ -89,7 +89,7 @@ def add_call_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="hand the callable an argument: a whole number, a number, true, false, or text, "
-        "which may stand in quotes; text alone where it is annotated as str",
+        "which may be in quotes; only text where it is annotated as str",
     )
 
 
@@ -212,7 +212,7 @@ def _target(text: str) -> str:
 
 
 def _given(text: str) -> tuple[str, Written]:
-    """Return the name of an argument, and its value as it is written.
+    """Return the name of an argument, and its value as written.
 
     >>> _given("rows=20"), _given("name=x=1")
     (('rows', '20'), ('name', 'x=1'))

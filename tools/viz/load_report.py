@@ -109,7 +109,7 @@ def _is_saved(place: str) -> bool:
 
 
 def is_report_file(target: str) -> bool:
-    """Tell whether a target is a saved report or executable, or no target at all."""
+    """Return whether a target is a saved report or executable, or no target at all."""
     return not is_graph_file(target) and (":" not in target or Path(target).is_file())
 
 
@@ -230,7 +230,7 @@ def _refuse_flags(path: str, flags: Iterable[tuple[str, object]]) -> None:
     for flag, is_given in flags:
         if is_given:
             raise FileLoadError(
-                f"{flag} is for a TARGET, and {path!r} is a saved file, of which nothing is run",
+                f"{flag} is for a TARGET, and {path!r} is a saved file, which is never run",
                 at=None,
                 fix=f"leave {flag} out, or give file.py:callable",
             )

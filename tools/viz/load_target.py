@@ -86,7 +86,7 @@ def program_named(programs: Mapping[str, Program], name: str, target: str) -> Pr
 
 
 def is_graph_file(target: str) -> bool:
-    """Tell whether a target is a file that `graph.save` wrote."""
+    """Return whether a target is a file that `graph.save` wrote."""
     if not Path(target).is_file() or target.endswith(".py"):
         return False
     from poplite.executable.graph_file import is_saved_graph
@@ -168,7 +168,7 @@ def _load_file(place: str) -> ModuleType:
             found=found,
             fix="give the path of a Python file, from the folder you are in",
         )
-    # As Python does for a script: what lies beside it can be imported.
+    # As Python does for a script: modules next to it can be imported.
     folder_name = str(path.resolve().parent)
     if folder_name not in sys.path:
         sys.path.insert(0, folder_name)

@@ -43,7 +43,7 @@ and returns a Graph, (Graph, Program) or (Graph, {name: Program}). A report is
 also made of files that report.save or executable.save wrote; a file of
 graph.save is taken wherever a TARGET is.
 
-exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong,
+exit codes: 0 done, 1 an error with a message, 2 the command line is wrong,
 3 a check of diff failed
 """
 
@@ -140,7 +140,7 @@ class VersionAction(argparse.Action):
 def _add_doctor(commands: Commands) -> None:
     parser = commands.add_parser(
         "doctor",
-        help="what is installed, and where compiled vertices are kept",
+        help="installed versions, and the folder of compiled vertices",
         description="Say which versions are installed, and whether the cache works.",
     )
     set_run(parser, _doctor)

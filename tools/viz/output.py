@@ -115,7 +115,7 @@ class Destination:
                 self.write(forms.text(self.text_style(arguments)))
 
     def write_png(self, picture: SvgText) -> None:
-        """Write a picture as PNG; without Pillow, as SVG beside it, which is an error."""
+        """Write a picture as PNG; without Pillow, as SVG in its place, which is an error."""
         from poplite.viz.draw.png import INSTALL, is_possible
 
         if is_possible():
@@ -146,11 +146,11 @@ class Destination:
 
 
 INPUTS = ("target", "later", "before", "after")
-"""Arguments that name what is read: a file, or a target in one."""
+"""Arguments that name an input: a file, or a target in one."""
 
 
 def _check_inputs(path: Path, arguments: argparse.Namespace) -> None:
-    """Refuse to write over what is read."""
+    """Refuse to write over an input."""
     for name in INPUTS:
         place = getattr(arguments, name, None) or ""
         for read in (place, place.rpartition(":")[0], *getattr(arguments, "vertices", ())):
@@ -165,8 +165,9 @@ def _check_inputs(path: Path, arguments: argparse.Namespace) -> None:
 def write_stdout(picture: str | bytes) -> None:
     """Write to standard output; characters that it has no code for become question marks.
 
-    A reader that has seen enough (`head`, a pager) is no error.  Raises FileLoadError when standard
-    output is closed or refuses the text.
+    A reader that has seen enough (`head`, a pager) is not an error.  Raises FileLoadError when
+    standard output is closed or refuses the text.
+
 
     >>> write_stdout("4 tiles")
     4 tiles
@@ -179,7 +180,7 @@ def write_stdout(picture: str | bytes) -> None:
             sys.stdout.write(picture.encode(encoding, "replace").decode(encoding))
         sys.stdout.flush()
     except OSError as error:
-        # What is left of it goes nowhere, or Python would fail on it again at exit.
+        # Discard the rest of it, or Python would fail on it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise FileLoadError(

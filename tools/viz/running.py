@@ -1,4 +1,4 @@
-"""Programs of a target, each run once, and what is not known when that is done.
+"""Programs of a target, each run once, and the data that are unknown then.
 
 Nothing has written what a script gives with `engine.write`.  Vertices may read that where their
 costs do not depend on values.  Where it decides what runs, in a program or in a vertex, nothing is
@@ -26,11 +26,11 @@ T = TypeVar("T")
 
 
 class Once:
-    """The programs of a graph, each of which is to run once.
+    """The programs of a graph, each to be run once.
 
     Attributes:
-        engine: what has run them; what is yet to run them, where they are not known.
-        unknown: what nothing has written and decides what runs; None where there is nothing.
+        engine: has run them, or is yet to run them if their control flow is unknown.
+        unknown: unwritten data that control what runs; None if there are none.
         invented: what decides what runs and depends on zeros that streams and host functions were
             given; None where there is nothing.
 
@@ -56,7 +56,7 @@ class Once:
 
     @property
     def note(self) -> str:
-        """What a run that goes on with zeros depends on; empty where that is nothing."""
+        """The unknown data that a run with zeros depends on; empty if there are none."""
         if self.unknown is not None:
             return f"with zeros: {self.unknown.why}"
         if self.invented is not None:
@@ -80,8 +80,8 @@ class Once:
     def run(self, run: Callable[[Engine], T], *, with_zeros: bool = False) -> T | None:
         """Run the programs by `run` of an engine, and return its result.
 
-        None is returned where nothing knows what runs, unless that goes on `with_zeros`.  `run` is
-        called again, of a new engine, where it first ended at what may yet be known.
+        None is returned if control flow is unknown, unless the run continues `with_zeros`.  `run`
+        is called again, with a new engine, if it first ended at data that may yet be known.
         """
         try:
             result = run(self.engine)
@@ -100,7 +100,7 @@ class Once:
         return None if self._only_looks else run(self.engine)
 
     def _is_known(self) -> bool:
-        """Tell whether what decides depends only on working memory of vertices that they fill."""
+        """Return whether what decides depends only on working memory of vertices that they fill."""
         try:
             device = Decided(past_inout=True, ends_loops=True)
             run_each(Engine(self.engine.executable, device=device))
@@ -132,7 +132,7 @@ def run_each(engine: Engine) -> None:
 
 
 def gives_zeros(executable: Executable) -> bool:
-    """Tell whether programs get anything from the streams and host functions they need."""
+    """Return whether programs get anything from the streams and host functions they need."""
     from poplite.executable.actions import HostFunctionCall, Transfer
 
     return any(

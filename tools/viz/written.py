@@ -14,7 +14,7 @@ NUMBERS = {"int", "float", "bool"}
 
 
 class Written(str):
-    """A value as it stands on the command line."""
+    """A value as written on the command line."""
 
     __slots__ = ()
 
@@ -36,7 +36,7 @@ def value_of(text: Written, annotation: object = None) -> object:
 
 
 def _is_text(annotation: object) -> bool:
-    """Tell whether an annotation, or the text of one, has str in it and no number."""
+    """Return whether an annotation, or the text of one, has str in it and no number."""
     if isinstance(annotation, str):
         names = {part.strip() for part in annotation.split("|")}
     else:

@@ -100,9 +100,9 @@ def in_tree(begin: int, end: int, owners: Owners) -> list[Messages]:
         return []
     found, known = [], 1
     while known < count:
-        behind = np.arange(min(known, count - known))  # the owner
-        ranks = (owner + behind) % count, (owner + behind + known) % count
-        place, size = np.full(len(behind), begin), np.full(len(behind), end - begin)
+        distance = np.arange(min(known, count - known))  # from the owner
+        ranks = (owner + distance) % count, (owner + distance + known) % count
+        place, size = np.full(len(distance), begin), np.full(len(distance), end - begin)
         found.append(messages(*ranks, CopiedPieces(place, place, size)))
         known *= 2
     return found

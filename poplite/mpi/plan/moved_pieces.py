@@ -55,7 +55,7 @@ class CopiedPieces:
 
 
 def reach(moves: Moves) -> tuple[Integers, Integers, Integers, Integers]:
-    """Return first byte and the byte behind the last of each record: of destination and source."""
+    """Return first byte and the byte after the last of each record: of destination and source."""
     records = moves.records
     if not len(records):
         nothing = np.zeros(0, np.int64)

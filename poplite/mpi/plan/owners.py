@@ -36,7 +36,7 @@ class Owners:
     Attributes:
         begin: int64[runs], first byte of each run; all up to the next one have one owner.
         rank: int64[runs], their owner.
-        end: the byte behind all.
+        end: the byte after all.
         cut: the first tile of each rank but the first, rising.
     """
 
@@ -47,7 +47,7 @@ class Owners:
 
     @property
     def stops(self) -> Integers:
-        """The byte behind each run: int64[runs]."""
+        """The byte after each run: int64[runs]."""
         return np.append(self.begin[1:], self.end)
 
     @property

@@ -1,4 +1,4 @@
-"""Programs with exchanges: rows in front of others, and behind them, on all ranks alike.
+"""Programs with exchanges: rows before and after others, the same on all ranks.
 
     REPEAT      10 times, else row 3          REPEAT      10 times, else row 5
       LAUNCH    'blur', COMPUTE                 EXCHANGE  0: what 'blur' touches elsewhere
@@ -23,7 +23,7 @@ from poplite.executable.opcodes import Code
 
 Integers = npt.NDArray[np.int64]
 Rows = Mapping[int, Sequence[Sequence[int]]]
-"""Ops by the row that they are put in front of, or behind."""
+"""Ops by the row before or after which they are inserted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +32,8 @@ class RankCode:
 
     Attributes:
         code: the program.
-        row: int64[rows], where each row of the program without them stands now.
-        of: int64[rows of the program], the row without them that each one stands at.
+        row: int64[rows], the new position of each row of the program without them.
+        of: int64[rows of the program], the row without them to which each one belongs.
     """
 
     code: Code
@@ -44,12 +44,12 @@ class RankCode:
 def with_rows(
     code: Code, before: Rows, after: Rows, changed: Mapping[int, Sequence[int]]
 ) -> RankCode:
-    """Return a program with more rows, of the same step each as the row that they stand at.
+    """Return a program with more rows, each of the same step as the row to which it belongs.
 
-    `changed` are ops that stand in place of others.
+    `changed` are ops that replace others.
     """
     ops: list[Sequence[int]] = []
-    of: list[int] = []  # the row that each new row stands at
+    of: list[int] = []  # the row to which each new row belongs
     first, place = (np.zeros(len(code.ops), np.int64) for _ in range(2))
     for row, words in enumerate(code.ops.tolist()):
         first[row] = len(ops)

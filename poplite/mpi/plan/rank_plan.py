@@ -1,10 +1,10 @@
-"""What one rank runs: an executable of its own, with exchanges, all of which ranks do alike.
+"""The executable of one rank, with exchanges, in which all ranks take part.
 
 executable of the graph      the same on all ranks
 -> owners                    by the tiles of elements and vertices
 -> steps of the rank         own vertices and parts of copies, messages around them
 -> programs                  with an EXCHANGE where a step, a decision or the host needs
-                             what is elsewhere
+                             data of other ranks
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from poplite.mpi.plan.rank_steps import RankStep, rank_steps
 
 Integers = npt.NDArray[np.int64]
 _SHADOW = object()
-"""Behind the key of an exchange: that of the shadow."""
+"""Suffix of the key of an exchange: that of the shadow."""
 
 _Ops = defaultdict[int, list[tuple[int, int, int, int]]]
 
@@ -81,8 +81,8 @@ class RankPlan:
         executable: its own.
         exchanges: by the number in EXCHANGE ops; the same on all ranks.
         poison: the bytes of the arena that are to be `POISON`; empty where nothing is poisoned.
-        rows: for each program, where each row of the original stands now: int64[rows].
-        places: for each program, the row of the original at which each EXCHANGE stands, and the
+        rows: for each program, the new position of each row of the original: int64[rows].
+        places: for each program, the row of the original to which each EXCHANGE belongs, and the
             number of the exchange.
     """
 
@@ -141,7 +141,7 @@ class _Planner:
         exchanges: those that rows name.
         first_flag: see below.
 
-    Behind the temporaries, each compute set that returns something has a byte for each rank:
+    After the temporaries, each compute set that returns something has a byte for each rank:
     whether all vertices of the rank returned true.
     """
 
@@ -163,7 +163,7 @@ class _Planner:
         self.first_flag = executable.layout.size_bytes
 
     def rows(self, code: Code) -> tuple[_Ops, _Ops, dict[int, tuple[int, int, int, int]]]:
-        """Return the rows in front of others, those behind them, and those that change."""
+        """Return the rows before others, those after them, and those that change."""
         before: _Ops = defaultdict(list)
         after: _Ops = defaultdict(list)
         changed: dict[int, tuple[int, int, int, int]] = {}
@@ -284,7 +284,7 @@ class _Planner:
 
 
 def _goes_on(code: Code, row: int) -> bool:
-    """Tell whether a row is a launch of the same execution as the row before it."""
+    """Return whether a row is a launch of the same execution as the row before it."""
     if not row:
         return False
     ops, numbers = code.ops[row - 1 : row + 1], code.step_numbers[row - 1 : row + 1]

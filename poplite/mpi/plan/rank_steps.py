@@ -3,7 +3,7 @@
 compute set    messages before    what vertices read or write elsewhere; a vertex may leave
                                   elements of an Output, and all of it comes back
                gather ... scatter of own vertices
-               messages behind    what they wrote elsewhere
+               messages after     elements that they wrote on other ranks
 copy           messages before    from the owner of the source straight to the destination
                what stays on this rank
 
@@ -42,8 +42,8 @@ class RankStep:
     """A step as one rank runs it.
 
     Attributes:
-        before: what ranks send each other before it.
-        after: what they send each other behind it.
+        before: the messages between ranks before it.
+        after: the messages between ranks after it.
         vertex_ranks: int64[vertices], the rank of each vertex; none for a Copy.
     """
 
@@ -75,7 +75,7 @@ class _Touched:
     Attributes:
         rank: int64[runs], rank of the vertex.
         begin: int64[runs], first byte.
-        end: int64[runs], the byte behind the last.
+        end: int64[runs], the byte after the last.
         writes: bool[runs], whether the vertex may write there.
     """
 

@@ -23,7 +23,7 @@ class RunOverlaps:
         piece: int64[n], number of the piece, rising.
         run: int64[n], number of the run.
         begin: int64[n], first byte.
-        end: int64[n], the byte behind the last.
+        end: int64[n], the byte after the last.
     """
 
     piece: Integers

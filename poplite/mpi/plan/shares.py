@@ -4,7 +4,7 @@
     3 ranks          [5 5 5 5][20][5 5 10]    cut at 4 and 5
 
 Work is modelled cycles of vertices, as often as Repeats run them; of classes whose cycles depend on
-data, what is guessed of them.  Where costs are not modelled, it is elements that vertices touch.  A
+data, a guess.  Where costs are not modelled, it is elements that vertices touch.  A
 boundary between IPUs is preferred where it is near.
 """
 

@@ -136,7 +136,7 @@ MISFITS: dict[str, tuple[Any, str, str]] = {
     ),
     "no element type": (
         lambda w: popops.reduce(w.graph, w.a, 3, [0], ADD, w.prog),
-        "3 is no element type",
+        "3 is not an element type",
         "one of FLOAT",
     ),
     "a factor missing": (

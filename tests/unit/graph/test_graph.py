@@ -368,7 +368,7 @@ class TestTileMapping:
 def test_what_is_no_target(target: object, tiles: int) -> None:
     with pytest.raises(
         InvalidMachineModel,
-        match=rf"(?s)^Graph: .* is no target .*test_graph.py.*Graph\(Target\(tiles={tiles}\)\)",
+        match=rf"(?s)^Graph: .* is not a target .*test_graph.py.*Graph\(Target\(tiles={tiles}\)\)",
     ):
         Graph(target)  # type: ignore[arg-type]
 

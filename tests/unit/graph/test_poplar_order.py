@@ -47,7 +47,7 @@ def test_variables_and_ways_to_map_a_buffer_are_checked(graph: pl.Graph) -> None
         with pytest.raises(pl.ElementTypeError, match="is no variable"):
             call(x)  # type: ignore[arg-type]
     function = graph.add_function(pl.WriteUndef(x))
-    with pytest.raises(pl.ElementTypeError, match="3 is no FunctionBufferMappingType"):
+    with pytest.raises(pl.ElementTypeError, match="3 is not in FunctionBufferMappingType"):
         graph.addFunctionBuffer(function, 3)  # type: ignore[arg-type]
 
 
@@ -132,9 +132,9 @@ def test_tensors_are_written_as_a_list_in_a_known_format(graph: pl.Graph) -> Non
     x = graph.add_variable(pl.INT, (6,), "x")
     with pytest.raises(pl.ElementTypeError, match="is no list of tensors"):
         graph.serialize_tensors(io.StringIO(), x)  # type: ignore[arg-type]
-    with pytest.raises(pl.InvalidOption, match="format: 'json' is no SerializationFormat"):
+    with pytest.raises(pl.InvalidOption, match="format: 'json' is not in SerializationFormat"):
         graph.serialize_tensors(io.StringIO(), [x], "json")
-    with pytest.raises(pl.InvalidOption, match="format: 3 is no SerializationFormat"):
+    with pytest.raises(pl.InvalidOption, match="format: 3 is not in SerializationFormat"):
         graph.deserialize_tensors(io.StringIO(), 3)  # type: ignore[arg-type]
 
 
@@ -153,7 +153,7 @@ def test_files_of_another_kind_are_refused(graph: pl.Graph) -> None:
         lambda: pl.Executable.deserialize(io.StringIO()),  # type: ignore[arg-type]
     ]
     for call in calls:
-        with pytest.raises(pl.ElementTypeError, match=r"is no file of (text|bytes) to"):
+        with pytest.raises(pl.ElementTypeError, match=r"is not a file of (text|bytes) to"):
             call()
 
 
@@ -161,7 +161,7 @@ def test_what_is_drawn_is_a_list_of_programs(graph: pl.Graph) -> None:
     for wrong, match in ((pl.Program(), "are no list"), (3, "are no list"), ([3], "3 is no")):
         with pytest.raises(pl.ControlProgramError, match=match):
             graph.output_vertex_graph(io.StringIO(), wrong)  # type: ignore[arg-type]
-    with pytest.raises(pl.ControlProgramError, match="3 is no program"):
+    with pytest.raises(pl.ControlProgramError, match="3 is not a program"):
         pl.dump_program(graph, 3, io.StringIO())  # type: ignore[arg-type]
 
 
@@ -201,7 +201,7 @@ def test_a_name_of_a_program_is_text(graph: pl.Graph) -> None:
         lambda: pl.PrintTensor("t", x, pl.PrintTensorFormat(), name),
     ]
     for make in makers:
-        with pytest.raises(pl.ControlProgramError, match="name 3 is no text"):
+        with pytest.raises(pl.ControlProgramError, match="name 3 is not text"):
             make()
 
 

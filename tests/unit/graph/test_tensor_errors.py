@@ -90,7 +90,11 @@ REFUSED: list[tuple[Callable[[Any], object], type[PopliteError], str]] = [
     (lambda t: t.broadcast(-1, 0), TensorIndexError, r"n is -1, but the least is 0"),
     (lambda t: t.broadcast(2, 2), TensorIndexError, r"dimension 2 of a tensor of rank 2"),
     (lambda t: t.upsample(-2, 0), TensorIndexError, r"scale is -2, but the least is 0"),
-    (lambda t: t.upsample(2, 0, "cubic"), TensorCreationError, r"upsample: 'cubic' is no Upsample"),
+    (
+        lambda t: t.upsample(2, 0, "cubic"),
+        TensorCreationError,
+        r"upsample: 'cubic' is not in Upsample",
+    ),
     (lambda t: t.reinterpret(BOOL), ElementTypeError, r"FLOAT of 4 bytes as BOOL of 1"),
     # Several tensors
     (lambda t: pl.concat([]), TensorCreationError, r"concat of 0 tensors"),

@@ -96,7 +96,7 @@ def test_options_read_from_json(monkeypatch: pytest.MonkeyPatch) -> None:
     assert flags.at("debug.instrument") is False
     with pytest.raises(pl.InvalidOption, match=r"'debug.instrumen' is not set.*debug.instrument"):
         flags.at("debug.instrumen")
-    with pytest.raises(pl.ParseError, match="is no JSON object"):
+    with pytest.raises(pl.ParseError, match="is not a JSON object"):
         pl.read_json("[1]", flags)
     monkeypatch.setenv("SOME_OPTIONS", "{")
     with pytest.raises(pl.ParseError, match="environment variable SOME_OPTIONS"):
@@ -170,7 +170,7 @@ def test_what_becomes_quarter_is_real_numbers(values: Any) -> None:
         with pytest.raises(pl.ElementTypeError, match="are no real numbers"):
             convert(values)
     for call in (pl.convert_to_quarter, pl.convert_from_quarter):
-        with pytest.raises(pl.TensorMetadataError, match="3 is no QuarterMetadata"):
+        with pytest.raises(pl.TensorMetadataError, match="3 is not a QuarterMetadata"):
             call([1], 3)  # type: ignore[arg-type]
 
 
@@ -194,7 +194,7 @@ def test_halves_on_their_way_refuse_short_arrays_and_other_types() -> None:
     for n in (-1, 1.5, "2"):
         with pytest.raises(pl.ElementTypeError, match="not a whole number from 0"):
             pl.copy_float_to_device_half(target, floats, bits, n)  # type: ignore[arg-type]
-    with pytest.raises(pl.ElementTypeError, match="is no array"):
+    with pytest.raises(pl.ElementTypeError, match="is not an array"):
         pl.copy_device_half_to_float(target, bits, [0.0] * 3)  # type: ignore[arg-type]
     bits.flags.writeable = False
     with pytest.raises(pl.TensorCreationError, match="read-only"):
@@ -233,14 +233,14 @@ def test_devices_have_a_number_and_a_type_that_programs_look_for() -> None:
     ]
     assert manager.getNumDevices() == 9
     assert pl.Target(tiles=1, workers=1).getTargetType() is pl.TargetType.IPU
-    with pytest.raises(pl.InvalidMachineModel, match="'ipu' is no TargetType"):
+    with pytest.raises(pl.InvalidMachineModel, match="'ipu' is not in TargetType"):
         manager.getDevices("ipu", 2)
     with pytest.raises(pl.InvalidMachineModel, match="ipus=0"):
         manager.getDevices(pl.TargetType.IPU, 0)
-    with pytest.raises(pl.InvalidMachineModel, match="3 is no target"):
+    with pytest.raises(pl.InvalidMachineModel, match="3 is not a target"):
         pl.Device(3)  # type: ignore[arg-type]
     for wrong in (-1, "x", 1.5):
-        with pytest.raises(pl.InvalidMachineModel, match="is no number of a device"):
+        with pytest.raises(pl.InvalidMachineModel, match="is not a device number"):
             pl.IPUModel().createDevice({}, True, wrong)  # type: ignore[arg-type]
 
 
@@ -263,9 +263,9 @@ def test_numbers_of_a_model_are_checked_when_they_are_set(
     with pytest.raises(pl.InvalidMachineModel, match=f"{name} is .*, not {wanted}"):
         setattr(model, name, value)
     assert getattr(model, name) == before
-    with pytest.raises(pl.InvalidMachineModel, match="3 is no RelativeSyncDelayType"):
+    with pytest.raises(pl.InvalidMachineModel, match="3 is not in RelativeSyncDelayType"):
         model.relativeSyncDelay = 3  # type: ignore[assignment]
-    with pytest.raises(pl.InvalidMachineModel, match="version 2 is no text"):
+    with pytest.raises(pl.InvalidMachineModel, match="version 2 is not text"):
         pl.IPUModel(2)  # type: ignore[arg-type]
 
 

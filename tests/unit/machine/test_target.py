@@ -159,7 +159,7 @@ def test_costs_are_finite_numbers_from_zero(value: Any) -> None:
 
 @pytest.mark.parametrize("costs", [90, [90], "sync_cycles"])
 def test_costs_are_by_name(costs: Any) -> None:
-    message = re.escape(f"costs={costs!r} is no mapping of names to numbers")
+    message = re.escape(f"costs={costs!r} is not a mapping of names to numbers")
     with pytest.raises(InvalidMachineModel, match=message) as caught:
         Target(costs=costs)
     assert caught.value.fix == "costs={'sync_cycles': 90}"

@@ -188,4 +188,4 @@ def test_who_left_is_the_first_of_those_that_are_not_at_their_end(tmp_path: Path
 def test_no_number_of_ranks(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["run", "-n", "0", "heat.py:build"])
-    assert "'0' is no number of ranks; the least is 1" in capsys.readouterr().err
+    assert "'0' is not a number of ranks; the least is 1" in capsys.readouterr().err

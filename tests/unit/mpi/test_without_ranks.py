@@ -34,5 +34,5 @@ def test_one_process_is_rank_0() -> None:
 def test_a_timeout_is_a_number_of_seconds(timeout: Any, shown: str) -> None:
     with pytest.raises(pl.InvalidOption) as caught:
         pl.mpi.Device(timeout=timeout)
-    assert caught.value.what == f"Device: timeout={shown} is no number of seconds"
+    assert caught.value.what == f"Device: timeout={shown} is not a number of seconds"
     assert caught.value.found == f"it is of type {type(timeout).__name__}"

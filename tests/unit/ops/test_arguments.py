@@ -41,7 +41,7 @@ def refused(error: type[pl.PopliteError], call: Call, value: object) -> tuple[st
 @pytest.mark.parametrize("value", [None, GRAPH.target])
 def test_a_graph_is_needed(name: str, value: object) -> None:
     what, found, fix = refused(pl.ControlProgramError, GRAPHS[name], value)
-    assert what == f"{name}: {value!r} is no graph"
+    assert what == f"{name}: {value!r} is not a graph"
     assert found == f"it is of type {type(value).__name__}"
     assert fix.startswith(f"{name}(graph, ")
 

@@ -111,7 +111,7 @@ def test_outside_of_all_blocks_both_remedies_are_named(graph: pl.Graph) -> None:
         ops.map(x + 1)
     with pl.Graph().steps(), pytest.raises(pl.ControlProgramError, match=message):
         ops.map(x + 1)
-    with pytest.raises(pl.ControlProgramError, match="7 is no sequence"):
+    with pytest.raises(pl.ControlProgramError, match="7 is not a sequence"):
         ops.map(x + 1, program=7)  # type: ignore[arg-type]
     assert [each.name for each in graph.space.variables] == ["x"]
     with pytest.raises(pl.ControlProgramError, match="graph.steps"), ops.repeat(3):

@@ -64,7 +64,7 @@ def test_the_first_declaration_that_fits_is_meant(
         ((4, "x", 1, 2), {}, "f: 2 arguments too many"),
         ((), {}, "f: missing a required argument: 'shape'"),
         ((4,), {"nonsense": 1}, "f: got an unexpected keyword argument 'nonsense'"),
-        ((4, "x", 3), {}, "f: m: 'x' is no VariableMappingMethod"),
+        ((4, "x", 3), {}, "f: m: 'x' is not in VariableMappingMethod"),
     ],
 )
 def test_what_fits_no_declaration_is_refused(

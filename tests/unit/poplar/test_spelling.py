@@ -106,9 +106,9 @@ MISFITS = {
     "WriteUndef(3, 'n')": ("WriteUndef: 3 is not a tensor", "type int", "WriteUndef(tensor)"),
     "If(x[0, 0], seq, seq, 'n')": ("If: predicate .* is of FLOAT", "", ""),
     "Execute(cs, 3, 'n')": ("Execute 'cs': result 3 is not a tensor", "", "all_done ="),
-    "PrintTensor('t', x, 3, 'n')": ("PrintTensor 't': 3 is no format", "type int", ""),
+    "PrintTensor('t', x, 3, 'n')": ("PrintTensor 't': 3 is not a format", "type int", ""),
     "PrintTensor(3, 4, 5)": (r"PrintTensor\(3, 4\) has no tensor to print", "title 3", ""),
-    "Sync('foo', 'n')": ("Sync: 'foo' is no SyncType", "type str", ""),
+    "Sync('foo', 'n')": ("Sync: 'foo' is not in SyncType", "type str", ""),
     "CrossReplicaCopy(x, number, {0: 0}, 'n')": ("CrossReplicaCopy.*FLOAT to INT", "", ""),
     "Switch(3, 'n')": ("Switch: control 3 is not a tensor", "type int", ""),
     "graph.cloneN(FLOAT, x)": (
@@ -174,7 +174,7 @@ def test_none_stands_for_a_default_in_order() -> None:
 
 @pytest.mark.parametrize("call", ["Switch(number, {0: seq}, 3)", "Switch(number, {}, None, 3)"])
 def test_what_is_no_default_or_no_name_is_told(call: str) -> None:
-    message = "default: 3 is no program" if "seq" in call else "Switch: name 3 is no text"
+    message = "default: 3 is not a program" if "seq" in call else "Switch: name 3 is not text"
     with pytest.raises(pl.ControlProgramError, match=message):
         eval(call, names())
 

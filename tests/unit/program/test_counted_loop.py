@@ -185,8 +185,8 @@ def test_bad_bounds(bench: Bench) -> None:
 
 def test_the_body_is_or_makes_a_program(bench: Bench) -> None:
     with pytest.raises(
-        pl.ControlProgramError, match=r"(?s)body\(index\) is None, which is no program.*NoneType"
+        pl.ControlProgramError, match=r"(?s)body\(index\) is None, which is not a program.*NoneType"
     ):
         pl.counted_loop(bench.graph, 0, 3, 1, lambda index: None)  # type: ignore[arg-type,return-value]
-    with pytest.raises(pl.ControlProgramError, match="body is 3, which is no program"):
+    with pytest.raises(pl.ControlProgramError, match="body is 3, which is not a program"):
         pl.counted_loop(bench.graph, 0, 3, 1, 3)  # type: ignore[arg-type]

@@ -98,7 +98,7 @@ def test_parts_and_what_decides_follow_from_the_roles(x: pl.Tensor, y: pl.Tensor
 
 def test_values_that_do_not_fit_their_role_are_refused(x: pl.Tensor) -> None:
     part = pl.Sequence()
-    with pytest.raises(pl.ControlProgramError, match="Either, second body: 5 is no program"):
+    with pytest.raises(pl.ControlProgramError, match="Either, second body: 5 is not a program"):
         Either(part, x[0], 5)  # type: ignore[arg-type]
     with pytest.raises(pl.ControlProgramError, match="Either: predicate 'x {' has 2 elements"):
         Either(part, x, part)
@@ -138,7 +138,7 @@ def test_a_name_of_any_kind_is_a_text(x: pl.Tensor, y: pl.Tensor) -> None:
         lambda: pl.Repeat(2, pl.Copy(x, y), no_text),
         lambda: Scaled(x, y, None, no_text),
     ):
-        with pytest.raises(pl.ControlProgramError, match="name (5|True) is no text"):
+        with pytest.raises(pl.ControlProgramError, match="name (5|True) is not text"):
             make()
 
 
@@ -158,5 +158,5 @@ def test_code_of_functions_takes_only_texts_behind_its_buffer(x: pl.Tensor) -> N
     function = x.graph.add_function(pl.Sequence())
     buffer = x.graph.add_function_buffer(function)
     for wrong in (np.array([1, 2]), False, x):
-        with pytest.raises(pl.ControlProgramError, match="is no text"):
+        with pytest.raises(pl.ControlProgramError, match="is not text"):
             pl.Copy(buffer, function, "n", wrong)  # type: ignore[call-overload]

@@ -27,7 +27,7 @@ NUMBER = GRAPH.add_variable(pl.INT, (), "number", mapping=0, initial_value=0)
     ],
 )
 def test_a_tensor_is_refused_whole_and_not_by_its_rows(make: Callable[[], object]) -> None:
-    with pytest.raises(pl.ControlProgramError, match=r"<Tensor 'x' .*no program") as caught:
+    with pytest.raises(pl.ControlProgramError, match=r"<Tensor 'x' .*not a program") as caught:
         make()
     assert caught.value.fix.startswith("with graph.steps() as program: ")
 
@@ -39,7 +39,7 @@ def test_a_tensor_in_place_of_cases_is_refused_whole() -> None:
 
 def test_a_compute_set_in_place_of_the_programs_of_a_sequence() -> None:
     empty = pl.Graph(pl.Target(tiles=1)).add_compute_set("empty")
-    with pytest.raises(pl.ControlProgramError, match=r"(?s)'empty'.*no program.*Execute\(cs\)"):
+    with pytest.raises(pl.ControlProgramError, match=r"(?s)'empty'.*not a program.*Execute\(cs\)"):
         pl.Sequence(empty)  # type: ignore[arg-type]
 
 

@@ -62,16 +62,16 @@ class TestTree:
         cs = graph.add_compute_set("a")
         with pytest.raises(
             ControlProgramError,
-            match=r"(?s)Sequence, program 1: <ComputeSet 'a' .* is no program.*Execute\(cs\)",
+            match=r"(?s)Sequence, program 1: <ComputeSet 'a' .* is not a program.*Execute\(cs\)",
         ) as caught:
             Sequence(Program(), cs)  # type: ignore[arg-type]
         assert caught.value.at is not None
         assert caught.value.at.function == "test_children_are_programs"
-        with pytest.raises(ControlProgramError, match="Sequence, program 0: 3 is no program"):
+        with pytest.raises(ControlProgramError, match="Sequence, program 0: 3 is not a program"):
             Sequence(3)  # type: ignore[arg-type]
-        with pytest.raises(ControlProgramError, match="Repeat, body: .* is no program"):
+        with pytest.raises(ControlProgramError, match="Repeat, body: .* is not a program"):
             Repeat(3, cs)  # type: ignore[arg-type]
-        with pytest.raises(ControlProgramError, match="Execute: .* is no compute set"):
+        with pytest.raises(ControlProgramError, match="Execute: .* is not a compute set"):
             Execute(x)  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("count", [-1, 2.5, "3", 2**32, 2**63])
@@ -146,7 +146,7 @@ class TestPredicates:
             (lambda: RepeatWhileFalse(nothing, flag, 3), "False, body"),  # type: ignore[arg-type]
             (lambda: graph.add_function(cs), "add_function"),  # type: ignore[arg-type]
         ):
-            with pytest.raises(ControlProgramError, match=f"{part}: .* is no program"):
+            with pytest.raises(ControlProgramError, match=f"{part}: .* is not a program"):
                 make()
 
     def test_steps_and_reprs(self, graph: Graph) -> None:
@@ -191,9 +191,11 @@ class TestSwitch:
             ControlProgramError, match="(?s)Switch 'mode': two programs for the value 1 .*cases: 1"
         ):
             switch.add(1, Program())
-        with pytest.raises(ControlProgramError, match="a case for 1.5, which is no whole number"):
+        with pytest.raises(
+            ControlProgramError, match="a case for 1.5, which is not a whole number"
+        ):
             switch.add(1.5, Program())  # type: ignore[arg-type]
-        with pytest.raises(ControlProgramError, match="Switch, case 2: .* is no program"):
+        with pytest.raises(ControlProgramError, match="Switch, case 2: .* is not a program"):
             switch.add(2, 3)  # type: ignore[arg-type]
         with pytest.raises(ControlProgramError, match="(?s)in place of cases.*default=program"):
             Switch(mode, 3)  # type: ignore[arg-type]
@@ -204,7 +206,7 @@ class TestSwitch:
         wrong: dict[int, Any] = {1: first, 2: 3}
         with pytest.raises(ControlProgramError, match="two programs for the value 1"):
             Switch(mode, [(1, first), (1, Program())], default)
-        with pytest.raises(ControlProgramError, match="Switch, case 2: 3 is no program"):
+        with pytest.raises(ControlProgramError, match="Switch, case 2: 3 is not a program"):
             Switch(mode, wrong, default)
         for each in (first, default):
             each.add(Program())  # not part of anything yet
@@ -263,7 +265,9 @@ class TestFunctions:
         ]
 
     def test_only_functions_are_called(self) -> None:
-        with pytest.raises(ControlProgramError, match="(?s)Call: .*is no function.*add_function"):
+        with pytest.raises(
+            ControlProgramError, match="(?s)Call: .*is not a function.*add_function"
+        ):
             Call(Program())  # type: ignore[call-overload]
 
 

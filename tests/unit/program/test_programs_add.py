@@ -114,7 +114,8 @@ def test_parts_are_programs(count: pl.Execute) -> None:
     sequence = pl.Sequence(count)
     with pytest.raises(
         pl.ControlProgramError,
-        match=r"(?s)Sequence, program 1: <ComputeSet 'count'.* is no program.*type ComputeSet.*Ex",
+        match=r"(?s)Sequence, program 1: <ComputeSet 'count'.* is not a program"
+        r".*type ComputeSet.*Ex",
     ):
         sequence.add(count.compute_set)  # type: ignore[arg-type]
     assert sequence.num_steps == 1

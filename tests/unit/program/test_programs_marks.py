@@ -89,7 +89,8 @@ def test_what_they_read_and_write(x: pl.Tensor) -> None:
 
 def test_bad_input(x: pl.Tensor) -> None:
     with pytest.raises(
-        pl.ElementTypeError, match=r"(?s)Sync: 'global' is no SyncType.*type str.*SyncType.INTERN"
+        pl.ElementTypeError,
+        match=r"(?s)Sync: 'global' is not in SyncType.*type str.*SyncType.INTERN",
     ):
         pl.Sync("global")
     with pytest.raises(pl.ElementTypeError, match="(?s)WriteUndef: 3 is not a tensor.*type int"):
@@ -114,9 +115,11 @@ def test_a_block_runs_what_is_in_it(x: pl.Tensor, interpret: bool) -> None:
 
 
 def test_a_block_has_a_program_and_a_name() -> None:
-    with pytest.raises(pl.ControlProgramError, match="Block: 'forward' is no program"):
+    with pytest.raises(pl.ControlProgramError, match="Block: 'forward' is not a program"):
         pl.Block("forward", pl.Sequence())  # type: ignore[arg-type]
-    with pytest.raises(pl.ControlProgramError, match=r"(?s)Block: '' is no name.*Sequence 0 steps"):
+    with pytest.raises(
+        pl.ControlProgramError, match=r"(?s)Block: '' is not a name.*Sequence 0 steps"
+    ):
         pl.Block(pl.Sequence(), "")
-    with pytest.raises(pl.ControlProgramError, match=r"(?s)Block: 3 is no name.*type int"):
+    with pytest.raises(pl.ControlProgramError, match=r"(?s)Block: 3 is not a name.*type int"):
         pl.Block(pl.Sequence(), 3)  # type: ignore[arg-type]

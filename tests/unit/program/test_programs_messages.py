@@ -44,7 +44,7 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
     ),
     "Call": (
         lambda b: pl.Call(b.nothing),  # type: ignore[call-overload]
-        "Call: <Sequence 0 steps> is no function",
+        "Call: <Sequence 0 steps> is not a function",
         "it is of type Sequence",
         "Call(graph.add_function(program))",
     ),
@@ -86,7 +86,7 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
     ),
     "case": (
         lambda b: pl.Switch(b.x[0], {"a": b.nothing}),  # type: ignore[arg-type]
-        "Switch: a case for 'a', which is no whole number",
+        "Switch: a case for 'a', which is not a whole number",
         "it is of type str",
         "Switch(control, {0: program})",
     ),
@@ -98,13 +98,13 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
     ),
     "a class": (
         lambda b: pl.Repeat(3, pl.Sequence),  # type: ignore[arg-type]
-        "Repeat, body: <class 'poplite.program.control.Sequence'> is no program",
+        "Repeat, body: <class 'poplite.program.control.Sequence'> is not a program",
         "it is the class Sequence",
         "wrap a compute set in Execute(cs)",
     ),
     "engine": (
         lambda b: pl.Engine(b.graph, 3),  # type: ignore[arg-type]
-        "Engine: 3 is no program",
+        "Engine: 3 is not a program",
         "it is of type int",
         "Engine(graph, Sequence(...))",
     ),
@@ -171,5 +171,7 @@ def test_the_first_program_of_a_kind_is_refused_as_those_after_it() -> None:
     x = graph.add_variable(pl.FLOAT, (2,), "x", mapping=0)
     buffer = graph.add_remote_buffer("rows", pl.FLOAT, 2)
     for _ in range(2):
-        with pytest.raises(pl.ElementTypeError, match="Copy 'rows' -> 'x': offset 5 is no tensor"):
+        with pytest.raises(
+            pl.ElementTypeError, match="Copy 'rows' -> 'x': offset 5 is not a tensor"
+        ):
             pl.Copy(buffer, x, 5)  # type: ignore[call-overload]

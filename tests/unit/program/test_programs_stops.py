@@ -137,7 +137,7 @@ def test_an_error_program_shows_a_tensor(bench: Bench, interpret: bool) -> None:
         (
             lambda t: pl.AbortOnCondition(t, None),  # type: ignore[arg-type]
             pl.ControlProgramError,
-            r"(?s)AbortOnCondition: message None is no text.*AbortOnCondition\(predicate, 'div",
+            r"(?s)AbortOnCondition: message None is not text.*AbortOnCondition\(predicate, 'div",
         ),
         (
             lambda t: pl.AbortOnCondition(True),  # type: ignore[arg-type]
@@ -147,7 +147,7 @@ def test_an_error_program_shows_a_tensor(bench: Bench, interpret: bool) -> None:
         (
             lambda t: pl.ErrorProgram(t, t),
             pl.ControlProgramError,
-            r"(?s)ErrorProgram: message <Tensor.* is no text.*type Tensor.*'diverged', tensor\)",
+            r"(?s)ErrorProgram: message <Tensor.* is not text.*type Tensor.*'diverged', tensor\)",
         ),
         (
             lambda t: pl.ErrorProgram("text", 3),  # type: ignore[arg-type]

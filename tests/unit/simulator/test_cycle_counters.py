@@ -189,11 +189,11 @@ def test_counters_need_the_model() -> None:
 
 def test_wrong_arguments() -> None:
     bench = Bench()
-    with pytest.raises(pl.ControlProgramError, match="cycle_count: 3 is no graph"):
+    with pytest.raises(pl.ControlProgramError, match="cycle_count: 3 is not a graph"):
         pl.cycle_count(3, pl.Sequence())  # type: ignore[arg-type]
-    with pytest.raises(pl.ControlProgramError, match="cycle_stamp: <Copy .* is no sequence"):
+    with pytest.raises(pl.ControlProgramError, match="cycle_stamp: <Copy .* is not a sequence"):
         pl.cycle_stamp(bench.graph, bench.copy)  # type: ignore[arg-type]
-    with pytest.raises(pl.ElementTypeError, match="cycle_count: 'internal' is no SyncType"):
+    with pytest.raises(pl.ElementTypeError, match="cycle_count: 'internal' is not in SyncType"):
         pl.cycle_count(bench.graph, pl.Sequence(), 0, "internal")
     with pytest.raises(pl.InvalidTileMapping, match="tile 4, but the graph has 4 tiles"):
         pl.cycle_count(bench.graph, pl.Sequence(), 4)

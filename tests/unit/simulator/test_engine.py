@@ -677,7 +677,7 @@ def test_bad_arguments_of_an_engine() -> None:
         pl.Engine(graph, pl.Sequence(), checks="loose")  # type: ignore[arg-type]
     with pytest.raises(pl.ControlProgramError, match="program 'main' is 3"):
         pl.Engine(graph, {"main": 3})
-    with pytest.raises(pl.ControlProgramError, match=r"(?s)'adds' .*is no program.*Execute"):
+    with pytest.raises(pl.ControlProgramError, match=r"(?s)'adds' .*is not a program.*Execute"):
         pl.Engine(graph, graph.add_compute_set("adds"))  # type: ignore[arg-type]
     with pytest.raises(pl.ControlProgramError, match="program name 1 is no text"):
         pl.Engine(graph, {1: pl.Sequence()})  # type: ignore[arg-type]

@@ -188,7 +188,7 @@ def test_a_function_with_a_buffer_is_loaded_before_it_is_called(interpret: bool)
     other = graph.add_function(pl.Copy(y, x), "other")
     with pytest.raises(pl.ControlProgramError, match="from its buffer to itself"):
         pl.Copy(buffer, other)
-    with pytest.raises(pl.ControlProgramError, match="no function of this graph"):
+    with pytest.raises(pl.ControlProgramError, match="not a function of this graph"):
         graph.add_function_buffer(pl.Copy(y, x))  # type: ignore[arg-type]
 
 

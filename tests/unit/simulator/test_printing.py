@@ -180,7 +180,9 @@ def test_bad_formats(name: str, value: object, message: str) -> None:
 
 def test_bad_arguments() -> None:
     x = pl.Graph().add_variable(pl.INT, (2,), "x")
-    with pytest.raises(pl.ElementTypeError, match=r"(?s)PrintTensor 'x': 8 is no format.*type int"):
+    with pytest.raises(
+        pl.ElementTypeError, match=r"(?s)PrintTensor 'x': 8 is not a format.*type int"
+    ):
         pl.PrintTensor("x", x, 8)  # type: ignore[arg-type]
     with pytest.raises(pl.ElementTypeError, match="has no tensor to print"):
         pl.PrintTensor("x", pl.PrintTensorFormat())

@@ -38,7 +38,7 @@ def test_a_graph_has_one_replica_by_default() -> None:
 
 @pytest.mark.parametrize("factor", [0, -1, 65_537, 1.5, 2.0, True, "2", None, [2]])
 def test_a_factor_that_is_none(factor: Any) -> None:
-    message = "is no whole number from 1 to 65,536"
+    message = "is not a whole number from 1 to 65,536"
     with pytest.raises(pl.GraphReplicationError, match=message) as caught:
         pl.Graph(pl.Target(tiles=4, ipus=2), replication_factor=factor)
     assert f"replication_factor={factor!r}" in str(caught.value)

@@ -252,7 +252,7 @@ def test_other_files_and_paths_are_refused(path: Path) -> None:
         engine.load_state(path.with_name("nowhere"))
     with pytest.raises(pl.FileLoadError, match="no file can have the name"):
         engine.load_state("a\0b")
-    with pytest.raises(pl.ElementTypeError, match="7 is no path"):
+    with pytest.raises(pl.ElementTypeError, match="7 is not a path"):
         engine.save_state(7)  # type: ignore[arg-type]
     with pytest.raises(pl.FileLoadError, match="there is no folder"):
         engine.save_state(path / "no" / "run.state")

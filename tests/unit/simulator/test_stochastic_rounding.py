@@ -372,17 +372,19 @@ def test_a_seed_is_a_whole_number_of_63_bits(seed: Any) -> None:
 def test_bad_arguments() -> None:
     graph, sequence = pl.Graph(), pl.Sequence()
     bad: Any = 1
-    with pytest.raises(pl.ControlProgramError, match="esr=1 is no truth value"):
+    with pytest.raises(pl.ControlProgramError, match="esr=1 is not a truth value"):
         pl.FloatingPointBehaviour(esr=bad)
-    with pytest.raises(pl.ControlProgramError, match="SetStochasticRounding: 1 is no truth value"):
+    with pytest.raises(
+        pl.ControlProgramError, match="SetStochasticRounding: 1 is not a truth value"
+    ):
         pl.SetStochasticRounding(bad)
-    with pytest.raises(pl.ControlProgramError, match="behaviour 1 is no behaviour"):
+    with pytest.raises(pl.ControlProgramError, match="behaviour 1 is not a behaviour"):
         pl.SetFloatingPointBehaviour(bad)
-    with pytest.raises(pl.ControlProgramError, match="set 1 is no behaviour"):
+    with pytest.raises(pl.ControlProgramError, match="set 1 is not a behaviour"):
         pl.ModifyFloatingPointBehaviour(OFF, bad)
-    with pytest.raises(pl.ControlProgramError, match="set_stochastic_rounding: 1 is no graph"):
+    with pytest.raises(pl.ControlProgramError, match="set_stochastic_rounding: 1 is not a graph"):
         pl.set_stochastic_rounding(bad, sequence, True)
-    with pytest.raises(pl.ControlProgramError, match="behaviour: 1 is no sequence"):
+    with pytest.raises(pl.ControlProgramError, match="behaviour: 1 is not a sequence"):
         pl.set_floating_point_behaviour(graph, bad, OFF)
     with pytest.raises(pl.ControlProgramError, match="modify_floating_point_behaviour: 1 is no"):
         pl.get_and_modify_floating_point_behaviour(graph, bad, OFF, OFF)

@@ -326,7 +326,9 @@ def test_stop_with_progress_shown(
 
 
 def test_loops_hold_programs() -> None:
-    with pytest.raises(pl.ControlProgramError, match=r"(?s)Loop, body: 3 is no program.*type int"):
+    with pytest.raises(
+        pl.ControlProgramError, match=r"(?s)Loop, body: 3 is not a program.*type int"
+    ):
         pl.Loop(3)  # type: ignore[arg-type]
     loop = pl.Loop(pl.Sequence())
     assert not loop.is_empty

@@ -263,7 +263,7 @@ def test_streams_that_cannot_be_made() -> None:
             graph.add_host_to_device_fifo(handle, pl.INT, 4)  # type: ignore[arg-type]
     with pytest.raises(pl.TensorCreationError, match="0 blocks of buffering"):
         graph.add_host_to_device_fifo("none", pl.INT, 4, buffering_depth=0)
-    with pytest.raises(pl.ElementTypeError, match="'BROAD' is no ReplicatedStreamMode"):
+    with pytest.raises(pl.ElementTypeError, match="'BROAD' is not in ReplicatedStreamMode"):
         graph.add_host_to_device_fifo("none", pl.INT, 4, "BROAD")
     with pytest.raises(pl.ElementTypeError):
         graph.add_host_to_device_fifo("none", np.float64, 4)

@@ -185,7 +185,7 @@ def test_alignments_are_powers_of_two(align: Any) -> None:
 def test_layouts_that_do_not_fit_are_refused(kind: Any, layouts: list[Any], why: str) -> None:
     with pytest.raises(pl.VertexDefinitionError, match=rf"^vertex class 'V': field 'x' {why}"):
         type("V", (pl.Vertex,), {"__annotations__": {"x": Annotated[kind, *layouts]}})
-    with pytest.raises(pl.VertexDefinitionError, match="^Layout: 'Spam' is no VectorLayout"):
+    with pytest.raises(pl.VertexDefinitionError, match="^Layout: 'Spam' is not in VectorLayout"):
         pl.Layout("Spam")  # type: ignore[arg-type]
 
 

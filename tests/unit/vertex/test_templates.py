@@ -155,8 +155,8 @@ def test_faults_name_the_element_types(bench: Bench) -> None:
     [
         ((pl.INT,), r"2 element types needed for T, U, but 1 given: \[INT\]", "Scale["),
         ((pl.INT,) * 3, r".*but 3 given: \[INT, INT, INT\]", "Scale["),
-        ((pl.INT, str), "str is no element type", "one of"),
-        ((pl.INT, "real"), "'real' is no element type", "one of"),
+        ((pl.INT, str), "str is not an element type", "one of"),
+        ((pl.INT, "real"), "'real' is not an element type", "one of"),
         ((T, pl.INT), r"\[T, INT\] leaves T open and not the others", "types for all of T, U"),
     ],
 )

@@ -86,7 +86,7 @@ def test_paths_are_text_that_a_file_can_have_as_its_name(
             call(name)
         assert caught.value.found == found
     for other in (b"octets", 3, None):
-        with pytest.raises(pl.ElementTypeError, match=f"{other!r} is no path"):
+        with pytest.raises(pl.ElementTypeError, match=f"{other!r} is not a path"):
             call(other)
     assert not [*tmp_path.iterdir()]
 

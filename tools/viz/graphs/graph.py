@@ -1,7 +1,7 @@
 """`poplite-viz graph`: the dataflow graph.
 
 SVG and PNG are laid out by Graphviz where there is one, else by the built-in layout, which also
-leaves the DOT text beside the picture for a machine that has Graphviz.
+leaves the DOT text next to the picture for a machine that has Graphviz.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
         "--hops", metavar="N", type=_hops, default=2, help="edges away from it (default 2)"
     )
     parser.add_argument(
-        "--scope", metavar="A/B", help="what is in a scope or an operation, and its neighbours"
+        "--scope", metavar="A/B", help="the steps of a scope or an operation, and its neighbours"
     )
     parser.add_argument(
         "--max-nodes",
@@ -140,14 +140,14 @@ def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
     if layout == "dot" or out.format == "pdf":
         raise _no_graphviz(out.format, reason)
     _write_builtin(flow, out)
-    beside = _write_beside(out.path, dot)
+    written = _write_dot(out.path, dot)
     if not out.quiet:
         drew = f"drew '{out.path}'" if out.path else "drew it"
-        also = f" and wrote '{beside}'" if beside else ""
+        also = f" and wrote '{written}'" if written else ""
         print(f"poplite-viz: {reason}; {drew} with the built-in layout{also}.", file=sys.stderr)
         run = (
-            shlex.join(["dot", f"-T{out.format}", str(beside), "-o", str(out.path)])
-            if beside
+            shlex.join(["dot", f"-T{out.format}", str(written), "-o", str(out.path)])
+            if written
             else ""
         )
         better = f"{INSTALL}   or install Graphviz" + (f" and run  {run}" if run else "")
@@ -164,8 +164,8 @@ def _write_builtin(flow: Dataflow, out: Destination) -> None:
         out.write(picture)
 
 
-def _write_beside(picture: Path | None, dot: str) -> Path | None:
-    """Write DOT text beside a picture, unless a file of that name is the user's own."""
+def _write_dot(picture: Path | None, dot: str) -> Path | None:
+    """Write DOT text next to a picture, unless a file of that name is the user's own."""
     from poplite.files import write_text
     from poplite.viz.dataflow.dot import FIRST_LINE
 

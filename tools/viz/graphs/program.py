@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
         "--match",
         metavar="REGEX",
         type=_regex,
-        help="draw only steps whose line matches, with what they stand in",
+        help="draw only steps whose line matches, with the programs around them",
     )
     parser.add_argument("--counts", action="store_true", help="say how often each step runs")
     set_run(parser, _run)
@@ -107,7 +107,7 @@ def _trees(
     *,
     all_lines: bool,
 ) -> list[ProgramTree]:
-    """Return what is drawn: of several programs, those that have a step that matches."""
+    """Return the trees to draw: of several programs, those with a matching step."""
     from poplite.viz.program.tree import MOST_LINES, program_tree
 
     trees, refusals = [], []

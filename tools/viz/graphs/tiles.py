@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 QUANTITIES = ("memory", "free", "vertices", "cycles", "waited", "sent", "received", "copied")
 COMPILED = ("memory", "free", "vertices")
-"""What is known without a run."""
+"""Numbers that are known without a run."""
 
 
 def add(commands: Commands) -> None:

@@ -107,9 +107,9 @@ def add_liveness(commands: Commands) -> None:
     """Add `liveness`: what a tile needs, step by step."""
     parser = commands.add_parser(
         "liveness",
-        help="what a tile needs, step by step, and what is largest",
-        description="Draw a row for each step: what a tile needs in it besides what is always "
-        "live, and the largest of it.",
+        help="the memory of a tile, step by step, and its largest parts",
+        description="Draw a row for each step: the memory of a tile in it besides always-live "
+        "memory, and its largest parts.",
     )
     add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
     parser.add_argument(

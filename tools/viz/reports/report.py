@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 MOST_TRACED = 10_000
-"""Steps of which `--trace` keeps the order."""
+"""The largest number of steps whose order `--trace` keeps."""
 
 
 def add(commands: Commands) -> None:
