@@ -28,7 +28,8 @@ Json = Any
 class Writer:
     """What is collected while data are written: arrays, and numbers of vertex classes and lines.
 
-    `lines` are those that are text, `locations` those that are not.
+    `lines` are those that are text, `locations` those that are not; `written` is what was written
+    of some objects that others share, with these, by their id.
     """
 
     def __init__(self) -> None:
@@ -36,6 +37,7 @@ class Writer:
         self.classes: dict[type[Vertex], int] = {}
         self.locations: dict[SourceLocation, int] = {}
         self.lines: dict[str, int] = {}
+        self.written: dict[int, tuple[object, Json]] = {}
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -48,6 +50,8 @@ class Reader:
         locations: lines, by number.
         lines: lines that are text, by number.
         lent: values of fields that lend them to objects which are read later, by name.
+        looks: how many numbers of arrays may still be looked at, where few may name many.
+        found: what was made of parts of arrays.
     """
 
     arrays: ArrayReader
@@ -55,6 +59,8 @@ class Reader:
     locations: Sequence[SourceLocation]
     lines: Sequence[str]
     lent: dict[str, Any] = dataclasses.field(default_factory=dict, init=False)
+    looks: int = dataclasses.field(default=0, init=False)
+    found: dict[tuple[Any, ...], Any] = dataclasses.field(default_factory=dict, init=False)
 
 
 class Coder(ABC):

@@ -266,8 +266,8 @@ def test_older_files_are_refused_and_those_of_the_format_drawn(
 ) -> None:
     shutil.copy(GOLDEN / "reports" / "version_1.json", "old.json")
     assert "it has version 1" in printed(capsys, "summary", "old.json", code=1)
-    shutil.copy(GOLDEN / "executables" / "format_5.poplite", "old.poplite")
-    shutil.copy(GOLDEN / "executables" / "format_5_vertices.txt", "model.py")
+    shutil.copy(GOLDEN / "executables" / "format_7.poplite", "old.poplite")
+    shutil.copy(GOLDEN / "executables" / "format_7_vertices.txt", "model.py")
     vertices = ["--vertices", "model.py"]
     assert "writes:" in printed(capsys, "graph", "old.poplite", *vertices)
     assert "on 8 tiles" in printed(capsys, "tensor", "old.poplite", "x", *vertices)
@@ -285,8 +285,8 @@ def test_a_class_of_the_user_hides_none_of_the_library(
             self.x += 1
 
     monkeypatch.setattr(vertex_classes, "defined_classes", lambda _: [Add])
-    shutil.copy(GOLDEN / "executables" / "format_5.poplite", "old.poplite")
-    shutil.copy(GOLDEN / "executables" / "format_5_vertices.txt", "model.py")
+    shutil.copy(GOLDEN / "executables" / "format_7.poplite", "old.poplite")
+    shutil.copy(GOLDEN / "executables" / "format_7_vertices.txt", "model.py")
     assert "writes:" in printed(capsys, "graph", "old.poplite", "--vertices", "model.py")
 
 

@@ -1,6 +1,6 @@
 """Executables as files: their manifest, and loading what cannot be trusted.
 
-    manifest.json    {"format": 5, "classes": [...], "locations": [...], "callers": [...],
+    manifest.json    {"format": 7, "classes": [...], "locations": [...], "callers": [...],
                       "lines": [...], "executable": {...}}
 
 Compiled code trusts what is loaded, so every number is checked first
@@ -8,26 +8,22 @@ Compiled code trusts what is loaded, so every number is checked first
 new fields with defaults need no new one.  Lines that called others have an entry of their own, only
 where there are some, so that a poplite that does not know callers can read the file without them.
 
-What is modelled is written short, and whole numbers of it are none below zero:
-
-    numbers of tiles     [tiles, values]           two series; [] where all are zero
-    of pairs of blocks   [pairs, tiles, values]    how many pairs there are first
+Whole numbers of what is modelled are none below zero; those of tiles are written as in reports
+(`poplite.report.per_tile_coder`).
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
 
 from poplite.codec.archive import read_archive, write_archive
 from poplite.codec.codec import Codec, callers, lines_of, location_of, portable
-from poplite.codec.coders import Coder, Json, Reader, ScalarCoder, SeriesCoder, Writer
-from poplite.codec.loading import Format, Malformed, add_room, check_room, shown
-from poplite.cost.step_cost import NOTHING, PhaseCost
+from poplite.codec.coders import Reader, ScalarCoder, Writer
+from poplite.codec.loading import Format, Malformed, add_room
+from poplite.cost.step_cost import PhaseCost
 from poplite.executable.executable import Executable
 from poplite.executable.file.validate import validate
-from poplite.executable.file.validate_costs import checked_spread
 from poplite.executable.file.vertex_classes import (
     NamedClass,
     VertexSource,
@@ -38,52 +34,15 @@ from poplite.files import checked_path, replacing
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.jit.garbage import no_collection
 from poplite.report.memory import Memory, Operation
-from poplite.report.per_tile import BYTES_A_PAIR, PerPair, PerTile
+from poplite.report.per_tile import PerPair, PerTile
+from poplite.report.per_tile_coder import LOOKS_A_CHARACTER, PerTileCoder
 from poplite.report.validate import MOST_TOTAL
-
-
-class _SpreadCoder(Coder):
-    """Numbers of tiles, or of pairs of blocks of them."""
-
-    name, series = "numbers of tiles", SeriesCoder()
-
-    def __init__(self, *, of_pairs: bool = False) -> None:
-        self.of_pairs = of_pairs
-
-    def fits(self, value: Any) -> bool:
-        """Return whether a value is one of these."""
-        return isinstance(value, PerTile)
-
-    def encode(self, value: Any, to: Writer) -> Json:
-        """Return a value as JSON."""
-        if value is NOTHING or not value.num_used and not self.of_pairs:
-            return []
-        both = [self.series.encode(each, to) for each in (value.tiles, value.values)]
-        return [value.num_tiles, *both] if self.of_pairs else both
-
-    def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
-        size = of.lent["target"].tiles
-        match data:
-            case [int() as pairs, tiles, values] if self.of_pairs and 0 <= pairs <= size * size:
-                size = pairs
-            case [] if not self.of_pairs:
-                return PerTile.nothing(size)
-            case [tiles, values] if not self.of_pairs:
-                pass
-            case _:
-                raise Malformed(f"{shown(data)} are no {self.name}")
-        found = checked_spread(size, *(self.series.decode(each, of) for each in (tiles, values)))
-        if self.of_pairs:
-            check_room(BYTES_A_PAIR * found.num_used, f"{found.num_used:,} pairs of tiles")
-        return found
-
 
 _MODELLED = Codec(
     {
         int: ScalarCoder(int, range(MOST + 1), "is not among the numbers of costs"),
-        PerTile: _SpreadCoder(),
-        PerPair: _SpreadCoder(of_pairs=True),
+        PerTile: PerTileCoder(range(MOST + 1), of_tiles=True),
+        PerPair: PerTileCoder(range(MOST + 1), of_pairs=True),
     }
 )
 
@@ -97,7 +56,7 @@ EXECUTABLE_CODEC = Codec(
 )
 
 
-FORMAT, UNCHECKED_FORMAT = 5, 6
+FORMAT, UNCHECKED_FORMAT = 7, 8
 """Numbers of the formats. Programs with `checks="none"` have one of their own, so that a poplite
 that does not know them refuses them."""
 
@@ -149,9 +108,10 @@ def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
         raise Malformed("its manifest does not list the callers of each location")
     locations = list(map(location_of, lines, called))
     classes = found_classes(named, vertices, name)
+    of = Reader(arrays, classes, locations, lines_of(manifest.get("lines")))
+    of.looks = LOOKS_A_CHARACTER * os.path.getsize(name)
     executable: Executable = EXECUTABLE_CODEC.coder_of(Executable).decode(
-        manifest.get("executable"),
-        Reader(arrays, classes, locations, lines_of(manifest.get("lines"))),
+        manifest.get("executable"), of
     )
     if (executable.checks == "none") != (manifest["format"] == UNCHECKED_FORMAT):
         raise Malformed(f"it has format {manifest['format']} and checks {executable.checks!r}")

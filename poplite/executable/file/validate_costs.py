@@ -30,7 +30,6 @@ from poplite.executable.step import ComputeStep, CopyStep
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
 from poplite.machine.target import Target
-from poplite.report.per_tile import PerTile
 from poplite.vertex.vertex import Vertex
 
 MOST_WORKERS = 1 << 28
@@ -100,17 +99,6 @@ def _check_families(cost: StepCost, step: ComputeStep | None, tiles: int, arena:
     # Counts of single vertices are written to a table of as many entries as there are vertices.
     if found and max(each.numbers.high for each in cost.vertices) < step.num_vertices - 1:
         raise Malformed(f"no vertex has number {step.num_vertices - 1:,}")
-
-
-def checked_spread(num_tiles: int, tiles: Series, values: Series) -> PerTile:
-    """Return numbers of tiles, of which there is one for each, and all of which exist."""
-    count = series_count(tiles)
-    if count != series_count(values) or not 0 <= count <= num_tiles:
-        raise Malformed(f"numbers of {count:,} tiles, there are {num_tiles:,}")
-    if count:
-        check_rising(tiles, num_tiles - 1, "tiles")
-        _check_within(values, MOST)
-    return PerTile(num_tiles, tiles, values)
 
 
 def _check_vertices(family: VertexCosts, num_vertices: int, num_tiles: int, arena: int) -> int:

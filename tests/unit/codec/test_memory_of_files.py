@@ -166,7 +166,7 @@ def pairs_of_executable(manifest: Any) -> None:
     executable["target"]["tiles"] = tiles
     phases = [phase for each in executable["costs"] for phase in each["before"]]
     pairs = next(phase["pairs"] for phase in phases if "pairs" in phase)
-    pairs["bytes"] = [tiles**2, [0, tiles**2, 1], [1, tiles**2, 0]]
+    pairs["bytes"] = {"of": tiles**2, "tiles": [[0, tiles**2 - 1]], "values": 1}
 
 
 def pairs_of_report(report: Any) -> None:

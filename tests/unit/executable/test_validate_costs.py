@@ -98,18 +98,20 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: e["target"].update(workers=1 << 26), "8 tiles of 67,108,864 workers"),
     (lambda e: phase(e).update(sync=-1), r"before\[1\].sync: -1 is not among the numbers"),
     (lambda e: phase(e)["causes"][0].update(bytes=-1), r"causes\[0\].bytes: -1 is not among"),
-    (lambda e: phase(e)["cycles"].__setitem__(0, [0, 9, 1]), "cycles: numbers of 9 tiles"),
-    (lambda e: phase(e)["cycles"].__setitem__(0, [1, 8, 1]), "cycles: numbers 1 to 8 of 0 to 7"),
-    (lambda e: phase(e)["cycles"].__setitem__(0, [7, 8, -1]), "its tiles do not rise"),
-    (lambda e: phase(e)["cycles"].__setitem__(0, [0, 2, 1, 4, 0]), "its tiles do not rise"),
-    (lambda e: phase(e)["cycles"].__setitem__(1, [-4, 8, 1]), "cycles: numbers -4 to 3"),
-    (lambda e: phase(e)["sent"].__setitem__(1, [1, 0, 0]), "sent: numbers of"),
-    (lambda e: phase(e)["sent"].__setitem__(1, [1, -1, 0, -8, 0]), "sent: numbers of"),
-    (lambda e: phase(e)["sent"].append([1, 8, 0]), "sent: .* are no numbers of tiles"),
-    (lambda e: phase(e).update(sent={}), "sent: .* are no numbers of tiles"),
+    (lambda e: phase(e)["cycles"].update(tiles=[[0, 8]]), "cycles: tile 8 of 8"),
+    (lambda e: phase(e)["cycles"].update(tiles=[[0, 3], [3, 7]]), "tiles 3 to 7 do not rise"),
+    (lambda e: phase(e)["cycles"].update(tiles=[[7, 0]]), "tiles 7 to 0 do not rise"),
+    (lambda e: phase(e)["cycles"].update(tiles=[[-1, 6]]), "tiles -1 to 6 do not rise"),
+    (lambda e: phase(e)["cycles"].update(values=-4), "cycles: .* has numbers below 0"),
+    (lambda e: phase(e)["cycles"].update(values=[1 << 41] * 8), "numbers above 1,099,511,627,776"),
+    (lambda e: phase(e)["cycles"].update(values=[1] * 7), "cycles: .* is no number for each tile"),
+    (lambda e: phase(e)["sent"].update(of=8), "sent: .* are no numbers of tiles"),
+    (lambda e: phase(e)["sent"].pop("tiles"), "sent: .* are no numbers of tiles"),
+    (lambda e: phase(e).update(sent=[]), r"sent: \[\] are no numbers of tiles"),
     (lambda e: phase(e)["pairs"].update(block=0), "TilePairs, numbers are not those of pairs"),
     (lambda e: phase(e)["pairs"].update(block=2), "TilePairs, numbers are not those of pairs"),
-    (lambda e: phase(e)["pairs"]["bytes"].__setitem__(0, 65), "are no numbers of tiles"),
+    (lambda e: phase(e)["pairs"]["bytes"].update(of=65), "TilePairs, numbers are not those of"),
+    (lambda e: phase(e)["pairs"]["bytes"].pop("of"), "are no numbers of tiles"),
     (lambda e: phase(e)["pairs"].update(largest=[[0, 8, 1]]), "TilePairs.largest cannot be"),
     (lambda e: e["costs"][2].update(vertices=e["costs"][0]["vertices"]), "where none run"),
     (lambda e: family(e, "Scale").update(cls=family(e, "Sink")["cls"]), "other classes than"),
@@ -133,7 +135,10 @@ DAMAGE: list[tuple[Damage, str]] = [
         lambda e: e["memory"]["held"][0].update(category="x"),
         r"memory.held\[0\]: 'x' is no category of things",
     ),
-    (lambda e: e["memory"].update(including_gaps=[]), "no tile has room for the largest thing"),
+    (
+        lambda e: e["memory"].update(including_gaps={"tiles": [], "values": 0}),
+        "no tile has room for the largest thing",
+    ),
     (lambda e: e["memory"]["held"][0].update(steps=[[0, 8]]), "Held.steps cannot be"),
     (lambda e: e["memory"]["held"][0].update(steps=[]), r"Held.steps cannot be \(\)"),
     (lambda e: e["memory"]["held"][0].update(steps=[[1, 1], [0, 0]]), "Held.steps cannot be"),
@@ -223,4 +228,4 @@ def test_what_is_nothing_is_left_out(whole: Path) -> None:
     assert rearranged.keys() == {"kind", "cycles", "copied", "causes"}
     assert exchanged.keys() >= {"kind", "cycles", "sync", "received", "sent", "causes"}
     assert "copied" not in exchanged
-    assert rearranged["copied"] == [[0, 8, 1], [12, 8, 0]]
+    assert rearranged["copied"] == {"tiles": [[0, 7]], "values": 12}

@@ -1,4 +1,4 @@
-"""A file of format 5, that was saved when that was new: it is loaded, and runs as then.
+"""A file of format 7, that was saved when that was new: it is loaded, and runs as then.
 
 `tests/golden/executables` holds the file, the text of its vertex classes, and of the program that
 wrote it.  They are not made anew: files of this format are read for as long as there are such.
@@ -26,7 +26,7 @@ import numpy as np
 import poplite as pl
 import model
 
-engine = pl.Engine(pl.Executable.load("format_5.poplite"), interpret="interpret" in sys.argv)
+engine = pl.Engine(pl.Executable.load("format_7.poplite"), interpret="interpret" in sys.argv)
 engine.write("x", np.arange(320).reshape(8, 40) / 7)
 engine.run("main")
 engine.write("at", 3)
@@ -49,15 +49,15 @@ cycles 13961
 
 @pytest.mark.parametrize("form", thinned(["compiled", "interpret"], keep=1))
 def test_it_runs_as_it_did(tmp_path: Path, form: str) -> None:
-    shutil.copy(GOLDEN / "format_5.poplite", tmp_path)
-    shutil.copy(GOLDEN / "format_5_vertices.txt", tmp_path / "model.py")
+    shutil.copy(GOLDEN / "format_7.poplite", tmp_path)
+    shutil.copy(GOLDEN / "format_7_vertices.txt", tmp_path / "model.py")
     (tmp_path / "run.py").write_text(RUN)
     assert python(tmp_path, "run.py", form).stdout == THEN
 
 
 def test_it_is_still_the_file_of_then() -> None:
-    file = GOLDEN / "format_5.poplite"
-    digest = "77e3c02c0577c60b2c42e4f93407821402d71817c148aa46a9076dd3f53182ef"
+    file = GOLDEN / "format_7.poplite"
+    digest = "8cf9fa0b6a63267445fe2b6e2bb336f4ce198de55802829064184e3cc46f2d84"
     assert hashlib.sha256(file.read_bytes()).hexdigest() == digest
     with zipfile.ZipFile(file) as archive:
-        assert json.loads(archive.read("manifest.json"))["format"] == 5
+        assert json.loads(archive.read("manifest.json"))["format"] == 7
