@@ -109,19 +109,17 @@ if TYPE_CHECKING:
         grid_blocks as grid_blocks,
         halo_blocks as halo_blocks,
         map_blocks as map_blocks,
-        map_linearly as map_linearly,
-        near_square_grid as near_square_grid,
-        spread as spread,
-    )
-    from poplite.graph.serial import (
-        SerializationFormat as SerializationFormat,
-    )
-    from poplite.graph.spreading import (
         map_by_weights as map_by_weights,
         map_like as map_like,
+        map_linearly as map_linearly,
         map_round_robin as map_round_robin,
+        near_square_grid as near_square_grid,
         split_among_workers as split_among_workers,
         split_regions as split_regions,
+        spread as spread,
+    )
+    from poplite.graph.saving import (
+        SerializationFormat as SerializationFormat,
     )
     from poplite.graph.storage.space import Variable as Variable
     from poplite.graph.tensor.concat import (
@@ -129,18 +127,16 @@ if TYPE_CHECKING:
         concat as concat,
         stack as stack,
     )
-    from poplite.graph.tensor.memory_regions import (
+    from poplite.graph.tensor.rearrange import TensorRearranger as TensorRearranger
+    from poplite.graph.tensor.regions import (
         SortedRegions as SortedRegions,
         TileRegions as TileRegions,
+        VariableInterval as VariableInterval,
+        VarRegions as VarRegions,
     )
-    from poplite.graph.tensor.rearrange import TensorRearranger as TensorRearranger
     from poplite.graph.tensor.tensor import (
         Tensor as Tensor,
         UpsampleMethod as UpsampleMethod,
-    )
-    from poplite.graph.tensor.variable_regions import (
-        VariableInterval as VariableInterval,
-        VarRegions as VarRegions,
     )
     from poplite.machine.device import (
         Device as Device,
@@ -354,16 +350,15 @@ _HOMES = {
     "StreamCallback",
     "graph.mapping.tile_mapping": "TileMapping",
     "graph.partition": "cut detect_innermost_grouping grid_blocks halo_blocks map_blocks "
-    "map_linearly near_square_grid spread",
-    "graph.spreading": "map_by_weights map_like map_round_robin split_among_workers split_regions",
+    "map_by_weights map_like map_linearly map_round_robin near_square_grid split_among_workers "
+    "split_regions spread",
     "graph.storage.space": "Variable",
     "graph.tensor.concat": "append concat stack",
-    "graph.tensor.memory_regions": "SortedRegions TileRegions",
+    "graph.tensor.regions": "SortedRegions TileRegions VarRegions VariableInterval",
     "graph.tensor.rearrange": "TensorRearranger",
     "graph.tensor.tensor": "Tensor UpsampleMethod",
-    "graph.tensor.variable_regions": "VarRegions VariableInterval",
     "display": "dump_program",
-    "graph.serial": "SerializationFormat",
+    "graph.saving": "SerializationFormat",
     "machine.device": "Device DeviceManager IPUModel RelativeSyncDelayType",
     "machine.host_conversion": "convert_from_quarter convert_to_quarter "
     "copy_device_half_to_float copy_float_to_device_half quarter_metadata_for",

@@ -22,7 +22,7 @@ from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.spreading import cut_regions
+from poplite.graph.partition import cut_regions
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Sequence as Steps
 from poplite.program.recording import ComputeSetList

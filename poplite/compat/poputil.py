@@ -16,7 +16,7 @@ from poplite.compat.arguments import bound, checked, library_codelets as _librar
 from poplite.compat.placing import dithered, grain_of, linear_mapping, mapping_by_use, part_ends
 from poplite.errors import TensorCreationError, TensorIndexError
 from poplite.graph.graph import Graph
-from poplite.graph.spreading import checked_regions, cut_regions
+from poplite.graph.partition import checked_regions, cut_regions
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.poplar.absent import shown as _shown

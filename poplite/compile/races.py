@@ -10,7 +10,7 @@ own then.  It may not through an InOut, which has one place for what is read and
     heat, in place     vertex 0  reads [0, 5)   InOut [0, 4)       refused: elements 0 to 3
 
 The check looks at what is connected, not at what `compute` does.
-`poplite.graph.compute_sets.crossings` finds edges that meet; here they get names and lines.
+`poplite.graph.compute_sets.edge_table` finds edges that meet; here they get names and lines.
 
 Source: Poplar user guide, "Compute sets"; SDK error texts for the words.
 """
@@ -27,8 +27,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.on_access import OnAccess
 from poplite.errors import SHOWN_FAULTS, GraphConnectionError, GraphCycleError, listed
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
-from poplite.graph.compute_sets.crossings import FieldRuns
-from poplite.graph.compute_sets.edge_table import EdgeTable
+from poplite.graph.compute_sets.edge_table import EdgeTable, FieldRuns
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor_text import elements
 from poplite.source import SourceLocation

@@ -31,12 +31,19 @@ import numpy.typing as npt
 
 from poplite.display import Displayed, write_dataflow
 from poplite.errors import GraphConnectionError, checked_truth, refuse_copies
-from poplite.graph import poplar_only, saving, serial, variables
+from poplite.graph import poplar_only, saving, variables
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
-from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance, new_vertex
+from poplite.graph.compute_sets.compute_set import (
+    ComputeSet,
+    FieldRef,
+    RecordedOperation,
+    VertexInstance,
+    largest_number,
+    max_dim,
+    new_vertex,
+    size_of,
+)
 from poplite.graph.compute_sets.cycles_method import checked_estimator, estimate_of
-from poplite.graph.compute_sets.field_sizes import largest_number, max_dim, size_of
-from poplite.graph.compute_sets.operations import RecordedOperation
 from poplite.graph.compute_sets.perf_estimates import Estimator, VertexPerfEstimate
 from poplite.graph.compute_sets.vertex_block import VertexBlock, set_estimate
 from poplite.graph.connect import connect
@@ -68,7 +75,7 @@ from poplite.graph.storage.space import (
     variable_named,
 )
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers, tile_of_pair
-from poplite.graph.tensor import memory_regions, placement, rearrange
+from poplite.graph.tensor import placement, rearrange, regions
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.variables import MappingLike
 from poplite.machine.device import Device
@@ -719,7 +726,7 @@ class Graph(Displayed, GraphSpelling):
         intervals: Sequence[tuple[int, int]] | npt.NDArray[np.int64] | None = None,
         remove_aliased: bool = False,
         report_aliases: bool | list[int] = False,
-    ) -> memory_regions.SortedRegions:
+    ) -> regions.SortedRegions:
         """Group the elements of a tensor by contiguous ranges of memory, in memory order.
 
         A group is a list of intervals of the flattened tensor that together, one after the other,
@@ -753,15 +760,15 @@ class Graph(Displayed, GraphSpelling):
         ([Interval(begin=3, end=6)], [0, 0])
         """
         check_own(self, tensor, "sorted_contiguous_regions")
-        report = memory_regions.reports_aliases(report_aliases)
-        groups = memory_regions.sorted_regions(tensor, intervals, remove_aliased, report)
+        report = regions.reports_aliases(report_aliases)
+        groups = regions.sorted_regions(tensor, intervals, remove_aliased, report)
         if isinstance(report_aliases, list) and groups.aliases is not None:
             report_aliases[:] = groups.aliases.tolist()
         return groups
 
     def sorted_contiguous_regions_by_tile(
         self, tensor: Tensor, remove_aliased: bool = False, report_aliases: bool = False
-    ) -> memory_regions.TileRegions:
+    ) -> regions.TileRegions:
         """Group the elements of a tensor by contiguous ranges of memory, for every tile.
 
         Much faster than one call of `sorted_contiguous_regions` for each tile.
@@ -782,7 +789,7 @@ class Graph(Displayed, GraphSpelling):
         <SortedRegions 3 elements, 1 group, 3 intervals: [1, 2) 3 times every 2>
         """
         check_own(self, tensor, "sorted_contiguous_regions_by_tile")
-        return memory_regions.tile_regions(self._tiles, tensor, remove_aliased, report_aliases)
+        return regions.tile_regions(self._tiles, tensor, remove_aliased, report_aliases)
 
     def reorder_to_simplify(
         self, tensor: Tensor, others: Sequence[Tensor] = (), require_simplest_order: bool = True
@@ -1440,8 +1447,8 @@ class Graph(Displayed, GraphSpelling):
         """Function buffers, by the name of their function."""
         return MappingProxyType(self._parts.function_buffers)
 
-    serialize_tensors = serial.serialize_tensors
-    deserialize_tensors = serial.deserialize_tensors
+    serialize_tensors = saving.serialize_tensors
+    deserialize_tensors = saving.deserialize_tensors
     save = saving.save
     load = staticmethod(saving.load)
     serialize = saving.serialize

@@ -40,7 +40,7 @@ from poplite.graph.mapping.variable_mapping import NO_TILE, Linear
 from poplite.graph.storage.host_values import ElementClass, check_room, elements
 from poplite.graph.storage.space import COMMON, ShapeLike, Space, Variable, checked_name, shape_of
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
-from poplite.graph.tensor import indexing
+from poplite.graph.tensor import arguments
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.metadata import EXAMPLE, initial_metadata, variable_below
 from poplite.graph.tensor.placement import Nested, paint_mapping
@@ -152,8 +152,8 @@ def add_clones(
     """Make n clones of a tensor, as one tensor; see `Graph.clone_n`."""
     kind = checked_member(method, TensorCloneMethod, "clone_n, method")
     duplicate = checked_member(duplication, TensorCloneDuplicationMethod, "clone_n, duplication")
-    count = indexing.number(n, "n", source)
-    indexing.check_size(count * source.num_elements, source, "fewer clones")
+    count = arguments.number(n, "n", source)
+    arguments.check_size(count * source.num_elements, source, "fewer clones")
     shape = (count, *source.shape)  # each clone has a place of its own
     check_room(source.graph.space, source.element_type, shape, f"clone_n of '{source.name}'")
     if duplicate is TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION:

@@ -18,8 +18,8 @@ from poplite.expr.build import as_expr
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
+from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.concat import concat
-from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.elementwise import iota, where
 from poplite.ops.operands import beside, check_closed, dimension, graph_of, operand, steps_for

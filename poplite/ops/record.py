@@ -16,7 +16,7 @@ from poplite.expr.tree import Contraction, Expr, IotaExpr, Leaf, Weak, new_parts
 from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.storage.host_values import check_room
-from poplite.graph.tensor.refused import no_tensor
+from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared
 from poplite.ops.fuse.contractions import is_dot, layout_of

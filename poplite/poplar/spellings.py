@@ -27,13 +27,13 @@ from poplite.graph.host import ReplicatedStreamMode
 from poplite.graph.host import TypeLike
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.poplar_only import NoTensor
-from poplite.graph.serial import SerializationFormat
+from poplite.graph.saving import SerializationFormat
 from poplite.graph.storage.space import ShapeLike
 from poplite.graph.storage.space import Variable
-from poplite.graph.tensor import memory_regions
 from poplite.graph.tensor import rearrange
+from poplite.graph.tensor import regions
+from poplite.graph.tensor.regions import VarRegions
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.variable_regions import VarRegions
 from poplite.graph.variables import MappingLike
 from poplite.graph.virtual import VirtualGraph
 from poplite.machine.device import Device
@@ -205,7 +205,7 @@ class GraphSpelling:
     # bool isConstant(VariableRef var) const
     def isConstant(self, variable: Variable) -> bool: ...
     # std::vector<std::vector<Interval>> getSortedContiguousRegions(const Tensor &t, ArrayRef<Interval> regions, bool removeAliasedIntervals = false, std::vector<std::size_t> *aliases = nullptr) const
-    def getSortedContiguousRegions(self, tensor: Tensor, intervals: Sequence[tuple[int, int]] | npt.NDArray[np.int64] | None = ..., remove_aliased: bool = ..., report_aliases: bool | list[int] = ...) -> memory_regions.SortedRegions: ...
+    def getSortedContiguousRegions(self, tensor: Tensor, intervals: Sequence[tuple[int, int]] | npt.NDArray[np.int64] | None = ..., remove_aliased: bool = ..., report_aliases: bool | list[int] = ...) -> regions.SortedRegions: ...
     # void reorderToSimplify(Tensor *t, ArrayRef<Tensor *> ts, bool requireSimplestOrder = true) const
     def reorderToSimplify(self, tensor: Tensor, others: Sequence[Tensor] = ..., require_simplest_order: bool = ...) -> tuple[Tensor, ...]: ...
     # TensorRearranger getSimplifyingRearranger(const Tensor &t) const

@@ -14,9 +14,8 @@ import numpy.typing as npt
 from poplite.errors import TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping
-from poplite.graph.tensor.memory_regions import SortedRegions
+from poplite.graph.tensor.regions import SortedRegions, VariableInterval
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.variable_regions import VariableInterval
 from poplite.testing.addressed import checked
 from poplite.text import clipped
 

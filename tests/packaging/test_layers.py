@@ -28,8 +28,7 @@ LAYERS = (
 
 ROOMS = {
     "graph": "mapping | storage | tensor | compute_sets host clone variables | connect"
-    " | serial saving poplar_only | graph"
-    " | virtual partition | spreading",
+    " | saving poplar_only | graph | virtual partition",
     "simulator": "progress running | codegen | pricing | counting | compiled_parts | run"
     " | host | strict | compiled_program interpreted_program | run_control | accounts"
     " | states | engine_arguments | device | simulated | poplar_only | engine | decided | sweeps",
@@ -46,7 +45,6 @@ EXCEPTIONS = {
     ("graph.poplar_only", "graph.graph"): "types: its functions are methods of Graph",
     ("graph.saving", "graph.graph"): "types: its functions are methods of Graph",
     ("graph.saving", "program.base"): "types: what is saved with a graph",
-    ("graph.serial", "graph.graph"): "types: its functions are methods of Graph",
     ("simulator.poplar_only", "simulator.engine"): "types: its functions are methods of Engine",
     ("graph.graph", "program.base"): "types: Poplar's addFunction takes a program",
     ("graph.graph", "program.function"): "inside the two methods that make functions",

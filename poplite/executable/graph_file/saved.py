@@ -55,7 +55,7 @@ from poplite.executable.graph_file.vertices import (
     saved_compute_set,
 )
 from poplite.files import check_folder, checked_path, replacing
-from poplite.graph.compute_sets.operations import RecordedOperation
+from poplite.graph.compute_sets.compute_set import RecordedOperation
 from poplite.graph.graph import Graph
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.machine.target import Target

@@ -16,8 +16,13 @@ from poplite.executable.graph_file.blocks import (
     saved_block,
 )
 from poplite.executable.graph_file.references import tensor_of
-from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance, new_vertex
-from poplite.graph.compute_sets.field_sizes import set_size
+from poplite.graph.compute_sets.compute_set import (
+    ComputeSet,
+    FieldRef,
+    VertexInstance,
+    new_vertex,
+    set_size,
+)
 from poplite.graph.compute_sets.perf_estimates import checked_estimate
 from poplite.graph.connect.connect import bind, bind_row, check_declared
 from poplite.graph.graph import Graph

@@ -6,6 +6,11 @@
 Variables of a form are numbered by address, and each counts by its size and the tiles of its
 elements. Which edges meet, what moves between tiles, and what is gathered there is then the same
 for all compute sets of a form, and is found once.
+
+So are the edges of one variable, which start elsewhere in another one, and are the same otherwise::
+
+    x[0:4], x[4:8], x[8:12]     of variable x, at 0          start 0, step 4      length 4
+    y[0:4], y[4:8], y[8:12]     of variable y, at 1001       start 1001, step 4   length 4
 """
 
 from __future__ import annotations
@@ -16,16 +21,68 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import Series, Steps
+from poplite.arrays.series import NARROW, Listed, Series, Steps
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges, edge_table
 from poplite.graph.compute_sets.edges import EdgeRuns, Edges
-from poplite.graph.compute_sets.moved_edges import form_of_view
 from poplite.graph.compute_sets.vertex_block import VertexBlock
-from poplite.view import Storage, storages
+from poplite.view import Cat, Storage, View, storages
+from poplite.view.slices import SlicedViews
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet
     from poplite.graph.storage.space import Space
+
+
+def form_of_view(view: View) -> Hashable:
+    """Return what the elements of a view are within its one variable.
+
+    >>> from poplite.view import all_of
+    >>> x, y = (all_of(Storage(number, 100 * number, 6), (2, 3)) for number in range(2))
+    >>> form_of_view(x.dim_shuffle((1, 0))) == form_of_view(y.dim_shuffle((1, 0)))
+    True
+    """
+    space = view.space
+    if isinstance(space, Storage):
+        return view.shape, view.dims, view.off
+    kids = space.kids
+    if isinstance(kids, tuple):
+        below: Hashable = tuple([form_of_view(kid) for kid in kids])
+    else:
+        below = form_of_view(kids.template), kids.extent.tobytes(), kids.off.tobytes()
+    return view.shape, view.dims, view.off, space.outer, below
+
+
+def moved_view(view: View, storage: Storage) -> View:
+    """Return a view of one variable as one of another."""
+    space: Storage | Cat = storage
+    if not isinstance(view.space, Storage):
+        kids = view.space.kids
+        if isinstance(kids, tuple):
+            parts: tuple[View, ...] | SlicedViews = tuple(
+                [moved_view(kid, storage) for kid in kids]
+            )
+        else:
+            parts = SlicedViews(moved_view(kids.template, storage), kids.extent, kids.off)
+        space = Cat(parts, view.space.outer)
+    return View(view.shape, view.dims, view.off, space)
+
+
+def may_move(edges: Edges) -> bool:
+    """Tell whether edges that are moved are kept as those that are made in their place."""
+    return not isinstance(edges.start, Listed) or edges.start.offset.dtype == NARROW
+
+
+def moved_edges(edges: Edges, distance: int, storage: Storage) -> Edges:
+    """Return edges of one variable as those of another, which begins at a distance."""
+    start, pieces = edges.start, edges.pieces
+    if start is not None and edges.num_elements:
+        start = start.moved(distance)
+    if isinstance(pieces, EdgeRuns):
+        pieces = pieces._replace(begin=pieces.begin + distance)
+    elif pieces is not None:
+        pieces = moved_view(pieces, storage)
+    return Edges(edges.rows, edges.length, start, pieces, edges.pairs)
+
 
 MOST_EDGES = 1 << 14
 """Edges of a field beyond which no form is sought: compute sets that are large are few."""

@@ -31,7 +31,7 @@ from poplite.errors import (
     made_by,
     refuse_empty,
 )
-from poplite.graph.compute_sets.field_sizes import size_of
+from poplite.graph.compute_sets.compute_set import size_of
 from poplite.graph.tensor.tensor import Tensor
 from poplite.poplar.callable_values import CalledInt, CalledText
 from poplite.poplar.spelling import cpp_spelling

@@ -21,7 +21,7 @@ that a message would name, and raises the rule's own error for it::
     probe.check_each(check)             the same for all vertices that the rule refuses
 
 Layers of a network cut their tensors alike: where view and slices are the same but for the
-variable, edges are those of the earlier one, moved (`poplite.graph.compute_sets.moved_edges`).
+variable, edges are those of the earlier one, moved (`poplite.graph.compute_sets.forms`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from poplite.graph.compute_sets.edges import (
     of_views,
     paired,
 )
-from poplite.graph.compute_sets.moved_edges import form_of_view, may_move, moved_edges
+from poplite.graph.compute_sets.forms import form_of_view, may_move, moved_edges
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.connect.rules import as_state, check_tensor, takes_number

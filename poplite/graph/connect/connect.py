@@ -28,8 +28,13 @@ from poplite.errors import (
     listed,
 )
 from poplite.expr.operand import Operand
-from poplite.graph.compute_sets.compute_set import FieldRef, VertexInstance
-from poplite.graph.compute_sets.field_sizes import check_row, check_sizes, set_size
+from poplite.graph.compute_sets.compute_set import (
+    FieldRef,
+    VertexInstance,
+    check_row,
+    check_sizes,
+    set_size,
+)
 from poplite.graph.connect.rules import (
     as_number,
     as_state,

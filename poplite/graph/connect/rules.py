@@ -40,7 +40,7 @@ from poplite.expr.tree import stored_first
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.storage.host_values import elements, held_number, scalar
-from poplite.graph.tensor.refused import no_tensor
+from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
 from poplite.text import amount, clipped

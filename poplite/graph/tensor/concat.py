@@ -22,10 +22,9 @@ from poplite import view as views
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.numpy_names import repeated_argument
 from poplite.expr.operand import as_read
-from poplite.graph.tensor import indexing
-from poplite.graph.tensor.indexing import described
+from poplite.graph.tensor import arguments
+from poplite.graph.tensor.arguments import described, no_tensor
 from poplite.graph.tensor.metadata import check_alike
-from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.text import items_or_none, shape_text
@@ -83,16 +82,16 @@ def concat(tensors: Any, other: Any = None, /, dim: Any = None, *, axis: Any = N
             "concat of 0 tensors", fix="concat at least one; its type is the result's"
         )
     if isinstance(items, Slices):
-        joined = _concat_slices(items, indexing.dimension(d, items.tensor))
+        joined = _concat_slices(items, arguments.dimension(d, items.tensor))
         if joined is not None:
             return joined
     for item in items:
         if not isinstance(item, Tensor):
             raise no_tensor("concat", item)
-    d = indexing.dimension(d, items[0])
+    d = arguments.dimension(d, items[0])
     for i, item in enumerate(items):
         _check_joinable(items[0], item, i, d)
-    indexing.check_size(sum([item.num_elements for item in items]), items[0], _FEWER)
+    arguments.check_size(sum([item.num_elements for item in items]), items[0], _FEWER)
     return items[0]._of(views.concat([item.view for item in items], d))
 
 
@@ -129,7 +128,7 @@ def stack(tensors: Any, dim: int | None = None, *, axis: int | None = None) -> T
         raise TensorCreationError(
             "stack of 0 tensors", fix="stack at least one; its type is the result's"
         )
-    at = indexing.dimension(d, items[0][None])
+    at = arguments.dimension(d, items[0][None])
     for item in items:
         if item.shape != items[0].shape:
             raise TensorCreationError(
@@ -160,9 +159,9 @@ def _concat_slices(slices: Slices, axis: int) -> Tensor | None:
         if slices.first is not None:
             return None
     # Only sums that may overflow need Python's integers.
-    if float(size.sum(dtype=np.float64)) * tensor.num_elements >= indexing.MOST_ELEMENTS:
+    if float(size.sum(dtype=np.float64)) * tensor.num_elements >= arguments.MOST_ELEMENTS:
         others = tensor.num_elements // max(tensor.shape[dim], 1)
-        indexing.check_size(sum(size.tolist()) * others, tensor, _FEWER)
+        arguments.check_size(sum(size.tolist()) * others, tensor, _FEWER)
     return tensor._of(views.concat_slices(tensor.view, slices.begin, slices.end, dim, axis))
 
 
@@ -190,11 +189,11 @@ def append(tensor: Tensor, other: Tensor, dim: int = 0) -> Tensor:
     for item in (tensor, other):
         if not isinstance(item, Tensor):
             raise no_tensor("append", item)
-    d = indexing.dimension(dim, tensor)
+    d = arguments.dimension(dim, tensor)
     if other.rank != tensor.rank - 1:
         raise TensorCreationError(
             f"append of a tensor of rank {other.rank} to one of rank {tensor.rank}",
-            found=indexing.described(tensor) + "\n" + indexing.described(other),
+            found=arguments.described(tensor) + "\n" + arguments.described(other),
             fix=f"append rank {tensor.rank - 1}, or use concat for equal ranks",
         )
     return concat(tensor, other.expand([d]), d)

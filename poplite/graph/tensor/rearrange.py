@@ -26,8 +26,7 @@ from poplite.arrays.digits import digits_of
 from poplite.arrays.intervals import Int64, overlay
 from poplite.arrays.masked import unmasked
 from poplite.errors import ElementTypeError, TensorCreationError, checked_truth, made_by
-from poplite.graph.tensor.indexing import described, is_sequence
-from poplite.graph.tensor.refused import no_tensor
+from poplite.graph.tensor.arguments import described, is_sequence, no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.text import amount, clipped
 from poplite.view import Intervals, Storage, View, all_of, runs, same_elements

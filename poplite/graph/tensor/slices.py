@@ -19,9 +19,9 @@ import numpy.typing as npt
 from poplite.arrays.intervals import place
 from poplite.arrays.masked import unmasked
 from poplite.arrays.on_access import LikeList, OnAccess
-from poplite.graph.tensor import indexing
-from poplite.graph.tensor.tensor_text import type_and_shape
+from poplite.graph.tensor import arguments
 from poplite.text import fitted
+from poplite.types import type_text
 from poplite.view import Interval, Intervals, concat_slices
 
 if TYPE_CHECKING:
@@ -71,10 +71,9 @@ class Slices(LikeList["Tensor"]):
         return self.tensor._of(part)
 
     def __repr__(self) -> str:
-        sliced = f"'{{}}' {type_and_shape(self.tensor)}"
-        return fitted(
-            f"<{len(self):,} Slices of {sliced} along dimension {self.dim}>", self.tensor.name
-        )
+        tensor = self.tensor
+        sliced = f"'{{}}' {type_text(tensor.element_type)}{list(tensor.shape)}"
+        return fitted(f"<{len(self):,} Slices of {sliced} along dimension {self.dim}>", tensor.name)
 
     def sizes(self) -> Int64:
         """Return the size of each item along `dim`, int64[N]."""
@@ -164,16 +163,16 @@ def _plain(items: Sequence[Any] | npt.NDArray[Any]) -> tuple[Int64, Int64] | Non
 
 def _pairs(item: object, tensor: Tensor, dim: int) -> list[tuple[int, int]]:
     """Return the checked intervals of one item."""
-    if indexing.is_interval(item):
-        return [indexing.span(item[0], item[1], dim, tensor)]
-    if indexing.is_sequence(item):
+    if arguments.is_interval(item):
+        return [arguments.span(item[0], item[1], dim, tensor)]
+    if arguments.is_sequence(item):
         for part in item:
-            if not indexing.is_interval(part):
-                raise indexing.no_interval(part, tensor)
-        pairs = [indexing.span(begin, end, dim, tensor) for begin, end in item]
+            if not arguments.is_interval(part):
+                raise arguments.no_interval(part, tensor)
+        pairs = [arguments.span(begin, end, dim, tensor) for begin, end in item]
         others = tensor.num_elements // max(tensor.view.shape[dim], 1)
         size = sum([end - begin for begin, end in pairs]) * others
-        indexing.check_size(size, tensor, "fewer intervals")
+        arguments.check_size(size, tensor, "fewer intervals")
         return pairs
-    i = indexing.index(item, tensor.view.shape[dim], tensor, dim)
+    i = arguments.index(item, tensor.view.shape[dim], tensor, dim)
     return [(i, i + 1)]

@@ -14,9 +14,9 @@ Queries visit no elements, except those that list regions::
     image[:, 2:4].var_regions()          image[2, 4), image[642, 644), ...
     image.broadcast(2, 0).contains_aliases()    True: every element occurs twice
 
-The class delegates: `indexing` and `shaping` check arguments, `text` and `explain` make texts,
-`concat` joins tensors. Method names are Poplar's, also in their C++ spelling (`dimShuffle`).
-Methods raise an error where `t[...]` clamps.
+The class delegates: `arguments` checks arguments, `tensor_text` makes texts, `concat` joins
+tensors. Method names are Poplar's, also in their C++ spelling (`dimShuffle`). Methods raise an
+error where `t[...]` clamps.
 
 Source: Poplar API reference, "Tensor".
 """
@@ -36,17 +36,17 @@ from poplite.errors import NONE, Enumeration, TensorCreationError, checked_membe
 from poplite.expr.numpy_names import refuse_absent_names
 from poplite.expr.operand import Operand
 from poplite.files import check_stream
-from poplite.graph.tensor import indexing, shaping, tensor_text
-from poplite.graph.tensor.explain import Explanation, explain
-from poplite.graph.tensor.metadata import check_alike, initial_metadata, metadata_of
-from poplite.graph.tensor.refused import (
+from poplite.graph.tensor import arguments, tensor_text
+from poplite.graph.tensor.arguments import (
     no_length,
     no_tensor,
     no_values,
     refuse_operators,
 )
+from poplite.graph.tensor.metadata import check_alike, initial_metadata, metadata_of
+from poplite.graph.tensor.regions import VarRegions, region_chunks, var_regions
 from poplite.graph.tensor.slices import slices_of
-from poplite.graph.tensor.variable_regions import VarRegions, region_chunks, var_regions
+from poplite.graph.tensor.tensor_text import Explanation, explain
 from poplite.poplar.callable_values import CalledInt, CalledShape, CalledText
 from poplite.poplar.spelling import cpp_spelling
 from poplite.types import (
@@ -191,7 +191,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).dim(1)
         3
         """
-        return self.view.shape[indexing.dimension(i, self)]
+        return self.view.shape[arguments.dimension(i, self)]
 
     def _of(self, view: View) -> Tensor:
         """Return a tensor of this graph and element type."""
@@ -201,7 +201,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         if space is NOWHERE:
             made._origin = self._cut_from()
         elif isinstance(space, Cat) and space.levels > MOST_LEVELS:
-            made.view = shaping.of_one_level(view)
+            made.view = arguments.of_one_level(view)
         return made
 
     def _cut_from(self) -> Origin:
@@ -214,7 +214,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
 
     # Selecting elements
 
-    def __getitem__(self, key: indexing.Index) -> Tensor:
+    def __getitem__(self, key: arguments.Index) -> Tensor:
         """Select as NumPy's basic indexing does.
 
         Raises:
@@ -239,7 +239,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
             are_plain = type(begin) is int and type(end) is int and view.shape
             if are_plain and 0 <= begin < end <= view.shape[0] and view.space is not NOWHERE:
                 return Tensor(self.graph, self.element_type, view.slice(begin, end, 0))
-        return self._of(indexing.select(key, self))
+        return self._of(arguments.select(key, self))
 
     def __len__(self) -> int:
         if not self.view.shape:
@@ -285,12 +285,12 @@ class Tensor(Displayed, Operand, TensorSpelling):
         <Tensor 'x'[0, 1:].expand([0]) float32[1, 2] on no tile, 8 B>
         """
         if axis is not None:
-            dim = indexing.one_of("dim", dim, axis)
+            dim = arguments.one_of("dim", dim, axis)
         if type(begin) is int and type(end) is int:
-            d = indexing.dimension(0 if dim is None else dim, self)
+            d = arguments.dimension(0 if dim is None else dim, self)
             if 0 <= begin <= end <= self.view.shape[d]:
                 return self._of(self.view.slice(begin, end, d))
-        return self._of(indexing.ranges(begin, end, dim, self))
+        return self._of(arguments.ranges(begin, end, dim, self))
 
     def slices(
         self,
@@ -321,9 +321,9 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> [s.shape for s in t.slices([(0, 4), (2, 3)])], t.slices([[(0, 1), (3, 6)]])[0].shape
         ([(4,), (1,)], (4,))
         """
-        d = indexing.dimension(dim, self)
-        if not indexing.is_sequence(intervals):
-            raise indexing.no_interval(intervals, self)
+        d = arguments.dimension(dim, self)
+        if not arguments.is_sequence(intervals):
+            raise arguments.no_interval(intervals, self)
         return slices_of(self, intervals, d)
 
     def index(self, indices: Sequence[int]) -> Tensor:
@@ -337,7 +337,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> x.index([1, 2])  # 5
         <Tensor 'x'[1, 2] float32[] on no tile, 4 B>
         """
-        return self._of(indexing.leading_indices(indices, self))
+        return self._of(arguments.leading_indices(indices, self))
 
     def sub_sample(self, stride: int, dim: int | None = None, *, axis: int | None = None) -> Tensor:
         """Select every stride-th index of one dimension, from 0.
@@ -350,8 +350,8 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> x.sub_sample(2, 1)  # [[0, 2], [3, 5]]
         <Tensor 'x'[:, ::2] float32[2, 2] on no tile, 16 B>
         """
-        d = indexing.dimension(dim, self, axis)
-        step = indexing.positive(stride, "stride", self, "sub_sample with stride 0", _EVERY)
+        d = arguments.dimension(dim, self, axis)
+        step = arguments.positive(stride, "stride", self, "sub_sample with stride 0", _EVERY)
         return self._of(self.view.sub_sample(step, d))
 
     # Order and shape of the same elements
@@ -378,7 +378,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> x.reverse(1)  # [[2, 1, 0], [5, 4, 3]]
         <Tensor 'x'[:, ::-1] float32[2, 3] on no tile, 24 B>
         """
-        return self._of(self.view.reverse(indexing.dimension(dim, self, axis)))
+        return self._of(self.view.reverse(arguments.dimension(dim, self, axis)))
 
     def dim_shuffle(self, permutation: Sequence[int]) -> Tensor:
         """Permute the dimensions.
@@ -394,8 +394,8 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> x.dim_shuffle([2, 0, 1])  # [[[0, 3]], [[1, 4]], [[2, 5]]]
         <Tensor 'x'.squeeze([0]).T.expand([1]) float32[3, 1, 2] on no tile, 24 B>
         """
-        if not shaping.permutes(permutation, len(self.view.shape)):
-            permutation = shaping.permutation(permutation, self)
+        if not arguments.permutes(permutation, len(self.view.shape)):
+            permutation = arguments.permutation(permutation, self)
         return self._of(self.view.dim_shuffle(permutation))
 
     def dim_shuffle_partial(self, source: Sequence[int], destination: Sequence[int]) -> Tensor:
@@ -414,7 +414,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> x.dim_shuffle_partial([0], [2])  # [[[0], [1], [2]], [[3], [4], [5]]]
         <Tensor 'x'.reshape((2, 3, 1)) float32[2, 3, 1] on no tile, 24 B>
         """
-        return self._of(self.view.dim_shuffle(shaping.moved(source, destination, self)))
+        return self._of(self.view.dim_shuffle(arguments.moved(source, destination, self)))
 
     def dim_roll(self, dim: int, new_index: int = 0) -> Tensor:
         """Move one dimension; the others keep their order.
@@ -448,9 +448,9 @@ class Tensor(Displayed, Operand, TensorSpelling):
         <Tensor 'x'.T float32[3, 2] on no tile, 24 B>
         """
         if permutation:
-            return self.dim_shuffle(shaping.from_the_end(permutation, self.rank))
+            return self.dim_shuffle(arguments.from_the_end(permutation, self.rank))
         if self.rank != 2:
-            raise shaping.not_a_matrix(self)
+            raise arguments.not_a_matrix(self)
         return self._of(self.view.dim_shuffle((1, 0)))
 
     def reshape(self, *shape: SupportsIndex | Sequence[int]) -> Tensor:
@@ -470,7 +470,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> x.T.reshape(-1)  # [0, 3, 1, 4, 2, 5]
         <Tensor 'x'.T.flatten() float32[6] on no tile, 24 B>
         """
-        return self._of(self.view.reshape(shaping.new_shape(shaping.spread_out(shape), self)))
+        return self._of(self.view.reshape(arguments.new_shape(arguments.spread_out(shape), self)))
 
     def reshape_partial(self, begin: int, end: int, new_dims: Sequence[int]) -> Tensor:
         """Replace the dimensions [begin, end) by others.
@@ -489,7 +489,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> x.reshape_partial(1, 2, [2, 2])  # [[[0, 1], [2, 3]], [[4, 5], [6, 7]]]
         <Tensor 'x'.reshape((2, 2, 2)) float32[2, 2, 2] on no tile, 32 B>
         """
-        return self._of(self.view.reshape(shaping.partly_new_shape(begin, end, new_dims, self)))
+        return self._of(self.view.reshape(arguments.partly_new_shape(begin, end, new_dims, self)))
 
     def flatten(self, dim_begin: int | None = None, dim_end: int | None = None) -> Tensor:
         """Merge all dimensions, or those in [dim_begin, dim_end), into one.
@@ -506,7 +506,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """
         if dim_begin is None and dim_end is None:
             return self._of(self.view.reshape((self.num_elements,)))
-        return self._of(self.view.reshape(shaping.flattened(dim_begin, dim_end, self)))
+        return self._of(self.view.reshape(arguments.flattened(dim_begin, dim_end, self)))
 
     def expand(self, indices: Sequence[int]) -> Tensor:
         """Insert a dimension of size 1 before each listed dimension.
@@ -523,7 +523,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> x.expand([1])  # [[[0, 1, 2]], [[3, 4, 5]]]
         <Tensor 'x'.expand([1]) float32[2, 1, 3] on no tile, 24 B>
         """
-        return self._of(self.view.expand(shaping.places(indices, self)))
+        return self._of(self.view.expand(arguments.places(indices, self)))
 
     def squeeze(
         self,
@@ -544,7 +544,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         <Tensor 'x'.squeeze([1]) float32[2, 3] on no tile, 24 B>
         """
         return self._of(
-            self.view.squeeze(shaping.removed(indexing.one_of("indices", indices, axis), self))
+            self.view.squeeze(arguments.removed(arguments.one_of("indices", indices, axis), self))
         )
 
     # Repeating and reinterpreting
@@ -561,8 +561,8 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> x.broadcast(2, 0)  # [[0, 1, 2], [3, 4, 5], [0, 1, 2], [3, 4, 5]]
         <Tensor 'x'.broadcast(2, 0) float32[4, 3] on no tile, 6 distinct elements, 24 B>
         """
-        count, d = indexing.number(n, "n", self), indexing.dimension(dim, self, axis)
-        indexing.check_size(count * self.num_elements, self)
+        count, d = arguments.number(n, "n", self), arguments.dimension(dim, self, axis)
+        arguments.check_size(count * self.num_elements, self)
         return self._of(self.view.broadcast(count, d))
 
     def upsample(
@@ -591,9 +591,9 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> x.upsample(2, 1, "REPEAT")  # [[0, 0, 1, 1, 2, 2], [3, 3, 4, 4, 5, 5]]
         <Tensor 'x'.upsample(2, 1) float32[2, 6] on no tile, 6 distinct elements, 24 B>
         """
-        count, d = indexing.number(scale, "scale", self), indexing.dimension(dim, self, axis)
+        count, d = arguments.number(scale, "scale", self), arguments.dimension(dim, self, axis)
         checked_member(method, UpsampleMethod, "upsample", error=TensorCreationError)
-        indexing.check_size(count * self.num_elements, self)
+        arguments.check_size(count * self.num_elements, self)
         return self._of(self.view.upsample(count, d))
 
     def reinterpret(self, element_type_: ElementTypeLike) -> Tensor:
@@ -611,7 +611,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """
         new = element_type(element_type_)
         if new.size_bytes != self.element_type.size_bytes:
-            raise shaping.of_other_size(new, self.element_type, self)
+            raise arguments.of_other_size(new, self.element_type, self)
         if new is QUARTER:
             check_alike(f"reinterpret as {new!r}", self.graph.space, self.view)
         made = Tensor(self.graph, new, self.view)
@@ -716,7 +716,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> sum(len(part) for part in t.T.region_chunks(1000))
         10000
         """
-        limit = indexing.positive(most, "most", self, "region_chunks of at most 0 regions", _PARTS)
+        limit = arguments.positive(most, "most", self, "region_chunks of at most 0 regions", _PARTS)
         return region_chunks(self.graph.space, self.view, limit)
 
     def constant_value(self) -> np.generic | None:

@@ -10,7 +10,7 @@ from poplite.expr.build import cast, iota
 from poplite.expr.operand import Operand, as_read
 from poplite.expr.operations import kind_of
 from poplite.expr.tree import Expr, labelled
-from poplite.graph.tensor.refused import no_tensor
+from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops.elementwise import equal, where

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.build import as_expr, cast
 from poplite.expr.operand import Operand
-from poplite.graph.tensor.refused import no_tensor
+from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.virtual import home_graph

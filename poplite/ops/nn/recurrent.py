@@ -19,7 +19,7 @@ from poplite.expr.build import as_expr, cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.graph import Graph
-from poplite.graph.spreading import map_like
+from poplite.graph.partition import map_like
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import home_graph

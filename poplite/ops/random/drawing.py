@@ -23,7 +23,7 @@ from poplite.errors import (
 from poplite.expr.tree import ElementClass
 from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
-from poplite.graph.tensor.refused import no_tensor
+from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape

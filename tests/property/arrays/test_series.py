@@ -11,7 +11,7 @@ from poplite.arrays import series
 from poplite.arrays.series import Listed, Series, Steps, compact, constant, counting, taken
 from poplite.compile import rows
 from poplite.compile.rows import affine_runs
-from poplite.graph.compute_sets import crossings
+from poplite.graph.compute_sets import edge_table as crossings
 from poplite.graph.compute_sets.edges import Edges, cut
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 

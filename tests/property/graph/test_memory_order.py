@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from poplite.graph.partition import detect_innermost_grouping
-from poplite.graph.tensor import memory_regions
+from poplite.graph.tensor import regions as memory_regions
 from poplite.view import address_sets as sets, addresses, memory_order, num_runs
 
 Int64 = npt.NDArray[np.int64]

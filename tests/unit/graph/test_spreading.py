@@ -7,7 +7,7 @@ import pytest
 
 from poplite.errors import InvalidTileMapping, TensorCreationError
 from poplite.graph import Graph
-from poplite.graph.spreading import (
+from poplite.graph.partition import (
     map_by_weights,
     map_like,
     map_round_robin,

@@ -18,7 +18,7 @@ import poplite as pl
 from helpers.running import python
 from poplite import testing
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.tensor.memory_regions import SortedRegions
+from poplite.graph.tensor.regions import SortedRegions
 from poplite.graph.tensor.tensor import Tensor
 from poplite.testing import (
     AddressedTensor,
