@@ -160,7 +160,7 @@ def test_a_field_has_one_to_three_dimensions(kind: Any, rank: int) -> None:
         kind(rank)
     assert f"poplin.{kind.__name__}: the number of dimensions is {rank}" in str(caught.value)
     assert caught.value.fix == "from 1 to 3"
-    assert "tests/unit/compat/test_poplin_convolution.py" in str(caught.value)
+    assert "tests/unit/compat/test_convolutions.py" in str(caught.value)
 
 
 def hidden(value: object) -> Any:

@@ -1,15 +1,24 @@
-"""Poplar's order of arguments: what cannot be told from it, or is given twice, is refused."""
+"""Poplar's members and signatures: each is here as declared, or refused by name."""
 
 from __future__ import annotations
 
+import copy
 import io
+import json
+import pickle
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.poplar_members import ENUMERATIONS, NAMES, NESTED
+from helpers.poplar_signatures import REFUSALS, ROWS, Example, Refusal
 from helpers.poplar_world import world
+from poplite.poplar.binder import parameters_of
+from poplite.poplar.declarations import Row, all_rows
+from poplite.poplar.spelling import names_here
 
 REFUSED = {
     "graph.addVariable(FLOAT)": "addVariable: missing a required argument: 'shape'",
@@ -191,3 +200,164 @@ def test_values_of_options_of_a_run_are_checked(name: str, wrong: object, right:
     assert pl.RuntimeOptions({name: right})[name] == right
     with pytest.raises(pl.InvalidOption, match=f"{name}' of a run is '{wrong}', not"):
         pl.RuntimeOptions({name: wrong})
+
+
+# -- poplar members --------------------------------------------------------------------------------
+#
+# Every member that Poplar has is here, with its signature in the table, or is refused by name.
+
+
+TYPE = {"Type": "FLOAT"}
+"""What stands for a class of which Poplar has objects."""
+
+
+def found(path: str) -> Any:
+    """Return what a path of Poplar's names leads to; None where poplite refuses it."""
+    here: Any = pl
+    try:
+        for name in path.split("."):
+            # The numbers of a model are those of an object.
+            here = getattr(pl.IPUModel() if here is pl.IPUModel else here, name)
+    except pl.AbsentMember:
+        return None
+    return here
+
+
+def path_of(row: Row) -> str:
+    """Return the names that lead to a member."""
+    owner, name = TYPE.get(row.owner, row.owner), row.member
+    name = {"operator[]": "__getitem__", "operator==": "__eq__", "operator<": "__eq__"}.get(
+        name, name
+    )
+    return owner if name == owner else f"{owner}.{name}".removeprefix(".")
+
+
+def name_of(row: Example | Refusal) -> str:
+    """Return the member of a row, without its class."""
+    return row.poplar.partition("(")[0].rpartition(".")[2].strip()
+
+
+def count_of(row: Example | Refusal) -> int:
+    """Return the number of arguments of a row."""
+    arguments = row.poplar.partition("(")[2].partition(")")[0]
+    return len(arguments.split(",")) if arguments else 0
+
+
+@pytest.mark.parametrize("path", [*NAMES, *NESTED, *ENUMERATIONS])
+def test_every_name_is_there_or_refused(path: str) -> None:
+    found(path)
+
+
+@pytest.mark.parametrize("path", ENUMERATIONS)
+def test_every_member_of_an_enumeration_is_there(path: str) -> None:
+    members = {found(f"{path}.{name}") for name in ENUMERATIONS[path].split()}
+    assert None not in members
+    assert len(members) == len(ENUMERATIONS[path].split())
+
+
+def test_every_declaration_has_an_example_or_is_refused() -> None:
+    calls: list[Example | Refusal] = [*ROWS, *REFUSALS]
+    described = {(each.owner, name_of(each), count_of(each)) for each in calls}
+    missing = []
+    for row in all_rows():
+        is_program = hasattr(pl.program, names_here().get(row.owner, row.owner))
+        parameters = parameters_of(row.declaration)
+        least = sum(not each.default for each in parameters)
+        counts = range(least - row.member.startswith("operator="), len(parameters) + 1)
+        has_example = any(
+            (owner, row.member, count) in described
+            for owner in {row.owner, "Program" if is_program else row.owner}
+            for count in counts
+        )
+        if not has_example and found(path_of(row)) is not None:
+            missing.append(row.declaration)
+    assert len(all_rows()) > 380
+    assert not missing
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=[each.poplar for each in REFUSALS])
+def test_refused_signature_says_why(refusal: Refusal) -> None:
+    with pytest.raises(pl.PopliteError) as caught:
+        eval(refusal.call, world(refusal.owner))
+    assert refusal.reason in f"{caught.value.what} {caught.value.found}"
+    assert caught.value.fix == refusal.instead
+
+
+# -- poplar signatures -----------------------------------------------------------------------------
+#
+# Each documented signature, in Poplar's order and in ours, does the same.
+
+
+def picture(value: Any) -> Any:
+    """Return what can be compared of a value that two worlds made."""
+    if isinstance(value, pl.Tensor):
+        regions = [(v.name, begin, end) for v, begin, end in value.var_regions()]
+        mapping = value.graph.tile_mapping(value, require_complete=False)
+        tiles = [list(intervals) for intervals in mapping]
+        return value.element_type, value.shape, regions, tiles
+    if isinstance(value, pl.Graph):
+        return state_of(value)
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.shape, value.tolist()
+    if isinstance(value, Mapping):
+        return {key: picture(each) for key, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [picture(each) for each in value]
+    if isinstance(value, io.StringIO):
+        return value.getvalue()
+    return value if isinstance(value, int | float | type | pl.Target) else repr(value)
+
+
+def state_of(graph: pl.Graph) -> Any:
+    """Return what a graph holds."""
+    variables = [
+        (picture(graph.getVariable(v)), v.initial_value, v.replica_values) for v in graph.variables
+    ]
+    vertices = [
+        (repr(v), {name: picture(t) for name, t in v.connections.items()}, repr(v.state), v.tile)
+        for compute_set in graph.compute_sets
+        for v in compute_set.vertices
+    ]
+    handles = sorted(graph.host_reads), sorted(graph.host_writes), sorted(graph.function_buffers)
+    return repr(graph), repr(variables), repr(vertices), handles
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[f"{r.owner}::{r.poplar}" for r in ROWS])
+def test_both_spellings_do_the_same(row: Example, capsys: pytest.CaptureFixture[str]) -> None:
+    made: dict[str, Any] = {}
+    seen: dict[str, tuple[Any, ...]] = {}
+    for call in filter(None, (row.camel, row.ours, row.expected)):
+        names = world(row.owner)
+        made[call] = eval(call, names)
+        result = picture(made[call])
+        printed = capsys.readouterr().out, names["out"].getvalue()
+        seen[call] = result, printed, state_of(names["graph"])
+    assert row.ours or row.expected, "the row says nothing of what the call returns"
+    assert not row.ours or seen[row.ours] == seen[row.camel]
+    assert not row.expected or seen[row.expected][0] == seen[row.camel][0]
+    if isinstance(made[row.camel], pl.Program) and "FunctionBuffer(" not in row.camel:
+        # What it prints as hides its parts.
+        names = world(row.owner)
+        assert eval(row.camel, names).same_as(eval(row.ours or row.camel, names))
+
+
+def test_functions_of_one_word_are_called_as_in_cpp() -> None:
+    for row in ROWS:
+        is_function = "(" in row.poplar and "operator" not in row.poplar
+        name = row.member.rpartition(".")[2]
+        assert not is_function or f"{name}(" in row.camel, row.poplar
+
+
+def test_what_answers_to_a_call_is_a_plain_value() -> None:
+    x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")
+    assert repr(x.shape) == "(2, 3)"
+    assert x.shape() == x.shape
+    assert json.loads(json.dumps({"shape": x.shape, "rank": x.rank()})) == {
+        "shape": [2, 3],
+        "rank": 2,
+    }
+    assert (
+        np.zeros(x.shape()).shape == copy.deepcopy(x.shape) == pickle.loads(pickle.dumps(x.shape))
+    )
+    odd: Any = pl.Interval("a", 2.5)  # type: ignore[arg-type]
+    assert (odd.begin, odd.end) == ("a", 2.5)  # whoever uses it says what is wrong
