@@ -40,7 +40,7 @@ LAST_BYTES = 4096
 """What `mpiexec` says in the end is not longer."""
 
 
-def add(commands: Commands) -> None:
+def run_command(commands: Commands) -> None:
     """Add the subcommand."""
     parser = commands.add_parser(
         "run",

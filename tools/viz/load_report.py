@@ -30,6 +30,7 @@ from poplite.tools.viz.load_target import (
     is_graph_file,
     load_module,
     load_programs,
+    load_target,
 )
 
 if TYPE_CHECKING:
@@ -122,6 +123,20 @@ def load_saved(arguments: argparse.Namespace) -> Report | None:
     if not _is_saved(arguments.target):
         return None
     return load(arguments.target, arguments.given, vertices=arguments.vertices).report
+
+
+def load_variables(arguments: argparse.Namespace, names: Iterable[str]) -> Graph:
+    """Return the graph that a target builds, or one of the variables of a saved file.
+
+    Raises FileLoadError when the file or target cannot be read, and UnknownName when a file does
+    not know where a variable of these names lies.
+    """
+    saved = load_saved(arguments)
+    if saved is None:
+        return load_target(arguments.target, arguments.given, None, arguments.vertices)[0]
+    from poplite.viz.tensor.of_report import graph_of_variables
+
+    return graph_of_variables(saved, names)
 
 
 def programs_of(report: Report, arguments: argparse.Namespace) -> list[str]:

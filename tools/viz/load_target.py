@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from poplite.errors import FileLoadError, PopliteError, UnknownName, did_you_mean, listed
 from poplite.source import SourceLocation
-from poplite.tools.viz.written import Written, value_of
+from poplite.tools.viz.flags import Written, value_of
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph

@@ -2,8 +2,7 @@
 
     poplite-viz tiles heat.py:build
 
-Subcommands are in the modules of `graphs` and of `reports`.  Anything slow is imported by the
-subcommand that needs it.
+Anything slow is imported by the subcommand that needs it.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
+from poplite.tools.viz import graphs, pictures, reports, tensors
 from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
-from poplite.tools.viz.graphs import graph, lint, program, regions, summary, tensor, tiles
-from poplite.tools.viz.reports import diff, pictures, report, trace
 
 EPILOG = """\
 examples:
@@ -85,6 +83,44 @@ def _printable(message: str) -> str:
     return "\n".join(map(name_text, message.split("\n")))
 
 
+def _doctor_command(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "doctor",
+        help="installed versions, and the folder of compiled vertices",
+        description="Say which versions are installed, and whether the cache works.",
+    )
+    set_run(parser, _doctor)
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from poplite.tools.viz.doctor import doctor
+
+    return doctor()
+
+
+SUBCOMMANDS = (
+    graphs.summary_command,
+    tensors.tiles_command,
+    tensors.tensor_command,
+    tensors.regions_command,
+    graphs.program_command,
+    graphs.graph_command,
+    graphs.lint_command,
+    pictures.memory_command,
+    pictures.tile_command,
+    pictures.liveness_command,
+    reports.report_command,
+    pictures.steps_command,
+    pictures.exchange_command,
+    pictures.ops_command,
+    reports.trace_command,
+    reports.diff_command,
+    pictures.sweep_command,
+    _doctor_command,
+)
+"""What adds each subcommand, in the order of the help."""
+
+
 def _parser() -> argparse.ArgumentParser:
     description, columns = (
         "Draw the graphs and tile mappings of poplite programs.",
@@ -99,19 +135,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=VersionAction)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for of_graph in (summary, tiles, tensor, regions, program, graph, lint):
-        of_graph.add(commands)
-    pictures.add_memory(commands)
-    pictures.add_tile(commands)
-    pictures.add_liveness(commands)
-    report.add(commands)
-    pictures.add_steps_picture(commands)
-    pictures.add_exchange(commands)
-    pictures.add_ops(commands)
-    trace.add(commands)
-    diff.add(commands)
-    pictures.add_sweep(commands)
-    _add_doctor(commands)
+    for add in SUBCOMMANDS:
+        add(commands)
     return parser
 
 
@@ -135,18 +160,3 @@ class VersionAction(argparse.Action):
 
         print(f"{parser.prog} {poplite.__version__}")
         parser.exit()
-
-
-def _add_doctor(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "doctor",
-        help="installed versions, and the folder of compiled vertices",
-        description="Say which versions are installed, and whether the cache works.",
-    )
-    set_run(parser, _doctor)
-
-
-def _doctor(_: argparse.Namespace) -> int:
-    from poplite.tools.viz.doctor import doctor
-
-    return doctor()

@@ -50,7 +50,7 @@ def _drawn(forms: Callable[[Report, argparse.Namespace], Forms]) -> Run:
 # -- memory ----------------------------------------------------------------------------------------
 
 
-def add_memory(commands: Commands) -> None:
+def memory_command(commands: Commands) -> None:
     """Add `memory`: what every tile needs, and what lies on the fullest one."""
     parser = commands.add_parser(
         "memory",
@@ -79,7 +79,7 @@ def _memory(report: Report, arguments: argparse.Namespace) -> Forms:
     return memory_forms(bars, arguments.top)
 
 
-def add_tile(commands: Commands) -> None:
+def tile_command(commands: Commands) -> None:
     """Add `tile`: what lies on one tile, what runs there, and what its cycles go into."""
     parser = commands.add_parser(
         "tile",
@@ -103,7 +103,7 @@ def _tile(report: Report, arguments: argparse.Namespace) -> Forms:
     return tile_forms(tile_contents(report, arguments.tile, step=arguments.step))
 
 
-def add_liveness(commands: Commands) -> None:
+def liveness_command(commands: Commands) -> None:
     """Add `liveness`: what a tile needs, step by step."""
     parser = commands.add_parser(
         "liveness",
@@ -131,7 +131,7 @@ def _liveness(report: Report, arguments: argparse.Namespace) -> Forms:
 # -- cycles and messages ---------------------------------------------------------------------------
 
 
-def add_steps_picture(commands: Commands) -> None:
+def steps_command(commands: Commands) -> None:
     """Add `steps`: what each step takes, and all tiles in time."""
     parser = commands.add_parser(
         "steps",
@@ -163,7 +163,7 @@ def _steps(report: Report, arguments: argparse.Namespace) -> Forms:
     return steps_forms(step_list(report, step=step, match=match, sort=arguments.sort))
 
 
-def add_exchange(commands: Commands) -> None:
+def exchange_command(commands: Commands) -> None:
     """Add `exchange`: what tiles send each other, why, and from where to where."""
     parser = commands.add_parser(
         "exchange",
@@ -185,7 +185,7 @@ def _exchange(report: Report, arguments: argparse.Namespace) -> Forms:
     return exchange_forms(traffic_of(report, step=arguments.step), arguments.top)
 
 
-def add_ops(commands: Commands) -> None:
+def ops_command(commands: Commands) -> None:
     """Add `ops`: what operations and scopes of names take."""
     parser = commands.add_parser(
         "ops",
@@ -212,7 +212,7 @@ def _ops(report: Report, arguments: argparse.Namespace) -> Forms:
 # -- a sweep ---------------------------------------------------------------------------------------
 
 
-def add_sweep(commands: Commands) -> None:
+def sweep_command(commands: Commands) -> None:
     """Add `sweep`: what a sweep found, by one of its parameters or two."""
     parser = commands.add_parser(
         "sweep",

@@ -1,0 +1,415 @@
+"""`poplite-viz summary`, `program`, `graph`, `lint`: a graph and its programs, as built."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from poplite.errors import FileLoadError, InvalidOption, UnknownName
+from poplite.tools.viz.flags import (
+    Commands,
+    add_picture,
+    add_program,
+    build_flags,
+    command,
+    set_run,
+)
+
+if TYPE_CHECKING:
+    from poplite.program import Program
+    from poplite.tools.viz.output import Destination
+    from poplite.viz.dataflow.graph import Dataflow
+    from poplite.viz.program.tree import ProgramTree
+
+# -- summary ---------------------------------------------------------------------------------------
+
+
+def summary_command(commands: Commands) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "summary",
+        help="what the graph is, and whether it fits",
+        description="Say what a graph holds, which tile holds most, and whether that fits.",
+    )
+    add_picture(parser, formats=("txt", "svg", "png", "json"))
+    add_program(parser)
+    set_run(parser, _summary)
+
+
+def _summary(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.load_report import load_saved, programs_of
+    from poplite.tools.viz.load_target import load_programs
+    from poplite.tools.viz.output import Destination
+
+    out = Destination.of(arguments)
+    from poplite.viz.forms import summary_forms
+
+    saved = load_saved(arguments)
+    if saved is not None:
+        from poplite.viz.saved_summary import summary_of_report
+
+        names = programs_of(saved, arguments)
+        name = names[0] if arguments.program is not None else None
+        out.draw(summary_forms(summary_of_report(saved, name)), arguments)
+        return 0
+    graph, programs = load_programs(
+        arguments.target, arguments.given, arguments.vertices, arguments.program
+    )
+    from poplite.viz.summary import summary_of
+
+    out.draw(summary_forms(summary_of(graph, programs)), arguments)
+    return 0
+
+
+# -- program ---------------------------------------------------------------------------------------
+
+
+def program_command(commands: Commands) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "program",
+        help="the program tree, with step numbers and source lines",
+        description="Draw the program as a tree, with step numbers, which count over all programs.",
+    )
+    add_picture(parser, formats=("txt", "svg", "png", "json"))
+    add_program(parser)
+    parser.add_argument(
+        "--depth", metavar="N", type=_depth, help="fold what lies deeper than N levels"
+    )
+    parser.add_argument(
+        "--match",
+        metavar="REGEX",
+        type=_regex,
+        help="draw only steps whose line matches, with the programs around them",
+    )
+    parser.add_argument("--counts", action="store_true", help="say how often each step runs")
+    set_run(parser, _program)
+
+
+def _program(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.output import Destination
+
+    out = Destination.of(arguments)
+    programs, firsts = _programs(arguments)
+    from poplite.viz.forms import program_forms
+
+    if len(programs) > 1 and out.format != "txt":
+        raise InvalidOption(
+            f"{out.format} shows one program, and {arguments.target!r} has {len(programs)}",
+            at=None,
+            found=f"they are {', '.join(map(repr, programs))}",
+            fix=command(
+                "program",
+                arguments.target,
+                *build_flags(arguments),
+                "--program",
+                next(iter(programs)),
+            ),
+        )
+    all_lines = out.format == "json" or (out.format == "txt" and not out.is_stdout)
+    trees = _trees(programs, firsts, arguments, all_lines=all_lines)
+    forms = [program_forms(tree, counts=arguments.counts) for tree in trees]
+    if out.format == "txt":
+        style = out.text_style(arguments)
+        out.write("\n".join(each.text(style) for each in forms))
+    else:
+        out.draw(forms[0], arguments)
+    return 0
+
+
+def _programs(arguments: argparse.Namespace) -> tuple[dict[str, Program], dict[str, int]]:
+    """Return the programs to draw by name, and the numbers of the first steps of all programs."""
+    from poplite.tools.viz.load_report import load_saved, programs_of
+    from poplite.tools.viz.load_target import first_steps, load_programs, program_named
+
+    saved = load_saved(arguments)
+    if saved is not None:
+        from poplite.viz.program.of_report import saved_programs
+
+        nodes = saved_programs(saved)
+        return {name: nodes[name] for name in programs_of(saved, arguments)}, first_steps(nodes)
+    graph, programs = load_programs(arguments.target, arguments.given, arguments.vertices)
+    if not programs:
+        raise FileLoadError(
+            f"{arguments.target!r} returned a Graph without a program",
+            at=None,
+            found=f"it returned {graph!r}",
+            fix="def build() -> tuple[Graph, Program]: ... return graph, program",
+        )
+    firsts = first_steps(programs)
+    if arguments.program is None:
+        return programs, firsts
+    name = arguments.program
+    return {name: program_named(programs, name, arguments.target)}, firsts
+
+
+def _trees(
+    programs: dict[str, Program],
+    firsts: dict[str, int],
+    arguments: argparse.Namespace,
+    *,
+    all_lines: bool,
+) -> list[ProgramTree]:
+    """Return the trees to draw: of several programs, those with a matching step."""
+    from poplite.viz.program.tree import MOST_LINES, program_tree
+
+    trees, refusals = [], []
+    for name, program in programs.items():
+        try:
+            tree = program_tree(
+                program,
+                name=name if len(programs) > 1 else "",
+                depth=arguments.depth,
+                match=arguments.match,
+                most=None if all_lines else MOST_LINES,
+                first=firsts[name],
+            )
+        except UnknownName as error:
+            refusals.append(error)
+        else:
+            trees.append(tree)
+    if not trees:
+        raise refusals[0]
+    return trees
+
+
+def _depth(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of levels from 0 up")
+    return int(text)
+
+
+def _regex(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        message = f"{text!r} is not a regular expression: {error}"
+        raise argparse.ArgumentTypeError(message) from None
+    return text
+
+
+# -- graph -----------------------------------------------------------------------------------------
+
+
+LEAST_NODES = 10
+INSTALL = 'pip install "poplite[dot]"'
+
+
+def graph_command(commands: Commands) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "graph",
+        help="the dataflow graph: what reads and writes what",
+        description="Draw variables, compute sets and copies, and the bytes between them.",
+    )
+    add_picture(parser, formats=("txt", "svg", "json", "dot", "png", "pdf"))
+    add_program(parser)
+    parser.add_argument("--around", metavar="NAME", help="stay near a variable or compute set")
+    parser.add_argument(
+        "--hops", metavar="N", type=_hops, default=2, help="edges away from it (default 2)"
+    )
+    parser.add_argument(
+        "--scope", metavar="A/B", help="the steps of a scope or an operation, and its neighbours"
+    )
+    parser.add_argument(
+        "--max-nodes",
+        metavar="N",
+        type=_max_nodes,
+        default=300,
+        help="collapse scopes, then numbered names, until N nodes are left (default 300)",
+    )
+    parser.add_argument(
+        "--layout",
+        choices=("auto", "dot", "builtin"),
+        default="auto",
+        help="who places the nodes of an svg or png: auto is Graphviz, or else the built-in layout",
+    )
+    set_run(parser, _graph)
+
+
+def _graph(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.output import Destination
+
+    out = Destination.of(arguments)
+    if out.format in ("svg", "png", "pdf"):
+        _check_layout(arguments.layout, out.format)
+    flow = _flow(arguments)
+    from poplite.viz.dataflow.dot import dataflow_dot
+    from poplite.viz.forms import dataflow_forms
+
+    if flow.notice:
+        more = f"--max-nodes {flow.full_size} shows them all"
+        print(f"poplite-viz: {flow.notice}; {more}", file=sys.stderr)
+    match out.format:
+        case "dot":
+            out.write(dataflow_dot(flow))
+        case "svg" | "png" | "pdf":
+            _lay_out(flow, out, arguments.layout)
+        case _:
+            out.draw(dataflow_forms(flow), arguments)
+    return 0
+
+
+def _flow(arguments: argparse.Namespace) -> Dataflow:
+    """Return what reads and writes what, in a target or a saved file."""
+    from poplite.tools.viz.load_report import load_saved, programs_of
+    from poplite.tools.viz.load_target import first_steps, load_programs, load_target, program_named
+    from poplite.viz.dataflow.fold import Excerpt
+    from poplite.viz.dataflow.graph import dataflow_of
+    from poplite.viz.dataflow.of_report import dataflow_of_report
+
+    excerpt = Excerpt(arguments.around, arguments.hops, arguments.scope, arguments.max_nodes)
+    saved = load_saved(arguments)
+    if saved is None:
+        target, given, vertices = arguments.target, arguments.given, arguments.vertices
+        if arguments.program is None:
+            return dataflow_of(*load_target(target, given, vertices=vertices), excerpt=excerpt)
+        graph, programs = load_programs(target, given, vertices)
+        program = program_named(programs, arguments.program, target)
+        first = first_steps(programs)[arguments.program]
+        return dataflow_of(graph, program, excerpt=excerpt, first=first)
+    names = programs_of(saved, arguments)
+    name = names[0] if arguments.program is not None else None
+    return dataflow_of_report(saved, name, excerpt=excerpt)
+
+
+def _check_layout(layout: str, form: str) -> None:
+    """Refuse, before the user's program runs, what cannot be drawn here."""
+    from poplite.viz.draw.graphviz_layout import graphviz_links
+
+    if layout == "builtin" and form == "pdf":
+        raise FileLoadError(
+            f"the built-in layout draws svg and png, not {form}",
+            at=None,
+            fix=f"--format svg, or --layout dot for {form}",
+        )
+    if (layout == "dot" or form == "pdf") and not any(graphviz_links()):
+        raise _no_graphviz(form, "no Graphviz found")
+
+
+def _no_graphviz(form: str, reason: str) -> FileLoadError:
+    return FileLoadError(
+        f"cannot draw {form} with dot: {reason}",
+        at=None,
+        found="looked for the program dot and the package pygraphviz",
+        fix=f"{INSTALL}, or install Graphviz, or draw svg with --layout builtin",
+    )
+
+
+def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
+    """Write a picture by Graphviz, or by the built-in layout."""
+    from poplite.viz.dataflow.dot import dataflow_dot
+    from poplite.viz.draw.graphviz_layout import graphviz_picture
+
+    if layout == "builtin":
+        _write_builtin(flow, out)
+        return
+    dot = dataflow_dot(flow)
+    content, reason = graphviz_picture(dot, out.format)
+    if content is not None:
+        out.write(content)
+        return
+    if layout == "dot" or out.format == "pdf":
+        raise _no_graphviz(out.format, reason)
+    _write_builtin(flow, out)
+    written = _write_dot(out.path, dot)
+    if not out.quiet:
+        drew = f"drew '{out.path}'" if out.path else "drew it"
+        also = f" and wrote '{written}'" if written else ""
+        print(f"poplite-viz: {reason}; {drew} with the built-in layout{also}.", file=sys.stderr)
+        run = (
+            shlex.join(["dot", f"-T{out.format}", str(written), "-o", str(out.path)])
+            if written
+            else ""
+        )
+        better = f"{INSTALL}   or install Graphviz" + (f" and run  {run}" if run else "")
+        print(f"  better layout: {better}", file=sys.stderr)
+
+
+def _write_builtin(flow: Dataflow, out: Destination) -> None:
+    from poplite.viz.forms import dataflow_forms
+
+    picture = dataflow_forms(flow).svg()
+    if out.format == "png":
+        out.write_png(picture)
+    else:
+        out.write(picture)
+
+
+def _write_dot(picture: Path | None, dot: str) -> Path | None:
+    """Write DOT text next to a picture, unless a file of that name is the user's own."""
+    from poplite.files import write_text
+    from poplite.viz.dataflow.dot import FIRST_LINE
+
+    if picture is None or picture.suffix.lower() not in (
+        ".svg",
+        ".png",
+    ):  # /dev/stdout, for instance
+        return None
+    path = picture.with_suffix(".gv")
+    ours = path.is_file() and path.read_bytes().startswith(FIRST_LINE.encode())
+    return write_text(path, dot) if ours or not path.exists() else None
+
+
+def _hops(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of edges from 0 up")
+    return int(text)
+
+
+def _max_nodes(text: str) -> int:
+    if not text.isdecimal() or int(text) < LEAST_NODES:
+        message = f"{text!r} is not a number of nodes from {LEAST_NODES} up"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
+
+
+# -- lint ------------------------------------------------------------------------------------------
+
+
+def lint_command(commands: Commands) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "lint",
+        help="what a real tile would emulate, copy first, or get wrong",
+        description="Go through the vertices of a graph, and say with lines and remedies what a "
+        "real tile would emulate, copy first, or get wrong.",
+    )
+    add_picture(parser, formats=("txt", "json"))
+    set_run(parser, _lint)
+
+
+def _lint(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.flags import drawn_width, fitted
+    from poplite.tools.viz.load_target import load_target
+    from poplite.tools.viz.output import Destination
+
+    out = Destination.of(arguments)
+    _check_graph(arguments)
+    graph, _ = load_target(arguments.target, vertices=arguments.vertices, given=arguments.given)
+    from poplite.ipu.linting import findings_json, findings_text, is_placed, lint
+
+    found = lint(graph)
+    if out.format == "json":
+        out.write(findings_json(found))
+    else:
+        unplaced = sum(not is_placed(graph, each) for each in graph.compute_sets)
+        out.write(fitted(findings_text(found, unplaced), drawn_width(arguments)))
+    return 0
+
+
+def _check_graph(arguments: argparse.Namespace) -> None:
+    from poplite.errors import InvalidOption
+    from poplite.tools.viz.load_report import is_report_file
+
+    if is_report_file(arguments.target):
+        raise InvalidOption(
+            "a saved report or executable does not hold the code and edges that lint looks at",
+            at=None,
+            found=f"{arguments.target!r} is one",
+            fix="give file.py:callable, which builds the graph, or a file of graph.save",
+        )

@@ -1,1 +1,0 @@
-"""Subcommands that draw a graph and its programs, as they were built."""

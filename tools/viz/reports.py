@@ -1,0 +1,414 @@
+"""`poplite-viz report`, `diff`, `trace`: a whole report: to read, to compare, for Perfetto."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import webbrowser
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from poplite.tools.viz.flags import (
+    SAVED,
+    Commands,
+    add_call_arguments,
+    add_output,
+    add_program,
+    add_report,
+    add_run,
+    add_top,
+    add_vertices,
+    build_flags,
+    command,
+    count,
+    fitted,
+    set_run,
+    terminal_columns,
+)
+
+if TYPE_CHECKING:
+    from poplite.report import Report
+    from poplite.report.trace import Trace
+    from poplite.tools.viz.load_report import LoadedReport
+    from poplite.tools.viz.output import Destination
+    from poplite.viz.compare.checks import Check
+    from poplite.viz.compare.forms import Comparison
+
+# -- report ----------------------------------------------------------------------------------------
+
+
+MOST_TRACED = 10_000
+"""The largest number of steps whose order `--trace` keeps."""
+
+
+def report_command(commands: Commands) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "report",
+        help="what runs took, or what changed from one report to another",
+        description="Build, compile and run a target once, or read a file that report.save or "
+        "executable.save wrote, and tell cycles, memory, and what to look at first: as text, or as "
+        "a page to click on (-o FILE.html). With a second report, tell what changed.",
+    )
+    add_report(parser, formats=("txt", "html", "svg", "png", "json"))
+    parser.add_argument("later", metavar="LATER", nargs="?", help="another one to compare with")
+    add_run(parser)
+    parser.add_argument("--title", metavar="T", help="of the page (default: the target)")
+    parser.add_argument(
+        "--open", action="store_true", help="show the page in a browser; without -o FILE a new file"
+    )
+    parser.set_defaults(width=terminal_columns())  # else lines are as long as they are
+    parser.add_argument(
+        "--trace",
+        action="store_true",
+        help=f"keep the order in which the first {MOST_TRACED:,} steps run",
+    )
+    set_run(parser, _report)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.load_report import load_each
+
+    out = _destination(arguments)
+    _check(arguments, out)
+    later = [] if arguments.later is None else [arguments.later]
+    tracing = MOST_TRACED if arguments.trace else None
+    loaded = load_each(arguments, arguments.target, *later, tracing=tracing)
+    if any(each.trace is not None and not each.trace.is_complete for each in loaded):
+        print(f"poplite-viz: the order is that of the first {MOST_TRACED:,} steps", file=sys.stderr)
+    report = loaded[0].report
+    if out.format == "html":
+        out.write(_page(loaded, arguments))
+        if arguments.open:
+            _show(out)
+    elif len(loaded) > 1:
+        out.write(_differences(report, loaded[1].report, arguments, out))
+    elif out.format == "json":
+        out.write(report.to_json())
+    elif out.format == "txt":
+        out.write(fitted(str(report), arguments.width))
+    else:
+        _draw(report, arguments, out)
+    return 0
+
+
+def _destination(arguments: argparse.Namespace) -> Destination:
+    """Return where to write; a page that is opened and has no file gets a new one."""
+    from poplite.tools.viz.output import Destination
+
+    if arguments.open and arguments.output == "-":
+        arguments.format = arguments.format or "html"
+    out = Destination.of(arguments)
+    if not arguments.open:
+        return out
+    if out.path is None and out.format == "html":
+        file, path = tempfile.mkstemp(prefix="poplite-", suffix=".html")
+        os.close(file)
+        return replace(out, path=Path(path))
+    return out
+
+
+def _check(arguments: argparse.Namespace, out: Destination) -> None:
+    """Refuse flags that do not go together, before the user's program runs."""
+    from poplite.errors import InvalidOption
+
+    page = f"poplite-viz report {arguments.target} -o report.html"
+    for flag, given in (("--open", arguments.open), ("--title", arguments.title)):
+        if given and out.format != "html":
+            raise InvalidOption(
+                f"{flag} is for a page, and the format is {out.format}",
+                at=None,
+                fix=f"{page} {flag}",
+            )
+    if arguments.trace:
+        _check_trace(arguments)
+    if arguments.later is not None and out.format not in ("txt", "html"):
+        raise InvalidOption(
+            "two reports are compared as text, or as a page",
+            at=None,
+            found=f"the format is {out.format}",
+            fix=f"poplite-viz report {arguments.target} {arguments.later}",
+        )
+
+
+def _check_trace(arguments: argparse.Namespace) -> None:
+    """Refuse an order of what does not run."""
+    from poplite.errors import InvalidOption
+
+    places = [each for each in (arguments.target, arguments.later) if each is not None]
+    if arguments.execute is False or all(Path(place).is_file() for place in places):
+        why = "--no-run is given" if arguments.execute is False else "saved files are not run"
+        raise InvalidOption(
+            "--trace keeps the order in which steps run, and nothing runs",
+            at=None,
+            found=why,
+            fix="poplite-viz report file.py:callable --run --trace, or report.save(path, trace)",
+        )
+
+
+# -- forms -----------------------------------------------------------------------------------------
+
+
+def _page(loaded: list[LoadedReport], arguments: argparse.Namespace) -> str:
+    from poplite.viz.page import report_page
+
+    names = [_short(each) for each in (arguments.target, arguments.later) if each is not None]
+    title = arguments.title or " and ".join(names)
+    if len(loaded) == 1:
+        return report_page(loaded[0].report, title=title, graph_svg=_graph(loaded[0]))
+    if names[0] == names[1]:
+        names = [arguments.target, arguments.later]
+    return report_page(
+        loaded[1].report,
+        title=title,
+        before=loaded[0].report,
+        names=(names[0], names[1]),
+        graph_svg=_graph(loaded[1]),
+    )
+
+
+def _short(place: str) -> str:
+    """Return a target or file without its folder.
+
+    >>> _short("examples/photo.py:build")
+    'photo.py:build'
+    """
+    return place.replace(os.sep, "/").rpartition("/")[2]
+
+
+def _graph(loaded: LoadedReport) -> str:
+    """Return the dataflow graph of a target; of a file it is what the report knows."""
+    if loaded.graph is None:
+        return ""
+    from poplite.program import Sequence
+    from poplite.viz.dataflow.graph import dataflow_of
+    from poplite.viz.forms import dataflow_forms
+
+    program = Sequence(*(each for _, each in loaded.programs)) if loaded.programs else None
+    return dataflow_forms(dataflow_of(loaded.graph, program)).svg()
+
+
+def _show(out: Destination) -> None:
+    assert out.path is not None
+    if not webbrowser.open(out.path.resolve().as_uri()):
+        print(f"poplite-viz: no browser found; open {out.path} in one", file=sys.stderr)
+
+
+def _differences(
+    report: Report, later: Report, arguments: argparse.Namespace, out: Destination
+) -> str:
+    from poplite.viz.compare.names import column_names
+
+    names = column_names(arguments.target, arguments.later)
+    text = report.diff(later).text(names, width=arguments.width)
+    return fitted(text.replace("×", "x") if out.style.ascii_only else text, arguments.width)
+
+
+def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> None:
+    from poplite.errors import InvalidOption
+    from poplite.viz.overview import draw_overview_svg, overview_of
+
+    if report.compilation.modelled is None:
+        raise InvalidOption(
+            f"{arguments.target!r} has no numbers to draw",
+            at=None,
+            found="cycles and memory are not modelled in it: debug.instrument was False",
+            fix="leave that option out, and save a report again",
+        )
+    picture = draw_overview_svg(overview_of(report))
+    if out.format == "png":
+        out.write_png(picture)
+    else:
+        out.write(picture)
+
+
+# -- diff ------------------------------------------------------------------------------------------
+
+
+FAILED = 3
+"""The exit code when a check fails."""
+
+WRONG = 2
+"""The exit code of a wrong command line."""
+
+
+def diff_command(commands: Commands) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "diff",
+        help="what changed from one report to another, with checks for CI",
+        description="Print what changed from A to B: cycles, steps, phases, memory. "
+        "With --fail-if, check the change; the exit code is 3 when a check fails.",
+        epilog="NAME of --fail-if: cycles, fullest (bytes of the fullest tile), bytes (of all "
+        "tiles), balance (percent), a phase (compute, copy, exchange, 'global exchange', "
+        "'host exchange', sync), step:NAME, kind:NAME (of memory). OP: > or <. AMOUNT: +5% or "
+        "+1000 for a change, 600000 for the later number.",
+    )
+    for name, which in (("before", "A"), ("after", "B")):
+        parser.add_argument(name, metavar=which, help=SAVED)
+    parser.add_argument(
+        "--fail-if",
+        metavar="NAME OP AMOUNT",
+        dest="checks",
+        type=_parsed_check,
+        action="append",
+        default=[],
+        help="fail when this is the case, for instance 'cycles>+5%%'; may be repeated",
+    )
+    add_top(parser, 20, "changes of one kind")
+    add_call_arguments(parser)
+    add_program(parser)
+    add_vertices(parser)
+    add_output(parser, formats=("txt", "svg", "png", "md", "html", "json"))
+    add_run(parser)
+    set_run(parser, _diff)
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    from poplite.errors import UnknownName
+    from poplite.tools.viz.load_report import load_each
+    from poplite.tools.viz.output import Destination
+    from poplite.viz.compare.checks import outcomes
+    from poplite.viz.compare.forms import Comparison
+    from poplite.viz.compare.names import column_names
+
+    out = Destination.of(arguments)
+    files = arguments.before, arguments.after
+    before, after = load_each(arguments, *files)
+    try:
+        checked = outcomes(before.report, after.report, arguments.checks)
+    except UnknownName as error:
+        print(f"poplite-viz: {error}", file=sys.stderr)
+        return WRONG
+    diff = before.report.diff(after.report)
+    comparison = Comparison(column_names(*files), diff, tuple(checked), arguments.top)
+    _write_diff(comparison, arguments, out)
+    return FAILED if any(each.failed for each in checked) else 0
+
+
+def _write_diff(comparison: Comparison, arguments: argparse.Namespace, out: Destination) -> None:
+    """Write what changed; what was checked is printed too where that goes to a file."""
+    from poplite.tools.viz.output import write_stdout
+    from poplite.viz.compare import forms
+
+    match out.format:
+        case "svg":
+            out.write(forms.comparison_svg(comparison))
+        case "png":
+            out.write_png(forms.comparison_svg(comparison))
+        case "md":
+            out.write(forms.comparison_markdown(comparison))
+        case "json":
+            out.write(forms.comparison_json(comparison))
+        case "html":
+            checks = [word for c in arguments.checks for word in ("--fail-if", c.text)]
+            by = command(
+                "diff", arguments.before, arguments.after, *build_flags(arguments), *checks
+            )
+            out.write(forms.comparison_html(comparison, by))
+        case _:
+            out.write(forms.comparison_text(comparison, out.text_style(arguments)))
+    if not out.is_stdout:
+        write_stdout(comparison.checks_text())
+
+
+def _parsed_check(text: str) -> Check:
+    from poplite.viz.compare.checks import parsed
+
+    try:
+        return parsed(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+# -- trace -----------------------------------------------------------------------------------------
+
+
+def trace_command(commands: Commands) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "trace",
+        help="what ran in which order, for Perfetto",
+        description="Run a program and write what its steps, phases and some tiles did in time, "
+        "for https://ui.perfetto.dev. A saved report is one that report.save(FILE, trace) wrote.",
+    )
+    add_report(parser, formats=("json",))
+    parser.add_argument(
+        "--run",
+        dest="execute",
+        action="store_true",
+        default=None,
+        help="run it with zeros in its streams; else one that needs streams is not run",
+    )
+    parser.add_argument(
+        "--tiles",
+        metavar="N,...",
+        type=_tile_list,
+        help="tiles with tracks of their own (default: the busiest, the least busy, one between)",
+    )
+    parser.add_argument(
+        "--limit",
+        metavar="N",
+        type=count,
+        default=10_000,
+        help="steps that are recorded (default: 10,000)",
+    )
+    set_run(parser, _traced)
+
+
+def _traced(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.output import Destination
+
+    out = Destination.of(arguments)
+    trace = _trace(arguments)
+    out.write(trace.to_json(arguments.tiles))
+    if not trace.is_complete and not out.quiet:
+        limit = f"{10 * arguments.limit}"
+        more = command("trace", arguments.target, *build_flags(arguments), "--limit", limit)
+        print(f"the first {arguments.limit:,} steps; for more: {more}", file=sys.stderr)
+    return 0
+
+
+def _trace(arguments: argparse.Namespace) -> Trace:
+    from poplite.errors import FileLoadError
+    from poplite.report.trace import trace_of
+    from poplite.tools.viz.load_report import load
+
+    loaded = load(
+        arguments.target,
+        arguments.given,
+        arguments.program,
+        run=arguments.execute,
+        vertices=arguments.vertices,
+        tracing=arguments.limit,
+    )
+    if loaded.trace is not None:
+        return loaded.trace
+    trace = trace_of(loaded.report)
+    if trace.steps:
+        steps = len(trace.steps)
+        trace.steps, trace.is_complete = trace.steps[: arguments.limit], steps <= arguments.limit
+        return trace
+    saved = "report.save(FILE, trace), with the trace of engine.tracing()"
+    what = f"{arguments.target!r} has no order of steps"
+    found, fix = "none was saved with the report", saved
+    if loaded.note:
+        found, what = (
+            "a trace is of a run",
+            f"{arguments.target!r} is not run: {loaded.report.note}",
+        )
+        fix = command("trace", arguments.target, *build_flags(arguments), "--run")
+    elif loaded.graph is not None:
+        found = "of a saved graph nothing is run"
+        fix = f"poplite-viz trace file.py:callable, which runs it, or {saved}"
+    raise FileLoadError(what, at=None, found=found, fix=fix)
+
+
+def _tile_list(text: str) -> list[int]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} are not numbers of tiles, as in 0,7")
+    return [int(part) for part in parts]

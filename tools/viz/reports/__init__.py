@@ -1,1 +1,0 @@
-"""Subcommands that draw a report: what was compiled, and what runs took."""

@@ -1,0 +1,292 @@
+"""`poplite-viz tiles`, `tensor`, `regions`: where the elements of variables and views are."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from poplite.tools.viz.flags import (
+    Commands,
+    add_picture,
+    add_report,
+    add_run,
+    add_steps,
+    build_flags,
+    command,
+    set_run,
+)
+
+if TYPE_CHECKING:
+    from poplite.graph.graph import Graph
+    from poplite.tools.viz.output import Destination
+    from poplite.viz.regions.frames import RegionFrames
+    from poplite.viz.tiles.quantities import Quantity
+    from poplite.viz.tiles.tile_load import TileLoad
+
+# -- tiles -----------------------------------------------------------------------------------------
+
+
+QUANTITIES = ("memory", "free", "vertices", "cycles", "waited", "sent", "received", "copied")
+COMPILED = ("memory", "free", "vertices")
+"""Numbers that are known without a run."""
+
+
+def tiles_command(commands: Commands) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "tiles",
+        help="the tile map: every tile, shaded by the bytes it needs, or by what it does",
+        description="Draw every tile of the target, shaded by the bytes it needs: variables, code, "
+        "messages, stacks and copies; with --by, by something else that the model knows of it.",
+    )
+    add_report(parser, formats=("txt", "svg", "png", "json", "html"))
+    add_run(parser)
+    parser.add_argument(
+        "--variable",
+        metavar="NAME",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="shade by the bytes of these variables alone",
+    )
+    parser.add_argument(
+        "--by",
+        choices=QUANTITIES,
+        help="memory that tiles need or have free, vertices, cycles busy or waiting for others, "
+        "bytes sent, received, or copied on their tile",
+    )
+    add_steps(parser)
+    parser.add_argument(
+        "--from",
+        dest="scale",
+        choices=("zero", "least"),
+        help="where colours begin (default: the least, where that is over half of the most)",
+    )
+    parser.add_argument(
+        "--tiles", metavar="A:B", type=_range, help="only these tiles, both included"
+    )
+    set_run(parser, _tiles)
+
+
+def _tiles(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.load_report import is_report_file
+    from poplite.tools.viz.output import Destination
+
+    out = Destination.of(arguments)
+    is_saved = is_report_file(arguments.target)
+    if arguments.by or (is_saved and not arguments.variable):
+        _draw_quantity(arguments, out)
+        return 0
+    named = arguments.variable
+    if named:
+        _refuse(arguments, ("step", "scale", "tiles", "execute"), "leave --variable out")
+    else:
+        _refuse(arguments, ("step", "execute"), "--by cycles, or another quantity of what runs")
+    from poplite.viz.forms import tiles_forms
+
+    forms = tiles_forms(
+        _load(arguments, is_saved=is_saved), scale=arguments.scale, tiles=arguments.tiles
+    )
+    words = ["--variable", *named] if named else _chosen(arguments)
+    out.draw(forms, arguments, "tiles", arguments.target, *build_flags(arguments), *words)
+    return 0
+
+
+def _load(arguments: argparse.Namespace, *, is_saved: bool) -> TileLoad:
+    """Return what the tiles of a target need, or what variables of it or of a file take."""
+    from poplite.viz.tiles.modelled import judged_load
+    from poplite.viz.tiles.tile_load import tile_load
+
+    if is_saved:
+        from poplite.tools.viz.load_report import load_variables
+
+        return tile_load(load_variables(arguments, arguments.variable), arguments.variable)
+    from poplite.tools.viz.load_target import load_programs
+
+    graph, programs = load_programs(
+        arguments.target, arguments.given, arguments.vertices, arguments.program
+    )
+    if arguments.variable:
+        return tile_load(graph, arguments.variable)
+    return judged_load(graph, programs)
+
+
+def _draw_quantity(arguments: argparse.Namespace, out: Destination) -> None:
+    """Draw what a report knows of every tile."""
+    from poplite.tools.viz.load_report import load_report
+    from poplite.viz.forms import quantity_forms
+    from poplite.viz.tiles.quantities import quantity_map
+
+    _refuse(arguments, ("variable",), "leave --by out")
+    by: Quantity = arguments.by or "memory"
+    if by in COMPILED and arguments.execute is None:
+        arguments.execute = False
+    tiles = quantity_map(
+        load_report(arguments),
+        by,
+        step=arguments.step,
+        scale=arguments.scale,
+        tiles=arguments.tiles,
+    )
+    step = ["--step", arguments.step] if arguments.step else []
+    words = [*build_flags(arguments), "--by", by, *step, *_chosen(arguments)]
+    out.draw(quantity_forms(tiles, by), arguments, "tiles", arguments.target, *words)
+
+
+def _chosen(arguments: argparse.Namespace) -> list[str]:
+    """Return the flags that say which tiles are drawn, and from where colours begin."""
+    shown = arguments.tiles
+    flags = {"--from": arguments.scale, "--tiles": shown and f"{shown.start}:{shown.stop - 1}"}
+    return [word for flag, value in flags.items() if value for word in (flag, value)]
+
+
+def _refuse(arguments: argparse.Namespace, names: tuple[str, ...], fix: str) -> None:
+    """Refuse flags that mean nothing here."""
+    from poplite.errors import InvalidOption
+
+    flags = {"scale": "--from", "execute": "--run" if arguments.execute else "--no-run"}
+    for name in names:
+        if getattr(arguments, name) not in (None, []):
+            flag = flags.get(name, f"--{name}")
+            kind = "--by" if name == "variable" else "bytes on tiles"
+            raise InvalidOption(f"{flag} means nothing for {kind}", at=None, fix=fix)
+
+
+def _range(text: str) -> range:
+    """Return the tiles of A:B, or one.
+
+    >>> _range("3:7"), _range("5")
+    (range(3, 8), range(5, 6))
+    """
+    first, colon, last = text.partition(":")
+    if not first.isdecimal() or not (last.isdecimal() or not colon):
+        raise argparse.ArgumentTypeError(f"{text!r} are no tiles; write A:B, for instance 0:63")
+    return range(int(first), int(last or first) + 1)
+
+
+# -- tensor ----------------------------------------------------------------------------------------
+
+
+def tensor_command(commands: Commands) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "tensor",
+        help="which tile owns which elements of a variable",
+        description="Draw which tile owns which elements of a variable, with its intervals.",
+    )
+    add_picture(parser, formats=("txt", "svg", "png", "json", "html"))
+    parser.add_argument("name", metavar="NAME", help="name of the variable, with its scopes")
+    parser.add_argument(
+        "--view", metavar="INDEX", help="point out a part of it, for instance '2:5, ::2'"
+    )
+    set_run(parser, _tensor)
+
+
+def _tensor(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.load_report import load_variables
+    from poplite.tools.viz.output import Destination
+
+    out = Destination.of(arguments)
+    graph = load_variables(arguments, [arguments.name])
+    from poplite.graph.storage.space import variable_named
+    from poplite.viz.forms import tensor_forms
+    from poplite.viz.tensor.ownership import ownership_of_variable
+
+    variable = variable_named(graph.space, arguments.name, at=None)
+    owned = ownership_of_variable(variable, arguments.view)
+    view = ["--view", arguments.view] if arguments.view is not None else []
+    words = [arguments.target, arguments.name, *build_flags(arguments), *view]
+    out.draw(tensor_forms(owned), arguments, "tensor", *words)
+    return 0
+
+
+# -- regions ---------------------------------------------------------------------------------------
+
+
+def regions_command(commands: Commands) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "regions",
+        help="which intervals of memory a view is, operation by operation",
+        description="Draw what operations make of a variable, one frame each, and the intervals "
+        "of memory that it is made of; or a field of a vertex, and the copies it forces.",
+    )
+    add_picture(parser, formats=("txt", "svg", "png", "json", "html"))
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="name of the variable, with its scopes"
+    )
+    parser.add_argument(
+        "--op",
+        metavar="OP",
+        dest="operations",
+        action="append",
+        default=[],
+        help="an operation, again and again: an index ('2:5, ::2'), or one of Poplar's with its "
+        "arguments ('dimShuffle 1,0', 'broadcast 3 0', 'concat NAME 0')",
+    )
+    parser.add_argument(
+        "--field",
+        metavar="'SET#VERTEX.FIELD'",
+        help="draw what a field of a vertex is connected to, for instance 'blur#3.x'",
+    )
+    set_run(parser, _regions)
+
+
+def _regions(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.load_report import load_variables
+    from poplite.tools.viz.output import Destination
+
+    out = Destination.of(arguments)
+    _check(arguments)
+    graph = load_variables(arguments, [arguments.name] if arguments.name else [])
+    from poplite.viz.forms import regions_forms
+
+    words = [arguments.target, *([arguments.name] if arguments.name else [])]
+    words += build_flags(arguments)
+    words += [word for operation in arguments.operations for word in ("--op", operation)]
+    words += ["--field", arguments.field] if arguments.field is not None else []
+    out.draw(regions_forms(_frames(graph, arguments)), arguments, "regions", *words)
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse, before the user's program runs, what says nothing or too much."""
+    from poplite.errors import InvalidOption
+    from poplite.tools.viz.load_report import is_report_file
+    from poplite.viz.regions.operations import read_operation
+
+    if (arguments.name is None) == (arguments.field is None):
+        both = arguments.name is not None
+        raise InvalidOption(
+            f"regions draws {'either' if both else 'a variable, or'} a field of a vertex"
+            f"{' or a variable' if both else ''}",
+            at=None,
+            found="both are given" if both else "neither is given",
+            fix=command("regions", arguments.target, "NAME", "--op", "dimShuffle 1,0"),
+        )
+    if arguments.field is not None and arguments.operations:
+        raise InvalidOption(
+            "operations are those of a variable",
+            at=None,
+            found=f"--op {arguments.operations[0]!r} with --field {arguments.field!r}",
+            fix="leave --op out, or give the name of a variable",
+        )
+    if arguments.field is not None and is_report_file(arguments.target):
+        raise InvalidOption(
+            "a saved report or executable does not say what a single vertex is connected to",
+            at=None,
+            found=f"--field {arguments.field!r} with {arguments.target!r}",
+            fix="give file.py:callable, which builds the graph, or a file of graph.save",
+        )
+    for operation in arguments.operations:
+        read_operation(operation)
+
+
+def _frames(graph: Graph, arguments: argparse.Namespace) -> RegionFrames:
+    from poplite.viz.regions.field import frames_of_field
+    from poplite.viz.regions.frames import frames_of
+    from poplite.viz.regions.operations import read_operation
+
+    if arguments.field is not None:
+        return frames_of_field(graph, arguments.field)
+    return frames_of(graph.tensor(arguments.name), list(map(read_operation, arguments.operations)))
