@@ -89,7 +89,7 @@ WRONG: dict[str, tuple[Call, str, str]] = {
         "a list of whole numbers",
     ),
     "text on the left": (
-        lambda x: "1" - expr._1,  # type: ignore[operator]
+        lambda x: "1" - expr._1,  # type: ignore[arg-type]
         "popops.expr: '1' is not an expression",
         "expr._1, expr._2, ... stand for the tensors of popops.map",
     ),
