@@ -24,7 +24,7 @@ from poplite.report import (
     memory,
     report as whole,
 )
-from poplite.report.json_form import MOST
+from poplite.report.per_tile_coder import MOST
 from poplite.testing.report_forms import report_forms
 
 Path = tuple[str | int, ...]
