@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -132,11 +132,33 @@ def lines_of(data: Json) -> list[str]:
     return data
 
 
-def portable(location: SourceLocation) -> list[Any]:
-    """Return a line as a file holds it: its path below the working directory, else the file's name.
+def written_locations(locations: Iterable[SourceLocation]) -> list[Json]:
+    """Return lines as a file lists them, each with those that called it, the nearest first."""
+    return [[_portable(line), _callers(line)] for line in locations]
 
-    The lines that called it stand elsewhere (`callers`).
-    """
+
+def locations_of(data: Json) -> list[SourceLocation]:
+    """Return the lines that `written_locations` returned."""
+    if type(data) is not list:
+        raise Malformed("its manifest lists no locations")
+    found = []
+    for pair in data:
+        if type(pair) is not list or len(pair) != 2 or type(pair[1]) is not list:
+            raise Malformed("its manifest does not list the callers of each line")
+        location = None
+        for each in [*reversed(pair[1]), pair[0]]:
+            match each:
+                case [str() as file, int() as line, str() as function]:
+                    location = SourceLocation(file, line, function, location)
+                case _:
+                    raise Malformed(f"{shown(each)} is no line of a file")
+        assert location is not None
+        found.append(location)
+    return found
+
+
+def _portable(location: SourceLocation) -> list[Any]:
+    """Return a line with its path below the working directory, else the file's name."""
     # Bytes of a path that are no UTF-8 are surrogates in its text.
     file = shortest(location.file).encode(errors="replace").decode()
     return [
@@ -146,25 +168,9 @@ def portable(location: SourceLocation) -> list[Any]:
     ]
 
 
-def callers(location: SourceLocation) -> list[list[Any]]:
-    """Return the lines that called a line, the nearest first, as a file holds them."""
+def _callers(location: SourceLocation) -> list[list[Any]]:
     found, caller = [], location.caller
     while caller is not None:
-        found.append(portable(caller))
+        found.append(_portable(caller))
         caller = caller.caller
     return found
-
-
-def location_of(data: Json, called: Json) -> SourceLocation:
-    """Return the line of which `portable` returned `data` and `callers` returned `called`."""
-    if type(called) is not list:
-        raise Malformed(f"{shown(called)} is no list of callers")
-    location = None
-    for each in [*reversed(called), data]:
-        match each:
-            case [str() as file, int() as line, str() as function]:
-                location = SourceLocation(file, line, function, location)
-            case _:
-                raise Malformed(f"{shown(each)} is no line of a file")
-    assert location is not None
-    return location

@@ -1,35 +1,340 @@
 """Plans the memory of tiles, and refuses what does not fit.
 
-contents of tiles (`contents`)  ->  the most bytes that are live at a time, step by step
-                                ->  addresses, for each kind of tiles that hold the same
-                                ->  does everything fit?
+contents of tiles  ->  the most bytes that are live at a time, step by step
+                   ->  addresses, for each kind of tiles that hold the same
+                   ->  does everything fit?
+
+The bytes of variables come from their mapping, and the steps that need them from
+`poplite.cost.memory.liveness`, code from `poplite.cost.memory.code_size`.  The buffers of a step's
+phases are live while the step runs.  Vertices have, besides what they are connected to:
+
+    class Dot(Vertex):                                     bytes of a vertex
+        x: Input[Vector[FLOAT]]                            8   pointer and count
+        rows: Input[Vector[Vector[FLOAT]]]                 8   pointer and count, and a descriptor:
+                                                               pointer and count for each row
+        scale: State[FLOAT]                                4
+        taps: State[Vector[HALF]]                          8   pointer and count, and the values
+        total: Output[FLOAT]                               4   pointer
+
+Fields lie in the order of the class, each at a multiple of its own size, as in C++.  A tile has the
+code of a class once, and a table that points to the state and the code of each of its vertices.
+
+Source: Poplar user guide, "Vertex vector types"; PopVision, "Vertex data".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import accumulate, chain, repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.arrays.series import Series, compact, constant
 from poplite.cost.memory.addresses import placed
-from poplite.cost.memory.contents import BUFFERS, CostOf, EdgesOf, contents
-from poplite.cost.memory.liveness import lifetimes
-from poplite.cost.spread import add_to, few
+from poplite.cost.memory.code_size import ControlCode, vertex_code_bytes
+from poplite.cost.memory.liveness import Lifetimes, lifetimes
+from poplite.cost.spread import add_to, at_tile, few
+from poplite.cost.step_cost import StepCost
 from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError
+from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.mapping.tile_mapping import ranges
-from poplite.report.memory import Held, Memory, MemoryStep
+from poplite.jit.kernels.allocation import aligned
+from poplite.program import Execute, Loop, Program, Repeat, children_first
+from poplite.report.memory import Category, Held, Memory, MemoryStep, Steps
 from poplite.report.peaks import NO_STEP, changes, peaks_of
 from poplite.report.per_tile import PerTile
+from poplite.report.phase_parts import PhaseKind
 from poplite.source import SourceLocation, here
 from poplite.text import amount
+from poplite.vertex.fields import Field
+from poplite.vertex.layouts import VectorLayout, VectorListLayout
+from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
+    from poplite.graph.compute_sets.compute_set import ComputeSet
+    from poplite.graph.compute_sets.edge_table import EdgeTable
     from poplite.graph.graph import Graph
+    from poplite.graph.storage.space import Variable
     from poplite.machine.target import Target
-    from poplite.program import Program, Step
+    from poplite.program import Step
+
+
+class VertexBytes:
+    """Adds up the bytes of vertices, class by class.
+
+    Attributes:
+        found: int64[tiles], bytes of each category, by class.
+        at: the user's line that adds the first vertices of a class.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self.found: dict[type[Vertex], dict[Category, Int64]] = {}
+        self.at: dict[type[Vertex], SourceLocation] = {}
+        self._entry = int(target.cost("vertex_entry_bytes"))
+        self._instances: dict[type[Vertex], int] = {}
+
+    def add(self, table: EdgeTable) -> Int64:
+        """Add the vertices of a compute set; return int64[n], the tiles that run some of them."""
+        running = [np.zeros(0, np.int64)]
+        for family in table.families:
+            cls, tiles, made = family.cls, family.tiles(self._target.tiles), family.vertices
+            first = made if isinstance(made, VertexBlock) else made[0]
+            self.at.setdefault(cls, first.location)
+            running.append(tiles.array() if tiles.count == 1 else tiles.used())
+            each = constant(1, tiles.count)
+            self._add(cls, "vertex_instance_state", tiles, each, self._instance(cls))
+            self._add(cls, "control_table", tiles, each, self._entry)
+            for part in family.fields:
+                if part.field.depth == 2:
+                    size = self._pointer(part.field, of_row=True)
+                    self._add(cls, "vector_list_descriptor", tiles, part.edges.rows, size)
+            for name, values in family.state.items():
+                if isinstance(values, Vectors):
+                    size = cls.fields[name].element.size_bytes
+                    self._add(cls, "vertex_field_data", tiles, values.length, size)
+        return running[-1] if len(running) == 2 else np.unique(np.concatenate(running))
+
+    def _add(
+        self, cls: type[Vertex], category: Category, tiles: VertexTiles, numbers: Series, size: int
+    ) -> None:
+        """Add bytes of vertices that have these numbers of things of `size` bytes."""
+        found = self.found.setdefault(cls, {})
+        if category not in found:
+            found[category] = np.zeros(self._target.tiles, np.int64)
+        if tiles.count == 1:
+            found[category][tiles.at(0)] += numbers.at(0) * size
+        else:
+            found[category] += by_tile(tiles, numbers) * size
+
+    def _instance(self, cls: type[Vertex]) -> int:
+        """Return the bytes of a vertex, with the gaps between its fields."""
+        if cls not in self._instances:
+            self._instances[cls] = self._size(cls)
+        return self._instances[cls]
+
+    def _size(self, cls: type[Vertex]) -> int:
+        end = widest = 0
+        for field in cls.fields.values():
+            if field.is_edge or field.depth:
+                size = self._pointer(field)
+                align = min(size, int(self._target.cost("pointer_bytes")))
+            else:
+                size = align = field.element.size_bytes
+            end, widest = aligned(end, align) + size, max(widest, align)
+        return aligned(end, max(widest, 1))
+
+    def _pointer(self, field: Field, *, of_row: bool = False) -> int:
+        """Return the bytes stored for an edge, a vector, or a row of a list of vectors."""
+        pointer, count = (int(self._target.cost(name)) for name in ("pointer_bytes", "count_bytes"))
+        if field.depth == 0:
+            return pointer
+        layout = field.layout.vector
+        if isinstance(layout, VectorListLayout):
+            delta = int(self._target.cost("delta_bytes"))
+            return delta if of_row else pointer + pointer + count
+        if field.depth == 2 and not of_row:
+            return pointer + count
+        if layout is VectorLayout.SPAN:
+            return pointer + count
+        if layout in (VectorLayout.SHORT_SPAN, VectorLayout.ONE_PTR, VectorLayout.COMPACT_PTR):
+            return pointer
+        return int(self._target.cost("scaled_pointer_bytes"))
+
+
+def by_tile(tiles: VertexTiles, numbers: Series) -> Int64:
+    """Return int64[tiles], the sum over each tile of a number for each vertex.
+
+    >>> from poplite.arrays.series import compact
+    >>> tiles = VertexTiles.of(np.array([0, 2, 2]), 4)
+    >>> by_tile(tiles, compact(np.array([5, 1, 7]))).tolist()
+    [5, 0, 8, 0]
+    """
+    if (only := numbers.only) is not None:
+        return tiles.counts() * only
+    total = np.zeros(tiles.num_tiles, np.int64)
+    np.add.at(total, tiles.array(), numbers.array())
+    return total
+
+
+BUFFERS: Mapping[PhaseKind, Category] = {
+    "copy": "rearrangement",
+    "exchange": "message",
+    "global exchange": "global_message",
+    "host exchange": "host_message",
+    "compute": "rearrangement",
+}
+"""The kind of buffer that a phase needs."""
+
+Planned = tuple[Held, SourceLocation | None]
+"""A thing, and the user's line that made it."""
+
+EdgesOf = Callable[["ComputeSet"], "EdgeTable"]
+CostOf = Mapping[object, StepCost | None]
+
+
+def contents(
+    graph: Graph,
+    programs: Mapping[str, Program],
+    edges_of: EdgesOf,
+    cost_of: CostOf,
+    found: Lifetimes,
+) -> Iterator[Planned]:
+    """Yield everything that lies on tiles, starting with what is always live.
+
+    `cost_of` has the costs of steps by compute set or by program; `found` says when variables are
+    needed.
+    """
+    target = graph.target
+    align = int(target.cost("align_bytes"))
+    stack = np.full(target.tiles, int(target.cost("stack_bytes")))
+    yield _always("stacks", "stack", stack, align)
+    leaves = dict.fromkeys(step.program for _, step in found.steps)
+    tables = {leaf.compute_set: edges_of(leaf.compute_set) for leaf in _executes(leaves)}
+    vertices = VertexBytes(target)
+    running = {compute_set: vertices.add(table) for compute_set, table in tables.items()}
+    control = ControlCode(target)
+    control.branch(len({id(node) for node in _branches(programs.values())}))
+    idle = np.zeros(0, np.int64)
+    for leaf in leaves:
+        tiles = running[leaf.compute_set] if isinstance(leaf, Execute) else idle
+        control.step(_cost(leaf, cost_of), tiles)
+    for category, size in control.found().items():
+        yield _always(category.replace("_", " "), category, size, align)
+    for cls, sizes in vertices.found.items():
+        there = sizes["control_table"] > 0
+        code: Int64 = np.where(there, vertex_code_bytes(cls, target), 0)
+        sizes["vertex_code"] = code
+        for category, size in sizes.items():
+            if size.any():
+                yield _always(cls.__name__, category, size, align, vertices.at[cls])
+    variables, usual = graph.variables, (align, False)
+    line_of = cache(attrgetter("portable"))  # which asks for the working directory each time
+    asked = _asked(tables.values(), variables, usual)
+    for number, steps in chain(zip(found.always, repeat(None)), found.live.items()):
+        variable, (alignment, interleaved) = variables[number], asked.get(number, usual)
+        if variable.num_elements:
+            held = Held(
+                variable.name,
+                bytes_of(variable, target.tiles),
+                "constant" if variable.constant else "variable",
+                steps,
+                line_of(variable.location),
+                variable.shape,
+                variable.element_type.__name__,
+                alignment,
+                interleaved,
+                found.always.get(number, ""),
+            )
+            yield held, variable.location
+    yield from _buffers(found, cost_of, align)
+
+
+def bytes_of(variable: Variable, num_tiles: int) -> PerTile:
+    """Return the bytes of a variable on each tile."""
+    tile = variable.only_tile
+    if tile is not None:
+        return _at_tile(num_tiles, tile, variable.num_elements * variable.element_type.size_bytes)
+    breaks, tiles = variable.mapping.pieces()
+    if len(tiles) == 1 and tiles[0] >= 0:
+        return at_tile(num_tiles, int(tiles[0]), int(breaks[1]) * variable.element_type.size_bytes)
+    sizes = np.diff(breaks) * variable.element_type.size_bytes
+    if (tiles[1:] > tiles[:-1]).all() and len(tiles) and tiles[0] >= 0:
+        return PerTile(num_tiles, compact(tiles.astype(np.int64)), compact(sizes))
+    total = np.zeros(num_tiles, np.int64)
+    mapped = tiles >= 0
+    np.add.at(total, tiles[mapped], sizes[mapped])
+    return PerTile.of(total)
+
+
+@lru_cache(maxsize=1 << 14)
+def _at_tile(num_tiles: int, tile: int, size: int) -> PerTile:
+    """Return bytes on one tile; shared, as many variables have the same."""
+    return at_tile(num_tiles, tile, size)
+
+
+def _always(
+    name: str, category: Category, size: Int64, align: int, line: SourceLocation | None = None
+) -> Planned:
+    at = "" if line is None else line.portable
+    return Held(name, PerTile.of(size), category, None, at, align=align), line
+
+
+def _executes(leaves: Iterable[Program]) -> Iterator[Execute]:
+    yield from (leaf for leaf in leaves if isinstance(leaf, Execute))
+
+
+def _branches(programs: Iterable[Program]) -> Iterator[Program]:
+    """Yield the programs that decide or repeat; one may come more than once."""
+    for program in programs:
+        for node in children_first(program):
+            if isinstance(node, Repeat | Loop) or node.decided_by is not None:
+                yield node
+
+
+def _cost(leaf: Program, cost_of: CostOf) -> StepCost:
+    key = leaf.compute_set if isinstance(leaf, Execute) else leaf
+    return cost_of.get(key) or StepCost()
+
+
+def _asked(
+    tables: Iterable[EdgeTable], variables: Sequence[Variable], usual: tuple[int, bool]
+) -> dict[int, tuple[int, bool]]:
+    """Return the alignment of variables, and whether they are in interleaved memory, by number.
+
+    These are the variables for which fields ask for a layout; of the others they are `usual`.
+    """
+    asked: dict[int, tuple[int, bool]] = {}
+    bases = np.array([variable.base for variable in variables], np.int64)
+    for part in (part for table in tables for part in table.fields):
+        layout = part.field.layout
+        if layout.interleaved or layout.min_align > 1:
+            owners = bases.searchsorted(part.runs.begin, side="right") - 1
+            for number in np.unique(owners).tolist():
+                alignment, interleaved = asked.get(number, usual)
+                asked[number] = (
+                    max(layout.min_align, alignment),
+                    layout.interleaved or interleaved,
+                )
+    return asked
+
+
+def _buffers(found: Lifetimes, cost_of: CostOf, align: int) -> Iterator[Planned]:
+    """Yield the buffers of steps, each live while its step runs."""
+    places: dict[Program, list[int]] = {}
+    for number, (_, step) in enumerate(found.steps):
+        places.setdefault(step.program, []).append(number)
+    for leaf, numbers in places.items():
+        cost = _cost(leaf, cost_of)
+        for phase in (*cost.before, *cost.after):
+            if phase.buffers.num_used:
+                at, steps, category = (
+                    leaf.location.portable,
+                    _stretches(numbers),
+                    BUFFERS[phase.kind],
+                )
+                yield (
+                    Held(str(leaf), phase.buffers, category, steps, at, align=align),
+                    leaf.location,
+                )
+
+
+def _stretches(numbers: Sequence[int]) -> Steps:
+    """Return the first and the last of each stretch of consecutive numbers, which rise.
+
+    >>> _stretches([0, 1, 2, 5])
+    ((0, 2), (5, 5))
+    """
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        first = found.pop()[0] if found and found[-1][1] == number - 1 else number
+        found.append((first, number))
+    return tuple(found)
 
 
 UNEVEN = 1.25

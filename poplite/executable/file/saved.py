@@ -1,12 +1,11 @@
 """Executables as files: their manifest, and loading what cannot be trusted.
 
-    manifest.json    {"format": 7, "classes": [...], "locations": [...], "callers": [...],
-                      "lines": [...], "executable": {...}}
+    manifest.json    {"format": 7, "classes": [...], "locations": [...], "lines": [...],
+                      "executable": {...}}
 
 Compiled code trusts what is loaded, so every number is checked first
 (`poplite.executable.file.validate`).  The format number rises when the meaning of a field changes;
-new fields with defaults need no new one.  Lines that called others have an entry of their own, only
-where there are some, so that a poplite that does not know callers can read the file without them.
+new fields with defaults need no new one.
 
 Whole numbers of what is modelled are none below zero; those of tiles are written as in reports
 (`poplite.report.per_tile_coder`).
@@ -18,9 +17,9 @@ import os
 from collections.abc import Iterable
 
 from poplite.codec.archive import read_archive, write_archive
-from poplite.codec.codec import Codec, callers, lines_of, location_of, portable
+from poplite.codec.codec import Codec, lines_of, locations_of, written_locations
 from poplite.codec.coders import Reader, ScalarCoder, Writer
-from poplite.codec.loading import Format, Malformed, add_room
+from poplite.codec.loading import Format, Malformed, add_room, at
 from poplite.cost.step_cost import PhaseCost
 from poplite.executable.executable import Executable
 from poplite.executable.file.validate import validate
@@ -74,13 +73,10 @@ def save(executable: Executable, path: str | os.PathLike[str]) -> None:
     classes = list(map(named_class, to.classes))
     manifest = {
         "classes": EXECUTABLE_CODEC.coder_of(list[NamedClass]).encode(classes, to),
-        "locations": [portable(location) for location in to.locations],
+        "locations": written_locations(to.locations),
         "lines": list(to.lines),
         "executable": data,
     }
-    called = [callers(location) for location in to.locations]
-    if any(called):
-        manifest["callers"] = called
     number = UNCHECKED_FORMAT if executable.checks == "none" else FORMAT
     text = EXECUTABLES.text(manifest, str(place), number)
     with replacing(place, "program.poplite") as file:
@@ -96,17 +92,10 @@ def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource]) -> Exec
 
 def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
     manifest, arrays = read_archive(name, EXECUTABLES)
-    if not isinstance(manifest.get("classes"), list) or not isinstance(
-        manifest.get("locations"), list
-    ):
-        raise Malformed("its manifest lists no classes or no locations")
     of = Reader(arrays, (), (), ())
-    named = EXECUTABLE_CODEC.coder_of(list[NamedClass]).decode(manifest["classes"], of)
-    lines = manifest["locations"]
-    called = manifest.get("callers", [[]] * len(lines))
-    if not isinstance(called, list) or len(called) != len(lines):
-        raise Malformed("its manifest does not list the callers of each location")
-    locations = list(map(location_of, lines, called))
+    with at("classes"):
+        named = EXECUTABLE_CODEC.coder_of(list[NamedClass]).decode(manifest.get("classes"), of)
+    locations = locations_of(manifest.get("locations"))
     classes = found_classes(named, vertices, name)
     of = Reader(arrays, classes, locations, lines_of(manifest.get("lines")))
     of.looks = LOOKS_A_CHARACTER * os.path.getsize(name)

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.codec.archive import MANIFEST, ArrayWriter, read_archive, write_archive
-from poplite.codec.codec import callers, coder_of, location_of, portable
+from poplite.codec.codec import coder_of, locations_of, written_locations
 from poplite.codec.coders import Coder, Json, Reader
 from poplite.codec.loading import Format, Malformed, add_room, at
 from poplite.errors import ControlProgramError, PopliteError
@@ -138,7 +138,7 @@ def _written(graph: Graph, programs: Mapping[str, Program]) -> tuple[dict[str, J
     classes = tuple(map(declared_class, to.classes))
     manifest = {
         "classes": coder_of(tuple[DeclaredClass, ...]).encode(classes, to),
-        "locations": [[portable(line), callers(line)] for line in to.locations],
+        "locations": written_locations(to.locations),
         "spaces": to.views.spaces,
         "nodes": nodes.nodes,
         "graph": encoded,
@@ -168,17 +168,11 @@ def load(
 
 def _loaded(name: str, sources: Iterable[VertexSource]) -> tuple[Graph, dict[str, Program]]:
     manifest, arrays = read_archive(name, GRAPHS)
-    for part in ("classes", "locations"):
-        if type(manifest.get(part)) is not list:
-            raise Malformed(f"its manifest lists no {part}")
-    declared = coder_of(tuple[DeclaredClass, ...]).decode(
-        manifest["classes"], Reader(arrays, (), (), ())
-    )
-    locations = []
-    for pair in manifest["locations"]:
-        if type(pair) is not list or len(pair) != 2:
-            raise Malformed("its manifest does not list the callers of each line")
-        locations.append(location_of(*pair))
+    with at("classes"):
+        declared = coder_of(tuple[DeclaredClass, ...]).decode(
+            manifest.get("classes"), Reader(arrays, (), (), ())
+        )
+    locations = locations_of(manifest.get("locations"))
     reader = Reader(arrays, known_classes(declared, sources), locations, ())
     try:
         return _built(manifest, reader)

@@ -1,4 +1,14 @@
-"""Compute sets and their vertices as data; reading connects them by the rules of `add_vertex`."""
+"""Compute sets and their vertices as data; reading connects them by the rules of `add_vertex`.
+
+Vertices that were added together are arrays, as the graph has them:
+
+    x = t of shape (n, ...)       the view of `t`
+    consecutive elements          start and length of every edge, in few numbers where regular
+    others                        their runs, edge by edge
+
+Addresses are those of variables that follow one another with one between each two.  Reading makes
+tensors of all that, and connects them by the rules of `add_vertices`.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +16,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
-from poplite.codec.loading import Malformed, take_room
-from poplite.executable.graph_file.blocks import (
-    BYTES_AN_EDGE,
-    SavedBlock,
-    add_block,
-    saved_block,
-)
+from poplite.arrays.digits import coalesce, pack
+from poplite.arrays.series import Series, Steps, compact
+from poplite.codec.loading import Malformed, check_room, take_room
 from poplite.executable.graph_file.references import tensor_of
 from poplite.graph.compute_sets.compute_set import (
     ComputeSet,
@@ -23,16 +30,280 @@ from poplite.graph.compute_sets.compute_set import (
     new_vertex,
     set_size,
 )
-from poplite.graph.compute_sets.perf_estimates import checked_estimate
+from poplite.graph.compute_sets.edges import Edges
+from poplite.graph.compute_sets.perf_estimates import checked_estimate, checked_estimates
+from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
+from poplite.graph.connect.bulk import block_of
+from poplite.graph.connect.bulk_inputs import edges_of
 from poplite.graph.connect.connect import bind, bind_row, check_declared
 from poplite.graph.graph import Graph
-from poplite.graph.storage.space import Variable
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.storage.space import Space, Variable
+from poplite.graph.storage.tile_numbers import AllTiles
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.slices import SliceLists, Slices
+from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.source import SourceLocation
 from poplite.types import QUARTER_METADATA
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
-from poplite.view import View
+from poplite.view import View, empty, storages
+
+MOST_EDGES = 1 << 26
+"""Vertices of a block, and edges of a field: a few numbers of a file may name as many.  Vertices
+take 12 B each while they are connected, so that any file may have these."""
+
+BYTES_AN_EDGE = 56
+"""Memory of an edge while it is connected, where it is not one of many at regular distances."""
+
+BYTES_A_VECTOR = 200
+"""Memory of a vector of a State field while it is connected, where others have other lengths."""
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedEdges:
+    """The edges of one field; see `poplite.graph.compute_sets.edges.Edges`.
+
+    Attributes:
+        view: of shape (vertices, ...).
+        runs: int64[edges + 1], int64[runs] and int64[runs]: the first run of each edge, and first
+            address and size of each run.
+    """
+
+    rows: Series
+    length: Series
+    start: Series | None = None
+    view: View | None = None
+    runs: tuple[Array, Array, Array] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedBlock:
+    """Vertices that were added together.
+
+    Attributes:
+        stops: one past the last vertex of each run of equal tiles.
+        tiles: the tile of each run.
+        estimates: cycles and flops of each vertex, where they were set.
+    """
+
+    vertex_class: type[Vertex]
+    location: SourceLocation
+    stops: Array
+    tiles: Array
+    edges: Mapping[str, SavedEdges]
+    state: Mapping[str, StateValues]
+    constants: tuple[Variable, ...] = ()
+    estimates: tuple[Array, Array] | None = None
+
+
+def saved_block(block: VertexBlock) -> SavedBlock:
+    """Return a block as data."""
+    tiles = block.tiles.array()
+    ends = np.append(np.flatnonzero(tiles[1:] != tiles[:-1]) + 1, len(tiles))
+    stops = ends[: len(tiles)]  # none of a block without vertices
+    gaps = _gaps(block.graph.space)
+    constants, estimates = [], block.estimates
+    for constant in block.constants:
+        assert isinstance(constant.view.space, Variable)
+        constants.append(constant.view.space)
+    return SavedBlock(
+        block.vertex_class,
+        block.location,
+        stops,
+        tiles[stops - 1],
+        {name: _saved_edges(block.graph.space, edges, gaps) for name, edges in block.edges.items()},
+        {name: value for name, value in block.state.items() if name != "num_workers"},
+        tuple(constants),
+        None if estimates is None else (np.array(estimates[0]), np.array(estimates[1])),
+    )
+
+
+def _gaps(space: Space) -> Array | None:
+    """Return how much further each variable begins than in a file; None where none does."""
+    sizes = np.array([variable.num_elements + 1 for variable in space.variables], np.int64)
+    gaps = np.array([variable.base for variable in space.variables], np.int64)
+    gaps -= np.cumsum(sizes) - sizes
+    return gaps if gaps.any() else None
+
+
+def _saved_edges(space: Space, edges: Edges, gaps: Array | None) -> SavedEdges:
+    start, view, runs = edges.start, None, None
+    if start is not None and gaps is not None:
+        addresses = start.array()
+        start = compact(addresses - gaps[space.owners(addresses)])
+    if isinstance(edges.pieces, View) and len(edges.pieces.shape) > 1:
+        view = edges.pieces
+    elif start is None:
+        first, begin, size = edges.runs()
+        runs = first, begin if gaps is None else begin - gaps[space.owners(begin)], size
+    length = edges.length if edges.length.count else compact(np.zeros(0, np.int64))
+    return SavedEdges(edges.rows, length, start, view, runs)
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+def add_block(graph: Graph, compute_set: ComputeSet, saved: SavedBlock) -> VertexBlock:
+    """Return the block of data that may be anything; it is not added to the compute set."""
+    stops, tiles = saved.stops, saved.tiles
+    if stops.dtype != np.int64 or stops.ndim != 1 or stops.shape != tiles.shape:
+        raise Malformed("a block of vertices has no tiles")
+    if (np.diff(stops, prepend=0) < 0).any() or (stops > MOST_EDGES).any():
+        raise Malformed("a block has too many vertices")
+    if tiles.dtype.kind != "i":
+        raise Malformed("the tiles of a block are no whole numbers")
+    count = int(stops[-1]) if len(stops) else 0
+    fields, values, beside = saved.vertex_class.fields, dict[str, Any](), dict[str, Edges]()
+    for name, edges in saved.edges.items():
+        field = fields.get(name)
+        if field is None or not field.is_edge:
+            raise Malformed(f"{saved.vertex_class.__name__} has no edge '{name}'")
+        value = _connected(graph, field, edges, count)
+        if field.is_implicit:
+            beside[name] = _metadata_edges(graph, value, field)
+        else:
+            values[name] = value
+    for name, held in saved.state.items():
+        values[name] = _vectors(held, count) if isinstance(held, Vectors) else held
+    tile = np.repeat(tiles, np.diff(stops, prepend=0))
+    numbers = AllTiles(graph.target.tiles)
+    at = saved.location
+    block = block_of(numbers, compute_set, saved.vertex_class, tile, values, at)
+    # Fields without elements were given metadata of their own, which stands among the variables.
+    block.edges.update(beside)
+    if not all(variable.constant for variable in saved.constants):
+        raise Malformed("the numbers of a block are no constants")
+    block.constants = tuple(of_variable(graph, variable) for variable in saved.constants)
+    if saved.estimates is not None:
+        name = saved.vertex_class.__name__
+        block.estimates = checked_estimates(name, *saved.estimates, count)
+    return block
+
+
+def _vectors(held: Vectors, count: int) -> Any:
+    """Return the vectors of a State field in the form in which `add_vertices` takes them."""
+    length = held.length
+    _check_series(length, count, "its vectors")
+    if held.values.ndim != 1 or length.total() != len(held.values):
+        raise Malformed("a field of vectors has other values than they are long")
+    if length.only is not None:
+        return held.values.reshape(count, length.only)
+    check_room(BYTES_A_VECTOR * count, f"{count:,} vectors of a field")
+    return np.split(held.values, np.cumsum(length.array())[:-1])
+
+
+def _check_series(series: Series, count: int, what: str) -> None:
+    """Refuse numbers that are not as many, below 0, or so large that they cannot be added up."""
+    if series.count != count or count > MOST_EDGES:
+        raise Malformed(f"{what} are {series.count:,}, but {count:,} are needed")
+    if count and (series.low < 0 or series.high >= 1 << 62):
+        raise Malformed(f"{what} are below 0, or too large")
+
+
+def _metadata_edges(graph: Graph, value: Tensor | Slices | SliceLists, field: Field) -> Edges:
+    tensor = value if isinstance(value, Tensor) else getattr(value, "tensor", None)
+    assert isinstance(tensor, Tensor), "metadata is one element"
+    variables = [graph.space.variable_of(storage) for storage in storages(tensor.view)]
+    if not all(variable.element_type is QUARTER_METADATA for variable in variables):
+        raise Malformed(f"'{field.name}' is no metadata")
+    return edges_of(value, field)
+
+
+def _connected(
+    graph: Graph, field: Field, edges: SavedEdges, count: int
+) -> Tensor | Slices | SliceLists:
+    """Return what `add_vertices` takes for the edges of a field."""
+    if edges.view is not None:
+        return tensor_of(graph, field.element, edges.view)
+    _check_series(edges.rows, count, f"rows of '{field.name}'")
+    num_edges = edges.rows.total()
+    _check_series(edges.length, num_edges, f"lengths of '{field.name}'")
+    if field.depth < 2 and edges.rows.only not in (1, None):
+        raise Malformed(f"'{field.name}' is no list of edges")
+    if field.depth == 0 and num_edges and edges.length.only != 1:
+        raise Malformed(f"'{field.name}' is one element")
+    if edges.start is not None:
+        _check_series(edges.start, num_edges, f"addresses of '{field.name}'")
+        regular = _regular(graph, field, edges, count)
+        if regular is not None:
+            return regular
+    check_room(BYTES_AN_EDGE * num_edges, f"{num_edges:,} edges of '{field.name}'")
+    if edges.start is not None:
+        size = edges.length.array()
+        tensor, begin = _cut_from(graph, field, edges.start.array(), size)
+    else:
+        tensor, begin, size = _of_runs(graph, field, edges)
+    slices = Slices(tensor, 0, begin, begin + size)
+    if field.depth < 2:
+        return slices
+    return SliceLists(slices, np.append(0, np.cumsum(edges.rows.array())))
+
+
+def _of_runs(graph: Graph, field: Field, edges: SavedEdges) -> tuple[Tensor, Array, Array]:
+    """Return a tensor of the elements of all edges, and begin and size of each edge in it."""
+    if edges.runs is None:
+        raise Malformed(f"'{field.name}' has no elements")
+    first, begin, count = edges.runs
+    size = edges.length.array()
+    is_whole = all(each.dtype == np.int64 and each.ndim == 1 for each in edges.runs)
+    if not is_whole or len(first) != len(size) + 1 or len(begin) != len(count):
+        raise Malformed(f"'{field.name}' has runs that belong to no edges")
+    if first[0] or first[-1] != len(begin) or (np.diff(first) < 0).any():
+        raise Malformed(f"'{field.name}' has runs that belong to no edges")
+    if len(count) and (count.min() < 1 or begin.min() < 0 or count.max() >= 1 << 31):
+        raise Malformed(f"'{field.name}' has runs without elements")
+    tensor, at = _cut_from(graph, field, begin, count)
+    every = np.append(0, np.cumsum(count))[first]
+    if (np.diff(every) != size).any():
+        raise Malformed(f"'{field.name}' has edges of other lengths than their runs")
+    return concat(Slices(tensor, 0, at, at + count)), every[:-1], size
+
+
+def _cut_from(graph: Graph, field: Field, begin: Array, size: Array) -> tuple[Tensor, Array]:
+    """Return a tensor with the elements at these addresses, and where they begin in it.
+
+    Each interval lies in one variable; those that are used follow one another in the tensor.
+    """
+    filled = size > 0
+    if not filled.any():
+        return Tensor(graph, field.element, empty((0,))), np.zeros_like(size)
+    variables = graph.space.variables
+    owner = graph.space.owners(np.where(filled, begin, begin[filled][0]))
+    base = np.array([variable.base for variable in variables], np.int64)
+    length = np.array([variable.num_elements for variable in variables], np.int64)
+    if (filled & (begin - base[owner] + size > length[owner])).any():
+        raise Malformed(f"an edge of '{field.name}' leaves its variable")
+    used = np.unique(owner)
+    place = np.zeros(len(variables), np.int64)
+    place[used] = np.cumsum(length[used]) - length[used]
+    wholes = [
+        tensor_of(graph, field.element, variables[k].view.reshape((variables[k].num_elements,)))
+        for k in used.tolist()
+    ]
+    at = np.where(filled, begin - base[owner] + place[owner], 0)
+    return (concat(wholes) if len(wholes) > 1 else wholes[0]), at
+
+
+def _regular(graph: Graph, field: Field, edges: SavedEdges, count: int) -> Tensor | None:
+    """Return edges at regular distances in one variable as one tensor; None for others."""
+    start, rows, size = edges.start, edges.rows.only, edges.length.only
+    if not isinstance(start, Steps) or not start.count or rows is None or not size:
+        return None
+    owner = graph.space.variables[graph.space.owner(start.low)]
+    if start.low < owner.base or start.high + size > owner.base + owner.num_elements:
+        return None
+    outer, inner = ((start.digits, ()) if field.depth < 2 else start.split(count)) or (None, ())
+    if outer is None:
+        return None
+    vertices, lists = (
+        pack(coalesce([digit for digit in each if digit[0] > 1])) for each in (outer, inner)
+    )
+    shape = ((count,), (count, size), (count, rows, size))[field.depth]
+    dims = ((vertices,), (vertices, 1), (vertices, lists, 1))[field.depth]
+    return tensor_of(graph, field.element, View(shape, dims, start.first - owner.base, owner))
+
 
 StateValue = bool | int | float | npt.NDArray[Any]
 

@@ -16,9 +16,9 @@ import poplite as pl
 from poplite.arrays.series import Steps
 from poplite.codec.archive import HEADER_BYTES, MANIFEST
 from poplite.codec.loading import BYTES_A_BYTE, LEAST_BYTES, SMALL_BYTES
-from poplite.executable.graph_file import blocks
-from poplite.executable.graph_file.blocks import MOST_EDGES
+from poplite.executable.graph_file import vertices
 from poplite.executable.graph_file.saved import GRAPHS
+from poplite.executable.graph_file.vertices import MOST_EDGES
 from poplite.graph.compute_sets.vertex_block import Vectors
 
 MOST_BYTES = 16 << 20
@@ -227,7 +227,7 @@ def test_vectors_of_many_vertices_take_room() -> None:
         pytest.raises(pl.FileLoadError, match="10,000,000 vectors of a field would take"),
         GRAPHS.loading("'x'"),
     ):
-        blocks._vectors(held, count)
+        vertices._vectors(held, count)
 
 
 @pytest.mark.parametrize("kind", KINDS)

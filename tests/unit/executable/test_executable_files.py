@@ -582,9 +582,7 @@ def test_another_format(
     assert f"it has format {version!r}, and this poplite reads 7 and 8" in told
 
 
-def test_lines_with_callers_are_read_without_them_too(tmp_path: Path) -> None:
-    """As by a poplite that knows no callers: lines have the form that they always had."""
-
+def test_lines_are_saved_with_their_callers(tmp_path: Path) -> None:
     def copied(graph: pl.Graph) -> pl.Copy:
         a = graph.add_variable(pl.INT, (3,), "a", mapping=0)
         b = graph.add_variable(pl.INT, (3,), "b", mapping=0)
@@ -599,21 +597,9 @@ def test_lines_with_callers_are_read_without_them_too(tmp_path: Path) -> None:
     program = copied(graph)
     path = tmp_path / "called.poplite"
     pl.compile_graph(graph, program).save(path)
-    manifest = json.loads(members(path)["manifest.json"])
-    assert {len(location) for location in manifest["locations"]} == {3}
     assert places(path) == {"copied": line}
-    older = altered(path, lambda m: m.pop("callers"))(tmp_path / "older.poplite")
-    assert places(older) == {"copied": None}
     pl.Executable.load(path).save(tmp_path / "again.poplite")
     assert (tmp_path / "again.poplite").read_bytes() == path.read_bytes()
-
-
-def test_lines_without_callers_have_no_entry(tmp_path: Path) -> None:
-    graph = pl.Graph(pl.Target(tiles=1))
-    a = graph.add_variable(pl.INT, (3,), "a", mapping=0)
-    b = graph.add_variable(pl.INT, (3,), "b", mapping=0)
-    pl.compile_graph(graph, pl.Copy(a, b)).save(tmp_path / "plain.poplite")
-    assert "callers" not in json.loads(members(tmp_path / "plain.poplite")["manifest.json"])
 
 
 def _executable(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -627,13 +613,12 @@ def _step(manifest: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 DAMAGE: list[tuple[Callable[[dict[str, Any]], object], str]] = [
-    (lambda m: m.pop("classes"), "lists no classes"),
+    (lambda m: m.pop("classes"), "classes: None is no list"),
     (lambda m: m.pop("executable"), "None is no Executable"),
-    (lambda m: m["locations"].__setitem__(0, ["a", "b", "c"]), "no line of a file"),
-    (lambda m: m.update(callers={}), "does not list the callers of each location"),
-    (lambda m: m.update(callers=[[]]), "does not list the callers of each location"),
-    (lambda m: m.update(callers=[7] * len(m["locations"])), "7 is no list of callers"),
-    (lambda m: m.update(callers=[[["a", 1]]] * len(m["locations"])), "no line of a file"),
+    (lambda m: m["locations"].__setitem__(0, [["a", "b", "c"], []]), "no line of a file"),
+    (lambda m: m["locations"].__setitem__(0, ["a", 1, "c"]), "not list the callers of each line"),
+    (lambda m: m["locations"].__setitem__(0, [["a", 1, "c"], {}]), "not list the callers of each"),
+    (lambda m: m["locations"].__setitem__(0, [["a", 1, "c"], [["a", 1]]]), "no line of a file"),
     (lambda m: _executable(m).pop("steps"), "is no Executable"),
     (lambda m: _executable(m).update(more=1), "is no Executable"),
     (lambda m: _executable(m).update(checks="lax"), "checks: 'lax' is none of 'strict', 'fast'"),

@@ -516,7 +516,7 @@ DAMAGE: dict[str, Damage] = {
     "it has format 1, and this poplite reads 2": lambda m: m.update(format=1),
     "it does not say that it is a poplite graph": lambda m: m.update(kind="x"),
     "its graph has other parts": lambda m: m["graph"].pop("streams"),
-    "lists no classes": lambda m: m.pop("classes"),
+    "classes: None is no list": lambda m: m.pop("classes"),
     "two variables are called 'x'": lambda m: m["graph"]["variables"][1].update(name="x"),
     "is on tile 8 of 8": lambda m: m["graph"]["variables"][1].update(tile=8),
     "has values of another type or shape": lambda m: m["graph"]["variables"][0].update(shape=[72]),
