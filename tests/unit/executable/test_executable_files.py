@@ -487,7 +487,7 @@ def test_files_that_are_not_there(tmp_path: Path, model: dict[str, Any]) -> None
     os.mkfifo(tmp_path / "pipe")  # nobody writes to it: opening it would wait
     assert "a device or a pipe, not a file" in refused(tmp_path / "pipe", tmp_path, model)
     assert "a device or a pipe, not a file" in refused(Path("/dev/zero"), tmp_path, model)
-    with pytest.raises(pl.ElementTypeError, match="load: 5 is no path"):
+    with pytest.raises(pl.ElementTypeError, match="load: 5 is not a path"):
         pl.Executable.load(5)  # type: ignore[arg-type]
 
 
@@ -862,7 +862,7 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
     if os.path.exists("/dev/full"):  # on Linux
         with pytest.raises(pl.FileLoadError, match="cannot write '/dev/full': No space left"):
             executable.save("/dev/full")
-    with pytest.raises(pl.ElementTypeError, match="save: None is no path"):
+    with pytest.raises(pl.ElementTypeError, match="save: None is not a path"):
         executable.save(None)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
     executable.save(tmp_path / ("x" * 250))  # as long as a name may be

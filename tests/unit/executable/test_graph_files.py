@@ -586,7 +586,7 @@ def test_what_is_no_program_of_the_graph_is_refused(tmp_path: Path) -> None:
 def test_files_that_hold_no_graph(tmp_path: Path) -> None:
     with pytest.raises(pl.FileLoadError, match="No such file"):
         pl.Graph.load(tmp_path / "nothing")
-    with pytest.raises(pl.ElementTypeError, match="3 is no path"):
+    with pytest.raises(pl.ElementTypeError, match="3 is not a path"):
         pl.Graph.load(3)  # type: ignore[arg-type]
     with pytest.raises(pl.FileLoadError, match="the stream holds no graph"):
         pl.Graph.deserialize(io.StringIO("{}"))
