@@ -105,7 +105,7 @@ class Branch:
 
     @contextmanager
     def else_(self) -> Iterator[None]:
-        """Record the steps that run where the predicate is false, right behind the branch.
+        """Record the steps that run if the predicate is false, directly after the branch.
 
         Raises:
             ControlProgramError: when the branch is open, has one already, something else was
@@ -123,7 +123,7 @@ class Branch:
 
     def _misplaced(self) -> ControlProgramError:
         return ControlProgramError(
-            "else_: it does not stand right behind its ops.if_",
+            "else_: it must directly follow its ops.if_",
             fix="with ops.if_(p) as branch: ...; with branch.else_(): ...",
         )
 
@@ -136,7 +136,7 @@ def if_(predicate: Predicate) -> Iterator[Branch]:
         predicate: as the condition of `while_`.
 
     Yields:
-        The branch: `with branch.else_():` records the other side, right behind this block.
+        The branch: `with branch.else_():` records the other side, directly after this block.
 
     Raises:
         the errors of `while_`.
@@ -168,7 +168,7 @@ class Cases:
     """The cases of a switch, while its block is open."""
 
     def __init__(self, outside: RecordedSteps) -> None:
-        self._places = [outside]  # blocks in which a case may stand
+        self._places = [outside]  # blocks that may contain a case
         self.programs: dict[int, RecordedSteps] = {}
         self.otherwise: RecordedSteps | None = None
 
@@ -182,7 +182,7 @@ class Cases:
         """
         self._check_place(f"cases.case({clipped(value)})")
         if isinstance(value, bool) or not isinstance(value, int) or value in self.programs:
-            has = "has a case already" if value in self.programs else "is no whole number"
+            has = "has a case already" if value in self.programs else "is not a whole number"
             raise ControlProgramError(
                 f"ops.switch: {clipped(value)} {has}",
                 found=of_type(value),
@@ -216,7 +216,7 @@ class Cases:
     def _check_place(self, usage: str) -> None:
         if innermost(usage) not in self._places:
             raise ControlProgramError(
-                f"ops.switch: {usage} does not stand directly in the block of its switch",
+                f"ops.switch: {usage} is not directly in the block of its switch",
                 found="its steps would be part of no program, or of another block",
                 fix="with ops.switch(x) as cases: with cases.case(0): ...",
             )
@@ -272,7 +272,7 @@ def together() -> Iterator[None]:
 
     The first step of all of them is one compute set, the second another one, and so on: one
     synchronisation serves all. Loops, branches, calls and programs made by hand run where they are
-    recorded, by themselves; the operations behind them share compute sets of their own.
+    recorded, by themselves; the operations after them share compute sets of their own.
 
     Raises:
         ControlProgramError: outside of all blocks of `graph.steps()`.

@@ -1,7 +1,7 @@
 """Operations on elements, as expressions: nothing is computed until `ops.map` records it.
 
 Operands are tensors and expressions of one element type, and numbers of Python's, which take it;
-shapes are broadcast as NumPy does. Operators of Python stand for most of these functions. They
+shapes are broadcast as NumPy does. Most of these functions are also Python operators. They
 mean what NumPy means; where PopLibs means something else, there is a function of that meaning.
 
 All raise ElementTypeError for operands of different types or of one that the operation does not
@@ -526,7 +526,7 @@ def bitwise_xnor(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def bitwise_not(a: Operand) -> Expr:
-    """Return `~a`, of integers; of BOOL, what is not true.
+    """Return `~a`, of integers; of BOOL, the negation.
 
     PopLibs: `BitwiseNot`.
 
@@ -644,7 +644,7 @@ def cast(x: Operand | float, element_type: ElementTypeLike) -> Expr:
 
     Floats lose their fraction on the way to integers, and stop at -2^63 and 2^63 - 1, to
     UNSIGNED_LONGLONG at -2^63 and 2^64 - 1; NaN gives 0. Integers keep the low bits that the type
-    has; to BOOL, what is not 0 is true; to floats, numbers round to nearest.
+    has; to BOOL, all but 0 is true; to floats, numbers round to nearest.
 
     Args:
         x: a tensor or expression of any type but QUARTER, or a number, which must fit.

@@ -189,7 +189,7 @@ class GraphFunction(Generic[P, R]):
             if each is not None and not isinstance(each, Tensor):
                 raise ElementTypeError(
                     f"graph_function '{self.__name__}' returns {clipped(each, 60)}, "
-                    "which is no tensor",
+                    "which is not a tensor",
                     found=of_type(each),
                     fix=stored_first(each, "return tensors, a tuple or list of them, or nothing"),
                 )
@@ -226,7 +226,7 @@ def graph_function(body: Any = None, *, inout: tuple[str, ...] = ()) -> Any:
         inout: names of parameters that are copied back to the arguments after each call.
 
     Raises:
-        ControlProgramError: when `inout` names something that is no parameter, and for a body
+        ControlProgramError: when `inout` names something that is not a parameter, and for a body
             that is not a function.
         ElementTypeError: for an `inout` that is not a list.
 

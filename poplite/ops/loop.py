@@ -65,7 +65,7 @@ def counted_loop(
             the loop begins.
         end: the first index that is too large: a number, or one element of UNSIGNED_INT that is
             read before each iteration. For `begin` at or beyond it nothing runs.
-        step: what is added to the index, above 0.
+        step: the increment of the index, above 0.
         body: what runs; or what makes it, given the index: a scalar of UNSIGNED_INT that
             vertices and copies in the body may read, and nothing else may write.
         name: for the variables and compute sets.
@@ -75,8 +75,8 @@ def counted_loop(
         tensor, and on tile 0 otherwise.
 
     Raises:
-        ControlProgramError: when the step is no whole number above 0, a bound has not one
-            element, the body is neither a program nor makes one, or the graph is none.
+        ControlProgramError: when the step is not a whole number above 0, a bound has not one
+            element, the body is neither a program nor makes one, or the graph is invalid.
         ElementTypeError: when a bound is neither a number nor a tensor of UNSIGNED_INT.
         SizeOverflowError: when a number does not fit UNSIGNED_INT.
         GraphConnectionError: when a bound belongs to another graph.
@@ -165,7 +165,7 @@ class LoopIndex(ReadAsTensor):
 
     def __index__(self) -> NoReturn:
         raise _no_number(
-            "the index of a loop is no number of Python's", "ops.equal(ops.iota(n), i) picks one"
+            "the index of a loop is not a Python number", "ops.equal(ops.iota(n), i) picks one"
         )
 
     if not TYPE_CHECKING:
@@ -193,12 +193,12 @@ class LoopIndex(ReadAsTensor):
             self._tensor = graph.add_variable(UNSIGNED_INT, (), "repeat/index", mapping=0)
         return self._tensor
 
-    def _read_as(self, beside: Iterable[object] = ()) -> Tensor:
-        """Return the tensor; refused behind the loop, where it is no index."""
+    def _read_as(self, others: Iterable[object] = ()) -> Tensor:
+        """Return the tensor; refused after the loop, where there is no index."""
         if self._is_recorded:
             raise self._outside()
         if self._tensor is None:
-            self._body.take_graph_of(beside)
+            self._body.take_graph_of(others)
         return self.tensor
 
     def _outside(self) -> ControlProgramError:
@@ -242,7 +242,7 @@ def _bound(graph: Graph, bound: object, role: str) -> int | Tensor:
             raise SizeOverflowError(
                 f"counted_loop: {role} {number:,}, but an index is from 0 to {LIMIT - 1:,}",
                 found="the index is of UNSIGNED_INT",
-                fix="count from 0, and let a vertex add what is missing",
+                fix="count from 0, and let a vertex add the rest",
             )
         return int(number)
     found = type_and_shape(bound)

@@ -22,7 +22,14 @@ from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.elementwise import iota, where
-from poplite.ops.operands import beside, check_closed, dimension, graph_of, operand, steps_for
+from poplite.ops.operands import (
+    beside,
+    check_closed,
+    dimension,
+    graph_of,
+    operand,
+    steps_for,
+)
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
 from poplite.program.recording import graph_for, over
@@ -75,7 +82,7 @@ def pad(
 ) -> Tensor:
     """Return a view with elements added before and after each dimension: `numpy.pad`.
 
-    Nothing is computed or copied: what is added is a constant on tile 0, or elements of the tensor
+    Nothing is computed or copied: the padding is a constant on tile 0, or elements of the tensor
     once more. A negative width leaves elements out.
 
     Args:
@@ -103,7 +110,7 @@ def pad(
     _check_tensor("ops.pad", x)
     if not isinstance(mode, str) or mode not in MODES:
         raise InvalidOption(f"ops.pad: mode {clipped(mode)}", fix="one of " + ", ".join(MODES))
-    of = "pad" if x.name.startswith("concat(") else x.name  # not of what is joined below
+    of = "pad" if x.name.startswith("concat(") else x.name  # not of the concatenations below
     for dim, (before, after) in enumerate(_widths(x, widths)):
         cut = max(0, -before), max(0, -after)
         size = x.shape[dim]
@@ -290,7 +297,7 @@ def _widths(x: Tensor, widths: Any) -> list[tuple[int, int]]:
 
 
 def _added(x: Tensor, dim: int, count: int, mode: str, value: Any, side: int, of: str) -> Tensor:
-    """Return what is added to one side of a dimension: 0 for the first elements, -1 the last.
+    """Return the padding of one side of a dimension: 0 for the first elements, -1 the last.
 
     `of` is the name of the tensor that is padded, for that of constants.
     """

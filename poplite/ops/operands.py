@@ -109,7 +109,7 @@ def operand_beside(
     shape: tuple[int, ...],
     other: tuple[str, Given],
 ) -> Given:
-    """Return an operand of a shape, and of the type of another whose role is told, or raise."""
+    """Return an operand of a shape, and of the type of another with a given role, or raise."""
     made = own_operand(what, graph, x, program, role)
     check_like(what, role, made, shape, other)
     check_placed(made)
@@ -119,7 +119,7 @@ def operand_beside(
 def check_like(
     what: str, role: str, x: Given, shape: tuple[int, ...], other: tuple[str, Given]
 ) -> None:
-    """Refuse an operand of another shape, or of another type than the one whose role is told."""
+    """Refuse an operand of another shape, or of another type than the one with a given role."""
     other_role, like = other
     if x.shape != shape or x.element_type is not like.element_type:
         found = f"{other_role} {called(like)} is {described(like)}"
@@ -134,7 +134,7 @@ def unfit(what: str, role: str, x: Given, fix: str, found: str = "") -> TensorCr
 
 
 def wrong_kind(what: str, value: object, fault: str, fix: str) -> TensorCreationError:
-    """Return the error for an argument of another kind, as `fault` says: "is no plan"."""
+    """Return the error for an argument of another kind, as `fault` says: "is not a plan"."""
     return TensorCreationError(f"{what}: {clipped(value)} {fault}", found=of_type(value), fix=fix)
 
 
@@ -187,7 +187,7 @@ def steps_for(what: str, graph: Graph, name: object, program: Steps | None) -> S
 
 
 def check_name(what: str, name: object) -> None:
-    """Refuse a name of an operation that is no text."""
+    """Refuse a name of an operation that is not text."""
     checked_name(name, "step", f'{what.partition("(")[0]}(..., name="first")')
 
 
@@ -223,7 +223,7 @@ def check_closed(what: str, expr: Expr) -> None:
 
 
 def check_placed(*tensors: Given) -> None:
-    """Refuse a tensor of which an element has no tile."""
+    """Refuse a tensor with an element that has no tile."""
     for tensor in tensors:
         if isinstance(tensor, Tensor):
             tensor.graph.tile_mapping(tensor)
@@ -264,7 +264,7 @@ def dimension(what: str, x: Given, dim: object) -> int:
         number = whole_number(dim)  # type: ignore[arg-type]  # checked by this very call
     except TypeError:
         raise TensorIndexError(
-            f"{what}: dim={clipped(dim)} is no dimension",
+            f"{what}: dim={clipped(dim)} is not a dimension",
             found=of_type(dim),
             fix="a whole number, such as dim=0",
         ) from None
@@ -289,14 +289,14 @@ def count_of(what: str, name: str, value: object, least: int = 0, end: int | Non
 
 
 def counts_of(what: str, name: str, values: object) -> tuple[int, ...]:
-    """Return sizes that stand in a list, whole numbers from 0 on."""
+    """Return the sizes of a list, whole numbers from 0 on."""
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise beside(what, name, values, f"a size for each dimension, such as {name}=(28, 28)")
     return tuple(count_of(what, name, size) for size in values)
 
 
 def beside(what: str, name: str, value: object, asked: str) -> InvalidOption:
-    """Return the error for an argument that is not what is asked."""
+    """Return the error for an argument with a wrong value."""
     return InvalidOption(f"{what}: {name} is {clipped(value)}", found=of_type(value), fix=asked)
 
 

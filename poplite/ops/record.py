@@ -58,7 +58,7 @@ def map(  # noqa: A001  (the name that PopLibs has)
 
     Args:
         expr: of any shape. A tensor is copied.
-        tensors: what stands for `ops.arg(0)`, `ops.arg(1)`, ... in the expression.
+        tensors: the values of `ops.arg(0)`, `ops.arg(1)`, ... in the expression.
         out: where the result goes: a tensor of the element type, and of the shape or one that the
             shape is broadcast to. It may be a tensor of the expression itself, which is then
             changed in place, but not share elements with one in another order or place.
@@ -76,8 +76,8 @@ def map(  # noqa: A001  (the name that PopLibs has)
         The result: `out`, or the new variable.
 
     Raises:
-        ElementTypeError: for something that is no expression, an argument that is not given,
-            `tensors` that are no list, or an `out` of another type.
+        ElementTypeError: for something that is not an expression, an argument that is not given,
+            `tensors` that are not a list, or an `out` of another type.
         TensorCreationError: for an `out` of another shape, or one that shares elements with a
             tensor of the expression in another order or place.
         GraphConnectionError: for tensors of different graphs, and an `out` that cannot be
@@ -135,7 +135,7 @@ def store(
     """Record an assignment; `what` is the operation, for messages."""
     if not isinstance(target, Tensor):
         raise ElementTypeError(
-            f"{what}: {clipped(target)} is no tensor",
+            f"{what}: {clipped(target)} is not a tensor",
             found=of_type(target),
             fix="ops.map(expression) stores one in a new tensor",
         )
@@ -155,7 +155,7 @@ def _name_below(target: Tensor) -> str:
 def lower(
     graph: Graph, roots: Sequence[Root | Operand], program: Steps | None = None
 ) -> list[Tensor]:
-    """Record the steps of several expressions at once, with one decision of what is stored.
+    """Record the steps of several expressions, with one decision on the values to store.
 
     Args:
         graph: of all tensors.
@@ -183,7 +183,7 @@ def lower(
 
 
 def _line(root: Root) -> SourceLocation:
-    """Return the user's line of a root, or refuse what is given as one."""
+    """Return the user's line of a root, or refuse it."""
     if root.at is not None and not isinstance(root.at, SourceLocation):
         raise ElementTypeError(
             f"ops.lower: {clipped(root.at)}, at= of a root, is not a line of a program",
@@ -204,14 +204,14 @@ def explain(result: Tensor) -> str:
         it what the vertex computes of each element: of tensors `a0`, ... and numbers `k0`, ...
 
     Raises:
-        TensorCreationError: for a tensor that is no result.
+        TensorCreationError: for a tensor that is not a result.
     """
     if not isinstance(result, Tensor):
         raise no_tensor("ops.explain", result, "the tensor that ops.map returned")
     notes = NOTES.get(result.graph, {}).get((result.name, result.shape))
     if notes is None:
         raise TensorCreationError(
-            f"ops.explain: '{result.name}' is no result of an operation",
+            f"ops.explain: '{result.name}' is not a result of an operation",
             fix="a tensor that ops.map, ops.assign or ops.lower returned",
         )
     return "\n".join(str(note) for note in notes)
@@ -342,7 +342,7 @@ def _bound(
     if not isinstance(tensors, Sequence):
         given = f"'{tensors.name}', a tensor" if isinstance(tensors, Tensor) else clipped(tensors)
         raise ElementTypeError(
-            f"{what}: what stands for arguments is {given}, not a list of tensors",
+            f"{what}: the values of arguments are {given}, not a list of tensors",
             found=formula(node),
             fix=f"{what}(expression, [x])",
         )
@@ -422,7 +422,7 @@ def copy(
     """Record a step that copies a tensor to another; shapes are broadcast.
 
     Args:
-        source: what is copied.
+        source: the tensor to copy.
         target: of the same type, and of its shape or one that it is broadcast to.
         name: of the step.
         program: where it goes; left out, the block of `graph.steps()` that is open.
@@ -450,7 +450,7 @@ def copy(
 def one_operation(graph: Graph, name: str, place: Steps) -> Iterator[None]:
     """Record steps as one operation of a name, which begins those of its variables."""
     if isinstance(place, Together):
-        place.close_levels()  # as its loops run where they stand
+        place.close_levels()  # as its loops run at their own place
     record, steps = OperationRecord(graph), RecordedSteps(graph, name)
     with steps, graph.scope(name):
         yield

@@ -65,9 +65,9 @@ def reduce(
             make 0, "mul" 1, "min" the greatest number of the type or infinity, "max" the least,
             "logical_and" true and "logical_or" false; "log_add" is refused.
         keepdims: whether the dimensions stay, with size 1.
-        scale: of "add" and "square_add": what the result is multiplied by, a number, or a tensor
-            or expression of one element; of "log_add": what is added to it.
-        update: of the same operations: what is added to the scaled result, of its shape or one
+        scale: of "add" and "square_add": a factor of the result, a number, or a tensor
+            or expression of one element; of "log_add": a term added to it.
+        update: of the same operations: a term added to the scaled result, of its shape or one
             that is broadcast to it; for "log_add" `log(exp(result) + exp(update))`.
 
     Raises:
@@ -135,7 +135,7 @@ def _checked_name(op: str) -> str:
     if not isinstance(op, str) or op not in OPERATIONS:
         near = did_you_mean(op, OPERATIONS) if isinstance(op, str) else ""
         raise TensorCreationError(
-            f"ops.reduce: {clipped(op)} is no operation{near}",
+            f"ops.reduce: {clipped(op)} is not an operation{near}",
             found=f"operations are {', '.join(map(repr, OPERATIONS))}",
             fix='ops.reduce(x, 0, "add")',
         )
@@ -247,9 +247,9 @@ def reduce_many(
         A tensor for each reduction: its output, or the new variable.
 
     Raises:
-        TensorCreationError: for another number of outputs, a mapping beside outputs, and as
+        TensorCreationError: for another number of outputs, a mapping as well as outputs, and as
             `ops.reduce` and `ops.map`.
-        ElementTypeError: for what is no reduction, and as `ops.reduce`.
+        ElementTypeError: for an entry that is not a reduction, and as `ops.reduce`.
         GraphCycleError: for an output that another of the reductions reads or writes.
         ControlProgramError: without `program=` outside of all steps.
 
@@ -277,7 +277,7 @@ def reduce_many(
         )
     if mapping is not None and outputs:
         raise TensorCreationError(
-            f"{_USAGE}: a mapping beside outputs, which have their own",
+            f"{_USAGE}: a mapping and outputs, which have their own",
             found=f"mapping={clipped(mapping)}",
             fix="graph.set_tile_mapping(output, mapping), or no outputs",
         )
@@ -312,7 +312,7 @@ def _expr(entry: tuple[str, Operand, Dims] | Expr, number: int) -> Expr:
     if isinstance(entry, Expr) and _has_reduction(entry):
         return entry
     raise ElementTypeError(
-        f"{_USAGE}: entry {number} is no reduction",
+        f"{_USAGE}: entry {number} is not a reduction",
         found=repr(entry) if isinstance(entry, Expr) else of_type(entry),
         fix=_FORMS,
     )

@@ -41,7 +41,7 @@ from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import FLOAT, HALF, UNSIGNED_INT
 
 MOST_POSITIONS = (1 << 32) - 1
-"""Elements in which positions are found: beyond the last one stands where there is none."""
+"""The largest number of elements with positions: the next number means no position."""
 
 Dims = int | Sequence[int] | None
 
@@ -92,12 +92,12 @@ def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool =
     Args:
         x: a tensor or an expression.
         dims: as of all reductions.
-        ddof: what is subtracted from the number of elements that divides: 1 for samples. Where
+        ddof: a number subtracted from the number of elements that divides: 1 for samples. Where
             nothing remains, the result is infinity or NaN, as in NumPy.
         keepdims: whether the dimensions stay, with size 1.
 
     Raises:
-        ElementTypeError: for elements that are no floats, and a `ddof` that is no number.
+        ElementTypeError: for elements that are not floats, and a `ddof` that is not a number.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 8), "x")
@@ -256,7 +256,7 @@ def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, calle
     operand = known_operand(x, called)
     if dim is not None and integer_or_none(dim) is None:
         raise TensorIndexError(
-            f"{called}: {clipped(dim)} is no dimension",
+            f"{called}: {clipped(dim)} is not a dimension",
             found=of_type(dim),
             fix="one dimension, or None for the position among all elements",
         )

@@ -7,7 +7,7 @@
 Where the non-zeros are is fixed when the graph is built, in compressed rows:
 
 . 5 . 6      row_starts   0 2 2 3        row r has the non-zeros row_starts[r] to
-. . . .      columns      1 3 0          row_starts[r + 1], in the columns that stand there
+. . . .      columns      1 3 0          row_starts[r + 1], in the columns listed there
 7 . . .      values       5 6 7          a tensor, which may change as the program runs
 """
 
@@ -55,13 +55,13 @@ class SparsePattern:
         shape: rows and columns.
         row_starts: int[rows + 1], where each row begins among the non-zeros; the last is how many
             there are.
-        columns: int[non-zeros], the column of each. Within a row they may stand in any order, and
+        columns: int[non-zeros], the column of each. Within a row they may be in any order, and
             equal ones are added.
 
     Raises:
         TensorCreationError: for numbers that do not fit together.
         SizeOverflowError: for a shape below 0.
-        InvalidOption: for a shape that is none.
+        InvalidOption: for an invalid shape.
 
     >>> pattern = SparsePattern((3, 4), [0, 2, 2, 3], [1, 3, 0])
     >>> pattern
@@ -101,7 +101,7 @@ class SparsePattern:
         """
         if getattr(matrix, "format", None) != "csr":
             raise TensorCreationError(
-                f"ops.SparsePattern.of: {clipped(matrix)} is no matrix in compressed rows",
+                f"ops.SparsePattern.of: {clipped(matrix)} is not a matrix in compressed rows",
                 found=of_type(matrix),
                 fix="SparsePattern.of(matrix.tocsr())",
             )
@@ -162,7 +162,7 @@ def _whole(what: str, name: str, values: npt.ArrayLike) -> Int64:
         array = np.asarray(values, object)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise TensorCreationError(
-            f"{what}: {name} is no list of whole numbers",
+            f"{what}: {name} is not a list of whole numbers",
             found=f"{array.dtype} of shape {array.shape}",
             fix="as `indptr` and `indices` of a scipy.sparse.csr_array",
         )
@@ -222,7 +222,7 @@ class SparseLayout:
 
     @property
     def widths(self) -> list[tuple[int, int]]:
-        """The first column of each part, and the one behind its last."""
+        """The first column of each part, and the one after its last."""
         ends = [cut(part, self.columns, self.parts) for part in range(self.parts + 1)]
         return list(zip(ends[:-1], ends[1:], strict=True))
 
@@ -375,7 +375,7 @@ class SparsePlan:
             A tensor of shape (non-zeros,).
 
         Raises:
-            TensorCreationError: for a name that is none.
+            TensorCreationError: for an invalid name.
 
         >>> import poplite as pl
         >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -451,7 +451,7 @@ def plan_sparse_matmul(
 
 
 def check_pattern(what: str, pattern: object) -> None:
-    """Refuse what is no pattern."""
+    """Refuse anything but a pattern."""
     if not isinstance(pattern, SparsePattern):
         raise ElementTypeError(
             f"{what}: pattern is {clipped(pattern)}",
@@ -646,7 +646,7 @@ class _Work:
         ends: Int64,
         element: Any = None,
     ) -> tuple[Tensor, list[Tensor]]:
-        """Make a result of some parts, one behind the other: `size` rows of a width each."""
+        """Make a result of some parts, one after the other: `size` rows of a width each."""
         tile = np.concatenate([self.layout.tile(part) for part in range(len(widths))])
         lengths = np.concatenate([np.diff(ends) * (high - low) for low, high in widths])
         mapping = TileMapping(self.graph.target.tiles, tile, lengths)

@@ -149,7 +149,7 @@ def request_of(
     element: ElementClass,
     memory: object,
 ) -> ConvolutionRequest:
-    """Return what is planned; channels are groups, those of a group's input, and of its output."""
+    """Return the request; channels are groups, those of a group's input, and of its output."""
     share = checked_share(what, memory)
     check_fields(what, field, kernel, how)
     dimensions = tuple(
@@ -179,7 +179,7 @@ def checked_expansion(what: str, expand: object, request: ConvolutionRequest) ->
         found=f"input_dilation is {between:,}: zeros between elements are left out phase by phase"
         if fits
         else "it says of how many of the last dimensions the taps count as channels",
-        fix="expand=0" if fits else "expand=1, or None for what is cheapest",
+        fix="expand=0" if fits else "expand=1, or None for the cheapest",
     )
 
 

@@ -377,7 +377,7 @@ def _by_taps(call: ConvolutionCall, x: Tensor, request: ConvolutionRequest, name
         request.element_type, (1,) * (3 + rank), 0, f"{name}/zeros", mapping=0
     )
     read = by_taps(by_channels(x, request), list(enumerate(request.dimensions)), zeros)
-    # Channels come last: as they stand together in memory, rows are of few pieces.
+    # Channels come last: as they are adjacent in memory, rows have few pieces.
     read = read.dim_roll(3 + rank, 2 + rank)
     places = request.batch * math.prod(request.field)
     return read.reshape((request.groups, places, request.taps * request.inputs))
@@ -401,7 +401,7 @@ def _check_inputs(what: str, x: Given, weights: Given, groups: int) -> None:
 def _check_plan(call: ConvolutionCall, plan: object, request: ConvolutionRequest) -> None:
     if not isinstance(plan, ConvolutionPlan):
         fix = "ops.plan_convolution(graph, batch=8, field=(28, 28), ...)"
-        raise wrong_kind(call.what, plan, "is no plan", fix)
+        raise wrong_kind(call.what, plan, "is not a plan", fix)
     own = plan.request
     if replace(request, memory=own.memory, expand=own.expand) != own:
         raise TensorCreationError(

@@ -1,7 +1,7 @@
 """The compute sets of a convolution, shared among tiles as a layout says.
 
-    copies      an operand whose channels do not stand together is copied to where a plan would
-                make it: else what vertices read were single elements; an input of which taps
+    copies      an operand whose channels are not adjacent is copied to where a plan would
+                make it: otherwise vertices would read single elements; an input whose taps
                 count as channels is copied with these
     products    every vertex gets what its block reads, and its weights; in passes, where the
                 memory of tiles is too small for all that they convolve
@@ -58,7 +58,7 @@ def weights_of(
     """Make a variable for the weights, [groups, outputs, inputs, taps], on the tiles that use them.
 
     Each block lies on all tiles that use it, a part on each. `count` taps are those of all phases
-    of a convolution, of which the layout is for one.
+    of a convolution, while the layout is for one.
     """
     request = layout.request
     taps = request.taps if count is None else count

@@ -5,7 +5,7 @@
 
 A vertex makes a block of the output from the part of the input that it reads, which overlaps with
 those of its neighbours, and from a block of the weights. Vertices are numbered; those that follow
-each other share the input, and differ in their outputs. A tile has `turns` of them, one behind the
+each other share the input, and differ in their outputs. A tile has `turns` of them, one after the
 other, and as many at a time as its memory holds.
 """
 
@@ -74,7 +74,7 @@ class ConvolutionLayout:
     """One way to share a convolution among tiles, and what it takes.
 
     Attributes:
-        request: what is convolved.
+        request: the convolution.
         batch: inputs of a block.
         field: outputs of a block along each dimension.
         outputs: channels of the output of a block.
@@ -146,7 +146,7 @@ class ConvolutionLayout:
 
     @property
     def unexpanded(self) -> ConvolutionLayout:
-        """Where an input lies of which no taps count as channels yet; itself where none do."""
+        """The layout of an input before taps count as channels; itself if none do."""
         source = self.request.source
         if source is None:
             return self
@@ -192,13 +192,13 @@ class EqualBlocks:
         return tuple(numbers + each.first for numbers, each in zip(within, self.parts, strict=True))
 
 
-# -- operands as blocks, of which nothing is stored ------------------------------------------------
+# -- operands as views of blocks -------------------------------------------------------------------
 #     input      [batch, groups * inputs, field ...]        weights  [groups, outputs, inputs, taps]
 #     signal     zeros between its elements and around
 #     windows    for each block what it reads; they overlap
 #     block      [batch, field ..., inputs]                   block    [taps, inputs, outputs]
 #
-# In a block, what is multiplied with the weights of a tap stands together.
+# In a block, the elements multiplied with the weights of a tap are adjacent.
 
 
 def by_channels(x: Tensor, request: ConvolutionRequest) -> Tensor:
@@ -223,13 +223,13 @@ def signal(x: Tensor, dim: int, how: Dimension, zeros: Tensor | None) -> Tensor:
     begin, end = how.origin, how.origin + how.places(how.count)
     kept = x.slice(min(max(begin, 0), x.shape[dim]), min(max(end, 0), x.shape[dim]), dim)
     before, shape = min(max(0, -begin), end - begin), list(x.shape)
-    behind = end - begin - before - kept.shape[dim]
+    after = end - begin - before - kept.shape[dim]
     parts = [kept]
     if before:
         shape[dim] = before
         parts.insert(0, _zeros(zeros, shape))
-    if behind:
-        shape[dim] = behind
+    if after:
+        shape[dim] = after
         parts.append(_zeros(zeros, shape))
     return concat(parts, dim)
 
@@ -340,7 +340,7 @@ def output_of_blocks(flat: Tensor, layout: ConvolutionLayout) -> Tensor:
 #     x          a b c d e f          two places of output 0 and 1, kernel of three taps
 #     expanded   abc bcd cde def      kernel of one tap, three times the channels
 #
-# A view of x says so, which is copied once to where the plan wants it; then all goes on as with an
+# A view of x does this, which is copied once to the plan's mapping; the rest is the same as for an
 # input of so many channels. Dimensions are expanded from the last one on. So sums keep their order,
 # taps and then channels, and what lies side by side in x does so among the channels.
 #
@@ -455,8 +455,8 @@ def by_taps(x: Tensor, dimensions: list[tuple[int, Dimension]], zeros: Tensor | 
 # -- what vertices read, and where it lies ---------------------------------------------------------
 # What the vertices of convolutions and pooling read of their input, and where it lies.
 #
-# Their input may lie anywhere. Where its channels do not stand together it is copied first, to
-# where a plan would make it: else what vertices read were single elements.
+# Their input may lie anywhere. If its channels are not adjacent it is copied first, to
+# where a plan would make it: otherwise vertices would read single elements.
 
 
 def tiles_of(layout: ConvolutionLayout, *blocks: Any) -> Int64:
@@ -468,7 +468,7 @@ def tiles_of(layout: ConvolutionLayout, *blocks: Any) -> Int64:
 def input_of(graph: Graph, layout: ConvolutionLayout, name: str) -> Tensor:
     """Make a variable for the input on the tiles that use it.
 
-    Its channels stand together, those of a block on one of the tiles that make outputs of it.
+    Its channels are adjacent, those of a block on one of the tiles that make outputs of it.
     """
     request = layout.request
     fields = tuple(each.size for each in request.dimensions)
@@ -513,7 +513,7 @@ def _users(layout: ConvolutionLayout) -> Int64:
 def arranged(
     graph: Graph, recorder: Recorder, layout: ConvolutionLayout, x: Tensor, name: str
 ) -> Tensor:
-    """Return an input whose channels stand together: itself, or a copy that is recorded."""
+    """Return an input whose channels are adjacent: itself, or a copy that is recorded."""
     if not is_scattered(x.dim_roll(1, x.rank - 1), layout.inputs):
         return x
     made = input_of(graph, layout, name)
@@ -524,7 +524,7 @@ def arranged(
 def with_taps(
     graph: Graph, recorder: Recorder, layout: ConvolutionLayout, x: Tensor, name: str
 ) -> Tensor:
-    """Record a copy of an input with taps among its channels, where a layout wants it."""
+    """Record a copy of an input with taps among its channels, with the mapping of a layout."""
     around = None
     if any(each.reads_zeros for _, each in expanded_dimensions(layout.request)):
         around = _around(graph, layout.unexpanded, 0, f"{name}/zeros")
@@ -534,7 +534,7 @@ def with_taps(
 
 
 def _copied(x: Tensor, made: Tensor) -> Copy:
-    """Return a Copy of an input whose channels stand together, in their order: of few pieces."""
+    """Return a Copy of an input whose channels are adjacent, in their order: of few pieces."""
     return Copy(x.dim_roll(1, x.rank - 1), made.dim_roll(1, made.rank - 1))
 
 
@@ -543,7 +543,7 @@ def signal_of(
 ) -> Tensor:
     """Return an input with a number between and around, [groups, batch, field ..., inputs].
 
-    What is around each channel lies on a tile that uses it.
+    The elements around each channel lie on a tile that uses them.
     """
     request = layout.request
     around = None
@@ -588,7 +588,7 @@ def windows_of(kind: EqualBlocks, count: int) -> dict[str, object]:
 
 
 def is_scattered(x: Tensor, channels: int) -> bool:
-    """Tell whether channels, along the last dimension, do not stand together."""
+    """Return whether channels, along the last dimension, are not adjacent."""
     return x.flatten().num_regions() * min(channels, SHORTEST) > x.num_elements
 
 

@@ -5,7 +5,7 @@ part of the graph: which vertex convolves what, and where. So an executable need
 
 What a layout costs by the cost model: it is built on a graph of its own, and priced.
 
-Nothing is run or compiled. Operands count as lying where the plan wants them.
+Nothing is run or compiled. Operands are assumed to have the plan's mapping.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class ConvolutionPlan:
 
     Attributes:
         graph: the graph it was made for.
-        request: what is convolved.
+        request: the convolution.
         layouts: the way that is taken; of an input with zeros between its elements, one for each
-            phase (`poplite.ops.convolution.request`) that reads elements, or for several that read
-            alike, the longest first.
+            phase (`poplite.ops.convolution.request`) that reads elements, or for several with the
+            same reads, the longest first.
     """
 
     def __init__(self, graph: Graph, request: ConvolutionRequest) -> None:
@@ -96,16 +96,16 @@ class ConvolutionPlan:
         return max(each.bytes for each in self.layouts)
 
     def create_input(self, name: str = "input") -> Tensor:
-        """Make a variable for the input where the plan wants it.
+        """Make a variable for the input with the plan's mapping.
 
         Args:
             name: of the variable.
 
         Returns:
-            A view of shape (batch, channels, field ...). Channels stand together in memory.
+            A view of shape (batch, channels, field ...). Channels are adjacent in memory.
 
         Raises:
-            TensorCreationError: for a name that is none.
+            TensorCreationError: for an invalid name.
 
         >>> import poplite as pl
         >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -116,7 +116,7 @@ class ConvolutionPlan:
         return input_of(self.graph, self.layout.unexpanded, name)
 
     def create_weights(self, name: str = "weights") -> Tensor:
-        """Make a variable for the weights where the plan wants them, as `create_input`.
+        """Make a variable for the weights with the plan's mapping, as `create_input`.
 
         Args:
             name: of the variable.
@@ -125,7 +125,7 @@ class ConvolutionPlan:
             A view of shape (output channels, input channels of a group, kernel ...).
 
         Raises:
-            TensorCreationError: for a name that is none.
+            TensorCreationError: for an invalid name.
         """
         request, own = self.request, self.layout.request
         layout = self.layout
@@ -256,7 +256,7 @@ def plan_convolution(
             little for all blocks of a tile, it makes them one after the other.
         expand: of how many of the last dimensions the taps of the kernel count as channels of the
             input, which is copied first: the AMP unit takes 16 channels of HALF at a time, or 8 of
-            FLOAT. Left out, what is cheapest; 0 where channels are as many, or `input_dilation`
+            FLOAT. Left out, the cheapest; 0 where channels are as many, or `input_dilation`
             puts zeros between elements.
 
     Returns:
@@ -266,9 +266,9 @@ def plan_convolution(
         GraphMemoryAllocationError: where no way fits, with what takes the memory.
         ElementTypeError: for types that the AMP unit does not multiply.
         TensorCreationError: for sizes that do not fit each other.
-        SizeOverflowError: for a size that is no whole number from 0.
+        SizeOverflowError: for a size that is not a whole number from 0.
         InvalidOption: for a parameter that is illegal.
-        ControlProgramError: for a graph that is none.
+        ControlProgramError: for an invalid graph.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=64))
@@ -305,7 +305,7 @@ def plan_convolution(
 Numbers = tuple[int, ...]
 
 Ways = dict[Numbers, ConvolutionLayout]
-"""How phases are made, by their numbers; several that read alike are one convolution."""
+"""How phases are made, by their numbers; several with the same reads are one convolution."""
 
 
 def planned(target: Target, request: ConvolutionRequest) -> tuple[Ways, ...]:

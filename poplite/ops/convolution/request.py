@@ -162,12 +162,12 @@ def forward(size: int, kernel: int, how: Spacing) -> Dimension:
 
 
 def alone(size: int) -> Dimension:
-    """Return a dimension of which each output reads its own element."""
+    """Return a dimension in which each output reads its own element."""
     return Dimension(size, 1, 0, 1, size, (0,))
 
 
 def together(dimensions: Sequence[Dimension], parts: Sequence[Any]) -> Any:
-    """Return how many outputs of a block read places behind each other, so that they are one row.
+    """Return how many outputs of a block read consecutive places, so that they are one row.
 
     Rows along the last dimension, and rows of rows where nothing is read between them. `parts` are
     the sizes of the block, numbers or arrays.
@@ -336,7 +336,7 @@ class ConvolutionRequest:
 #     odd       . ^ .            tap 1
 #
 # Every n-th output reads elements with the same taps, and only zeros with the others. So the
-# outputs of a phase are a convolution of the input as it is, with some of the taps, and together
+# outputs of a phase are a convolution of the original input, with some of the taps, and together
 # they take the products of elements alone. Their vertices run at once (`convolution_steps`).
 
 
@@ -356,7 +356,7 @@ class PhaseOutputs:
 
     @property
     def request(self) -> ConvolutionRequest | None:
-        """What is convolved; None where the outputs are zero."""
+        """The convolution; None where the outputs are zero."""
         dimensions = tuple(each.dimension for each in self.phases if each.dimension)
         if len(dimensions) < len(self.phases):
             return None
@@ -374,7 +374,7 @@ class PhaseOutputs:
         return whole.batch, whole.groups * whole.outputs, *field
 
     def own(self, x: Tensor) -> Tensor:
-        """Return the elements that the outputs of the phase stand for, [batch, channels, ...]."""
+        """Return the elements for the outputs of the phase, [batch, channels, ...]."""
         for d, (number, each) in enumerate(zip(self.numbers, self.whole.dimensions, strict=True)):
             x = x.slice(number, x.shape[2 + d], 2 + d).sub_sample(len(phases(each)), 2 + d)
         return x

@@ -1,9 +1,9 @@
 """The ways to share a convolution among tiles: all are priced at once, the cheapest few are kept.
 
 What a way costs: bytes at the rate of the exchange, and what goes before them; the AMP unit as in
-`poplite.vertices.convolution`; the vertices that add up. Inputs count as lying where the plan wants
-them: of what a block reads, its tile has the part that no block before it reads, shared with the
-tiles that make other outputs of it. An input of which taps count as channels is exchanged and
+`poplite.vertices.convolution`; the vertices that add up. Inputs are assumed to have the plan's
+mapping: of a block's input, its tile has the part that no block before it reads, shared with the
+tiles that make other outputs of it. An input whose taps count as channels is exchanged and
 copied before. The parts of a dimension that are tried are those of matrix products
 (`poplite.ops.matmul.search`); of long lists, some.
 """
@@ -33,7 +33,7 @@ MOST_WAYS = 100_000
 """Ways that are priced at most."""
 
 CODE_BYTES = 16 << 10
-"""What the code and stacks of a tile take, beside operands and blocks, about."""
+"""Approximate bytes of the code and stacks of a tile, besides operands and blocks."""
 
 TERMS = ("the input of a block", "its weights", "partials", "partials that arrive")
 """What the memory of a tile is for."""
@@ -111,15 +111,15 @@ class _Search:
         made = positions * outputs * FLOAT.size_bytes * has_partials
         arriving = -(-made * (deep - 1) // deep)
         held = [reach, weights, self.turns * made, self.turns * arriving]
-        # Blocks of a pass: those that fit, beside operands as the plan makes them.
+        # Blocks of a pass: those that fit, besides operands as the plan makes them.
         self.operands = self._operands(cuts, positions * outputs)
         limit = int(request.memory * target.tile_memory_bytes)
         whole = target.tile_memory_bytes - CODE_BYTES
         expanded = self._expanded(math.prod(cuts))
         block, kept = held[0] + held[1], expanded + held[2] + held[3]
         room = np.maximum(limit - kept, 0) // block
-        beside = (whole - self.operands - kept) // block
-        room = np.where(beside > 0, np.minimum(room, beside), room)
+        others = (whole - self.operands - kept) // block
+        room = np.where(others > 0, np.minimum(room, others), room)
         self.at_once = np.clip(room, 1, self.turns)
         self.held = [self.at_once * held[0] + expanded, self.at_once * held[1], *held[2:]]
         users = math.prod(cuts[:-2])
@@ -165,7 +165,7 @@ class _Search:
         return found
 
     def _expanded(self, blocks: Any) -> Any:
-        """Return the bytes of a tile of an input with taps as channels, which comes to it first."""
+        """Return the bytes on a tile of an input with taps as channels, which it gets first."""
         request = self.request
         if request.source is None:
             return np.zeros_like(blocks)
@@ -174,7 +174,7 @@ class _Search:
         return -(-size // -(-request.groups * blocks // self.turns))
 
     def _expansion(self, held: Any) -> Any:
-        """Return the cycles in which such an input comes to be: all is exchanged and copied."""
+        """Return the cycles of making such an input: all is exchanged and copied."""
         request, cost = self.request, self.target.cost
         if request.source is None:
             return np.zeros_like(held)
@@ -238,7 +238,7 @@ def _parts(target: Target, request: ConvolutionRequest) -> Way:
 
 
 def combined(lists: Sequence[Int64]) -> Way:
-    """Return the sizes of blocks of all ways, of which `lists` has some for each dimension.
+    """Return the sizes of blocks of all ways; `lists` has some for each dimension.
 
     Of long lists some are taken, so many that the ways are no more than 100,000.
     """

@@ -50,7 +50,7 @@ _PARTS = {
     OperandPart.COLUMN: "a column",
     OperandPart.NUMBER: "a number",
 }
-"""What a vertex has of a tensor, where it is no plain range of elements."""
+"""A vertex's part of a tensor, if it is not a plain range of elements."""
 
 
 def display_name(recipe: Recipe) -> str:
@@ -104,7 +104,7 @@ def _types(recipe: Recipe) -> str:
 
 
 def _shapes(fields: list[str], parts: tuple[OperandPart, ...]) -> str:
-    """Return what vertices have of tensors, where it is no plain range, in brackets."""
+    """Return the vertices' parts of tensors that are not plain ranges, in brackets."""
     said = [
         f"{name} {_PARTS[part]}" for name, part in zip(fields, parts, strict=True) if part in _PARTS
     ]
@@ -317,7 +317,7 @@ def _module(
 
 
 def _sum(recipe: SumRecipe, lines: WrittenLines) -> ClassText:
-    """Return the class that adds up slices, from the first to the last, and goes on from there."""
+    """Return the class that adds up slices, from the first to the last, then continues."""
     body, parts, tensors = recipe.body, recipe.parts, range(len(recipe.parts))
     element = body.tensors[recipe.total].__name__
     is_rows = OperandPart.ROW in parts or OperandPart.COLUMN in parts
@@ -387,7 +387,7 @@ def _sum(recipe: SumRecipe, lines: WrittenLines) -> ClassText:
 
 
 def _cost(recipe: SumRecipe) -> list[str]:
-    """Return the method that prices a sum: PopLibs' formula, and what is computed of each sum."""
+    """Return the method that prices a sum: PopLibs' formula, and the work on each sum."""
     body, total = recipe.body, recipe.total
     slots = 0.0
     for step in walked(body, [KINDS[part] for part in recipe.parts]):
@@ -408,7 +408,7 @@ _PASSED = {
     OperandPart.COLUMN: "a{0}",
     OperandPart.NUMBER: "a{0}",
 }
-"""What stands for a tensor beside lanes of sums."""
+"""The text of a tensor in formulas with lanes of sums."""
 
 
 # -- reductions ----------------------------------------------------------------------------------
@@ -427,7 +427,7 @@ FOLDS = {
 def _reduction(recipe: ReductionRecipe, lines: WrittenLines) -> ClassText:
     """Return the class that joins elements in the order of `poplite.vertices.reduce`.
 
-    What an element is stands in a function of its own, which is called for each lane.
+    A separate function computes an element, and is called for each lane.
     """
     body, scalars = recipe.body, recipe.scalars
     fields = [f"out: Output[Vector[{recipe.out.__name__}]]"]
@@ -467,7 +467,7 @@ def _reduction(recipe: ReductionRecipe, lines: WrittenLines) -> ClassText:
     name = f"{kind}{'Columns' if recipe.is_columns else 'Rows'}"
     scalars_read = [f"a{n} = self.x{n}" for n in scalars]
     price = computed_of(recipe)
-    if price is None:  # vertices are priced by what is compiled
+    if price is None:  # vertices are priced by their compiled code
         return _module(name, fields, scalars_read + reads + loops, lines, method, imports=[LANES])
     of = "of_columns" if recipe.is_columns else "of_rows"
     made = WrittenLines(lines.lines, lines.helpers, lines.types | {price.joined.__name__})

@@ -1,4 +1,4 @@
-"""Products of matrices within expressions: what is multiplied how, and what is computed behind it.
+"""Products of matrices within expressions: how they are multiplied, and the work on their sums.
 
     maximum(a @ b + bias, 0)     products     slices of k, each on tiles of its own
                                  sums         adds up the slices, adds the bias, ...
@@ -31,7 +31,7 @@ from poplite.ops.fuse.pricing import Bound
 from poplite.ops.fuse.recipe import OperandPart, Straight, SumRecipe, in_order, straight
 from poplite.ops.fuse.storing import rebuilt, with_operands
 from poplite.ops.matmul.layout import MatrixBlocks, Options, ProductLayout
-from poplite.ops.matmul.matmul_steps import Behind, BlockParts, Multiplication
+from poplite.ops.matmul.matmul_steps import BlockParts, Epilogue, Multiplication
 from poplite.ops.matmul.plan import layout_for
 from poplite.types import FLOAT
 from poplite.vertices.estimators.reductions import Slots
@@ -52,7 +52,7 @@ def as_matrices(node: Contraction, left: Tensor, right: Tensor) -> tuple[Tensor,
 
 
 def layout_of(graph: Graph, node: Contraction) -> tuple[Graph, ProductLayout]:
-    """Return how a product is shared among tiles, and of which graph; raises where it cannot be."""
+    """Return how tiles share a product, and the graph of the tiles; raises if they cannot."""
     one, other = (each.shape for each in node.operands)
     columns = other[-1] if len(other) > 1 else 1
     if len(other) > 2:
@@ -81,13 +81,13 @@ def _of_groups(tensor: Tensor, groups: Shape) -> Tensor:
     return view.reshape((math.prod(groups), *view.shape[-2:]))
 
 
-def computed_behind(
+def epilogue_of(
     expr: Expr,
     node: Contraction,
     work: Multiplication,
     stored: Mapping[Expr, Tensor],
     kept: set[Expr],
-) -> tuple[Behind, Straight]:
+) -> tuple[Epilogue, Straight]:
     """Return how vertices that add up slices of a product compute an expression of its sums."""
     total = Leaf(work.partials)
     body = straight(_replaced(expr, {node: cast(total, node.element_type)}, kept), stored)
@@ -110,7 +110,7 @@ def computed_behind(
             made["columns"] = work.layout.product.sizes(parts.i, parts.l)[1]
         return made | {f"k{n}": each.value.item() for n, each in enumerate(body.numbers)}
 
-    return Behind(vertex, by_rows, fields), body
+    return Epilogue(vertex, by_rows, fields), body
 
 
 def _operand(tensor: Tensor, shape: Shape, layout: ProductLayout) -> tuple[OperandPart, Tensor]:
@@ -150,7 +150,7 @@ def _cut(
     return Slices(tensor, 0, top + parts.low // width, top + parts.high // width)
 
 
-def products_behind(
+def products_of_epilogues(
     parts: Sequence[Expr], roots: Sequence[Expr], kept: set[Expr]
 ) -> dict[Expr, list[Contraction]]:
     """Return the products that nothing reads but the vertices of one expression of their shape.
@@ -304,9 +304,9 @@ def sent_to_sums(mappings: Mappings, node: Contraction, left: Tensor, right: Ten
 def put_together_for_sums(
     mappings: Mappings, node: Contraction, left: Tensor, right: Tensor
 ) -> tuple[int, int]:
-    """Return bytes of a matrix on its fullest tile, and most bytes of what stands beside it.
+    """Return bytes of a matrix on its fullest tile, and most bytes of the other factor there.
 
-    Beside it is the row or column that its elements are multiplied by, repeated for the vertices.
+    The other factor is the row or column that multiplies it, repeated for the vertices.
     Workers that go along rows have one of two numbers of them, and all with as many read one copy,
     of what the tile has itself: what comes from other tiles is read as it comes.
     """

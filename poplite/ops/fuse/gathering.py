@@ -1,11 +1,11 @@
 """The cycles of putting together what vertices read in several places of their tile.
 
-What is copied is copied row by row, as `poplite.cost.exchange.on_tile_copies` prices it; so are
+Elements are copied row by row, as `poplite.cost.exchange.on_tile_copies` prices it; so are
 repeated elements, for each vertex that has others of them::
 
     two columns of rows of five              0 1 | 5 6 | 10 11         rows of two
-    a column beside a matrix of 2 columns    0 | 0 1 | 1 2 | 2         rows of two
-    beside one of 4 columns                  0 | 0 | 0 | 0 1 | 1 | 1   rows of one and two, by turns
+    a column next to a matrix of 2 columns   0 | 0 1 | 1 2 | 2         rows of two
+    next to one of 4 columns                 0 | 0 | 0 | 0 1 | 1 | 1   rows of one and two, by turns
     a matrix, transposed                     0 | 5 | 10 | 1 | 6 | 11   single elements at distances
 """
 
@@ -30,7 +30,7 @@ class HeldShare(NamedTuple):
     Attributes:
         share: of all of it, on the tile that has most.
         tiles: that have some; None where each has what it reads.
-        read: what the tile that reads most reads, of a tensor that is not read by all tiles alike.
+        read: bytes of the tile that reads most, of a tensor that tiles read in different amounts.
         mapping: where its own elements lie; None where each has what it reads.
     """
 
@@ -53,7 +53,7 @@ def held_elements(mapping: TileMapping, tile: Int64, begin: Int64, end: Int64) -
     >>> held_elements(mapping, np.array([0, 0, 1]), np.array([0, 1, 2]), np.array([2, 6, 4]))
     array([2, 2, 2])
     """
-    room = mapping.num_elements + 1  # the elements of a tile are behind those of the one before
+    room = mapping.num_elements + 1  # the elements of a tile follow those of the one before
     owner = room * np.repeat(np.arange(len(mapping)), np.diff(mapping.ptr))
     first, last = owner + mapping.begin, owner + mapping.end
     before = np.append(0, np.cumsum(last - first))
@@ -223,7 +223,7 @@ def copied_cycles(target: Target, runs: Slots, elements: Slots, operand: ReadOpe
 def _distinct(reads: VectorReads, digits: Sequence[Digit], is_within: Mask) -> Int64:
     """Return one of the vectors of each tile that have the same elements of an operand.
 
-    `is_within` says of which vectors all intervals are within runs.
+    `is_within` says for which vectors all intervals are within runs.
     """
     period = _period(digits)
     length, stride = digits[-1]

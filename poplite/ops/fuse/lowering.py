@@ -1,4 +1,4 @@
-"""From expressions to steps: what is stored, in which order, by which vertices.
+"""From expressions to steps: stored values, their order, and their vertices.
 
 x - mean(x)       1  mean: reduced, and stored where the reduction puts it
                   2  map:  x - mean, one vertex class
@@ -34,11 +34,11 @@ from poplite.ops.fuse.contractions import (
     as_matrices,
     as_sum,
     bounds_of_product,
-    computed_behind,
+    epilogue_of,
     is_vector_product,
     layout_of,
     made_where,
-    products_behind,
+    products_of_epilogues,
     put_together_for_sums,
     sent_to_sums,
     with_dots,
@@ -84,10 +84,10 @@ from poplite.view import storages
 #
 # All orders of steps follow from these rules:
 #
-#     a step runs in a level behind those of the steps that make what it reads
-#     a view of what is stored is no step: it is there when the last thing that it shows is
+#     a step runs in a level after those of the steps that make its inputs
+#     a view of stored tensors is not a step: it is there when the last of these is
 #     a copy of a view is a step: a root that is a view, and has a place of its own or shows tensors
-#     that others may write, is copied in a level behind what the view shows
+#     that others may write, is copied in a level after the tensors that it shows
 #     roots that write tensors are stored one after the other (`Lowering.lower`)
 
 
@@ -96,7 +96,7 @@ class Root:
     """An expression that is stored, and where.
 
     Attributes:
-        expr: what is stored.
+        expr: the expression to store.
         out: the tensor that takes it, of its shape or one that it is broadcast to; None for a new
             one.
         mapping: of a new tensor, as in `graph.add_variable`; None for the rule of `ops.map`.
@@ -111,7 +111,7 @@ class Root:
     at: SourceLocation | None = None
 
 
-class Beside(Recorder):
+class IndependentSteps(Recorder):
     """The steps of tasks that do not depend on each other: the first ones of all, the second ...
 
     Args:
@@ -145,7 +145,7 @@ class Beside(Recorder):
         return self._levels[self._level - 1]
 
     def end(self) -> None:
-        """Give the steps of all tasks to what is around them."""
+        """Pass the steps of all tasks to the enclosing block."""
         for sets, others in self._levels:
             for program in (*map(Execute, sets), *others):
                 self._around.add(program)
@@ -166,7 +166,7 @@ class Task(NamedTuple):
 
 
 def levels(roots: Sequence[Expr], kept: set[Expr], copied: Sequence[bool]) -> list[list[Task]]:
-    """Return what is stored, in levels: a task depends on tasks of the levels before it alone.
+    """Return the tasks in levels: a task depends only on tasks of earlier levels.
 
     Args:
         roots: the expressions that are stored.
@@ -175,7 +175,7 @@ def levels(roots: Sequence[Expr], kept: set[Expr], copied: Sequence[bool]) -> li
     """
     found: list[list[Task]] = []
     level_of: dict[Expr, int] = {}
-    deepest: dict[Expr, int] = {}  # how many levels stand before a part, whatever root has it
+    deepest: dict[Expr, int] = {}  # the number of levels before a part, for all roots
 
     def add(level: int, task: Task) -> None:
         while len(found) <= level:
@@ -206,7 +206,7 @@ def levels(roots: Sequence[Expr], kept: set[Expr], copied: Sequence[bool]) -> li
 
 
 MOST_REDUCED = 64
-"""Lines of what is reduced without being stored: its class writes each of them some 25 times."""
+"""Most lines of an operand that is reduced without being stored: its class has each 25 times."""
 
 
 @dataclass(slots=True, eq=False)
@@ -225,7 +225,7 @@ class Lowering:
     stored: dict[Expr, Tensor] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     _kept: set[Expr] = field(default_factory=set)
-    _behind_of: dict[Expr, list[Contraction]] = field(default_factory=dict)
+    _epilogues: dict[Expr, list[Contraction]] = field(default_factory=dict)
     _left: set[Contraction] = field(default_factory=set)
     _prices: dict[Contraction, ProductPrices] = field(default_factory=dict)
     _sums: dict[Reduction, FusedReduction] = field(default_factory=dict)  # priced, not yet made
@@ -239,7 +239,7 @@ class Lowering:
     def lower(self, roots: Sequence[Root]) -> list[Tensor]:
         """Store the roots, one after the other: each sees what those before it stored.
 
-        What is stored of a tensor is forgotten when a root writes it; a root without `out` shares
+        Values stored for a tensor are forgotten when a root writes it; a root without `out` shares
         nothing with tensors that are there, so that a later write changes no result.
         """
         exprs = read_once(with_dots([root.expr for root in roots]))
@@ -266,8 +266,8 @@ class Lowering:
         for part in cut([*groups, *[each.expr for each in decisions if each.is_stored]], kept):
             why = f"a vertex has at most {MOST_FIELDS} tensors and numbers"
             self.notes.append(Note.of("stored", part, why))
-        self._kept, self._behind_of = kept, products_behind(parts, exprs, kept)
-        self._left = {product for each in self._behind_of.values() for product in each}
+        self._kept, self._epilogues = kept, products_of_epilogues(parts, exprs, kept)
+        self._left = {product for each in self._epilogues.values() for product in each}
         self._first = len(self.graph.space.variables)
         at_once: dict[int, Tensor] = {}
         if type(self.recorder) is Recorder and all(root.out is None for root in roots):
@@ -290,7 +290,7 @@ class Lowering:
         made: dict[int, Tensor] = {}
         copied = [self._is_copied(root, expr) for root, expr in zip(roots, exprs, strict=True)]
         for tasks in levels(exprs, self._kept - self._left, copied):
-            steps = Beside(self.recorder)
+            steps = IndependentSteps(self.recorder)
             around, self.recorder = self.recorder, steps
             before, fresh = self.stored, dict(self.stored)
             for expr, number, is_root in sorted(tasks, key=_is_view):
@@ -382,8 +382,8 @@ class Lowering:
         elif isinstance(expr, Number | IotaExpr):
             made = self._filled(expr, root)
         else:
-            unmade = [each for each in self._behind_of.get(expr, ()) if each not in self.stored]
-            made = self._behind(root, expr, unmade) if unmade else self._mapped(expr, root)
+            unmade = [each for each in self._epilogues.get(expr, ()) if each not in self.stored]
+            made = self._with_products(root, expr, unmade) if unmade else self._mapped(expr, root)
         if root.out is None:
             self.stored[expr] = made
         return made
@@ -402,7 +402,7 @@ class Lowering:
         out = root.out
         if out is not None and any(t != out and t.intersects_with(out) for t in body.tensors):
             made = self._mapped(expr, Root(expr, name=f"{root.name}/temporary"))
-            return self._copied(root, made, "out shares elements with what is read")
+            return self._copied(root, made, "out shares elements with an operand")
         shape = expr.shape if out is None else out.shape
         if out is None:
             out = self._variable(expr.element_type, shape, root)
@@ -450,13 +450,13 @@ class Lowering:
         return graph.add_variable(element, shape, root.name, mapping=root.mapping)
 
     def _flat_out(
-        self, root: Root, expr: Expr, work: Multiplication, beside: Sequence[Tensor]
+        self, root: Root, expr: Expr, work: Multiplication, operands: Sequence[Tensor]
     ) -> Tensor | None:
         """Return `out` as blocks, if vertices can write it while operands are read."""
         out = root.out
         if out is None or out.shape != expr.shape or not out.num_elements:
             return None
-        others = [work.left, work.right, *(each for each in beside if each != out)]
+        others = [work.left, work.right, *(each for each in operands if each != out)]
         if any(out.intersects_with(each) for each in others):
             return None
         complete(self.mappings, out, [])
@@ -488,11 +488,11 @@ class Lowering:
         whole = self.graph.target.tile_memory_bytes
         if not fused.is_in_one:
             return fused.stored_bytes() <= share * whole
-        matrix, beside = put_together_for_sums(self.mappings, expr, *self._operands(expr))
-        return beside <= share * (whole - matrix)
+        matrix, other = put_together_for_sums(self.mappings, expr, *self._operands(expr))
+        return other <= share * (whole - matrix)
 
     def _planned(self, expr: Contraction, layout: ProductLayout) -> str:
-        """Return where a product is made, and why it is no sum."""
+        """Return where a product is made, and why it is not a sum."""
         prices = self._prices.get(expr)
         return made_where(layout) + (f"; {prices}" if prices else "")
 
@@ -516,7 +516,7 @@ class Lowering:
         self._note("multiplied", expr, self._planned(expr, work.layout), "", made)
         return made
 
-    def _behind(self, root: Root, expr: Expr, products: Sequence[Contraction]) -> Tensor:
+    def _with_products(self, root: Root, expr: Expr, products: Sequence[Contraction]) -> Tensor:
         """Store an expression around products that nothing else reads, where sums are made."""
         totals = {each: self._as_sum(each) for each in products}
         for each, total in totals.items():
@@ -524,12 +524,12 @@ class Lowering:
                 name = f"{root.name}/{step_name(each) or 'value'}"
                 self.stored[each] = self._reduced(total, Root(total, name=name))
         left = [each for each in products if totals[each] is None]
-        made = self._behind_one(root, expr, *left) if left else self._mapped(expr, root)
+        made = self._with_product(root, expr, *left) if left else self._mapped(expr, root)
         for each in products:
             self.stored.pop(each, None)
         return made
 
-    def _behind_one(
+    def _with_product(
         self, root: Root, expr: Expr, node: Contraction, *others: Contraction
     ) -> Tensor:
         """Store an expression around products where the sums of one are made."""
@@ -555,22 +555,22 @@ class Lowering:
         if not layout.has_partials or not node.num_elements:
             return None
         with self.graph.scope(root.name):
-            behind, body = computed_behind(expr, node, work, self.stored, self._kept)
-        if behind.by_rows and rows_cost_more(self.graph.target, layout):
+            epilogue, body = epilogue_of(expr, node, work, self.stored, self._kept)
+        if epilogue.by_rows and rows_cost_more(self.graph.target, layout):
             return None
-        beside = [each for each in body.tensors if each is not work.partials]
-        flat = self._flat_out(root, expr, work, beside)
+        operands = [each for each in body.tensors if each is not work.partials]
+        flat = self._flat_out(root, expr, work, operands)
         if flat is None:
             name = root.name if out is None else f"{root.name}/value"
-            element, rows = expr.element_type, behind.by_rows
+            element, rows = expr.element_type, epilogue.by_rows
             flat = product_of(work.graph, layout, name, element, by_rows=rows)
             out = layout.product.matrices(flat).reshape(node.shape)
         assert out is not None
         with self.graph.scope(root.name):
-            work.products(flat, behind)
+            work.products(flat, epilogue)
         self._note("multiplied", node, self._planned(node, layout), "", work.partials)
         why = f"by the vertices that add up {layout.grid[1]} slices of k"
-        self._note("stored", expr, why, behind.vertex.__name__, out, body)
+        self._note("stored", expr, why, epilogue.vertex.__name__, out, body)
         return out if root.out in (None, out) else self._copied(root, out)
 
     def _reduced(self, expr: Reduction, root: Root) -> Tensor:
@@ -730,12 +730,12 @@ class Lowering:
 
 
 def _is_view(task: Task) -> bool:
-    """Sort views behind the tasks of their level, which they may show."""
+    """Order views after the tasks of their level, which they may alias."""
     return isinstance(task.expr, ViewExpr)
 
 
 def _is_same(a: Reduction, b: Reduction) -> bool:
-    """Tell whether two reductions have the same elements; their shapes may differ by ones."""
+    """Return whether two reductions have the same elements; their shapes may differ by ones."""
     one, other = ((each.how, each.dims, each.element_type) for each in (a, b))
     return a.operands[0] is b.operands[0] and one == other
 

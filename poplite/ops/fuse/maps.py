@@ -1,6 +1,6 @@
 """The compute set of a map: an expression of every element, each where its result lies.
 
-Dimensions of the result are joined where all operands go through them alike, so that what is left
+Dimensions of the result are joined where all operands traverse them in the same way. The result
 is a vector, or matrices of which operands have rows, one row, one column, or one number::
 
     (x - b) * c      x (10000, 1000)    b (1000,)     c (10000, 1)
@@ -41,12 +41,12 @@ from poplite.vertices.estimators.maps import MapOperation, least_slots, map_slot
 
 
 class Grid(NamedTuple):
-    """A result as matrices behind each other, `[matrices, rows, columns]`.
+    """A result as a list of matrices, `[matrices, rows, columns]`.
 
     Attributes:
         sizes: int[3].
-        parts: what a vertex has of each operand.
-        tensors: the operands in that form: their dimensions that a part has, behind the first.
+        parts: a vertex's part of each operand.
+        tensors: the operands in that form: the dimensions of a part follow the first.
     """
 
     sizes: tuple[int, int, int]
@@ -55,7 +55,7 @@ class Grid(NamedTuple):
 
     @property
     def is_vector(self) -> bool:
-        """Whether all operands go through its dimensions alike."""
+        """Whether all operands traverse its dimensions in the same way."""
         return self.sizes[:2] == (1, 1)
 
 
@@ -127,7 +127,7 @@ def _priced(
 ) -> tuple[list[MapOperation], list[ElementClass]]:
     """Return the operations of a map that have a price, and the element types that it loads."""
     steps = steps_of(body.body, [KINDS[part] for part in grid.parts])
-    assert steps is not None, "what is priced for a reduction is for a map"
+    assert steps is not None, "expressions priced for a reduction are priced for a map"
     types = zip(body.body.tensors, grid.parts, strict=True)
     return steps, [each for each, part in types if KINDS[part] == "v"] or [element]
 
@@ -218,7 +218,7 @@ def _reads(
         if own.mapping is not None and _may_hold(own, tensor, part):
             held = held_elements(own.mapping, np.full_like(begin, tile), begin, end)
             is_mixed = held < end - begin
-            if is_mixed.any():  # what is here is put in its place, and what comes beside it
+            if is_mixed.any():  # local elements are copied into place, next to those that arrive
                 some = (held > 0) & is_mixed
                 begin, end, held = begin[some], end[some], held[some]
                 share = float(held.sum()) / max(1, int((end - begin).sum()))
@@ -335,7 +335,7 @@ def _numbers(body: Straight) -> dict[str, object]:
 
 
 def _grid(tensors: Sequence[Tensor], shape: Shape) -> Grid:
-    """Join the dimensions of a result that all operands go through alike."""
+    """Join the dimensions of a result that all operands traverse in the same way."""
     rank = len(shape)
     views = [tensor.reshape((1,) * (rank - tensor.rank) + tensor.shape) for tensor in tensors]
     groups: list[tuple[list[int], list[bool]]] = []  # dimensions, and which operands have them

@@ -1,9 +1,10 @@
 """Where a result lies that nobody placed.
 
-It lies as the operand of its shape whose fullest tile holds least, the first of equals: so most of
-what is read is on the tile that reads it. It is spread linearly over all tiles where all operands
-are broadcast; where that operand uses less than half of the tiles that a linear mapping would use;
-and where the fullest tile holds twice as much as it would then, and spreading takes fewer cycles:
+It is mapped as the operand of its shape whose fullest tile holds least, the first of equals: so
+most elements are on the tile that reads them. It is spread linearly over all tiles where all
+operands are broadcast; where that operand uses less than half of the tiles that a linear mapping
+would use; and where the fullest tile holds twice as much as it would then, and spreading takes
+fewer cycles:
 
     x[:n/2] + x[n/2:]        x on tiles 0 to 7, so an operand on 0 to 3, the other on 4 to 7
     as the first             tiles 0 to 3 get all of the other and add n/8 elements each
@@ -69,7 +70,7 @@ class Mappings:
         self._known[tensor] = mapping
 
     def is_complete(self, tensor: Tensor) -> bool:
-        """Tell whether all elements have tiles."""
+        """Return whether all elements have tiles."""
         if tensor in self._known:
             return True
         return not len(self.graph.tile_mapping(tensor, require_complete=False).unmapped)
@@ -270,7 +271,7 @@ def cuts(tile: Int64, begin: Int64, end: Int64, workers: int, grain: int) -> Cut
     """
     length = end - begin
     ends = np.cumsum(length)
-    place = ends - length  # of each interval, when all are put behind each other
+    place = ends - length  # of each interval, when all are concatenated
     is_new = np.ones(len(tile), np.bool_)
     is_new[1:] = tile[1:] != tile[:-1]
     new = np.flatnonzero(is_new)
@@ -309,10 +310,10 @@ class Rects(NamedTuple):
 
 
 def rects(found: Cuts, rows: int, columns: int, workers: int) -> Rects:
-    """Cut ranges of elements of matrices, one behind the other, into rectangles.
+    """Cut ranges of elements of concatenated matrices into rectangles.
 
     A range becomes the end of a row, rows from end to end, and the begin of a row. Where a tile has
-    more of them than workers, the largest come first: small ones then fill what is left of a time.
+    more of them than workers, the largest come first: small ones then fill the remaining time.
 
     >>> one = Cuts(*(np.array([k]) for k in (7, 0, 3, 14)))
     >>> [column.tolist() for column in rects(one, rows=4, columns=4, workers=6)]

@@ -3,7 +3,7 @@
     v0 = a0 * a1        ("multiply", FLOAT, FLOAT, "vv")      both operands are vectors
     v1 = v0 + k0        ("add", FLOAT, FLOAT, "vn")           the second is one number
 
-Maps, sums of products and the choice of what is stored (`poplite.ops.fuse.storing`) take them
+Maps, sums of products and the choice of stored values (`poplite.ops.fuse.storing`) take them
 from here. Operations without a published price have none: vertices with one are estimated from
 their compiled code.
 """
@@ -141,9 +141,9 @@ def slots_of(operation: str, element: ElementClass, result: ElementClass, operan
 
 
 # -- what reductions compute of an element ---------------------------------------------------------
-# The slots of what a reduction computes of an element, beside joining it.
+# The slots of a reduction's work on an element, besides joining it.
 #
-#     sum(x * y)      one load of x or y, beside the one that the reduction has; one multiplication
+#     sum(x * y)      one load of x or y, besides the one that the reduction has; one multiplication
 #     sum(x ** 2)     nothing besides: PopLibs' `SQUARE_ADD` takes as long as its `ADD`
 #     x @ y of HALF   one load and one multiplication of four elements, not made FLOAT first
 #
@@ -157,7 +157,7 @@ WORD = 8
 
 
 class Computed(NamedTuple):
-    """What a reduction computes of each element, beside joining it.
+    """A reduction's work on each element, besides joining it.
 
     Attributes:
         joined: the element type that is joined, which accumulators square or widen by themselves.
@@ -218,7 +218,7 @@ def _before_accumulators(body: Body, steps: list[MapOperation]) -> tuple[list[Ma
 
 
 def _widened(lines: Sequence[Line], types: Mapping[str, ElementClass]) -> dict[str, str]:
-    """Return what is cast from HALF for the product of the last line alone, by its name there."""
+    """Return the casts from HALF that only the product of the last line uses, by name there."""
     *others, last = lines
     casts = {f"v{n}": line.operands[0] for n, line in enumerate(others) if _widens(line, types)}
     read = {name for line in others for name in line.operands}
@@ -245,7 +245,7 @@ def _joined(element: ElementClass) -> int:
 
 
 def _loads(recipe: ReductionRecipe, joined: ElementClass) -> float:
-    """Return the slots of loading an element of each operand, beside the load of a reduction."""
+    """Return the slots of loading an element of each operand, besides the load of a reduction."""
     tensors = enumerate(recipe.body.tensors)
     loaded = sum(each.size_bytes for n, each in tensors if n not in recipe.scalars)
     return max(0, loaded - _joined(joined)) / WORD

@@ -1,6 +1,6 @@
 """What a generated vertex class computes, as plain data that a file can hold.
 
-A class that operations make stands in no module. So the file of an executable holds its recipe, and
+A class that operations make is in no module. So the file of an executable holds its recipe, and
 whoever loads the file makes the class anew, from the same recipe with the same code: no text of a
 file is ever run. All that a recipe says is a name of a table, an element type, or an earlier line,
 and is checked as such (`fault_of`).
@@ -122,7 +122,7 @@ class SumRecipe:
         body: what it computes.
         parts: what a vertex has of each tensor; the sum counts as elements.
         out: the element type of the result.
-        total: the number of the tensor that stands for the sum; its type is that of the slices.
+        total: the number of the tensor for the sum; its type is that of the slices.
     """
 
     body: Body
@@ -173,7 +173,7 @@ def _faults(recipe: Recipe) -> Iterator[str]:
             yield f"its recipe has {len(body.tensors)} tensors and {len(recipe.parts)} parts"
     if isinstance(recipe, SumRecipe):
         if OperandPart.ROWS in recipe.parts:
-            yield "its recipe has lists of rows beside a sum"
+            yield "its recipe has lists of rows and a sum"
         if recipe.total not in numbers or body.tensors[recipe.total] not in (FLOAT, HALF):
             yield f"its recipe adds up tensor {recipe.total}"
         return
@@ -219,7 +219,7 @@ def _is_sound(
     operands: list[type[ElementType[Any]]],
     result: type[ElementType[Any]],
 ) -> bool:
-    """Tell whether an operation takes operands of these types, and gives that one."""
+    """Return whether an operation takes operands of these types, and gives that one."""
     if len(operands) != operation.arity:
         return False
     same = operands[:2] if operation.name == "select" else operands
@@ -234,13 +234,13 @@ def _is_sound(
 
 
 # -- trees as lines --------------------------------------------------------------------------------
-# A tree as numbered lines, in which equal parts stand once.
+# A tree as numbered lines, in which equal parts occur once.
 #
 #     (x - y) ** 2 * 0.5          v0 = a0 - a1
 #                                 v1 = v0 * v0
 #                                 v2 = v1 * k0
 #
-# What differs between expressions of one structure stands outside: tensors `a0`, `a1`, ... and
+# Whatever differs between expressions of one structure is outside: tensors `a0`, `a1`, ... and
 # numbers `k0`, `k1`, ..., which are fields of the vertex. So another learning rate compiles
 # nothing.
 
@@ -252,11 +252,11 @@ UNSIGNED = {
     "INT": "UNSIGNED_INT",
     "LONGLONG": "UNSIGNED_LONGLONG",
 }
-"""The unsigned types of signed ones; others stand for themselves."""
+"""The unsigned types of signed ones; others are unchanged."""
 
 
 class Straight(NamedTuple):
-    """An expression as lines, and what its names stand for.
+    """An expression as lines, and the meaning of its names.
 
     Attributes:
         body: the lines.
@@ -301,7 +301,7 @@ def straight(root: Expr, stored: Mapping[Expr, Tensor]) -> Straight:
 
 
 def in_order(root: Expr, stored: Container[Expr]) -> list[Expr]:
-    """Return the nodes of a tree, each once, behind its operands; none below a stored one."""
+    """Return the nodes of a tree, each once, after its operands; none below a stored one."""
     found: list[Expr] = []
     seen: set[Expr] = set()
     waiting: list[tuple[Expr, bool]] = [(root, False)]

@@ -43,9 +43,9 @@ from poplite.ops.fuse.recipe import in_order
 from poplite.types import FLOAT, HALF
 
 OWN_STEP = 2
-"""Slots for each vector that is stored, beside computing it: an assumption, no vertex has them.
+"""Slots for each vector that is stored, besides computing it: an assumption, no vertex has them.
 
-They stand for the start of a step of its own and for the memory of what it stores, which have no
+They represent the start of a separate step and the memory of its result, which have no
 slots. Without them a sum of two tensors would be stored for two readers.
 """
 
@@ -82,7 +82,7 @@ class Decision(NamedTuple):
 
 
 def decide(groups: Sequence[Expr], stored: set[Expr]) -> list[Decision]:
-    """Add to `stored` what is stored besides, and return what was decided of each part.
+    """Add further stored parts to `stored`, and return the decision for each part.
 
     `groups` are the roots and the operands of reductions: each is computed by one class of
     vertices.
@@ -90,7 +90,7 @@ def decide(groups: Sequence[Expr], stored: set[Expr]) -> list[Decision]:
     made: list[Decision] = []
     decided: set[Expr] = set()
     found = _Groups(groups, stored)
-    # Outer parts come first: what is stored takes its own parts along, as a group of its own.
+    # Outer parts come first: a stored part takes its own parts along, as a separate group.
     for number, root in enumerate(found.roots):
         for node in [*found.parts[number]]:
             if node in decided or node is root or not isinstance(node, Applied):
@@ -203,7 +203,7 @@ def cut(groups: Sequence[Expr], stored: set[Expr]) -> list[Expr]:
 
 
 def is_worth_storing(part: Expr) -> bool:
-    """Tell whether the rule stores a part for two readers with as many elements."""
+    """Return whether the rule stores a part for two readers with as many elements."""
     slots, leaves = 0.0, set[object]()
     seen, waiting = {part}, [part]
     while waiting and slots + len(leaves) <= WORTH_STORING:
@@ -339,8 +339,8 @@ def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
     return made
 
 
-# -- reductions along what is repeated -------------------------------------------------------------
-# Reductions along what is repeated: each element is read once.
+# -- reductions along repeated dimensions ----------------------------------------------------------
+# Reductions along repeated dimensions: each element is read once.
 #
 #     max(x.broadcast(n, 0), 0)      max(x)
 #     sum(x.broadcast(n, 0), 0)      sum(x) * n, of HALF in FLOAT and rounded once
@@ -417,7 +417,7 @@ def _first(tensor: Tensor, d: int, parts: DimensionParts) -> Tensor:
 
 
 def _once(node: Reduction) -> Expr:
-    """Return a reduction, or what it comes to where elements are repeated."""
+    """Return a reduction, or its equivalent where elements are repeated."""
     operand = node.operands[0]
     if not operand.num_elements or node.how.startswith("arg"):  # positions of repeated ones differ
         return node
@@ -461,7 +461,7 @@ def _repeated(leaves: Sequence[Expr], dims: Sequence[int]) -> dict[int, Dimensio
 
 
 def _leaves(root: Expr) -> list[Expr]:
-    """Return what an expression reads, and what is stored before it."""
+    """Return the operands of an expression, tensors and stored parts."""
     found: list[Expr] = []
     seen, waiting = {root}, [root]
     while waiting:
@@ -501,7 +501,7 @@ def _common(leaves: Sequence[Expr], d: int) -> DimensionParts:
 
 
 def _reading(root: Expr, leaves: Sequence[Expr], along: Mapping[int, DimensionParts]) -> Expr:
-    """Return an expression that reads the first of what is repeated."""
+    """Return an expression that reads the first of repeated elements."""
     made: dict[Expr, Expr] = {}
     below = {*leaves}
     for node in in_order(root, below):
@@ -526,7 +526,7 @@ def _reading(root: Expr, leaves: Sequence[Expr], along: Mapping[int, DimensionPa
 
 
 # -- positions -------------------------------------------------------------------------------------
-# Positions beside tensors that are reduced, as two short tensors instead of one of their size.
+# Positions used with tensors that are reduced, as two short tensors instead of one of their size.
 #
 #     iota(10,000,000)     high: 0, 3163, 6326, ...    each repeated 3163 times, as a view
 #                          low:  0, 1, ... 3162        repeated 3162 times, as a view
@@ -565,7 +565,7 @@ def split_positions(mappings: Mappings, roots: Sequence[Expr]) -> list[Expr]:
 
 
 def _has_tensor(operand: Expr) -> bool:
-    """Return whether what is reduced lies as one of its tensors."""
+    """Return whether an operand of a reduction has the mapping of one of its tensors."""
     return any(tensor.shape == operand.shape for tensor in operand.leaves)
 
 

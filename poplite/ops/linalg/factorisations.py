@@ -39,14 +39,14 @@ def check_matrices(what: str, x: Given, role: str, *, square: bool = True) -> No
     if x.rank < 2 or (square and x.shape[-1] != x.shape[-2]):
         kind = "square matrices" if square else "matrices"
         raise TensorCreationError(
-            f"{what}, {role}: {called(x)} of shape {x.shape} is no {kind}",
+            f"{what}, {role}: {called(x)} of shape {x.shape} is not a {kind}",
             found=described(x),
             fix="of shape (n, n), or (..., n, n)" if square else "of shape (m, n)",
         )
 
 
 def check_one_matrix(what: str, x: Given) -> None:
-    """Refuse several matrices, and what is none."""
+    """Refuse anything but one matrix."""
     if x.rank != 2:
         raise TensorCreationError(
             f"{what}: {called(x)} is of shape {x.shape}", found=described(x), fix="one matrix"
@@ -111,10 +111,10 @@ class LinalgSteps:
             return
         h = self.half(n)
         upper, lower = a[:, :h, :h], a[:, h:, h:]
-        beside = a[:, h:, :h]
+        below = a[:, h:, :h]
         self.factor(upper)
-        self.solve(upper, beside.dim_shuffle((0, 2, 1)), lower=True, unit=False)
-        self.subtract(lower, beside, beside.dim_shuffle((0, 2, 1)))
+        self.solve(upper, below.dim_shuffle((0, 2, 1)), lower=True, unit=False)
+        self.subtract(lower, below, below.dim_shuffle((0, 2, 1)))
         self.factor(lower)
 
     def solve(self, a: Tensor, x: Tensor, *, lower: bool, unit: bool) -> None:
@@ -205,7 +205,7 @@ def triangular_solve(
 
     Args:
         a: [..., n, n] of FLOAT or HALF. Only one triangle is looked at.
-        b: [..., n, k], or [..., k, n] where a stands at the right; of the same type.
+        b: [..., n, k], or [..., k, n] where a is on the right; of the same type.
         left: solve `a x = b`; else `x a = b`.
         lower: whether it is the lower triangle, or the upper one.
         unit_diagonal: take the diagonal of a for 1; it is not looked at.
@@ -218,7 +218,7 @@ def triangular_solve(
         infinities and NaN.
 
     Raises:
-        ElementTypeError: for other types, and for what is not true or false.
+        ElementTypeError: for other types, and for flags that are not true or false.
         TensorCreationError: for shapes that do not fit.
         SizeOverflowError: for a block below 1.
         ControlProgramError: without `program=` outside of all steps.
@@ -277,8 +277,8 @@ def triangular_mask(a: Operand, *, lower: bool = True, unit_diagonal: bool = Fal
         An expression of the shape and type of a, 0 in the other triangle.
 
     Raises:
-        ElementTypeError: for other types, and for what is not true or false.
-        TensorCreationError: for what is no square matrix.
+        ElementTypeError: for other types, and for flags that are not true or false.
+        TensorCreationError: for a tensor that is not a square matrix.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -330,7 +330,7 @@ def cholesky(
 
     Raises:
         ElementTypeError: for other types, and a `lower` that is not true or false.
-        TensorCreationError: for what is no square matrix.
+        TensorCreationError: for a tensor that is not a square matrix.
         SizeOverflowError: for a block below 1.
         ControlProgramError: without `program=` outside of all steps.
 
@@ -383,7 +383,8 @@ def lu(
 
     Raises:
         ElementTypeError: for other types.
-        TensorCreationError: for what is no matrix.
+        TensorCreationError: for a tensor that is not a matrix.
+
         SizeOverflowError: for a block below 1.
         ControlProgramError: without `program=` outside of all steps.
 

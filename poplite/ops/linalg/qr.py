@@ -1,7 +1,7 @@
 """QR by Householder's reflections, and the inverse.
 
 columns 0 to b      some tiles find V and T of the block: a = (I - V T V') R
-columns behind      A -= V (T' (V' A)), three products that all tiles share
+columns after       A -= V (T' (V' A)), three products that all tiles share
 Q                   from the identity, block after block from the last: Q -= V (T (V' Q))
 
 Blocks of columns that workers of some tiles reflect: `poplite.vertices.reflectors`.
@@ -67,7 +67,7 @@ def qr(
 
     Raises:
         ElementTypeError: for other types, and a `complete` that is not true or false.
-        TensorCreationError: for what is no matrix, or has more columns than rows.
+        TensorCreationError: for a tensor that is not a matrix, or has more columns than rows.
         GraphMemoryAllocationError: for a column that is too long for all tiles.
         SizeOverflowError: for a block below 1.
         ControlProgramError: without `program=` outside of all steps.
@@ -235,7 +235,7 @@ class _Panel:
         a: [columns, rows], the columns.
         v: likewise, the reflectors.
         dots: [workers, columns], parts of products of a reflector and columns.
-        taus: likewise, the factors of the reflectors, of which all workers have the same.
+        taus: likewise, the factors of the reflectors, the same for all workers.
         found: [workers, FOUND], what each found of a column.
         column: [workers], which is next.
     """

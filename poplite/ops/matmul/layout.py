@@ -39,8 +39,8 @@ from poplite.machine.target import Target
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import FLOAT, HALF, ElementType, ElementTypeLike, element_type
 
-# -- what is multiplied ----------------------------------------------------------------------------
-# What a plan is asked for: sizes, types, memory, and what is fixed beforehand.
+# -- requests --------------------------------------------------------------------------------------
+# The request for a plan: sizes, types, memory, and fixed constraints.
 
 
 MOST_PRODUCTS = 2**50
@@ -154,7 +154,7 @@ def checked_options(
         if name not in CONSTRAINTS:
             near = did_you_mean(name, CONSTRAINTS) if isinstance(name, str) else ""
             raise InvalidOption(
-                f"{what}: {clipped(name)} is no constraint{near}",
+                f"{what}: {clipped(name)} is not a constraint{near}",
                 found="; ".join(f"{each}: {about}" for each, about in CONSTRAINTS.items()),
                 fix='constraints={"pk": 1}',
             )
@@ -180,7 +180,7 @@ def request_of(
     element: type[ElementType[Any]],
     options: Options,
 ) -> ProductRequest:
-    """Return what is planned of groups, m, k and n, or refuse it."""
+    """Return the request of groups, m, k and n, or refuse it."""
     what = options.what
     result = options.result or element
     partials = FLOAT if options.partials is None else options.partials
@@ -253,7 +253,7 @@ def held_text(names: Sequence[str], held: Sequence[int]) -> str:
 
 
 # -- blocks ----------------------------------------------------------------------------------------
-# Matrices cut into blocks that lie one behind the other.
+# Matrices cut into consecutive blocks.
 #
 #     matrix [4, 6], blocks [2, 4]          flat
 #     0  1  2  3 | 4  5                     0 1 2 3  6 7 8 9 | 4 5  10 11 | 12 13 14 15 ...
@@ -379,7 +379,7 @@ class ProductLayout:
     """One way to share a product among tiles, and what it takes.
 
     Attributes:
-        request: what is multiplied.
+        request: the product.
         block: rows of the left, depth, and columns of the right of the blocks of a tile.
         grid: tiles by m, k and n.
         sets: how many grids there are; each makes some of the groups.
@@ -426,7 +426,7 @@ class ProductLayout:
 
     @property
     def slots(self) -> int:
-        """Groups of which a tile has a block in each pass."""
+        """Groups with a block on a tile in each pass."""
         return -(-self.request.groups // self.sets)
 
     @property

@@ -54,8 +54,8 @@ def matmul(
 
     Raises:
         ElementTypeError: for types that differ, or that the AMP unit does not multiply.
-        TensorCreationError: for shapes that do not fit each other, and a plan that is none.
-        InvalidOption: for options beside a plan, and as in `ops.plan_matmul`.
+        TensorCreationError: for shapes that do not fit each other, and an invalid plan.
+        InvalidOption: for options given with a plan, and as in `ops.plan_matmul`.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -73,11 +73,11 @@ def matmul(
         return product(a, b, options)
     if not isinstance(plan, MatMulPlan):
         raise wrong_kind(
-            what, plan, "is no plan", "ops.plan_matmul(graph, m=64, k=128, n=32, type=pl.HALF)"
+            what, plan, "is not a plan", "ops.plan_matmul(graph, m=64, k=128, n=32, type=pl.HALF)"
         )
     if (partials, result, memory, constraints) != (None, None, 0.6, None):
         raise InvalidOption(
-            f"{what}: options beside a plan, which was made with its own",
+            f"{what}: options with a plan, which was made with its own",
             found=f"partials={clipped(partials)}, result={clipped(result)}, "
             f"memory={clipped(memory)}, constraints={clipped(constraints)}",
             fix="ops.plan_matmul(graph, ..., partials=, result=, memory=, constraints=)",
@@ -116,7 +116,7 @@ def outer(a: Operand, b: Operand) -> Expr:
     for each in (one, other):
         if isinstance(each, Weak) or each.is_open or each.rank != 1:
             raise TensorCreationError(
-                f"ops.outer: {formula(each)} is no vector",
+                f"ops.outer: {formula(each)} is not a vector",
                 fix="two tensors of rank 1, such as t.flatten()",
             )
     if not isinstance(one, Leaf) or not isinstance(one.tensor, Tensor):

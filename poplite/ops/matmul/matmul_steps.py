@@ -5,7 +5,7 @@
     sums        the tiles (i, *, l) add up a part each of what they made, slice after slice of k;
                 only where k is cut, or partials are of another type
 
-Operands may lie anywhere. Those that a plan makes lie on the tiles that use them, block behind
+Operands may lie anywhere. Those that a plan makes lie on the tiles that use them, block after
 block, so that little has to move.
 """
 
@@ -40,7 +40,7 @@ from poplite.vertices.partials import AddPartials
 #               flat order, and where the product goes
 #     sums      of the partials of block (i, l): tile, which part of the block, and its slices
 #
-# They follow from the layout alone, so layers of a network that are multiplied alike share them.
+# They follow from the layout alone, so layers of a network with the same products share them.
 
 
 MOST_KEPT = 1 << 14
@@ -79,7 +79,7 @@ class Products(NamedTuple):
         tile: int64[n].
         left: of the left matrices in flat order.
         right: of the right ones.
-        out: of the partials, or of the product where there are none.
+        out: of the partials, or of the product without partials.
         columns: int64[n], of the block of the right matrix.
     """
 
@@ -95,7 +95,7 @@ class Sums(NamedTuple):
 
     Attributes:
         tile: int64[n].
-        slices: of the partials, those of a vertex behind each other.
+        slices: of the partials, those of a vertex one after the other.
         first: int64[n + 1], the slices of each vertex.
         parts: what each of them adds up.
     """
@@ -217,7 +217,7 @@ def mapping_of(
 def grains(
     target: Target, layout: ProductLayout, blocks: tuple[Int64, Int64, Int64], by_rows: bool
 ) -> Int64:
-    """Return how many elements of each block stay together: what is added up at a time, or rows."""
+    """Return how many elements of each block stay together: those added up at a time, or rows."""
     if by_rows:
         return np.maximum(1, layout.product.sizes(*blocks[1:])[1])
     return np.full(len(blocks[0]), grain_of(target, layout.request))
@@ -240,7 +240,7 @@ def rows_cost_more(target: Target, layout: ProductLayout) -> bool:
     shared = -(-height * width // (grain * cuts)) * grain
     more = (by_rows - shared) * cuts * layout.request.partials.size_bytes
     step = target.workers * binary("add", FLOAT, share(shared, target), target)
-    # What is one row for all lies elsewhere: it comes, and is put in its place.
+    # A single row for all lies elsewhere: it is received, and copied into place.
     step += int(sum(map(target.cost, ("sync_cycles", "latency_cycles", "worker_call"))))
     return more > step * target.exchange_bytes_per_cycle
 
@@ -313,13 +313,13 @@ def _on_tiles(
     return graph.add_variable(element, size, name, mapping=mapping)
 
 
-class Behind(NamedTuple):
-    """What is computed of the sums of a product, by the vertices that make them.
+class Epilogue(NamedTuple):
+    """Work on the sums of a product, by the vertices that make them.
 
     Attributes:
         vertex: their class.
         by_rows: whether parts of blocks are complete rows of them.
-        fields: returns its fields beside the slices of k and the output.
+        fields: returns its fields besides the slices of k and the output.
     """
 
     vertex: type[Vertex]
@@ -345,19 +345,19 @@ class Multiplication:
     left: Tensor
     right: Tensor
 
-    def products(self, product: Tensor, behind: Behind | None = None) -> None:
-        """Store the products, or what is computed of them, in a tensor in flat order."""
+    def products(self, product: Tensor, epilogue: Epilogue | None = None) -> None:
+        """Store the products, or the results of an epilogue, in a tensor in flat order."""
         if not product.num_elements:
             return
         partials = self.partials if self.layout.has_partials else product
         if self.layout.has_partials:
             # Products begin at zero, so their memory may serve others before.
             self.recorder.add(WriteUndef(partials))
-        by_rows = behind is not None and behind.by_rows
+        by_rows = epilogue is not None and epilogue.by_rows
         for made in passes(self.graph.target, self.layout, by_rows=by_rows):
             self._multiply(made.products, partials)
             if made.sums is not None:
-                self._add_up(made.sums, product, behind)
+                self._add_up(made.sums, product, epilogue)
 
     @cached_property
     def partials(self) -> Tensor:
@@ -380,14 +380,14 @@ class Multiplication:
             columns=made.columns,
         )
 
-    def _add_up(self, made: Sums, product: Tensor, behind: Behind | None) -> None:
+    def _add_up(self, made: Sums, product: Tensor, epilogue: Epilogue | None) -> None:
         """Add up the partials of a pass."""
         lists = SliceLists(Slices(self.partials, 0, *made.slices), made.first)
         vertex: type[Vertex] = AddPartials
         fields: dict[str, object] = {"partials": lists}
-        if behind is not None:
-            vertex = behind.vertex
-            fields = {"slices": lists, **behind.fields(made.parts)}
+        if epilogue is not None:
+            vertex = epilogue.vertex
+            fields = {"slices": lists, **epilogue.fields(made.parts)}
         self.graph.add_vertices(
             self.recorder.compute_set("sums"),
             vertex,

@@ -12,7 +12,7 @@ The lower bound is the cycles that a layout takes at least by the cost model.
                   its blocks are multiplied                         as exact
                   its part of the sums arrives, and is added up     likewise
 
-Only tiles with complete blocks are looked at, and the shortest way between tiles stands for all;
+Only tiles with complete blocks are considered, and the shortest way between tiles represents all;
 else it is what `priced` finds on a graph. So it is near to that, never above, and takes no graph:
 of several layouts few have to be priced to find the cheapest. `nearer_cycles` looks up the ways
 between the tiles, and multiplies blocks at edges as well.
@@ -150,7 +150,7 @@ class MatMulPlan:
         return self.layout.bytes
 
     def create_left(self, name: str = "left") -> Tensor:
-        """Make a variable for the left matrix where the plan wants it.
+        """Make a variable for the left matrix with the plan's mapping.
 
         Args:
             name: of the variable.
@@ -160,7 +160,7 @@ class MatMulPlan:
             use it, a part on each.
 
         Raises:
-            TensorCreationError: for a name that is none.
+            TensorCreationError: for an invalid name.
 
         >>> import poplite as pl
         >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -171,7 +171,7 @@ class MatMulPlan:
         return self._matrix(left_of(self.graph, self.layout, name))
 
     def create_right(self, name: str = "right") -> Tensor:
-        """Make a variable for the right matrix where the plan wants it, as `create_left`.
+        """Make a variable for the right matrix with the plan's mapping, as `create_left`.
 
         Args:
             name: of the variable.
@@ -180,7 +180,7 @@ class MatMulPlan:
             A view of shape (k, n), with groups (groups, k, n).
 
         Raises:
-            TensorCreationError: for a name that is none.
+            TensorCreationError: for an invalid name.
 
         >>> import poplite as pl
         >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -200,7 +200,7 @@ class MatMulPlan:
             A view of shape (m, n), with groups (groups, m, n).
 
         Raises:
-            TensorCreationError: for a name that is none.
+            TensorCreationError: for an invalid name.
         """
         flat = product_of(self.graph, self.layout, name)
         return self._matrix(self.layout.product.matrices(flat))
@@ -283,10 +283,10 @@ def plan_matmul(
     Raises:
         GraphMemoryAllocationError: where no way fits, with what takes the memory.
         ElementTypeError: for types that the AMP unit does not multiply.
-        TensorCreationError: for a size that is no whole number from 0.
+        TensorCreationError: for a size that is not a whole number from 0.
         SizeOverflowError: for more than 2**50 multiplications.
-        InvalidOption: for a constraint of another name, and a `memory` that is no share.
-        ControlProgramError: for a graph that is none.
+        InvalidOption: for a constraint of another name, and a `memory` that is not a share.
+        ControlProgramError: for an invalid graph.
 
     >>> import poplite as pl
     >>> plan = plan_matmul(pl.Graph(pl.Target(tiles=4)), m=64, k=64, n=64)

@@ -6,7 +6,7 @@ several passes over parts of m or n.
 
 What a way costs: bytes at the rate of the exchange, and what goes before them; the AMP unit as in
 `poplite.vertices.amp`; the vertices that add up. Poplar's planner goes by the same sum (poplibs,
-lib/poplin/ConvPlan.cpp). Operands count as lying where the plan wants them.
+lib/poplin/ConvPlan.cpp). Operands are assumed to have the plan's mapping.
 """
 
 from __future__ import annotations
@@ -428,7 +428,7 @@ def _most(every: Sequence[_Load]) -> _Load:
 def _gathered(
     target: Target, layout: ProductLayout, elements: int, parts: int, size: int, *, is_shared: bool
 ) -> _Load:
-    """Return what tiles have to get of a block of which each of them has a part."""
+    """Return the elements that tiles receive of a block of which each has a part."""
     part = part_sizes(target, layout, elements, parts)
     words = _words(target, part * size)
     missing = words.sum() - words

@@ -223,8 +223,8 @@ def by_result(what: str, gradient: Operand, like: Expr) -> Expr:
     if made.shape != like.shape or made.element_type is not like.element_type:
         pair = [f"{each.element_type!r} {list(each.shape)}" for each in (made, like)]
         raise TensorCreationError(
-            f"{what}: a gradient of {pair[0]} beside {pair[1]}",
-            found=f"{formula(made)} beside {formula(like)}",
+            f"{what}: a gradient of {pair[0]} for {pair[1]}",
+            found=f"{formula(made)} and {formula(like)}",
             fix=f"a gradient of {pair[1]}",
         )
     return made

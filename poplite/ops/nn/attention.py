@@ -202,7 +202,7 @@ def multi_head_attention_gradient(
         program: where they go; left out, the block of `graph.steps()` that is open.
 
     Raises:
-        TensorCreationError: for what is not from `multi_head_attention`.
+        TensorCreationError: for values that are not from `multi_head_attention`.
         the errors of `multi_head_attention`.
     """
     what = "ops.nn.multi_head_attention_gradient"

@@ -1,7 +1,7 @@
 """GRU: the layer, and its gradients.
 
     r, u = sigmoid(x W + h U + b)         reset, update
-    a = tanh(x W + (r * h) U + b)         or, with the reset behind the product,
+    a = tanh(x W + (r * h) U + b)         or, with the reset after the product,
     a = tanh(x W + b0 + r * (h U + b1))
     h = u * h + (1 - u) * a
 
@@ -27,9 +27,9 @@ from poplite.ops.nn.recurrent import (
     RecurrentWeights,
     among,
     backwards,
-    beside,
     forwards,
     layer_of,
+    mapped_like,
     of_step,
     outputs_before,
     parted,
@@ -54,7 +54,7 @@ class GruSaved(NamedTuple):
     """What the gradients of a GRU are computed of.
 
     Attributes:
-        gates: [steps, batch, 3 * units], before their activation; with the reset behind the
+        gates: [steps, batch, 3 * units], before their activation; with the reset after the
             product 4 * units, as both parts of the candidate are kept.
         outputs: [steps, batch, units], before each step.
         lengths: how many steps each sequence has, [batch]; None where all have all steps.
@@ -117,7 +117,7 @@ def gru(
         reset_after: whether the candidate is `tanh(x @ W + b0 + r * (h @ U + b1))`, with two biases
             for each gate, [3, 2, units].
         lengths: how many steps each sequence has, UNSIGNED_INT [batch]; left out, all of them have
-            all steps. A sequence with fewer keeps its output behind its last one as `output`, and
+            all steps. A sequence with fewer keeps its output after its last one as `output`, and
             those in `outputs` are 0.
         inference: whether nothing is kept for `gru_gradient`.
         name: of the outputs and of the steps.
@@ -127,7 +127,7 @@ def gru(
         The outputs h of all steps, the last one, and what `gru_gradient` needs.
 
     Raises:
-        ElementTypeError: for an x that is no floats, and for what is not true or false.
+        ElementTypeError: for an x that is not of floats, and for flags that are not true or false.
         TensorCreationError: for operands of other shapes or another type.
         ControlProgramError: without `program=` outside of all steps.
 
@@ -157,7 +157,7 @@ def gru(
     with one_operation(graph, name, call.place):
         read = as_tensor(call.x, "x", None)
         like = outputs[0] if steps else sequence(graph, element, (1, batch, units), "like")[0]
-        h, saved = beside(like, "output"), None
+        h, saved = mapped_like(like, "output"), None
         _begin(h, begin)
         after = None if ends is None else as_tensor(ends, "lengths", None)
         if not inference:
@@ -208,16 +208,16 @@ def gru_gradient(
         x: as in `gru`.
         weights: as in `gru`.
         forward: what `gru` returned for these, not of inference; its outputs, and lengths of
-            sequences, are still there. With lengths, x behind the end of a sequence is multiplied
+            sequences, are still there. With lengths, x after the end of a sequence is multiplied
             by 0, and has to be finite.
         gradient: by the outputs of all steps, of their shape and type.
-        by_output: by the last output, beside that in `gradient`; left out, zeros.
+        by_output: by the last output, besides that in `gradient`; left out, zeros.
         reset_after: as in `gru`.
         name: of the steps, and it begins the names of the results.
         program: where they go; left out, the block of `graph.steps()` that is open.
 
     Raises:
-        TensorCreationError: for what is not from `gru`, or of inference.
+        TensorCreationError: for values that are not from `gru`, or of inference.
         the errors of `gru`.
     """
     what = "ops.nn.gru_gradient"
@@ -235,7 +235,7 @@ def gru_gradient(
     with one_operation(graph, name, call.place):
         read, by_outputs = as_tensor(call.x, "inputs", None), as_tensor(asked, "gradient", None)
         like = sequence(graph, element, (1, batch, units), "like")[0]
-        by_h = beside(like, "output")
+        by_h = mapped_like(like, "output")
         _begin(by_h, end)
         by_gates = sequence(graph, element, (steps, batch, width), "by_gates")
         if call.is_empty:
@@ -295,7 +295,7 @@ def _step_back(
     with together():
         r, u = (stored(each, name="gate") for each in (reset, update))
         a = stored(_candidate(reset, parts), name="activated")
-    dz = beside(z, "by_gate")
+    dz = mapped_like(z, "by_gate")
     by_r, by_u, *by_parts = (dz[:, n : n + units] for n in range(0, z.shape[1], units))
     by_sum = wide(by_h) * (1.0 - u) * (1.0 - a * a)
     columns = wu[:, 2 * units :]

@@ -25,9 +25,9 @@ from poplite.ops.nn.recurrent import (
     RecurrentWeights,
     among,
     backwards,
-    beside,
     forwards,
     layer_of,
+    mapped_like,
     of_step,
     outputs_before,
     parted,
@@ -125,17 +125,17 @@ def lstm(
         weights: of its type: W [4, inputs, units], U [4, units, units] and b [4, units].
         state: h and c before the first step; left out, zeros.
         lengths: how many steps each sequence has, UNSIGNED_INT [batch]; left out, all of them have
-            all steps. A sequence with fewer keeps its state behind its last one, and its outputs
+            all steps. A sequence with fewer keeps its state after its last one, and its outputs
             there are 0.
         inference: whether nothing is kept for `lstm_gradient`.
         name: of the outputs and of the steps.
         program: where they go; left out, the block of `graph.steps()` that is open.
 
     Returns:
-        The outputs h of all steps, the state behind them, and what `lstm_gradient` needs.
+        The outputs h of all steps, the state after them, and values for `lstm_gradient`.
 
     Raises:
-        ElementTypeError: for an x that is no floats, and for what is not true or false.
+        ElementTypeError: for an x that is not of floats, and for flags that are not true or false.
         TensorCreationError: for operands of other shapes or another type.
         ControlProgramError: without `program=` outside of all steps.
 
@@ -166,7 +166,7 @@ def lstm(
     with one_operation(graph, name, call.place):
         read = as_tensor(call.x, "x", None)
         like = outputs[0] if steps else sequence(graph, element, (1, batch, units), "like")[0]
-        h, c = beside(like, "output"), beside(like, "cell")
+        h, c = mapped_like(like, "output"), mapped_like(like, "cell")
         _begin(h, c, begin)
         after = None if ends is None else as_tensor(ends, "lengths", None)
         saved = None
@@ -208,16 +208,16 @@ def lstm_gradient(
         x: as in `lstm`.
         weights: as in `lstm`.
         forward: what `lstm` returned for these, not of inference; its outputs, and lengths of
-            sequences, are still there. With lengths, x behind the end of a sequence is multiplied
+            sequences, are still there. With lengths, x after the end of a sequence is multiplied
             by 0, and has to be finite.
         gradient: by the outputs of all steps, of their shape and type.
-        by_state: by the state behind the last step, beside that by its output in `gradient`; left
+        by_state: by the state after the last step, besides that by its output in `gradient`; left
             out, zeros.
         name: of the steps, and it begins the names of the results.
         program: where they go; left out, the block of `graph.steps()` that is open.
 
     Raises:
-        TensorCreationError: for what is not from `lstm`, or of inference.
+        TensorCreationError: for values that are not from `lstm`, or of inference.
         the errors of `lstm`.
     """
     call = layer_of("ops.nn.lstm_gradient", x, weights, GATES, 1, name, program)
@@ -231,7 +231,7 @@ def lstm_gradient(
     with one_operation(graph, name, call.place):
         read, by_outputs = as_tensor(call.x, "inputs", None), as_tensor(asked, "gradient", None)
         like = saved.cells[0] if steps else sequence(graph, element, (1, batch, units), "like")[0]
-        by_h, by_c = beside(like, "state/output"), beside(like, "state/cell")
+        by_h, by_c = mapped_like(like, "state/output"), mapped_like(like, "state/cell")
         _begin(by_h, by_c, end)
         by_gates = sequence(graph, element, (steps, batch, GATES * units), "by_gates")
         if call.is_empty:
@@ -274,7 +274,7 @@ def _activated(z: Tensor, units: int) -> tuple[Expr, Expr, Expr, Expr]:
 def _step_back(z: Tensor, before: Tensor, by_h: Expr, by_c: Tensor, run: Tensor | None) -> Tensor:
     """Record the gradient by the gates of a step, which is returned, and the next one by c."""
     units, element = before.shape[1], z.element_type
-    dz = beside(z, "by_gate")
+    dz = mapped_like(z, "by_gate")
     # Each gate lies on some of the tiles: those that share a compute set use all of them.
     with together():
         f, i, a, o = (stored(each, name="gate") for each in _activated(z, units))
@@ -298,7 +298,7 @@ def _state(call: Layer, role: str, state: object) -> LstmState:
     _, batch, _, units = call.sizes
     if not isinstance(state, LstmState):
         raise TensorCreationError(
-            f"{call.what}: {role} {clipped(state)} is no state",
+            f"{call.what}: {role} {clipped(state)} is not a state",
             found=of_type(state),
             fix="ops.nn.LstmState(output, cell)",
         )

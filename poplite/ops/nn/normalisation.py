@@ -129,7 +129,7 @@ def _wide(what: str, role: str, value: Operand | float, x: Expr) -> Expr | float
     if own.shape not in ((), x.shape[-1:]):
         raise TensorCreationError(
             f"{what}: a {role} of shape {own.shape} for x of {x.shape}",
-            found=f"{formula(own)} beside {formula(x)}",
+            found=f"{formula(own)} and {formula(x)}",
             fix=f"a number for each element of a row, of shape {x.shape[-1:]}",
         )
     return cast(own, FLOAT)
@@ -427,7 +427,7 @@ class _Norm:
         return self.given.shape[1]
 
     def wide(self, role: str, value: Scale) -> Expr | float:
-        """Return a number for each channel as an operand beside `x`, in FLOAT."""
+        """Return a number for each channel as an operand that broadcasts to `x`, in FLOAT."""
         what = f"{self.what}, {role}"
         own = as_expr(value, what)
         if isinstance(own, Weak):
@@ -463,7 +463,7 @@ class _Norm:
 
 
 def _mean_of(norm: _Norm) -> Expr:
-    """Return the mean of what is normalised together."""
+    """Return the mean of the elements that are normalised together."""
     return mean(norm.x, norm.dims)
 
 

@@ -53,7 +53,7 @@ def sgd(
         The parameter.
 
     Raises:
-        ElementTypeError: for a parameter that is no tensor of floats.
+        ElementTypeError: for a parameter that is not a tensor of floats.
         TensorCreationError: for a gradient or a velocity of another shape.
         ControlProgramError: without `program=` outside of all steps.
 
@@ -102,7 +102,7 @@ def adam_state(parameter: Tensor, name: str = "") -> AdamState:
         name: of the variables; left out, that of the parameter.
 
     Raises:
-        ElementTypeError: for a parameter that is no tensor of floats.
+        ElementTypeError: for a parameter that is not a tensor of floats.
         InvalidTileMapping: when an element of it has no tile.
 
     >>> import poplite as pl
@@ -148,7 +148,7 @@ def adam(
         state: what `adam_state` made of the parameter.
         rate: a number, or a scalar of FLOAT that the program or the host may change.
         betas: how much of both means stays.
-        epsilon: what is added to the root.
+        epsilon: a number added to the root.
         decay: how much of the parameter is taken off it, times the rate.
         name: of the steps.
         program: where they go; left out, the block of `graph.steps()` that is open.

@@ -8,8 +8,8 @@ it is a map; else it is as the gradient of a convolution by its input (`Dimensio
 stride, elements in turn are in windows at other places, and each of these phases is pooled on its
 own.
 
-Source: PopLibs, `popnn/Pooling.hpp`: padding is no element of a window, neither of the greatest
-one nor of the mean; and all elements that equal the greatest get its gradient.
+Source: PopLibs, `popnn/Pooling.hpp`: padding is not part of a window, neither for the greatest
+element nor for the mean; and all elements that equal the greatest get its gradient.
 
 Windows that do not overlap, as gradients see them: what each has, at every place that it has.
 
@@ -109,7 +109,7 @@ def max_pool(
         x: [batch, channels, size ...] of HALF or FLOAT, one to three sizes. An expression is
             stored first.
         window: its size along all dimensions, or one for each.
-        stride: distance between windows, likewise. Left out, they stand side by side.
+        stride: distance between windows, likewise. Left out, they are adjacent.
         padding: places before and after x that are in windows without being elements, likewise,
             or a pair for each dimension. Negative numbers leave elements out.
         name: of the result and of the steps.
@@ -319,7 +319,7 @@ def _asked(
     program: Steps | None,
     field: Sequence[int] | None = None,
 ) -> tuple[ConvolutionCall, Given, ConvolutionRequest]:
-    """Return the call of an operation on x, x, and what is pooled.
+    """Return the call of an operation on x, x, and the windows.
 
     With the `field` of what was pooled, x is the gradient of the result.
     """
@@ -386,11 +386,11 @@ def _of_stage(
     Args:
         work: what takes the steps.
         stage: the windows, and how they are pooled.
-        how: what is done with each.
+        how: the operation on each.
         element: type of the result.
         read: the tensors whose windows vertices read, by field; all of one shape.
         name: of the steps and of the result.
-        own: those of the shape of the output, of which vertices have their own elements.
+        own: those of the shape of the output, whose elements belong to the vertices of these.
     """
     if stage.is_reduced:
         rows, places = as_rows(read["x"], stage.request)
@@ -453,7 +453,7 @@ VERTICES: dict[How, tuple[type[Vertex], float]] = {
     "sum": (PoolSum, 0),
     "backward": (PoolMaxGradient, 0),
 }
-"""What pools windows, and the number that stands outside of what they are of."""
+"""Operations that pool windows, and their number for places outside of the field."""
 
 
 def _by_vertices(
@@ -720,8 +720,8 @@ def _two(
 # -- how tiles share a stage -----------------------------------------------------------------------
 # How pooling is shared among tiles: the cheapest of all blocks by batch, field and channels.
 #
-# A block of channels stands as a group of a convolution: all that a convolution says about blocks,
-# and what they read, is for pooling too. Costs are the bytes that blocks read beside their own
+# A block of channels is treated as a group of a convolution, so that the blocks of a convolution,
+# and their inputs, serve for pooling too. Costs are the bytes that blocks read besides their own
 # part, and PopLibs' estimate of the vertices.
 
 

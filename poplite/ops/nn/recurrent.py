@@ -105,8 +105,8 @@ def shown(run: Tensor | None, h: Tensor) -> Tensor:
     return h if run is None else stored(where(run, h, 0.0), name="shown")
 
 
-def beside(like: Tensor, name: str) -> Tensor:
-    """Make a variable that lies as another tensor does."""
+def mapped_like(like: Tensor, name: str) -> Tensor:
+    """Make a variable with the mapping of another tensor."""
     made = home_graph(like.graph, [like]).add_variable(like.element_type, like.shape, name)
     map_like(like.graph, made, like)
     return made
@@ -149,7 +149,7 @@ class RecurrentPlan:
         gates: 4 of an LSTM, 3 of a GRU.
         product: the plan of the product of a step; of a GRU that of its first two gates.
         candidate: of a GRU, the plans of the products of its candidate: of both x and h, or with
-            the reset behind the product of each.
+            the reset after the product of each.
     """
 
     def __init__(
@@ -172,8 +172,8 @@ class RecurrentPlan:
             name: of the variable.
 
         Raises:
-            SizeOverflowError: for a number of steps that is no whole number from 0.
-            TensorCreationError: for a name that is none.
+            SizeOverflowError: for a number of steps that is not a whole number from 0.
+            TensorCreationError: for an invalid name.
         """
         count = count_of("create_input", "steps", steps)
         element = self.product.layout.request.element_type
@@ -186,7 +186,7 @@ class RecurrentPlan:
             name: begins the names of the variables.
 
         Raises:
-            TensorCreationError: for a name that is none.
+            TensorCreationError: for an invalid name.
 
         >>> import poplite as pl
         >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -224,9 +224,9 @@ def plan_lstm(
         type: of all of them, HALF or FLOAT.
 
     Raises:
-        ControlProgramError: for a graph that is none.
+        ControlProgramError: for an invalid graph.
         ElementTypeError: for types that the AMP unit does not multiply.
-        InvalidOption: for a size that is no whole number; SizeOverflowError for one below 0.
+        InvalidOption: for a size that is not a whole number; SizeOverflowError below 0.
         the errors of `ops.plan_matmul`, where no plan fits.
 
     >>> import poplite as pl
@@ -260,9 +260,9 @@ def plan_gru(
         type: of all of them, HALF or FLOAT.
 
     Raises:
-        ControlProgramError: for a graph that is none.
+        ControlProgramError: for an invalid graph.
         ElementTypeError: for types that the AMP unit does not multiply.
-        InvalidOption: for a size that is no whole number; SizeOverflowError for one below 0.
+        InvalidOption: for a size that is not a whole number; SizeOverflowError below 0.
         the errors of `ops.plan_matmul`, where no plan fits.
 
     >>> import poplite as pl
@@ -372,7 +372,7 @@ class Layer:
 
 def outputs_before(h: Tensor, like: Tensor, outputs: Tensor) -> Tensor:
     """Record a copy of the first output; return the outputs before each step."""
-    first = beside(like, "first")
+    first = mapped_like(like, "first")
     copy(h, first)
     return concat([first.reshape((1, *first.shape)), outputs])[: outputs.shape[0]]
 

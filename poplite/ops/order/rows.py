@@ -59,7 +59,7 @@ class Rows:
         others: its other operands.
 
     Attributes:
-        given: what is stored first, or the tensor.
+        given: the expression that is stored first, or the tensor.
         shape: of x; of rank 1 where there is no dimension.
         dim: the dimension, not negative.
         count: number of rows.

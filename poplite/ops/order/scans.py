@@ -61,7 +61,7 @@ def cumulative_sum(
 
     A row of n elements is cut into parts of max(64, sqrt(n)) elements, the root rounded up. Sums
     within a part go from its first element to each; the totals of parts are added in order; and
-    what is before a part is added to the sums within it. So the bits of a float sum depend on the
+    the total before a part is added to the sums within it. So the bits of a float sum depend on the
     size of the dimension alone, not on tiles: `poplite.vertices.scans.running_reference` has them
     in NumPy. HALF is added up in FLOAT and rounded once; integers wrap.
 
@@ -191,7 +191,7 @@ class Unique(NamedTuple):
     """What `unique_sorted` returns.
 
     Attributes:
-        values: the distinct elements, and 0 behind them; of the size of x.
+        values: the distinct elements, and 0 after them; of the size of x.
         length: how many there are, a number that is known when the program has run: UNSIGNED_INT[].
     """
 
@@ -204,8 +204,8 @@ def unique_sorted(
 ) -> Unique:
     """Record steps that pack the elements that differ from the one before.
 
-    Of a sorted tensor these are its distinct elements. Equal are 0.0 and -0.0, of which the first
-    is kept, and any two NaNs.
+    Of a sorted tensor these are its distinct elements. 0.0 and -0.0 are equal (the first
+    is kept), and so are any two NaNs.
 
     Args:
         x: FLOAT, HALF, or integers of up to 32 bits; rank 1. An expression is stored first.
@@ -250,7 +250,7 @@ def unique_sorted(
 
 
 def _packed(graph: Graph, x: Tensor, name: str, steps: Sequence) -> Unique:
-    """Record that blocks pack what is new in them, and that each tile takes its part of that."""
+    """Record that blocks pack their new elements, and that each tile takes its part of these."""
     values = variable(Mappings(graph), x.element_type, x.shape, name, [x])
     zero(values, name=f"{name}/zero", program=steps)
     none = graph.add_constant(UNSIGNED_INT, (1,), 0, f"{name}/none", mapping=0)
@@ -272,7 +272,7 @@ def _packed(graph: Graph, x: Tensor, name: str, steps: Sequence) -> Unique:
 def _fronts(
     graph: Graph, x: Tensor, block: int, name: str, steps: Sequence
 ) -> tuple[Tensor, Tensor]:
-    """Record that blocks put what is new in them to their front; return these, and how many."""
+    """Record that blocks move their new elements to the front; return these, and their number."""
     begin = np.arange(0, x.num_elements, block)
     end = np.minimum(begin + block, x.num_elements)
     tiles = graph.target.tiles

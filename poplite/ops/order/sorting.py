@@ -78,8 +78,8 @@ class SortPlan:
         blocks: of a row, a multiple of those of a list where there are several lists.
         run: words of a run.
         levels: merges of blocks before lists are exchanged; a list has `2 ** levels` blocks.
-        alternates: whether a block goes from one tile to another one and back: then all that it
-            is made of comes from other tiles, and nothing is copied beside it.
+        alternates: whether a block moves from one tile to another one and back: then all its
+            elements come from other tiles, and nothing is copied on its own.
         cycles: by the cost model.
     """
 
@@ -236,7 +236,7 @@ def exchanges(count: int) -> Iterator[tuple[Int64, Int64]]:
 
 
 def plan_of(rows: Rows) -> SortPlan:
-    """Return how rows are sorted, of at least one element, beside what their tiles hold of them."""
+    """Return the plan to sort rows of at least one element, given their mapping."""
     graph, size = rows.graph, rows.element_type.size_bytes
     held = size * int(graph.tile_mapping(rows.rows).elements_per_tile.max())
     return sort_plan(graph.target, rows.count, rows.size, size, held)
@@ -296,7 +296,7 @@ class NetworkBlocks:
         return concat(blocks).reshape(shape)
 
     def _sort_runs(self) -> None:
-        """Record the sorting of runs; those behind the end of a row have no elements."""
+        """Record the sorting of runs; those past the end of a row have no elements."""
         rows = self.rows
         row, within = np.divmod(np.arange(self.count * self.runs), self.blocks * self.runs)
         begin = np.minimum(within * self.run, rows.size)

@@ -2,7 +2,7 @@
 
 key         0: seed, 1: seed, 2 and 3: number of the next draw
 
-counter     AdvanceKey, on the tile of the key       counter = key, then the key goes on
+counter     AdvanceKey, on the tile of the key       counter = key, then the key advances
 draw        one vertex for each range of elements     each takes the counter, 16 bytes
 """
 
@@ -57,10 +57,10 @@ def drawn_type(
     types: tuple[ElementClass, ...],
     out: Tensor | None,
 ) -> ElementClass:
-    """Return the element type of what is drawn: of `out`, or as asked."""
+    """Return the element type of the numbers: of `out`, or as asked."""
     if (shape is None) == (out is None):
         raise InvalidOption(
-            f"{what}: {'no shape, and no out' if out is None else 'a shape beside out'}",
+            f"{what}: {'no shape, and no out' if out is None else 'a shape and out'}",
             fix=f"{what}(key, shape), or {what}(key, out=tensor)",
         )
     if out is not None and not isinstance(out, Tensor):
@@ -118,7 +118,7 @@ def key(graph: Graph, seed: int, name: str = "key", *, tile: int = 0) -> Tensor:
         draw, which is 0. Replicas draw the same numbers, unless `engine.write` gives each its seed.
 
     Raises:
-        InvalidOption: for a seed that is no such number.
+        InvalidOption: for an invalid seed.
         InvalidTileMapping: for a tile that the graph does not have.
 
     >>> import poplite as pl
@@ -139,7 +139,7 @@ class RandomDraw:
 
     Args:
         what: the call, for messages.
-        key: what is drawn from, which goes on; or the counter of an earlier draw.
+        key: the key, which advances; or the counter of an earlier draw.
         name: of the steps and of a new variable.
         program: where the steps go; None for the open block.
         operands: what else it reads.
@@ -193,7 +193,7 @@ class RandomDraw:
 
         Args:
             vertex: what makes numbers of words.
-            numbers: fields that all vertices have alike, which are checked.
+            numbers: fields with the same value in all vertices, which are checked.
             shape: of a new variable.
             element_type: likewise.
             out: what takes the numbers, if it is there.
@@ -222,7 +222,7 @@ class RandomDraw:
         check_own(self.graph, out, f"{self._what}, out")
         if mapping is not None:
             raise TensorCreationError(
-                f"{self._what}: a mapping beside out '{out.name}', which has its own",
+                f"{self._what}: a mapping and out '{out.name}', which has its own",
                 fix="graph.set_tile_mapping(out, mapping), or no out",
             )
         check_writeable(self._what, "out", out)
@@ -234,7 +234,7 @@ class RandomDraw:
             )
 
     def _advance(self, tile: int) -> None:
-        """Record that the key is copied and goes on; numbers are drawn from the copy."""
+        """Record that the key is copied and advances; numbers are drawn from the copy."""
         self.counter = self.graph.add_variable(
             UNSIGNED_INT, (WORDS,), f"{self._name}/counter", mapping=tile
         )

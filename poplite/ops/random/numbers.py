@@ -61,7 +61,7 @@ def uniform(
         The numbers: `out`, or the new variable.
 
     Raises:
-        ElementTypeError: for a key that is none, and another element type.
+        ElementTypeError: for an invalid key, and another element type.
         InvalidOption: where `low` is not below `high`, both rounded to the element type, or with
             neither or both of `shape` and `out`.
         GraphConnectionError: for an `out` that cannot be written.
@@ -352,7 +352,7 @@ class Dropped(NamedTuple):
     """What `dropout` returns.
 
     Attributes:
-        out: what is left of the tensor, and 0 elsewhere.
+        out: the kept elements of the tensor, and 0 elsewhere.
         counter: which elements were dropped, for `dropout_gradient`: UNSIGNED_INT[4].
     """
 
@@ -372,7 +372,7 @@ def dropout(
     """Record a draw that replaces elements by 0, and divides the others by what share is left.
 
     Args:
-        key: what is drawn from; see `ops.random.key`.
+        key: see `ops.random.key`.
         x: FLOAT or HALF. An expression is stored first.
         rate: the probability of an element to become 0, from 0 to 1, to the next multiple of 2^-32.
         out: what takes the result, of the type and size of x; it may be x itself. Left out, a new
@@ -418,7 +418,7 @@ def dropout_gradient(
     """Record what a dropout did, on a gradient: 0 for the same elements, the others divided.
 
     Args:
-        counter: what `ops.random.dropout` returned beside its result.
+        counter: the counter that `ops.random.dropout` returned.
         gradient: of the shape of that result, FLOAT or HALF.
         rate: of the dropout.
         out: what takes the result, of the type and shape of the gradient; left out, a new variable.

@@ -5,7 +5,7 @@ Each makes fewer elements of those that are left: `pieces` of the tensor, then o
     tiles       joins what each tile holds of an output
     workers     joins what the workers of a tile came to, where they share an output
     groups      joins the results of groups of tiles, in as many steps as `levels` finds cheapest
-    final       joins what is left
+    final       joins the rest
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Builder:
 
     @cached_property
     def _mapping(self) -> TileMapping:
-        """The tiles of what is reduced."""
+        """The tiles of the operand."""
         return self.graph.tile_mapping(self.order.tensor)
 
     def build(self, result: Tensor) -> None:
@@ -148,7 +148,7 @@ class Builder:
             partials = self._partials(each)
             self._add(each.name, each.work, partials)
             if partials is not None:
-                # What is still read stands before.
+                # The rest of the operand comes first.
                 self._source = concat(self._source, partials) if each.has_kept else partials
         if self._output is None:
             tile, low, high = plan.homes
@@ -170,7 +170,7 @@ class Builder:
         adds = self.way is OPERATIONS["add"]
         problem = self._stored(stored, mapping)
         digits: tuple[Digit, ...] = ((problem.mapping.num_elements, 1),)
-        if not stored.is_row_major:  # as if it lay as what is reduced
+        if not stored.is_row_major:  # as if it had the layout of the operand
             digits = tuple(stored.tensor.view.flat_digits())
         entire = (ReadOperand(digits, self._element.size_bytes),)
         target, begun = self.graph.target, 0.0
@@ -199,7 +199,7 @@ class Builder:
 
     @cached_property
     def _problem(self) -> Problem:
-        """What is planned."""
+        """The problem of the plan."""
         order, fused = self.order, self._fused
         element = order.tensor.element_type
         tensors = [order.tensor] if fused is None else [*fused.tensors.values()]
@@ -217,7 +217,7 @@ class Builder:
     def _stored(self, order: Order, mapping: TileMapping) -> Problem:
         """Return the reduction of a new tensor on some tiles, as `reduce_into` will have it."""
         tensors = []
-        if not order.is_row_major:  # priced as if it lay as what is reduced
+        if not order.is_row_major:  # priced as if it had the layout of the operand
             tensors, mapping = [order.tensor], self.graph.tile_mapping(order.tensor)
         breaks = self._breaks(tensors, mapping, order.inner)
         types = Types(self._element, self._partial_type, self._result_type)
@@ -271,7 +271,7 @@ class Builder:
                     self._add_vertices(compute_set, vertex, out, work, chosen)
 
     def _targets(self, work: StageWork, partials: Tensor | None) -> list[tuple[Tensor, Mask, int]]:
-        """Return what vertices write, which do, and what stands before partial results in it.
+        """Return the tensors that vertices write, which do, and the offset of partial results.
 
         It is one tensor where the types are equal.
         """
@@ -505,7 +505,7 @@ class FusedReduction:
 #     tile 1   1 1 1 1 1 1    ->      p1     ->   p0, and p1 + p1 + p1
 #     tile 2   1 1 1 1 1 1    ->      p1
 #
-# What is joined in which order follows from the shape, the mapping and the target alone, so float
+# The order of joining follows from the shape, the mapping and the target alone, so float
 # sums and products have the same bits in every run; with another mapping their last bits may
 # differ (`poplite.vertices.reduce` says in which order a vertex goes).  Nothing else depends on it.
 #

@@ -3,7 +3,7 @@
     tiles      each worker finds the extreme of its parts of rows, and where it is
     workers    those that the workers of a tile found in one row
     groups     those that groups of tiles found, in as many steps as `levels` finds cheapest
-    final      what is left
+    final      the rest
 
 A tensor on few tiles is sent to all of them first, where that takes less than looking at it there.
 
@@ -122,7 +122,7 @@ class FirstExtremes:
         self._join("final", found, np.zeros_like(found.row), homes)
 
     def _homes(self, parts: RowParts) -> Int64:
-        """Return the tiles of results, and put there what is not there yet."""
+        """Return the tiles of results, and map results without a tile."""
         rows, tiles = self._positions.num_elements, self._graph.target.tiles
         homes = np.zeros(rows, np.int64)
         if self._wanted is not None:
@@ -141,7 +141,7 @@ class FirstExtremes:
         return cheapest_levels(self._graph.target, spread)
 
     def _look(self, parts: RowParts) -> FoundExtremes:
-        """Add the vertices that go through parts of rows, and return what is to be joined."""
+        """Add the vertices that scan parts of rows, and return the results to be joined."""
         is_whole = parts.end - parts.begin == self._length
         some = ~is_whole
         at = parts.row.copy()
@@ -160,7 +160,7 @@ class FirstExtremes:
         return FoundExtremes(parts.tile[some], parts.row[some], at[some])
 
     def _join(self, name: str, found: FoundExtremes, group: Int64, homes: Int64) -> FoundExtremes:
-        """Add the vertices that join what a group found in a row, and return what is left."""
+        """Add the vertices that join the results of a group in a row, and return the rest."""
         order = np.lexsort((group, found.row))
         found, group = FoundExtremes(*(column[order] for column in found)), group[order]
         is_new = np.append(True, (np.diff(found.row) != 0) | (np.diff(group) != 0))
@@ -191,7 +191,7 @@ class FirstExtremes:
         return FoundExtremes(tile[left], row[left], at[left])
 
     def _room(self, tile: Int64) -> Int64:
-        """Add room for what is found on some tiles, and return its numbers."""
+        """Add elements for the results of some tiles, and return their numbers."""
         number, graph = self._positions.num_elements, self._graph
         lies = _one_each(graph.target.tiles, tile)
         made = [
@@ -217,7 +217,7 @@ def _have_several(found: FoundExtremes, tile: Int64) -> bool:
 def _looked_at(graph: Graph, x: Tensor) -> TileMapping:
     """Return the tiles that look at elements: those that have them, or all where that is cheaper.
 
-    What all found is taken to be joined by two steps more than what is found where x lies.
+    Joining the results of all tiles is assumed to take two steps more than those of x's own tiles.
     """
     mappings, target = Mappings(graph), graph.target
     own = mappings.of(x)

@@ -1,7 +1,7 @@
 """In which order the elements of a tensor are reduced: close to that of memory.
 
 Dimensions are split where their steps change and sorted by their steps, the longest first, except
-that those that disappear stay together.  What is kept stands before and behind them::
+that those that disappear stay together.  Kept dimensions are before and after them::
 
     x of shape (2, 3, 4), steps 12, 4, 1        outer   reduced   inner
     reduced along 1                             2       3         4
@@ -31,7 +31,7 @@ class Order(NamedTuple):
         extents: the sizes that dimensions are split into.
         gone: which of these disappear.
         backwards: which of these run backwards.
-        permutation: the order in which they stand.
+        permutation: their order.
     """
 
     tensor: Tensor
@@ -47,7 +47,7 @@ class Order(NamedTuple):
         return self._arranged(tensor, self.permutation)
 
     def result(self, tensor: Tensor) -> Tensor:
-        """Return the result, flattened alike: `[outer, inner]`."""
+        """Return the result, flattened in the same way: `[outer, inner]`."""
         return self._arranged(tensor, [k for k in self.permutation if k not in self.gone])
 
     @property
@@ -68,7 +68,7 @@ def ordered(tensor: Tensor, dims: Collection[int], steps: Sequence[Dim] | None =
     """Bring a tensor close to the order of its memory.
 
     Args:
-        tensor: what is reduced, at least one element.
+        tensor: the operand, at least one element.
         dims: the dimensions that disappear.
         steps: of its dimensions, where they are to be those of another tensor of its shape.
 

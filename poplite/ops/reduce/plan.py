@@ -181,7 +181,7 @@ class Types:
     """Element types of a reduction.
 
     Attributes:
-        source: of what is reduced.
+        source: of the operand.
         partial: of partial results.
         result: of the result.
         is_expression: whether the first vertices compute what they reduce.
@@ -197,7 +197,7 @@ class Types:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is reduced.
+    """The operand and the types of a reduction.
 
     Attributes:
         mapping: where its elements lie.
@@ -206,7 +206,7 @@ class Problem:
         inner: outputs whose elements lie side by side.
         types: element types.
         breaks: int64[n], rising, where ranges of elements end that are one range of the memory of a
-            tile, in all tensors that are read; None where vertices get their rows one by one.
+            tile, in every tensor that is read; None where vertices get their rows one by one.
     """
 
     mapping: TileMapping
@@ -336,11 +336,11 @@ class _Planner:
         return types.source if self._is_first else types.partial
 
     def _computes(self) -> bool:
-        """Tell whether vertices compute what they reduce."""
+        """Return whether vertices compute the elements that they reduce."""
         return self._is_first and self.problem.types.is_expression
 
     def _may_keep(self) -> bool:
-        """Tell whether single rows need no vertex, as they are what partial results are."""
+        """Return whether single rows need no vertex, as they already are partial results."""
         return self._source() is self.problem.types.partial and not self._computes()
 
     def _grains(self, element: ElementClass) -> tuple[int, int]:
@@ -356,7 +356,7 @@ class _Planner:
         return Effort(self.problem.types.slots if self._is_first else 0, self.target)
 
     def _reached(self, made: OutputPieces, size: int, has_kept: bool) -> OutputPieces:
-        """Return partial results as pieces of what is read next: behind what is still read."""
+        """Return partial results as pieces of the next operand: after the rest of the operand."""
         if not len(made.tile):
             return made
         self._is_first = False
@@ -395,7 +395,7 @@ class _Planner:
         return end, tile
 
     def _may_share(self) -> tuple[bool, bool]:
-        """Tell whether all workers of a tile may share partial results, and outputs.
+        """Return whether all workers of a tile may share partial results, and outputs.
 
         These are joined one by one, so they are of the type in which elements are joined, and of
         one that `columns_of_tile` has.
@@ -426,8 +426,8 @@ class _Planner:
 #     stored      a map computes it, shared evenly by all workers of a tile; an element that nothing
 #                 on its tile joins is read from there
 #
-# Both are priced tile by tile, as `poplite.vertices.estimators` does, with what is copied for their
-# vertices first (`poplite.ops.fuse.gathering`).
+# Both are priced tile by tile, as `poplite.vertices.estimators` does, with the copies for their
+# vertices (`poplite.ops.fuse.gathering`).
 
 
 ACROSS = ("groups", "final")
@@ -438,11 +438,11 @@ class ReductionWay(NamedTuple):
     """A way of reducing an expression, or what holds it.
 
     Attributes:
-        problem: what is reduced.
+        problem: the operand and the types.
         plan: makes the plan of that.
         operands: what vertices of the first stage read.
         adds: whether elements are added up.
-        before: returns the cycles of what is done before.
+        before: returns the cycles of the steps before.
         least_before: cycles that this takes at least.
         computed: what the first stage computes; None where an expression is stored.
     """
@@ -465,7 +465,7 @@ class ReductionWay(NamedTuple):
         return total if across else self.before() + total
 
     def total(self, target: Target) -> float:
-        """Return the cycles of all stages, with what is done before."""
+        """Return the cycles of all stages, with the steps before."""
         return sum(self.cycles(target, across=across) for across in (False, True))
 
     def bounds(self, target: Target) -> Iterator[Bound]:

@@ -1,4 +1,4 @@
-"""One compute set of a reduction: its vertices, and what is left to be joined after it.
+"""One compute set of a reduction: its vertices, and the pieces to be joined after it.
 
 A tile gets as many vertices as its workers need to be busy.  They share the outputs of a part; and
 the rows of an output only where there are too few outputs for them, since then a further
@@ -38,7 +38,7 @@ from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
 #     4 5 6 7  4 5 6 7  4 5 6 7           outer 1
 #
 # What a tile holds of it is cut into *pieces*: a range of outputs `[low, high)`, and `rows` ranges
-# of as many elements, the first at `begin`, each `inner` elements behind the one before::
+# of as many elements, the first at `begin`, each `inner` elements after the one before::
 #
 #     tile 0 holds elements 2 to 8        0 1[2 3  0 1 2 3  0]1 2 3
 #     pieces                              [2, 4) one row, [0, 4) one row, [0, 1) one row
@@ -172,7 +172,7 @@ def pieces_of(tile: Int64, begin: Int64, end: Int64, reduced: int, inner: int) -
 
 
 # -- ranges ----------------------------------------------------------------------------------------
-# Ranges of outputs, and which tile joins the elements of which of them.
+# Ranges of outputs, and the tile that joins the elements of each.
 #
 # The pieces that are joined at once form a *group*: those on one tile, or on several, or all.
 # Within a group outputs fall into *ranges*, cut where the set of pieces that hold elements of them
@@ -209,7 +209,7 @@ class Ranges(NamedTuple):
         return np.add.reduceat(self.pieces.rows, self.ptr[:-1])
 
     def followed_by(self, other: Ranges) -> Ranges:
-        """Return these ranges and others, which come behind them."""
+        """Return these ranges, followed by others."""
         return Ranges(
             np.append(self.low, other.low),
             np.append(self.high, other.high),
@@ -222,7 +222,7 @@ def ranges_of(pieces: OutputPieces, group: Int64) -> tuple[Ranges, Mask]:
     """Find the ranges of each group, and which of them have all elements of their outputs.
 
     Args:
-        pieces: what is left to be joined.
+        pieces: those left to be joined.
         group: int64[pieces], the group of each.
 
     >>> numbers = [0, 0, 1], [0, 2, 5], [4, 6, 7], [0, 4, 8], [1, 1, 1]
@@ -489,8 +489,8 @@ class StageOutcome(NamedTuple):
 
     Attributes:
         work: its vertices.
-        partials: its partial results, as pieces, the first of which begins at 0.
-        kept: pieces that it leaves as they are.
+        partials: its partial results, as pieces; the first begins at 0.
+        kept: pieces that it does not change.
         homes: int64[3, k], tile, first and last of the outputs it writes.
         has_shares: whether workers share the rows of an output.
     """
@@ -519,7 +519,7 @@ def stage(
     """Plan one compute set.
 
     Args:
-        pieces: what is left to be joined.
+        pieces: those left to be joined.
         group: int64[pieces], which of them are joined now.
         runs: the same, on tiles without pieces.
         inner: elements from row to row of a piece.
@@ -534,7 +534,7 @@ def stage(
             tiles of their pieces.
 
     Returns:
-        Vertices and what is left, which is nothing when all outputs are written.
+        Vertices and the pieces left, none when all outputs are written.
     """
     home = None
     if wanted is not None:
@@ -642,7 +642,7 @@ def plan_contiguous_outputs(
         effort: what it takes to join an element.
 
     Returns:
-        The vertices, the tile, first and last of their outputs, and what is left of the
+        The vertices, the tile, first and last of their outputs, and the rest of the
         intervals.  Few outputs of many elements are left, for workers to share.
     """
     tile, begin, end = held

@@ -59,7 +59,7 @@ def sliced(
 
 
 def is_strict(what: str, out_of_range: object) -> bool:
-    """Tell whether an index out of range stops the run."""
+    """Return whether an index out of range stops the run."""
     if not isinstance(out_of_range, str) or out_of_range not in ("error", "popops"):
         raise InvalidOption(
             f"{what}: out_of_range is {clipped(out_of_range)}", fix='"error" or "popops"'

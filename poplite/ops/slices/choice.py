@@ -56,7 +56,7 @@ class EmbeddingPlan:
         graph: that of the table.
         table: its sizes.
         lookups: rows that are read or changed at a time.
-        columns: blocks of columns, each of which lies row after row.
+        columns: blocks of columns, each stored row by row.
         reading: how rows are read; None where they are only changed.
         changing: how rows are changed; None where they are only read.
         others: what was cheapest of other numbers of blocks, best first.
@@ -84,7 +84,7 @@ class EmbeddingPlan:
         return max(way.bytes for way in (self.reading, self.changing) if way is not None)
 
     def create_table(self, name: str = "table", *, initial_value: Any = None) -> Tensor:
-        """Make the table, as a variable that lies as the plan wants it.
+        """Make the table, as a variable with the layout of the plan.
 
         Args:
             name: of the variable.
@@ -94,7 +94,7 @@ class EmbeddingPlan:
             [entries, width].
 
         Raises:
-            TensorCreationError: for a name that is none, and another number of values.
+            TensorCreationError: for an invalid name, and another number of values.
         """
         entries, width = self.table.entries, self.table.width
         return self._create(name, entries, width, initial_value)
@@ -298,7 +298,7 @@ class Ways(Generic[W]):
     Attributes:
         table: the matrix.
         fullest: bytes of it on its fullest tile.
-        found: the ways, each behind what is least for the best one.
+        found: the ways, each after its rank, which is least for the best one.
     """
 
     def __init__(self, graph: Graph, matrix: Tensor) -> None:
@@ -331,7 +331,7 @@ class Ways(Generic[W]):
         return self.table.copied(self.fullest, columns)
 
     def brought(self, columns: int, parts: int, is_home: bool) -> tuple[float, float]:
-        """Return the cycles in which a matrix that no plan made comes to its parts, and goes back.
+        """Return the cycles of moving a matrix that no plan made to its parts, and back.
 
         Where it is copied, parts come from the copy; that is priced with them.
         """
@@ -403,7 +403,7 @@ class PlacedParts:
         return int(np.bincount(self.tile).max())
 
     def are_on(self, tile: int | None) -> bool:
-        """Tell whether all parts are on a tile."""
+        """Return whether all parts are on a tile."""
         return tile is not None and bool((self.tile == tile).all())
 
 

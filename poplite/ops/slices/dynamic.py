@@ -63,14 +63,14 @@ def dynamic_slice(
 ) -> Tensor:
     """Record steps that read a slice of a tensor at a place that the program computes.
 
-    A slice that goes past the end of a dimension goes on at its begin.
+    A slice that goes past the end of a dimension wraps around.
 
     Args:
         x: of any type.
         offset: INT or UNSIGNED_INT, one for each of `dims`.
         dims: the dimensions that are sliced.
         sizes: of the slice along each of them.
-        out_of_range: "error" stops the run at an offset that is no index of its dimension;
+        out_of_range: "error" stops the run at an offset out of range of its dimension;
             "popops" gives a slice of 0, where PopLibs' is undefined.
         name: of the result and of the steps.
         program: where they go; left out, the block of `graph.steps()` that is open.
@@ -123,15 +123,15 @@ def dynamic_update(
 ) -> Tensor:
     """Record steps that replace a slice of a tensor at a place that the program computes.
 
-    A slice that goes past the end of a dimension goes on at its begin.
+    A slice that goes past the end of a dimension wraps around.
 
     Args:
-        x: what is changed, of any type.
+        x: the tensor to change, of any type.
         s: the new slice: the shape of x, with the sizes in place of those of `dims`.
         offset: INT or UNSIGNED_INT, one for each of `dims`.
         dims: the dimensions that are sliced.
         sizes: of the slice along each of them.
-        out_of_range: "error" stops the run at an offset that is no index of its dimension, before
+        out_of_range: "error" stops the run at an offset out of range of its dimension, before
             anything is changed; "popops" changes nothing then.
         name: of the steps.
         program: where they go; left out, the block of `graph.steps()` that is open.

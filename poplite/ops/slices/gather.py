@@ -383,7 +383,8 @@ def update_from_rows(
     Args:
         x: FLOAT or HALF [rows, columns], changed in place.
         indices: INT or UNSIGNED_INT [rows].
-        by: what is added.
+        by: the term.
+
         out_of_range: "error" stops the run at an index that is not below the columns, before
             anything is changed; "popops" makes such a row NaN, but leaves it for 0xFFFFFFFF.
         name: of the steps.

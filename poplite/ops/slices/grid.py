@@ -82,7 +82,7 @@ def in_blocks(matrix: Tensor, columns: int) -> Tensor:
 
 
 def lies_in_blocks(matrix: Tensor, columns: int) -> bool:
-    """Tell whether each block of columns lies together in memory."""
+    """Return whether each block of columns is contiguous in memory."""
     view, size = in_blocks(matrix, columns), matrix.num_elements // columns
     if view.num_regions() > columns:
         return False
@@ -137,7 +137,7 @@ MOST_LISTED = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What is known of a table before it is shared out.
+    """A table before it is distributed.
 
     Attributes:
         target: the machine.
@@ -193,7 +193,7 @@ class Table:
         return float(cost("worker_call") + max(1, held / piece) * each)
 
     def copied(self, fullest: float, columns: int, *, back: bool = False) -> float:
-        """Return the cycles of copying a table to blocks or back, of which a tile has most bytes.
+        """Return the cycles of copying a table to blocks or back, for the fullest tile.
 
         Pieces of rows are sent, each at least a word; where they come back, the tile also turns to
         another place for each. Blocks are on a part of the tiles, so that little stays.
@@ -262,7 +262,7 @@ class Changing:
 
 
 def rank(table: Table, way: Reading | Changing) -> tuple[float, ...]:
-    """Return what is least for the best way."""
+    """Return the rank of a way, least for the best."""
     return table.excess(way.bytes), way.cycles, way.columns * way.parts, way.bytes
 
 
@@ -337,7 +337,7 @@ def added_up(table: Table, columns: int, parts: int, shares: int, lookups: int) 
     """Return the cycles in which the bits of parts are added up.
 
     `shares` tiles have rows of each part, one after the other. Where there are several, groups of
-    tiles would cut outputs in other places than tiles do, so one level is what is priced.
+    tiles would cut outputs in other places than tiles do, so one level is priced.
     """
     if parts == 1:
         return 0
@@ -353,7 +353,7 @@ def added_up(table: Table, columns: int, parts: int, shares: int, lookups: int) 
 
 @dataclass(frozen=True, slots=True)
 class RowOwners:
-    """What the tiles of owners lack of their rows of a table, and have of what is changed to.
+    """The rows of a table that their owners lack, and the new rows that they have.
 
     Attributes:
         received: the most bytes that come to a tile.
@@ -387,7 +387,7 @@ def owned(entries: int, parts: int, target: Target) -> tuple[int, int]:
 
 
 def in_pairs(block: Int64, tile: Int64, target: Target) -> bool:
-    """Tell whether both tiles of all pairs have some of the same block of columns."""
+    """Return whether both tiles of all pairs have some of the same block of columns."""
     at, other = (block * target.tiles + each for each in (tile, tile ^ 1))
     return _sharing(target) == 2 and bool(np.isin(other, at).all())
 
@@ -436,7 +436,7 @@ def changings(
     """Yield the ways to change some rows of a number of parts.
 
     Args:
-        table: what is changed.
+        table: the table to change.
         columns: blocks of columns.
         lookups: rows that are changed.
         parts: of the rows.

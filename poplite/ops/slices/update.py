@@ -97,7 +97,7 @@ def multi_update(
     Of equal indices the last one counts.
 
     Args:
-        x: what is changed, of any type.
+        x: the tensor to change, of any type.
         s: the new slices: the shape of x, with the shape of the indices in place of `dim`.
         indices: INT or UNSIGNED_INT of any shape.
         dim: the dimension along which x is sliced.
@@ -149,12 +149,12 @@ def multi_update_add(
 ) -> Tensor:
     """Record steps that add to slices of a tensor by number: `np.add.at(x, indices, scale * s)`.
 
-    What is added to one slice is added in the order of the indices, so the bits of the result do
+    Additions to one slice happen in the order of the indices, so the bits of the result do
     not depend on tiles or plans. HALF is computed in FLOAT and rounded after each slice.
 
     Args:
-        x: what is changed, of a number type.
-        s: what is added: the shape of x, with the shape of the indices in place of `dim`.
+        x: the tensor to change, of a number type.
+        s: the terms: the shape of x, with the shape of the indices in place of `dim`.
         indices: INT or UNSIGNED_INT of any shape.
         dim: the dimension along which x is sliced.
         scale: a number, or a scalar of the type of x that the program or the host may change.

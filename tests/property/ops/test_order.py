@@ -337,7 +337,7 @@ REFUSED = [
     (pl.SizeOverflowError, "k is -1"),
     (pl.InvalidOption, "k is 1.5"),
     (pl.TensorIndexError, "dimension 2 of 'x', which has 2"),
-    (pl.TensorIndexError, "dim='first' is no dimension"),
+    (pl.TensorIndexError, "dim='first' is not a dimension"),
     (pl.ElementTypeError, "'long' is LONGLONG"),
     (pl.ElementTypeError, "float is not a tensor"),
     (pl.ControlProgramError, "no program takes its steps"),

@@ -316,8 +316,8 @@ def any_of(value: object) -> Any:
         (lambda g, k, x: random.uniform(x, (3,)), "a key, 4 words of UNSIGNED_INT"),
         (lambda g, k, x: random.uniform(any_of(7), (3,)), "given 7"),
         (lambda g, k, x: random.uniform(k), "no shape, and no out"),
-        (lambda g, k, x: random.uniform(k, (8,), out=x), "a shape beside out"),
-        (lambda g, k, x: random.uniform(k, out=x, mapping=0), "a mapping beside out 'x'"),
+        (lambda g, k, x: random.uniform(k, (8,), out=x), "a shape and out"),
+        (lambda g, k, x: random.uniform(k, out=x, mapping=0), "a mapping and out 'x'"),
         (lambda g, k, x: random.uniform(k, (3,), 1, 1), "low 1 and high 1 are no range of FLOAT"),
         (
             lambda g, k, x: random.uniform(k, (3,), 1, 1.0001, element_type=pl.HALF),

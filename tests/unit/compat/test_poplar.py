@@ -23,7 +23,7 @@ from poplite.poplar.spelling import names_here
 REFUSED = {
     "graph.addVariable(FLOAT)": "addVariable: missing a required argument: 'shape'",
     "graph.addVariable([4], FLOAT)": "a shape is needed, but FLOAT is an element type",
-    "graph.addVariable(FLOAT, [4], 'x', 3)": "mappingMethod: 'x' is no Variable",
+    "graph.addVariable(FLOAT, [4], 'x', 3)": "mappingMethod: 'x' is not in Variable",
     "graph.addVariable(FLOAT, [4], nonsense=3)": "unexpected keyword argument 'nonsense'",
     "graph.addVariable(QUARTER, metadata, [4], metadata=metadata)": "metadata in order, .* by",
     "graph.addVariable(INT, [4], VariableMappingMethod.LINEAR, mapping=0)": "mapping in order",
@@ -45,7 +45,7 @@ REFUSED = {
     "compileGraph(graph, Program(), {}, print, progress=len)": "what follows the third",
     "compileGraph(graph, Program(), {}, lambda: None)": "progress .* is no function of two numbers",
     "Engine(graph, Program(), {}, 3)": "progress 3 is no function of two numbers",
-    "Engine(graph, Program(), {}, None, 3)": "Engine: name 3 is no text",
+    "Engine(graph, Program(), {}, None, 3)": "Engine: name 3 is not text",
     "layout.to_string('Span')": "'Span' is no layout",
     "VariableInterval(x.var_regions()[0].var, 3)": "has no whole numbers",
     "Interval(None, 3).size": "has no whole numbers",

@@ -317,7 +317,7 @@ def lstm_of(
             lambda g, x, p: popnn.nonLinearityInputGradient(
                 g, popnn.NonLinearityType.SOFTMAX, x, x[0], p
             ),
-            "a gradient of FLOAT [4, 5] beside FLOAT [3, 4, 5]",
+            "a gradient of FLOAT [4, 5] for FLOAT [3, 4, 5]",
         ),
         (
             lambda g, x, p: popnn.gn.groupNormStatistics(
@@ -409,7 +409,7 @@ def lstm_of(
                 g.add_variable(pl.HALF, x.shape, mapping=0),
                 p,
             ),
-            "a gradient of HALF [3, 4, 5] beside FLOAT [3, 4, 5]",
+            "a gradient of HALF [3, 4, 5] for FLOAT [3, 4, 5]",
         ),
         (
             lambda g, x, p: popnn.softmaxInPlace(g, g.add_variable(pl.INT, x.shape, mapping=0), p),

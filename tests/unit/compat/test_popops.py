@@ -428,7 +428,7 @@ def test_mappings_and_broadcasts(bench: Bench) -> None:
         (
             lambda b, x: popops.reduce(b.graph, x, [0], untyped("ADDING"), b.prog),
             pl.ElementTypeError,
-            "'ADDING' is no Operation",
+            "'ADDING' is not in Operation",
         ),
         (
             lambda b, x: popops.topK(b.graph, b.prog, x, untyped(3)),

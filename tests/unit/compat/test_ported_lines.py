@@ -287,7 +287,7 @@ def test_the_method_of_a_mapping_goes_by_name(graph: pl.Graph) -> None:
     assert "on no tile" in repr(graph.addVariable(pl.FLOAT, [4], "NONE", "b"))
     assert graph.addVariable(pl.FLOAT, [4], "c").name == "c"
     assert graph.addVariable(pl.FLOAT, [4], name="LINEAR").name == "LINEAR"
-    with pytest.raises(pl.ElementTypeError, match=r"'LINAER' is no VariableMap.*mean 'LINEAR'"):
+    with pytest.raises(pl.ElementTypeError, match=r"'LINAER' is not in VariableMap.*mean 'LINEAR'"):
         graph.addVariable(pl.FLOAT, [4], "LINAER", "d")  # type: ignore[call-overload]
 
 

@@ -123,7 +123,7 @@ def test_classes_that_somebody_wrote_have_no_recipe() -> None:
     [
         ({"total": 2}, "adds up tensor 2"),
         ({"total": 1}, "adds up tensor 1"),
-        ({"parts": (OperandPart.ELEMENTS, OperandPart.ROWS)}, "lists of rows beside a sum"),
+        ({"parts": (OperandPart.ELEMENTS, OperandPart.ROWS)}, "lists of rows and a sum"),
         ({"parts": (OperandPart.ELEMENTS,)}, "2 tensors and 1 parts"),
         ({"out": pl.INT}, "gives FLOAT, not INT"),
     ],

@@ -196,13 +196,13 @@ def test_branches_and_cases_come_once_and_in_their_place(graph: pl.Graph) -> Non
             pass
         with branch.else_():
             pass
-        late = pytest.raises(pl.ControlProgramError, match="right behind its ops.if_")
+        late = pytest.raises(pl.ControlProgramError, match="directly follow its ops.if_")
         with late, branch.else_():
             pass
         with ops.if_(mode) as branch:
             pass
         ops.assign(mode, mode + 1)
-        late = pytest.raises(pl.ControlProgramError, match="right behind its ops.if_")
+        late = pytest.raises(pl.ControlProgramError, match="directly follow its ops.if_")
         with late, branch.else_():
             pass
         with ops.switch(mode) as cases:
@@ -294,15 +294,15 @@ def test_what_stands_elsewhere_than_its_switch_or_branch_is_refused(graph: pl.Gr
     with graph.steps():
         with ops.switch(x) as cases, cases.case(0):
             ops.zero(x)
-        late = pytest.raises(pl.ControlProgramError, match=r"case\(1\) does not stand directly")
+        late = pytest.raises(pl.ControlProgramError, match=r"case\(1\) is not directly")
         with late, cases.case(1):
             ops.fill(x, 7)
-        late = pytest.raises(pl.ControlProgramError, match=r"default\(\) does not stand directly")
+        late = pytest.raises(pl.ControlProgramError, match=r"default\(\) is not directly")
         with late, cases.default():
             ops.fill(x, 7)
         with ops.if_(x > 0) as branch:
             ops.zero(x)
-        within = pytest.raises(pl.ControlProgramError, match="right behind its ops.if_")
+        within = pytest.raises(pl.ControlProgramError, match="directly follow its ops.if_")
         with within, ops.repeat(3), branch.else_():
             ops.fill(x, 7)
 

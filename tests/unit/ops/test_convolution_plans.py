@@ -47,7 +47,7 @@ REFUSED: list[tuple[Callable[[Any, Any, Any], Any], str]] = [
     (lambda x, w, g: ops.convolution(x, ops.cast(w, pl.HALF)), "differ in type"),
     (lambda x, w, g: ops.convolution(x, w, small(g), stride=2), "for another convolution"),
     (lambda x, w, g: ops.convolution(x, w, small(pl.Graph())), "made for another graph"),
-    (lambda x, w, g: ops.convolution(x, w, hidden(3)), "3 is no plan"),
+    (lambda x, w, g: ops.convolution(x, w, hidden(3)), "3 is not a plan"),
     (lambda x, w, g: ops.convolution_input_gradient(x, w, (5, 6)), "the output (2, 3, 4, 4)"),
     (lambda x, w, g: ops.convolution_input_gradient(x, w, (5,)), "field is (5,)"),
     (lambda x, w, g: ops.convolution_weights_gradient(x, x, (2, 3)), "the output (2, 4, 4, 4)"),

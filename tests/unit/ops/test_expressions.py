@@ -113,7 +113,7 @@ REFUSED: dict[str, tuple[Callable[[pl.Tensor], object], str]] = {
     "rounding": (lambda x: round(x + 1), "ops.round(x)"),  # type: ignore
     "the rank of an argument": (lambda _: ops.arg(0).rank, "has no shape yet"),
     "what was done for an expression": (lambda x: ops.explain(x + 1), "ops.explain"),  # type: ignore
-    "no tensor filled": (lambda _: ops.zero([1]), "[1] is no tensor"),  # type: ignore
+    "no tensor filled": (lambda _: ops.zero([1]), "[1] is not a tensor"),  # type: ignore
     "the name of a reduction": (lambda x: ops.sum(x, 5), "ops.sum: dimension 5 of 'x'"),
     "the name of another one": (lambda x: ops.all(x), "ops.all: 'x' is INT"),
     "a number reduced": (lambda _: ops.sum(3.0), "ops.sum: 3.0 is one number"),  # type: ignore[arg-type]

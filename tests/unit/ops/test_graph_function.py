@@ -120,7 +120,7 @@ def test_wrong_uses_are_refused(graph: pl.Graph) -> None:
             f(7)
         with pytest.raises(pl.ControlProgramError, match=r"y=\[1\] is neither"):
             f(x, [1])
-        with pytest.raises(pl.ElementTypeError, match="returns 3, which is no tensor"):
+        with pytest.raises(pl.ElementTypeError, match="returns 3, which is not a tensor"):
             f(x, 3)
         with pytest.raises(pl.ElementTypeError, match=r"argument y is not(.|\n)*store it first"):
             f(x, x + 1)

@@ -637,7 +637,7 @@ def test_sizes_whose_cycles_are_too_many() -> None:
         ({"memory": 0}, "plan_matmul: memory=0"),
         ({"memory": 1.5}, "plan_matmul: memory=1.5"),
         ({"constraints": 3}, "plan_matmul: constraints=3"),
-        ({"constraints": {"kp": 3}}, "'kp' is no constraint"),
+        ({"constraints": {"kp": 3}}, "'kp' is not a constraint"),
         ({"constraints": {"pk": 0}}, "constraint pk is 0"),
     ],
 )
@@ -687,7 +687,9 @@ def test_operands_must_fit() -> None:
         ops.map(a @ unmapped, program=program)
     with pytest.raises(pl.GraphConnectionError, match="'b' belongs to another graph"):
         ops.map(a @ other, program=program)
-    with pytest.raises(pl.TensorCreationError, match="'a @ b' is no vector|a @ b is no vector"):
+    with pytest.raises(
+        pl.TensorCreationError, match="'a @ b' is not a vector|a @ b is not a vector"
+    ):
         ops.outer(a @ b, b[0])
     assert program.is_empty
     assert len(graph.variables) == 5
@@ -740,9 +742,9 @@ def test_plans_must_fit() -> None:
     many = ops.plan_matmul(pl.Graph(pl.Target(tiles=64)), m=64, k=96, n=20)
     with pytest.raises(pl.TensorCreationError, match="made for another graph"):
         ops.map(ops.matmul(a, b, many), program=pl.Sequence())
-    with pytest.raises(pl.TensorCreationError, match="ops.matmul: 'fast' is no plan"):
+    with pytest.raises(pl.TensorCreationError, match="ops.matmul: 'fast' is not a plan"):
         ops.matmul(a, b, "fast")  # type: ignore[arg-type]
-    with pytest.raises(pl.InvalidOption, match="options beside a plan"):
+    with pytest.raises(pl.InvalidOption, match="options with a plan"):
         ops.matmul(a, b, plan, memory=0.5)
     assert [v.name for v in graph.variables] == ["a", "b"]
 

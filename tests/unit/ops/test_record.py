@@ -151,7 +151,7 @@ def test_roots_see_what_roots_before_them_stored(graph: pl.Graph) -> None:
     engine.run()
     assert engine.read(y).tolist() == [20] * 24
     assert engine.read(shifted[0]).tolist() == [3] * 23
-    assert "/temporary, 92 B (out shares elements with what is read)" in ops.explain(shifted[0])
+    assert "/temporary, 92 B (out shares elements with an operand)" in ops.explain(shifted[0])
 
 
 def test_numbers_and_tensors_are_roots(graph: pl.Graph) -> None:
@@ -237,7 +237,7 @@ def refusals(graph: pl.Graph) -> list[tuple[Any, type[pl.PopliteError], str]]:
         (lambda: loose.sum(x, 0.5), pl.TensorIndexError, "ops.sum: 0.5 are no dimensions"),
         (lambda: loose.map(ops.arg(0) + 1, x), pl.ElementTypeError, "'x', a tensor, not"),
         (lambda: loose.lower(graph, [3]), pl.ElementTypeError, "3 alone has no element type"),
-        (lambda: loose.zero(3), pl.ElementTypeError, "ops.zero: 3 is no tensor"),
+        (lambda: loose.zero(3), pl.ElementTypeError, "ops.zero: 3 is not a tensor"),
         (lambda: ops.fill(x, True), pl.ElementTypeError, "ops.fill: True beside FLOAT"),
         (lambda: loose.explain(3), pl.ElementTypeError, "ops.explain: int"),
         (lambda: ops.cast(x, pl.QUARTER), pl.ElementTypeError, "QUARTER needs metadata"),

@@ -69,7 +69,7 @@ def test_dimensions_are_checked(dims: Any, message: str) -> None:
 )
 def test_operations_are_known_by_name(operation: Any, near: str) -> None:
     _, x, _ = graph_of((2, 3))
-    with pytest.raises(pl.TensorCreationError, match="is no operation") as caught:
+    with pytest.raises(pl.TensorCreationError, match="is not an operation") as caught:
         pl.ops.reduce(x, [0], operation)
     assert (f"did you mean {near}" in caught.value.what) == bool(near)
     assert "'add', 'square_add', 'mul', 'min', 'max', 'logical_and'" in caught.value.found

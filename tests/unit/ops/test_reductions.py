@@ -343,7 +343,7 @@ def test_what_positions_variances_and_norms_refuse() -> None:
         ops.norm(none, ord=3)
     with pytest.raises(pl.TensorCreationError, match="ops.argmax of no elements"):
         ops.argmax(none, 1)
-    with pytest.raises(pl.TensorIndexError, match=r"ops.argmin: \[0\] is no dimension"):
+    with pytest.raises(pl.TensorIndexError, match=r"ops.argmin: \[0\] is not a dimension"):
         ops.argmin(i, [0])  # type: ignore[arg-type]
     with pytest.raises(pl.TensorIndexError, match="ops.argmin: dimension 1 of 'i'"):
         ops.argmin(i, 1)

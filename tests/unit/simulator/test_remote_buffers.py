@@ -121,10 +121,10 @@ def test_what_does_not_fit() -> None:
     with pytest.raises(pl.ControlProgramError, match="the tensor has 6 elements, 3 rows have 9"):
         pl.Copy(x, buffer, rows)
     with pytest.raises(
-        pl.ElementTypeError, match="offset .*'x'.* is no tensor of INT or UNSIGNED_INT"
+        pl.ElementTypeError, match="offset .*'x'.* is not a tensor of INT or UNSIGNED_INT"
     ):
         pl.Copy(buffer, x[:3], x[0])
-    with pytest.raises(pl.ElementTypeError, match="offset 2 is no tensor"):
+    with pytest.raises(pl.ElementTypeError, match="offset 2 is not a tensor"):
         pl.Copy(buffer, x[:3], 2)  # type: ignore[call-overload]
     with pytest.raises(pl.ControlProgramError, match="offset 'rows' has 0 elements|has 0 elements"):
         pl.Copy(buffer, x[:0], rows[:0])
