@@ -139,7 +139,7 @@ def hidden(value: object) -> Any:
         (lambda x, i: nn.group_norm(x, hidden(None)), "ops.nn.group_norm: groups is None"),
         (lambda x, i: nn.softmax(x, hidden(None)), "ops.nn.softmax: dim=None is not a dimension"),
         (lambda x, i: nn.batch_norm(x, x[0, 0]), "has shape (3,), x (2, 4, 3)"),
-        (lambda x, i: nn.batch_norm_gradient(x, x[0]), "FLOAT [4, 3] beside FLOAT [2, 4, 3]"),
+        (lambda x, i: nn.batch_norm_gradient(x, x[0]), "FLOAT [4, 3] for FLOAT [2, 4, 3]"),
         (lambda x, i: nn.running_statistics(x, x[0, :, 0], hidden(1)), "variance"),
         (
             lambda x, i: nn.running_statistics(ops.cast(i, pl.FLOAT), x[0, :, 0], x[0, :, 0]),
