@@ -194,7 +194,7 @@ def _digits(shape: tuple[int, ...], dims: tuple[Dim, ...]) -> list[Digit]:
 
 
 def _covers(view: View, size: int) -> bool:
-    """Tell whether the strides show that a view reads all positions of a space."""
+    """Return whether the strides show that a view reads all positions of a space."""
     reach = 0
     for stride, extent in sorted([(abs(s), e) for e, s in _digits(view.shape, view.dims)]):
         if stride > reach + 1:

@@ -429,7 +429,7 @@ def check_counts(tensor: Tensor, **counts: object) -> None:
 
 
 def is_count(value: object) -> bool:
-    """Tell whether a value is a positive integer."""
+    """Return whether a value is a positive integer."""
     try:
         return whole_number(value) >= 1  # type: ignore[arg-type]  # checked by this very call
     except TypeError:

@@ -176,6 +176,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @cpp_spelling(owner="VertexIntrospector")
 @refuse_copies("graph.add_vertex, with the same class and tensors")
+@dataclass(init=False, eq=False, repr=False, slots=True)
 class VertexInstance:
     """One vertex of a compute set.
 
@@ -199,24 +200,6 @@ class VertexInstance:
         estimate: the cost of running it, where that was set.
         block: the block of vertices that it belongs to, or None.
     """
-
-    __slots__ = (
-        "block",
-        "compute_set",
-        "connections",
-        "estimate",
-        "graph",
-        "index",
-        "location",
-        "numbers",
-        "rows",
-        "sizes",
-        "state",
-        "template",
-        "tile",
-        "vertex_class",
-        "waiting",
-    )
 
     graph: Graph
     compute_set: ComputeSet
@@ -369,9 +352,7 @@ class FieldRef:
                 f"{self.vertex}: field '{self.field.name}' has {amount(size, 'row')}, and no row "
                 f"{number_text(row, ',')}",
                 found=f"declared {self.field}",
-                fix=f"a row from 0 to {size - 1:,}, or a larger size in graph.set_field_size"
-                if size
-                else "a larger size in graph.set_field_size",
+                fix=_rows_below(size),
             )
         return FieldRef(self.vertex, self.field, row)
 
@@ -543,11 +524,15 @@ def check_row(ref: FieldRef, row: Tensor) -> None:
             f"{ref.vertex}: field '{ref.field.name}' is given row {ref.index:,}, but has size "
             f"{size:,}",
             found=f"declared {ref.field}; vertex added at {ref.vertex.location}",
-            fix=f"a row from 0 to {size - 1:,}, or a larger size in graph.set_field_size"
-            if size
-            else "a larger size in graph.set_field_size",
+            fix=_rows_below(size),
         )
     check_limit(ref.vertex, ref.field, row.num_elements, f"row {ref.index} ('{row.name}')")
+
+
+def _rows_below(size: int) -> str:
+    """Return what to do about a row that a list of some size does not have."""
+    rows = f"a row from 0 to {size - 1:,}, or " if size else ""
+    return f"{rows}a larger size in graph.set_field_size"
 
 
 def check_limit(vertex: VertexInstance, field: Field, count: int, what: str) -> None:

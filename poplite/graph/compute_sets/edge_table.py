@@ -36,18 +36,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.digits import digits_of
 from poplite.arrays.intervals import Int64
-from poplite.arrays.progressions import grid
 from poplite.arrays.series import Series, compact, constant, counting
 from poplite.arrays.sweep import FEW, sorted_with_order
-from poplite.graph.compute_sets.edges import EdgeRuns, Edges, cut, listed, of_views
+from poplite.graph.compute_sets.edges import EdgeRuns, Edges, cut, listed, of_views, row_starts
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.kernels.crossings import OWN, foreign_writes, meet_writes
 from poplite.jit.native import address, native
-from poplite.view import Storage, View, runs_of_many
+from poplite.view import View, runs_of_many
 from poplite.view.contiguous.nested import MOST_RUNS
 
 if TYPE_CHECKING:
@@ -217,11 +215,12 @@ def _edges_of_lists(lists: Sequence[Sequence[View]]) -> Edges:
     views = list(chain.from_iterable(lists))
     counts = [sum([_num_rows(view) for view in several]) for several in lists]
     rows = compact(np.array(counts, np.int64))
+    plain = row_starts(views)
+    if plain is not None:
+        begins, sizes = plain
+        return Edges(rows, compact(np.array(sizes, np.int64)), compact(np.array(begins, np.int64)))
     sizes = [size for view in views for size in [view.shape[-1]] * _num_rows(view)]
     length = compact(np.array(sizes, np.int64))
-    begins = _plain(views)
-    if begins is not None:
-        return Edges(rows, length, compact(np.array(begins, np.int64)))
     if length.total() > MOST_RUNS:  # pass rows one by one: the error for too many counts them
         each = [[v.index(k) for k in range(v.shape[0])] if len(v.shape) > 1 else [v] for v in views]
         return of_views(list(chain.from_iterable(each)), rows)
@@ -234,23 +233,6 @@ def _edges_of_lists(lists: Sequence[Sequence[View]]) -> Edges:
 
 def _num_rows(view: View) -> int:
     return view.shape[0] if len(view.shape) > 1 else 1
-
-
-def _plain(views: Sequence[View]) -> list[int] | None:
-    """Return the starts of rows with consecutive elements; None where that is not easy to see."""
-    begins: list[int] = []
-    for view in views:
-        space, shape, dims = view.space, view.shape, view.dims
-        if not isinstance(space, Storage) or 0 in shape or (shape[-1] > 1 and dims[-1] != 1):
-            return None
-        first = space.base + view.off
-        if len(shape) == 1:
-            begins.append(first)
-        elif isinstance(dims[0], int) and dims[0]:
-            begins += range(first, first + shape[0] * dims[0], dims[0])
-        else:
-            begins += grid(digits_of(shape[0], dims[0]), first).tolist()
-    return begins
 
 
 def _state(field: Field, values: Sequence[Any]) -> StateValues:
@@ -365,7 +347,7 @@ def find_crossings(fields: Sequence[FieldEdges]) -> Crossings:
 
 
 def _all_disjoint(fields: Sequence[FieldEdges]) -> bool:
-    """Tell whether it is easy to see that no two edges overlap, as in most small sets."""
+    """Return whether it is easy to see that no two edges overlap, as in most small sets."""
     spans = sorted(field.envelope for field in fields)
     return all(end <= begin for (_, end), (begin, _) in pairwise(spans)) and all(
         field.edges.surely_disjoint() for field in fields if field.field.writes
@@ -392,7 +374,7 @@ def _candidates(fields: Sequence[FieldEdges]) -> tuple[list[FieldEdges], list[Fi
 
 
 def _meets_any(low: Int64, high: Int64, other_low: Int64, other_high: Int64) -> Mask:
-    """Tell which intervals overlap any of the others."""
+    """Return which intervals overlap any of the others."""
     if not len(other_low):
         return np.zeros(len(low), np.bool_)
     order = np.argsort(other_low, kind="stable")

@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from poplite.arrays.digits import digits_of
 from poplite.arrays.intervals import Int64
+from poplite.arrays.progressions import grid
 from poplite.arrays.series import MOST_NARROW, NARROW, Listed, Series, Steps, compact, constant
 from poplite.view import Storage, View, addresses, runs, runs_of_many
 
@@ -131,7 +132,7 @@ class Edges:
         return int(begin.min()), int((begin + size).max())
 
     def surely_disjoint(self) -> bool:
-        """Tell whether it is easy to see that no two edges share an element."""
+        """Return whether it is easy to see that no two edges share an element."""
         elements = self.elements()
         if elements is not None:
             return _surely_disjoint(elements.digits)
@@ -141,7 +142,7 @@ class Edges:
 
 
 def _surely_disjoint(digits: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether it is easy to see that no address occurs twice."""
+    """Return whether it is easy to see that no address occurs twice."""
     reach = 1
     for extent, stride in sorted(digits, key=lambda digit: abs(digit[1])):
         if extent > 1 and abs(stride) < reach:
@@ -209,7 +210,7 @@ def _split_evenly(begin: Int64, times: Int64, size: int) -> Int64:
 
 def of_views(views: Sequence[View], rows: Series) -> Edges:
     """Return the edges of a list of views, each of rank 1 or one element, one view per edge."""
-    plain = _plain(views)
+    plain = row_starts(views)
     if plain is not None:
         begins, sizes = plain
         return Edges(rows, compact(np.array(sizes, np.int64)), compact(np.array(begins, np.int64)))
@@ -220,18 +221,31 @@ def of_views(views: Sequence[View], rows: Series) -> Edges:
     return listed(begin, length, rows)
 
 
-def _plain(views: Sequence[View]) -> tuple[list[int], list[int]] | None:
-    """Return starts and lengths fast for most lists; None where that is impossible."""
-    begins, sizes = [], []
+def row_starts(views: Sequence[View]) -> tuple[list[int], list[int]] | None:
+    """Return starts and lengths of rows fast for most lists; None where that is impossible.
+
+    A view of rank 2 is several rows, any other is one.
+    """
+    begins: list[int] = []
+    sizes: list[int] = []
     for view in views:
-        space, shape = view.space, view.shape
-        if not isinstance(space, Storage) or (shape and (len(shape) > 1 or not shape[0])):
+        space, shape, dims = view.space, view.shape, view.dims
+        rank = len(shape)
+        if rank > 2 or 0 in shape or not isinstance(space, Storage):
             return None
-        size = shape[0] if shape else 1
-        if size > 1 and view.dims[0] != 1:
+        size = shape[-1] if rank else 1
+        if size > 1 and dims[-1] != 1:
             return None
-        begins.append(space.base + view.off)
-        sizes.append(size)
+        first = space.base + view.off
+        if rank < 2:
+            begins.append(first)
+            sizes.append(size)
+            continue
+        if isinstance(dims[0], int) and dims[0]:
+            begins += range(first, first + shape[0] * dims[0], dims[0])
+        else:
+            begins += grid(digits_of(shape[0], dims[0]), first).tolist()
+        sizes += [size] * shape[0]
     return begins, sizes
 
 

@@ -68,7 +68,7 @@ def moved_view(view: View, storage: Storage) -> View:
 
 
 def may_move(edges: Edges) -> bool:
-    """Tell whether edges that are moved are kept as those that are made in their place."""
+    """Return whether edges that are moved are kept as those that are made in their place."""
     return not isinstance(edges.start, Listed) or edges.start.offset.dtype == NARROW
 
 
@@ -242,7 +242,7 @@ class _Seen:
 
 
 def _may_have_form(family: Family) -> bool:
-    """Tell whether vertices were added together, with few edges."""
+    """Return whether vertices were added together, with few edges."""
     is_block = isinstance(family.vertices, VertexBlock)
     return is_block and all(part.edges.length.count <= MOST_EDGES for part in family.fields)
 

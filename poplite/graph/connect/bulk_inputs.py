@@ -160,7 +160,7 @@ def doubly_written(space: Space, written: Mapping[str, Edges], constants: Iterab
 
 
 def _is_one_run(edges: Edges) -> bool:
-    """Tell whether every vertex has one edge of consecutive elements."""
+    """Return whether every vertex has one edge of consecutive elements."""
     return edges.start is not None and edges.rows.only == 1
 
 
@@ -331,7 +331,7 @@ def tensor_of(value: Tensor | Slices | SliceLists) -> Tensor:
 
 
 def has_constants(value: Tensor | Slices | SliceLists) -> bool:
-    """Tell whether elements may belong to constants."""
+    """Return whether elements may belong to constants."""
     return any(storage.constant for storage in storages(tensor_of(value).view))
 
 
@@ -379,7 +379,7 @@ def _of_list(items: Sequence[object], depth: int) -> Edges:
 
 
 def is_numbers(field: Field, value: Any) -> bool:
-    """Tell whether the value of an edge field is plain numbers for a scalar Input."""
+    """Return whether the value of an edge field is plain numbers for a scalar Input."""
     if isinstance(value, list | tuple):
         return bool(value) and all(takes_number(field, item) for item in value)
     return isinstance(value, np.ndarray) or takes_number(field, value)

@@ -179,7 +179,7 @@ def as_number(vertex: VertexInstance, field: Field, value: object) -> bool | int
 
 
 def takes_number(field: Field, value: object) -> bool:
-    """Tell whether a field takes a value as a plain number, which becomes a constant."""
+    """Return whether a field takes a value as a plain number, which becomes a constant."""
     return field.role == "input" and field.depth == 0 and isinstance(value, _NUMBERS)
 
 

@@ -403,7 +403,7 @@ class VariableMapping:
         return len(below[1]) == 0 or (len(below[1]) == 1 and bool(below[1][0] == NO_TILE))
 
     def any_mapped(self, elements: slice | Int64) -> bool:
-        """Tell whether any of some elements has a tile; fast between edits of few runs."""
+        """Return whether any of some elements has a tile; fast between edits of few runs."""
         if self._mapped is None:
             breaks, tiles = self.pieces()
             self._mapped = np.repeat(tiles != NO_TILE, np.diff(breaks))

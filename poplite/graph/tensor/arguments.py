@@ -152,7 +152,7 @@ def numbers(values: Sequence[int], what: str, tensor: NamedView) -> list[int]:
 
 
 def are_counts(values: object) -> TypeGuard[Sequence[int]]:
-    """Tell whether values need no further checks: a list of plain ints from 0."""
+    """Return whether values need no further checks: a list of plain ints from 0."""
     if not isinstance(values, tuple | list):
         return False
     for value in values:  # noqa: SIM110  (all() takes as long as everything else here)
@@ -216,7 +216,7 @@ def span(begin: object, end: object, dim: int, tensor: NamedView) -> tuple[int, 
 
 
 def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
-    """Tell whether a value is a list of others.
+    """Return whether a value is a list of others.
 
     >>> is_sequence([1]), is_sequence(np.arange(2)), is_sequence(np.array(2)), is_sequence("12")
     (True, True, False, False)
@@ -227,7 +227,7 @@ def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
 
 
 def is_interval(value: object) -> TypeGuard[tuple[Any, Any]]:
-    """Tell whether a value is a (begin, end) pair; lists of intervals are lists.
+    """Return whether a value is a (begin, end) pair; lists of intervals are lists.
 
     >>> is_interval((2, 5)), is_interval([(2, 5)])
     (True, False)
@@ -385,7 +385,7 @@ def _range(view: View, item: slice, dim: int, tensor: NamedView) -> View:
 
 
 def permutes(values: Iterable[object], rank: int) -> bool:
-    """Tell whether a list holds each of the dimensions once, as plain ints.
+    """Return whether a list holds each of the dimensions once, as plain ints.
 
     >>> permutes([1, 0], 2), permutes([1, True], 2), permutes([1], 2)
     (True, False, False)

@@ -68,7 +68,7 @@ def check_alike(what: str, space: Space, *codes: View) -> None:
 
 
 def same_meaning(space: Space, one: View | None, other: View | None) -> bool:
-    """Tell whether two metadata views (or None) are the same, or equal constants."""
+    """Return whether two metadata views (or None) are the same, or equal constants."""
     if one is None or other is None:
         return one is other
     if same_elements(one, other):

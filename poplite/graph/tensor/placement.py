@@ -161,18 +161,6 @@ def complete_mapping(space: Space, tiles: TileNumbers, view: View, name: str) ->
     return own
 
 
-def check_mapped(space: Space, view: View, name: str, user: str) -> None:
-    """Refuse a view with elements that have no tile; `user` is what needs the tiles."""
-    owners = [space.variable_of(storage) for storage in storages(view)]
-    holes = [variable for variable in owners if not variable.mapping.is_complete]
-    mapping = mapping_of(space, view) if holes else None
-    if mapping is not None and not mapping.is_complete:
-        line, is_view = holes[0].location, view.shape != owners[0].shape
-        raise unmapped_error(
-            name, mapping, space.num_tiles, line, user, shape=view.shape, view=is_view
-        )
-
-
 def variable_mapping(space: Space, view: View, name: str) -> TileMapping:
     """Return the tiles of all elements of the single variable below a view."""
     owners = storages(view)
@@ -187,7 +175,7 @@ def variable_mapping(space: Space, view: View, name: str) -> TileMapping:
 
 
 def any_mapped(space: Space, view: View) -> bool:
-    """Tell whether any element of a view of one variable has a tile."""
+    """Return whether any element of a view of one variable has a tile."""
     storage = view.space
     if not isinstance(storage, Storage) or storage is NOWHERE:
         return False

@@ -178,7 +178,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         return None if below is None else Tensor(self.graph, QUARTER_METADATA, below)
 
     def has_metadata(self) -> bool:
-        """Tell whether the tensor has metadata: format and scale of QUARTER elements."""
+        """Return whether the tensor has metadata: format and scale of QUARTER elements."""
         return self.metadata is not None
 
     def dim(self, i: int) -> int:
@@ -622,23 +622,23 @@ class Tensor(Displayed, Operand, TensorSpelling):
     # Queries about memory
 
     def is_contiguous(self) -> bool:
-        """Tell whether the elements are one ascending range of one variable, or none."""
+        """Return whether the elements are one ascending range of one variable, or none."""
         return views.is_contiguous(self.view)
 
     def contains_aliases(self) -> bool:
-        """Tell whether an element of a variable occurs more than once."""
+        """Return whether an element of a variable occurs more than once."""
         return views.contains_aliases(self.view)
 
     def contains_constant(self) -> bool:
-        """Tell whether any element belongs to a constant."""
+        """Return whether any element belongs to a constant."""
         return views.contains_constant(self.view)
 
     def is_parallel_writeable(self) -> bool:
-        """Tell whether all elements may be written at once: no aliases, no constants."""
+        """Return whether all elements may be written at once: no aliases, no constants."""
         return not (views.contains_constant(self.view) or views.contains_aliases(self.view))
 
     def intersects_with(self, other: Tensor) -> bool:
-        """Tell whether two tensors share an element.
+        """Return whether two tensors share an element.
 
         Raises:
             ElementTypeError: when `other` is not a tensor.

@@ -569,7 +569,7 @@ def _gap(dim: int, stride: int, covered: int) -> str:
 
 
 def _is_deep(view: View) -> bool:
-    """Tell whether a view reads pieces of pieces, which may be slow to compare."""
+    """Return whether a view reads pieces of pieces, which may be slow to compare."""
     space = view.space
     return isinstance(space, Cat) and isinstance(space.kids[0].space, Cat)
 
