@@ -411,7 +411,7 @@ def test_what_build_returns_is_checked_point_by_point() -> None:
         found[3]  # type: ignore[index]
     with pytest.raises(pl.UnknownName, match="does not measure 3"):
         found.best(3)  # type: ignore[arg-type]
-    with pytest.raises(pl.ElementTypeError, match=r"Sweep.load: None is no path"):
+    with pytest.raises(pl.ElementTypeError, match=r"Sweep.load: None is not a path"):
         pl.Sweep.load(None)  # type: ignore[arg-type]
 
 
