@@ -186,11 +186,6 @@ def _of(whole: range, taken: range) -> range:
     return range(first, first + step * len(taken), step)
 
 
-def volume(sizes: tuple[int, ...]) -> int:
-    """Return how many elements a shape has."""
-    return math.prod(sizes)
-
-
 # -- expressions -----------------------------------------------------------------------------------
 
 
@@ -489,7 +484,7 @@ class LoweredExpressions:
             part = self._storable(self._leaf(part))
             wide = self._stretched_to(part, (*sizes, *part.shape[len(sizes) :]))
             length = part.shape[len(sizes) :]
-            flat = (volume(sizes), *([volume(length)] if seen else []))
+            flat = (math.prod(sizes), *([math.prod(length)] if seen else []))
             rows.append(self._reshaped(wide, flat))
         self._now[op] = self._launch(op, rows)
         return self._framed(Leaf(self._now[op]), op.axes, slots, parts)
@@ -536,7 +531,7 @@ class LoweredExpressions:
             if r in x.axes.root_set and r in y.axes.root_set and r not in summed and r not in gone
         ]
         is_whole = op.element_type.is_floating_point
-        size = volume(tuple(lengths[root] for root in summed))
+        size = math.prod(lengths[root] for root in summed)
         if not (left and right) or not is_whole or not size:
             kept = tuple(root for root in slots if root in {*left, *right, *batch})
             inner = (*kept, *summed)
@@ -555,10 +550,10 @@ class LoweredExpressions:
         one = yield x, (*batch, *left, *summed), parts, True
         other = yield y, (*batch, *summed, *right), parts, True
         b, m, n = (tuple(lengths[root] for root in each) for each in (batch, left, right))
-        first = (volume(b),) if batch else ()
+        first = (math.prod(b),) if batch else ()
         made: Expr = ops.matmul(
-            self._reshaped(one, (*first, volume(m), size)),
-            self._reshaped(other, (*first, size, volume(n))),
+            self._reshaped(one, (*first, math.prod(m), size)),
+            self._reshaped(other, (*first, size, math.prod(n))),
         )
         made.location = op.line
         have = (*batch, *left, *right)

@@ -121,16 +121,21 @@ def expand_dims(x: Any, axis: Axis, pos: int = 0) -> Op:
     new = changed_axes.one_of(axes_of(axis), "expand_dims")
     if new in operand.axes:
         return operand
+    return broadcast(operand, _with_one_more("expand_dims", operand.axes, new, pos, operand.text))
+
+
+def _with_one_more(what: str, axes: Axes, new: Axis, pos: object, found: str) -> list[Axis]:
+    """Return axes with a new one at a position, which counts from the end where it is below 0."""
     place = integer_or_none(pos)
-    if place is None or not -operand.rank - 1 <= place <= operand.rank:
+    if place is None or not -len(axes) - 1 <= place <= len(axes):
         raise AxisError(
-            f"expand_dims: position {clipped(pos)} of {operand.rank + 1}",
-            found=operand.text,
-            fix=f"from {-operand.rank - 1} to {operand.rank}",
+            f"{what}: position {clipped(pos)} of {len(axes) + 1}",
+            found=found,
+            fix=f"from {-len(axes) - 1} to {len(axes)}",
         )
-    items = list(operand.axes)
-    items.insert(place if place >= 0 else place + operand.rank + 1, new)
-    return broadcast(operand, items)
+    items = list(axes)
+    items.insert(place if place >= 0 else place + len(axes) + 1, new)
+    return items
 
 
 def cast_axes(x: Any, axes: AxesLike) -> Op:
@@ -514,13 +519,7 @@ def stack(xs: Sequence[Any], axis: Axis, pos: int = 0) -> Op:
     for each in args:
         check_axis_is_new("stack", axis, each)
     axes = args[0].axes
-    place = integer_or_none(pos)
-    if place is None or not -len(axes) - 1 <= place <= len(axes):
-        raise AxisError(
-            f"stack: position {clipped(pos)} of {len(axes) + 1}",
-            found=f"the axes are {axes}",
-            fix=f"from {-len(axes) - 1} to {len(axes)}",
-        )
+    order = _with_one_more("stack", axes, axis, pos, f"the axes are {axes}")
     if axis.length is None:
         axis.length = len(args)
     if axis.length != len(args):
@@ -531,9 +530,7 @@ def stack(xs: Sequence[Any], axis: Axis, pos: int = 0) -> Op:
         )
     one = axis.resized(1)
     made = concat([broadcast(each, [one, *axes]) for each in args], one)
-    items = list(axes)
-    items.insert(place if place >= 0 else place + len(axes) + 1, made.axes[0])
-    ordered = _with_axis(axes_with_order(made, items), axis)
+    ordered = _with_axis(axes_with_order(made, order), axis)
     axis.keep_length(ordered.text)
     return ordered
 

@@ -352,7 +352,7 @@ class Transformer:
         checks: Checks,
     ) -> None:
         self.target, self.is_strict = target, is_strict
-        self._hints, self._fuse, self._checks = dict(hints), fuse, checks
+        self.fuse, self._hints, self._checks = fuse, dict(hints), checks
         self._reset()
 
     def _reset(self) -> None:
@@ -439,11 +439,6 @@ class Transformer:
         self.close()
 
     # -- for computations ------------------------------------------------------------------------
-
-    @property
-    def fuse(self) -> str:
-        """How what is stored is decided."""
-        return self._fuse
 
     def check_has(self, computation: Computation) -> None:
         """Raise AxisError for a computation that was forgotten, or of another kind."""
@@ -631,18 +626,14 @@ def make_transformer(
             fix='a hint for each of some axes, such as map={N: "tiles"}',
         )
     check_hints(map or {})
-    if not isinstance(fuse, str) or fuse not in ("cost", "none"):
-        raise InvalidOption(
-            f"make_transformer: fuse={clipped(fuse)}",
-            found=of_type(fuse),
-            fix='fuse="cost" or fuse="none"',
-        )
-    if not isinstance(checks, str) or checks not in get_args(Checks):
-        raise InvalidOption(
-            f"make_transformer: checks={clipped(checks)}",
-            found=of_type(checks),
-            fix='checks="strict", "fast" or "none"',
-        )
+    known: tuple[tuple[str, object, tuple[str, ...], str], ...] = (
+        ("fuse", fuse, ("cost", "none"), 'fuse="cost" or fuse="none"'),
+        ("checks", checks, get_args(Checks), 'checks="strict", "fast" or "none"'),
+    )
+    for name, value, values, fix in known:
+        if not isinstance(value, str) or value not in values:
+            what = f"make_transformer: {name}={clipped(value)}"
+            raise InvalidOption(what, found=of_type(value), fix=fix)
     found = target or (Target() if tiles is None else Target(tiles=tiles))
     return Transformer(found, {} if map is None else map, strict, fuse, checks)
 
