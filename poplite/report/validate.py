@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poplite.arrays.series import Listed
+from poplite.arrays.series import Listed, Steps
 from poplite.codec.loading import Malformed
 from poplite.machine.target import Target
 from poplite.report.per_tile import PerTile
@@ -180,7 +180,7 @@ def _rules(cls: Any) -> _Rules:
 
 @cache
 def _is_object(cls: Any) -> bool:
-    return is_dataclass(cls) and cls is not Target
+    return is_dataclass(cls) and cls not in (Target, Steps, Listed)
 
 
 def _most(value: PerTile) -> int:
