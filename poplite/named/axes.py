@@ -11,7 +11,7 @@ Two axes pair, and are equal, when they have the same root; neither names nor le
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import EllipsisType
 from typing import Any, NoReturn, overload
 
@@ -718,22 +718,20 @@ def same_lengths(left: Axes, right: Axes) -> AxisRoot | None:
     return None
 
 
-def check_lengths(
-    what: str, left: Axes, right: Axes, told: Callable[[], tuple[str, str]] | None = None
-) -> None:
+def check_lengths(what: str, left: Axes, right: Axes, of: tuple[Any, Any] | None = None) -> None:
     """Raise AxisLengthError where two axes that pair have different lengths.
 
     Args:
         what: the operation.
         left: axes of one operand.
         right: axes of the other.
-        told: returns what messages say of the two operands, by default their axes.
+        of: the two operands, or texts in their place; by default their axes.
     """
     root = same_lengths(left, right)
     if root is None:
         return
     one, other = (next(a for a in axes if a.root is root) for axes in (left, right))
-    texts = told() if told is not None else (repr(left), repr(right))
+    texts = [getattr(each, "text", each) for each in of or (left, right)]
     lines = [
         f"{side:<5} {text}{_part_of(axis)}"
         for side, text, axis in zip(("left", "right"), texts, (one, other), strict=True)

@@ -64,7 +64,7 @@ def broader(axes: Axes, like: AxesLike, of: Named) -> Axes:
     for axis in axes:
         if axis not in listed:
             raise missing("broadcast: what is listed", axis, listed)
-    check_lengths("broadcast", axes, listed, lambda: (of.text, f"listed {listed}"))
+    check_lengths("broadcast", axes, listed, (of, f"listed {listed}"))
     return listed
 
 

@@ -11,7 +11,7 @@ steps are replayed on it, so a layout that is chosen late changes no description
 from __future__ import annotations
 
 from collections.abc import ItemsView, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from poplite.errors import (
@@ -395,7 +395,7 @@ class TensorDescription:
             other = changed_axes.one_of(chosen([axis], each.axes, "concat"), "concat")
             total += other.known_length("concat")
             order = changed_axes.ordered(each.axes, self.axes, each, "concat")
-            check_lengths("concat", self.axes - own, order - own, partial(_texts, self, each))
+            check_lengths("concat", self.axes - own, order - own, (self, each))
             if each.dtype is not self.dtype:
                 raise AxisError(
                     f"concat: {each.dtype!r} behind {self.dtype!r}",
@@ -561,10 +561,6 @@ class TensorDescription:
             f"view by {self.step.what}" if self.step is not None else repr(self._layout or "free")
         )
         return f"<TensorDescription {self.name + ' ' if self.name else ''}{self.axes} {kind}>"
-
-
-def _texts(one: TensorDescription, other: TensorDescription) -> tuple[str, str]:
-    return one.text, other.text
 
 
 _LAYOUTS = "layout=ng.row_major({0}), or with_layout"

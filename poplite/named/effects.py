@@ -173,7 +173,7 @@ def assign(target: Op, value: Any) -> Assign:
         if axis not in target.axes:
             texts = f"{target.text}\n{found.text}"
             raise missing("assign: axes of the target", axis, target.axes, texts)
-    check_lengths("assign", target.axes, found.axes, lambda: (target.text, found.text))
+    check_lengths("assign", target.axes, found.axes, (target, found))
     if isinstance(found, NumberOp):
         check_number("assign", found, target, target.element_type)
     elif found.dtype is not None and found.dtype is not target.dtype:

@@ -331,7 +331,7 @@ def _together(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Axes
     """Return the axes of operands so far and of one more."""
     if same_lengths(axes, other.axes) is not None:
         one = next(each for each in args if same_lengths(each.axes, other.axes) is not None)
-        check_lengths(public_name(operation), one.axes, other.axes, lambda: (one.text, other.text))
+        check_lengths(public_name(operation), one.axes, other.axes, (one, other))
     if is_strict():
         check_no_outer(public_name(operation), args[0], axes, other)
     return order_of(axes, other.axes)

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -312,7 +311,7 @@ class LoweredExpressions:
                 return (yield from self._numbered(op, slots, own))
             case StopGradient() | Softmax() | Gradient() | Broadcast():
                 (x,) = op.args
-                check_lengths(op.called, x.axes, op.axes, partial(_texts, x, op))
+                check_lengths(op.called, x.axes, op.axes, (x, op))
                 made = yield x, slots, own, False
                 return made
             case Elementwise():
@@ -371,7 +370,7 @@ class LoweredExpressions:
             operands.append((yield each, slots, parts, False))
         for place, one in enumerate(op.args):
             for other in op.args[place + 1 :]:
-                check_lengths(op.called, one.axes, other.axes, partial(_texts, one, other))
+                check_lengths(op.called, one.axes, other.axes, (one, other))
                 if self._is_strict:
                     check_no_outer(op.called, one, one.axes, other)
         if all(isinstance(each, Weak | Number) for each in operands):
@@ -517,7 +516,7 @@ class LoweredExpressions:
 
     def _dot(self, op: DotProduct, slots: Slots, parts: Parts) -> Asked:
         x, y = op.args
-        check_lengths("dot", x.axes, y.axes, partial(_texts, x, y))
+        check_lengths("dot", x.axes, y.axes, (x, y))
         summed = op.summed.roots
         lengths = {
             root: length_of(root, side.axes, parts) for side in (y, x) for root in side.axes.roots
@@ -642,10 +641,6 @@ def _made_for(op: Op, made: Expr) -> None:
         if node.origin is None and not isinstance(node, Weak | Number):
             node.origin = op
             waiting += node.operands
-
-
-def _texts(one: Op, other: Op) -> tuple[str, str]:
-    return one.text, other.text
 
 
 def _dropped(parts: Parts) -> set[AxisRoot]:

@@ -306,7 +306,7 @@ def dot(x: Any, y: Any, axes: AxesLike = DEFAULT, out_axes: AxesLike = None) -> 
     <dot (H:3, N:8) FLOAT>
     """
     one, other = as_op(x, "dot"), as_op(y, "dot")
-    check_lengths("dot", one.axes, other.axes, lambda: (one.text, other.text))
+    check_lengths("dot", one.axes, other.axes, (one, other))
     shared = one.axes & other.axes
     summed = shared if axes is DEFAULT else chosen(axes, shared, "dot: shared axes")
     if one.dtype is not other.dtype or one.dtype is not FLOAT:

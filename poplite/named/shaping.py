@@ -466,13 +466,7 @@ def concat(xs: Sequence[Any], axis: Axis) -> Op:
                 raise missing(
                     f"concat: axes of '{other.name or other.called}'", left[0], other.axes
                 )
-        others = each.axes - axis
-        check_lengths(
-            "concat",
-            first.axes - axis,
-            others,
-            lambda e=each: (first.text, e.text),  # type: ignore[misc]
-        )
+        check_lengths("concat", first.axes - axis, each.axes - axis, (first, each))
     whole = sum(each.axes.own(axis).known_length("concat") for each in args)
     own = first.axes.own(axis).origin
     along = own if own.length == whole and own.root is axis.root else own.resized(whole)

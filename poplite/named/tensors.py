@@ -278,7 +278,7 @@ def _check_constant(state: TensorOp, value: Op) -> None:
     for axis in value.axes:
         if axis not in state.axes:
             raise missing(f"{what}: axes of the tensor", axis, state.axes, value.text)
-    check_lengths(what, state.axes, value.axes, lambda: (state.text, value.text))
+    check_lengths(what, state.axes, value.axes, (state, value))
 
 
 def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray[Any]:
