@@ -39,7 +39,7 @@ def check_matrices(what: str, x: Given, role: str, *, square: bool = True) -> No
     if x.rank < 2 or (square and x.shape[-1] != x.shape[-2]):
         kind = "square matrices" if square else "matrices"
         raise TensorCreationError(
-            f"{what}, {role}: {called(x)} of shape {x.shape} is not a {kind}",
+            f"{what}, {role}: {called(x)} of shape {x.shape}, not {kind}",
             found=described(x),
             fix="of shape (n, n), or (..., n, n)" if square else "of shape (m, n)",
         )

@@ -191,7 +191,7 @@ def hidden(value: object) -> Any:
     ("call", "text"),
     [
         (lambda g, x, i, p: nn.hard_sigmoid(i), "ops.nn.hard_sigmoid: its operand is INT"),
-        (lambda g, x, i, p: nn.tanh_gradient(x, x[0]), "FLOAT [3] beside FLOAT [4, 3]"),
+        (lambda g, x, i, p: nn.tanh_gradient(x, x[0]), "FLOAT [3] for FLOAT [4, 3]"),
         (lambda g, x, i, p: popnn.nonLinearity(g, Kind.SWISH, i, p), "ops.swish: 'i' is INT"),
     ],
 )

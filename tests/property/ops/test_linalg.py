@@ -248,7 +248,7 @@ def hidden(value: object) -> Any:
         ),
         (lambda a, b: linalg.triangular_solve(a, b), pl.TensorCreationError, "3 rows, b 2"),
         (lambda a, b: linalg.triangular_solve(b, a), pl.TensorCreationError, "square"),
-        (lambda a, b: linalg.triangular_solve(a, b[0]), pl.TensorCreationError, "no matrices"),
+        (lambda a, b: linalg.triangular_solve(a, b[0]), pl.TensorCreationError, "not matrices"),
         (
             lambda a, b: linalg.triangular_solve(a, ops.cast(b, pl.HALF), left=False),
             pl.ElementTypeError,

@@ -151,7 +151,7 @@ PATTERN = ops.SparsePattern((2, 3), [0, 1, 2], [0, 2])
         (
             lambda a, x: ops.SparsePattern((1, 3), [0, 1], [[0], [1, 2]]),
             pl.TensorCreationError,
-            "columns is no list",
+            "columns is not a list",
         ),
         (lambda a, x: ops.SparsePattern((True, 3), [0, 1], [0]), pl.InvalidOption, "rows is True"),
         (
