@@ -1,4 +1,4 @@
-"""Rows of two commits of poplite beside each other, run in turn, and those that became worse.
+"""Rows of two commits of poplite side by side, run in turn, and those that became worse.
 
     python benchmarks/compare.py OLD [NEW] [--only engine views] [--rounds 2] [--worse 1.1]
 

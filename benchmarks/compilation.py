@@ -3,7 +3,7 @@
     python benchmarks/compilation.py [--samples 9] [--json FILE] [--small]
 
 Of a vertex type both sides compile the same loop, each time as a new function, in a process where
-Numba is loaded and has compiled before.  What an engine needs beside it is there as well.
+Numba is loaded and has compiled before.  Everything else that an engine needs is there as well.
 
 Of many vertices, each is added by a call with two slices and a number; the baseline is an object
 that holds two slices of NumPy arrays and the number.

@@ -170,8 +170,9 @@ def graph_row(count: int, form: str, sums: tuple[Any, ...], samples: int) -> Row
 
 
 def memory_row(count: int, form: str, sums: tuple[Any, ...], target: float) -> Row:
-    """What is kept of vertices that an engine was made for, beside the data."""
-    Sums(*sums).engine()  # what is kept for good, such as compiled code
+    """Memory kept for the vertices of an engine, besides the data."""
+    Sums(*sums).engine()  # makes permanent data, such as compiled code
+
     made = Sums(*sums)
     gc.collect()
     tracemalloc.start()

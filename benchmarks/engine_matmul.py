@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float32]
 
 
 class Product(pl.Vertex):
-    """`c = a b` of one block, whose rows lie behind each other in c."""
+    """`c = a b` of one block, with consecutive rows in c."""
 
     a: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
     b: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]

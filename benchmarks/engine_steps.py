@@ -103,7 +103,7 @@ def python_line(a: float, x: list[float], y: list[float]) -> None:
 
 
 def interpreted_row(samples: int) -> Row:
-    """An interpreted vertex beside plain Python; the values are exact in float32 as in double."""
+    """An interpreted vertex against plain Python; values are exact in float32 and in double."""
     graph, length = pl.Graph(pl.Target(tiles=1)), 1024
     values = np.arange(length, dtype=np.float32)
     x = graph.add_variable(pl.FLOAT, (length,), "x", mapping=0, initial_value=values)
@@ -119,7 +119,7 @@ def interpreted_row(samples: int) -> Row:
 
 
 def loop_row(small: bool, samples: int) -> Row:
-    """A step of a While loop beside one of a Repeat; condition and body are empty."""
+    """A step of a While loop against one of a Repeat; condition and body are empty."""
     graph = pl.Graph(pl.Target(tiles=1))
     true = graph.add_variable(pl.BOOL, (), mapping=0, initial_value=True)
     sync = pl.Sync(pl.SyncType.INTERNAL)

@@ -4,7 +4,7 @@
 
 Each vertex adds two numbers.  In the regular program vertex k works on element k of three
 variables, which hold values of their own; in the irregular one all elements are drawn from one
-variable, so that three numbers for each vertex stand in the file.  The baseline writes the very
+variable, so that the file has three numbers for each vertex.  The baseline writes the very
 arrays of the file with `np.savez`, and reads them all with `np.load`.
 
 A program of 600 steps, each on other tiles, has many small things in place of large arrays.  The

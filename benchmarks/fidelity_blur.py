@@ -11,9 +11,9 @@ channels.  Their slots are those of plain code whose scalar is one vector, which
 and given to the vertices that move the data.
 
 A worker's rows are short: 8 pixels of the largest image on one IPU, 4 of the one that grows.  A
-row takes 18 slots beside its pixels, 16 of them for its four row pointers.  In half4 a pixel is 22
+row takes 18 slots besides its pixels, 16 of them for its four row pointers.  In half4 a pixel is 22
 slots (9 loads, 11 operations, a store, 1 for the loop), so 24.25 with its share of the row's end,
-and took 28.2: what is left seems to be constants of halves, which plain code does not make.
+and took 28.2: the rest seems to be constants of halves, which plain code does not make.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Block = tuple[slice, slice]
 
 
 def taps(x: Any, at: Any, pixel: int, row: Any) -> Any:
-    """Blend nine neighbours, the first of which is `at`."""
+    """Blend nine neighbours, beginning at `at`."""
     corners = x[at] + x[at + 2 * pixel] + x[at + 2 * row] + x[at + 2 * row + 2 * pixel]
     sides = x[at + pixel] + x[at + row] + x[at + row + 2 * pixel] + x[at + 2 * row + pixel]
     return 0.0625 * corners + 0.25 * x[at + row + pixel] + 0.125 * sides
@@ -101,9 +101,9 @@ class Form:
     """One of the codelets.
 
     Attributes:
-        element: what is stored.
+        element: the stored type.
         priced: the class whose slots count.
-        vectors: elements of the stand-in that a pixel is.
+        vectors: elements of the substitute for a pixel.
     """
 
     element: type[pl.ElementType[float]]

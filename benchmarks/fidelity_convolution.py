@@ -6,8 +6,8 @@ PopLibs kept what its tool `single_conv_layer` takes in two models, of Mk1 and o
 for the convolution, its gradients by the input and by the weights, and what adds the latter to the
 weights, of a batch of 4 halves (tests/benchmark_results.csv, parameters in tests/CMakeLists.txt,
 in versions until March 2021).  The host is left out there (`--ignore-data`) and here.  Operands lie
-where the plans of the first two passes want them (`--use-create-input`, its default), so what is
-rearranged for the others counts on both sides.  The error of a row is the sum of those of two
+where the plans of the first two passes put them (`--use-create-input`, its default), so copies
+for the others count on both sides.  The error of a row is the sum of those of two
 planners and of two models, so 15 % either way is what it may be.
 
 Halves are summed up in floats, PopLibs' default, with 8 outputs of the matrix unit on both machines

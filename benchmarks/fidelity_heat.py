@@ -1,6 +1,6 @@
 """Vertices of the stencils that were measured, written like their C++ (simehaa/IPU, and a thesis).
 
-Where that handles two cells as a vector, so does this: an element stands for a vector of two.
+Where that handles two cells as a vector, so does this: an element represents a vector of two.
 """
 
 from __future__ import annotations

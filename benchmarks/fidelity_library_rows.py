@@ -25,7 +25,7 @@ Mark = Literal["", "formula", "other"]
 """
 
 NEAR = 0.25
-"""The error above which a row has its reason beside it."""
+"""The error above which a row has a reason."""
 
 MEDIAN, NINE_OF_TEN = 0.10, 0.25
 """What the errors of rows without a mark must be within."""
@@ -50,7 +50,7 @@ class LibraryRow:
 
     Attributes:
         kind: of the operation, one of `ASKED`.
-        name: what is called, with its sizes.
+        name: the call, with its sizes.
         poplite: cycles of all steps of the call: compute, exchange, copies and sync.
         source: cycles that the source says.
         origin: the file of the source, and what in it.

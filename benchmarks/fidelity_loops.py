@@ -101,7 +101,7 @@ class Gelu(pl.Vertex):
 Lengths = dict[str, int | tuple[int, ...]]
 
 FEW, MANY = 12, 36
-"""Lengths, of which the difference is taken."""
+"""Lengths whose difference is taken."""
 
 
 def slope(

@@ -3,7 +3,7 @@
     python benchmarks/fidelity_matmul.py [--only KEY] [--json FILE]
 
 Rates of Graphcore's library with the best of its options (graphcore-research/sparsity-benchmarks,
-read off a figure, about 3 %), for [m, m] times [m, n].  Operands lie where the plan wants them.
+read off a figure, about 3 %), for [m, m] times [m, n].  Operands have the plan's mapping.
 What was added up there is compute of the product, and every exchange of the program, also those of
 casts and of the host's tensors, but no sync: so small products were measured somewhat too slow.
 
@@ -74,7 +74,7 @@ def products(element: type[pl.ElementType[float]], rates: Rates) -> Iterator[Row
             yield Row(
                 "B4", what, 2, "H~ PS", "TFLOP/s", measured, rate, 0.35,
                 "dense matmul" if n in GATED else "",
-                "exchanges beside the product that were counted too; PopLibs' choice of plans",
+                "exchanges besides the product that were counted too; PopLibs' choice of plans",
             )  # fmt: skip
 
 

@@ -65,8 +65,8 @@ class Sum(pl.Vertex):
 def halo() -> Iterable[Row]:
     """B5: 2 x 608 blocks of 100 x 100 under IPUModel, vertices of 100 slots.
 
-    In that model both tiles of a pair send at once.  Where it lets sync end and exchange begin is
-    not told, so they are one row.
+    In that model both tiles of a pair send at once.  It does not say where sync ends and exchange
+    begins, so they are one row.
     """
     columns, rows, n = 2, 608, 100
     graph = pl.Graph(pl.Target(architecture="gc2", costs={"send_lanes": 2}))

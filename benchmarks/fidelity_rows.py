@@ -3,8 +3,9 @@
     V13   halo exchange, half4      637 cycles   H LBM   model  652    +2.4 % of 15 %  ok
 
 The evidence of a measured number is H (on hardware), L (a listing of the IPU's own compiler) or S
-(Graphcore's own model), H~ read off a figure.  Every error is one of cycles: a rate stands for the
-cycles that the same work takes at it, so +10 % is too slow everywhere, and a rate that is too low.
+(Graphcore's own model), H~ read off a figure.  Every error is one of cycles: a rate is converted to
+the cycles that the same work takes at it, so +10 % is too slow everywhere, and a rate that is too
+low.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ class Row:
 
     Attributes:
         key: the number of the row in the literature's list.
-        what: what was run.
-        tier: 1 for hardware with a known formula, 2 for whole programs on hardware, 3 for what is
-            no hardware: listings and Graphcore's own model.
+        what: the program.
+        tier: 1 for hardware with a known formula, 2 for whole programs on hardware, 3 for listings
+            and Graphcore's own model.
         source: evidence and where the number is from.
         unit: of both numbers.
         measured: the number of the machine.

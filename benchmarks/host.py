@@ -34,7 +34,7 @@ def repeated(
     """The row of a program of many Copies and one bare call.
 
     Args:
-        name: what is compared.
+        name: the title of the row.
         engine: its first program runs the Copy so many times.
         bare: the same without poplite, once.
         times: how many times.
@@ -78,7 +78,7 @@ def callback_row(times: int, samples: int) -> Row:
     check("callback", np.array(called), np.array(times))
     engine.connect_stream_to_callback("in", nothing)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pl.UnwrittenOutputWarning)  # told once: it fills nothing
+        warnings.simplefilter("ignore", pl.UnwrittenOutputWarning)  # given once: it fills nothing
         engine.run()
     name = "stream callback: round trip beyond the call"
     return repeated(name, engine, lambda: nothing(block), times, 1.0, samples)

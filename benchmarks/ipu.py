@@ -54,7 +54,7 @@ Built = tuple[pl.Graph, pl.Program]
 
 
 def regular(count: int) -> Built:
-    """Return a program whose vertices are alike.
+    """Return a program with regular vertices.
 
     Args:
         count: its vertices.
@@ -68,7 +68,7 @@ def regular(count: int) -> Built:
 
 
 def irregular(count: int) -> Built:
-    """Return a program of which everything is drawn.
+    """Return a program with everything at random.
 
     Args:
         count: its vertices.
@@ -150,7 +150,7 @@ def python(*arguments: str, cache: str) -> None:
 
     Args:
         arguments: of Python.
-        cache: folder of what is compiled.
+        cache: folder of compiled code.
     """
     environment = {**os.environ, "POPLITE_CACHE_DIR": cache}
     subprocess.run([sys.executable, *arguments], env=environment, check=True)

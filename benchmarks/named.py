@@ -122,7 +122,7 @@ def fused(small: bool, samples: int) -> list[Row]:
 
 
 def beside(small: bool, tiles: int) -> list[Row]:
-    """Rows of what fused sums take beside their operands, of two lengths that fill all tiles."""
+    """Rows of the memory of fused sums besides their operands, for two lengths on all tiles."""
     made = []
     sums: list[tuple[str, Callable[[Any], Any]]] = [
         ("sum((x - y) ** 2)", lambda d: ng.sum(d**2, ...)),

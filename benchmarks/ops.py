@@ -39,7 +39,7 @@ CASES = (
     ("short rows", (100_000, 10), 1, 1.0),
     ("few columns", (100_000, 10), 0, 1.0),
 )
-"""What is summed, its shape, the dimension that disappears, and the target."""
+"""The operand of a sum, its shape, the dimension that disappears, and the target."""
 
 
 def engine_of(x: npt.NDArray[Any], dim: int, tiles: int) -> tuple[pl.Engine, pl.Tensor]:

@@ -4,7 +4,7 @@
 
 A network of 20 layers of ten operations: products with a bias and an activation, reductions along
 rows and columns, softmax, random numbers, slices, rows by number, the largest elements, copies,
-losses, and steps of optimizers. Its layers are all alike, or no two have the same shapes: then 49
+losses, and steps of optimizers. Its layers are all equal, or no two have the same shapes: then 49
 products have to be planned instead of one. No engine is made, and every
 sample plans its products anew. The baseline keeps what was asked for as plain objects.
 """

@@ -34,8 +34,8 @@ def residual(high: Any, low: Any, b: Any, r: Any) -> Any:
             u = high[i, j]
             across = (u - high[i, j - 1]) - (high[i, j + 1] - u)
             along = (u - high[i - 1, j]) - (high[i + 1, j] - u)
-            beside = low[i, j - 1] + low[i, j + 1]
-            rest = four * low[i, j] - ((low[i - 1, j] + low[i + 1, j]) + beside)
+            sides = low[i, j - 1] + low[i, j + 1]
+            rest = four * low[i, j] - ((low[i - 1, j] + low[i + 1, j]) + sides)
             r[i, j] = b[i, j] - ((across + along) + rest)
         for j in range(1, r.shape[1] - 1):
             squares += r[i, j] * r[i, j]

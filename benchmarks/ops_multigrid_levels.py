@@ -44,8 +44,8 @@ class Residual(pl.Vertex):
                 u = self.high[i + 1][j + 1]
                 across = (u - self.high[i + 1][j]) - (self.high[i + 1][j + 2] - u)
                 along = (u - self.high[i][j + 1]) - (self.high[i + 2][j + 1] - u)
-                beside = self.low[i + 1][j] + self.low[i + 1][j + 2]
-                around = (self.low[i][j + 1] + self.low[i + 2][j + 1]) + beside
+                sides = self.low[i + 1][j] + self.low[i + 1][j + 2]
+                around = (self.low[i][j + 1] + self.low[i + 2][j + 1]) + sides
                 rest = 4.0 * self.low[i + 1][j + 1] - around
                 self.r[i][j] = self.b[i][j] - ((across + along) + rest)
 

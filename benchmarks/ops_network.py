@@ -3,7 +3,7 @@
     python benchmarks/ops_network.py [--samples 9] [--json FILE] [--small]
 
 An epoch of `examples/digits.py`: 22 steps of batches of 64 pictures, in float32. Eight steps of an
-LSTM and of a GRU of 256 inputs and 256 units, 64 sequences side by side, beside as many products a
+LSTM and of a GRU of 256 inputs and 256 units, 64 sequences at a time, against as many products a
 step in NumPy. Each side runs a layer several times in its turn, since the first time finds its
 threads asleep, whether ours or those of BLAS; ours begin when those of BLAS sleep.
 """

@@ -1,6 +1,6 @@
 """How long the report page takes in a browser: its first draw, another tab, another tile.
 
-What is timed is what its reader waits for: from a key to the second frame behind it.  Of each tab
+The time is that for which its reader waits: from a key to the second frame after it.  Of each tab
 the best of the samples counts, of all tabs the slowest.  The baseline is an empty page, which shows
 a frame as fast as the browser can.
 """

@@ -49,7 +49,7 @@ def bare_svg(size_bytes: np.ndarray) -> str:
 
 
 def photo() -> Report:
-    """The report of examples/photo.py as it is compiled."""
+    """The report of the compiled examples/photo.py."""
     graph, program, *_ = example("photo").build()
     return pl.Engine(graph, program, checks="fast").report()
 
@@ -127,7 +127,7 @@ print(time.perf_counter() - begin)
 
 
 def first_load_row(samples: int, report: Report, name: str) -> Row:
-    """How long reading takes first in a process, with what it imports beside NumPy."""
+    """How long the first read of a process takes, with its imports besides NumPy."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.json"
         report.save(path)

@@ -27,7 +27,7 @@ class Row:
     """One comparison.
 
     Attributes:
-        name: what is compared with what.
+        name: the two sides of the comparison.
         value: the figure that has a target.
         unit: its unit, `x` for a ratio.
         sense: whether `value` must be at most or at least the target.
@@ -116,7 +116,7 @@ def in_turn(
         ours: the work of poplite.
         baseline: the work of the baseline.
         samples: of each.
-        before: what is done before each turn, not timed.
+        before: called before each turn, not timed.
         warm_up: seconds for which both are called before that, at least once.
         calls: of each side in a turn, one after the other, each of them timed.
     """

@@ -64,8 +64,8 @@ class Blend(pl.Vertex):
         last = len(self.old) - 1
         for i in range(len(self.old)):
             before = self.left if i == 0 else self.old[i - 1]
-            behind = self.right if i == last else self.old[i + 1]
-            self.new[i] = 0.5 * self.old[i] + 0.25 * (before + behind)
+            after = self.right if i == last else self.old[i + 1]
+            self.new[i] = 0.5 * self.old[i] + 0.25 * (before + after)
 
 
 def ring(ipus: int, tiles: int, *, singly: bool) -> tuple[pl.Graph, pl.Program]:

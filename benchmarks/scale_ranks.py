@@ -1,4 +1,4 @@
-"""Programs on ranks of an MPI job, beside the same in one process.
+"""Programs on ranks of an MPI job, compared with the same in one process.
 
 M1   heat on a plate, 100 steps: two ranks of one thread, and one process of two threads
 M2   bytes that the ranks of M1 send in a step, and the cells at their common edge
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 RUNS, SMALL_RUNS = 3, 30
-"""Runs of each process, of which the best counts: of a plate, and of small steps."""
+"""Runs of each process (the best counts): of a plate, and of small steps."""
 
 
 NAMES = (

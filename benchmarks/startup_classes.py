@@ -3,7 +3,7 @@
     python benchmarks/startup_classes.py strict     one engine that runs each of them once
     python benchmarks/startup_classes.py functions  prints a script: the same bodies under `@njit`
 
-A number behind that takes so many of them, the first ones.
+A number after that takes only that many, the first ones.
 Lists of edges are matrices in the functions, and scalar edges arrays of one element.
 """
 

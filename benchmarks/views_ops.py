@@ -178,7 +178,7 @@ def memory(small: bool, samples: int) -> Row:
         i, j = divmod(k, columns)
         return t[300 + i : 700 + 2 * i, 300 + j : 700 + 2 * j]
 
-    # The list itself does not count, nor what is remembered of the line.
+    # The list itself does not count, nor the cached line.
     kept = [part(0)] * (rows * columns)
     gc.collect()
     tracemalloc.start()

@@ -31,7 +31,7 @@ PICTURES = {
 
 
 def drawn(name: str, folder: Path) -> str:
-    """Draw a picture in all its forms, and return its part of the page."""
+    """Draw a picture in each of its forms, and return its part of the page."""
     command, forms = PICTURES[name]
     subcommand, *rest = shlex.split(command)
     files = [f"{name}.{form}" for form in forms.split()]

@@ -1,4 +1,4 @@
-"""One layer of attention by named axes, with its gradients, beside NumPy.
+"""One layer of attention by named axes, with its gradients, compared with NumPy.
 
 All heads are one product: `head` is an axis that q and k share and that is not summed. Positions
 that are attended to have an axis of their own, S, as long as T.

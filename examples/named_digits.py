@@ -17,7 +17,7 @@ F, K, HID = ng.make_axis(64, "F"), ng.make_axis(10, "K"), ng.make_axis(64, "hidd
 N, M = ng.make_axis(BATCH, "N"), ng.make_axis(TESTS, "M")
 
 Model = tuple[list[ng.Op], Callable[[ng.Op], ng.Op]]
-"""What is trained, and what gives the scores of pictures."""
+"""The trained variables, and the function that scores pictures."""
 
 
 def regression() -> Model:

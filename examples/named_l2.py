@@ -32,10 +32,10 @@ def main(length: int = 1_000_000, tiles: int = 64) -> None:
         work = computation(form, length, tiles)
         distance = float(work(x, y))
         sizes = [v.num_elements * v.element_type.size_bytes for v in work.graph.variables]
-        beside = sum(sizes) - x.nbytes - y.nbytes
-        print(f"{form}: {distance:.1f}, {beside:,} bytes beside the {2 * x.nbytes:,} of x and y")
+        extra = sum(sizes) - x.nbytes - y.nbytes
+        print(f"{form}: {distance:.1f}, {extra:,} bytes besides the {2 * x.nbytes:,} of x and y")
         np.testing.assert_allclose(distance, ((x - y).astype(float) ** 2).sum(), rtol=1e-5)
-        assert beside <= 4096
+        assert extra <= 4096
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ cell more on every side, and writes
               1 2 1
 
 A double step blurs from buffer a to buffer b and back.  The result must equal NumPy's in every
-bit: same taps, same order, float32 arithmetic; with `--half` each cell is rounded as it is stored.
+bit: same taps, same order, float32 arithmetic; with `--half` each cell is rounded when stored.
 """
 
 import argparse

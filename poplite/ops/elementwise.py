@@ -674,7 +674,7 @@ def iota(
 
     Raises:
         SizeOverflowError: when the last number does not fit the type.
-        TensorCreationError: for a size or a start that is no whole number, and for QUARTER.
+        TensorCreationError: for a size or a start that is not a whole number, and for QUARTER.
 
     >>> iota((2, 3))
     <Expr iota([2, 3]) int32[2, 3]>
@@ -689,7 +689,7 @@ def arg(index: int) -> Expr:
         index: 0 for the first of the tensors that `ops.map` gets.
 
     Raises:
-        TensorIndexError: when it is no whole number from 0.
+        TensorIndexError: when it is not a whole number from 0.
 
     >>> 0.9 * arg(0) + 0.1 * arg(1)
     <Expr 0.9 * arg(0) + 0.1 * arg(1)>

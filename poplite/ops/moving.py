@@ -181,7 +181,7 @@ def tril(x: Operand, k: int = 0) -> Expr:
 
     Raises:
         TensorCreationError: for a lower rank.
-        InvalidOption: for a k that is no whole number.
+        InvalidOption: for a k that is not a whole number.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()

@@ -1,6 +1,6 @@
 """Poplar's C++ surface as data, and what follows from it.
 
-declarations    each member of Poplar's classes as it is declared, and what does the same here
+declarations    each member of Poplar's classes as declared, and its counterpart here
 spelling        gives our classes the C++ spelling of their members when they are defined
 binder          checks arguments in the order of a declaration, and passes them in ours
 absent          what Poplar and PopLibs have and poplite does not, why, and what to use instead

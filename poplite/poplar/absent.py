@@ -246,7 +246,7 @@ def absent(namespace: str, name: str) -> AbsentMember | None:
 
 
 def shown(module: dict[str, Any], names: str | Sequence[str], namespace: str = "") -> list[str]:
-    """Return `__all__` of a module of PopLibs' names, and give it `dir()` and what is absent.
+    """Return `__all__` of a module of PopLibs' names, and give it `dir()` and absent names.
 
     Args:
         module: its globals.

@@ -7,7 +7,7 @@
     graph.addVariable(FLOAT, [4], VariableMappingMethod.LINEAR, "x")
     graph.add_variable(FLOAT, [4], "x", mapping="linear")
 
-Of several declarations the first is meant whose parameters fit what is given by number and type.
+Of several declarations the first applies whose parameters fit the arguments by number and type.
 Keywords are those of our method. A type is only looked at where it decides between declarations, or
 where our method has no such parameter: our method checks the rest, in its own words.
 """
@@ -170,7 +170,7 @@ WHOLE = frozenset(("unsigned", "std::size_t", "std::uint64_t"))
 
 
 class Declaration:
-    """A declaration, and the call of ours that it stands for.
+    """A declaration, and the corresponding call of ours.
 
     Attributes:
         parameters: of the declaration.
@@ -214,7 +214,7 @@ class Declaration:
         return min(len(arguments), len(self.parameters))
 
     def closeness(self, arguments: Sequence[Any]) -> tuple[int, int]:
-        """Return how many arguments fit before the first that does not, and how many in all."""
+        """Return how many arguments fit before the first that does not, and their total number."""
         all_that_fit = sum(fits(each) for fits, each in zip(self.fits, arguments, strict=False))
         return self.matching(arguments), all_that_fit
 
@@ -310,7 +310,7 @@ class Binder:
             function: what does the same here.
             arguments: those in the function's order.
             keywords: those by name.
-            owners: 1 for a method of which the first argument is the object.
+            owners: 1 for a method whose first argument is the object.
             given: what the user wrote, where it had Poplar's order.
         """
         why = why_unfit(function, arguments, keywords)
@@ -368,7 +368,7 @@ class Binder:
         return self._meant(arguments) or self._nearest(arguments)
 
     def _meant(self, arguments: tuple[Any, ...]) -> Declaration | None:
-        """Return the declaration that fits, or begins with what is given; None if none does."""
+        """Return the declaration that fits, or begins with, the arguments; None if none does."""
         count = len(arguments)
         possible = self._possible(count)
         if len(possible) == 1 == len(self._declarations):
@@ -392,7 +392,7 @@ class Binder:
     def _nearest(self, arguments: tuple[Any, ...]) -> Declaration:
         """Return the declaration that fits best, for arguments that fit none; or refuse them.
 
-        Those that are possible take so many arguments; where there are none, more may be missing.
+        Possible declarations take this number of arguments; without any, more may be missing.
         """
         count = len(arguments)
         possible = self._possible(count)
@@ -403,7 +403,7 @@ class Binder:
         if long_enough:
             best = max(long_enough, key=lambda declared: declared.closeness(arguments))
             if most.matching(arguments) <= best.matching(arguments) + 1:
-                return best  # our method says what is wrong
+                return best  # our method reports the mistake
         if count <= len(most.parameters):
             return most
         raise ElementTypeError(

@@ -86,12 +86,12 @@ _PLAIN: dict[type, type] = {kind: plain for plain, kind in _KINDS.items()}
 
 
 def called(value: Any) -> Any:
-    """Return a number or a text as one that answers to a call, and anything else as it is."""
+    """Return a number or a text as one that can also be called, and anything else unchanged."""
     kind = _KINDS.get(type(value))
     return value if kind is None else kind(value)
 
 
 def number_or_text(value: Any) -> Any:
-    """Return a number or a text that answers to a call without that, anything else as it is."""
+    """Return a callable number or text as a plain one, and anything else unchanged."""
     kind = _PLAIN.get(type(value))
     return value if kind is None else kind(value)

@@ -1,9 +1,9 @@
-"""Poplar's public C++ surface: each member as it is declared, and what does the same here.
+"""Poplar's public C++ surface: each member as declared, and its counterpart here.
 
     Tensor dimShuffle(ArrayRef<unsigned> permutation) const -> dim_shuffle
     void createHostWrite(StringRef handle, const Tensor &t, ...) -> create_host_write(handle, t)
 
-Behind the arrow is one of these, and behind `//` a note in Markdown, which says
+After the arrow is one of these, and after `//` a note in Markdown, which says
 how else it is written in Python:
 
     nothing                    the class has a member of this name, or `poplite.poplar.absent` says

@@ -3,7 +3,7 @@
     Tensor matMul(Graph &graph, ..., const Type &outputType, ...) -> matMul(..., output_type=outputType)
 
 Functions of one declaration have their arguments in its order, and annotations that say their types;
-`poplite.compat` checks those. Behind the arrow stands the function's one signature here. `+` marks
+`poplite.compat` checks those. The function's one signature here follows the arrow. `+` marks
 what C++ has no declaration for.
 
 Types, names and defaults are those of the public headers (graphcore/poplibs, include).

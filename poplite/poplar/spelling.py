@@ -130,7 +130,7 @@ def _refusal_of_more(
 
 
 def _get_alone(self: object, /) -> None:
-    """Stand for what takes nothing beside the object."""
+    """Placeholder for a method without arguments."""
 
 
 def _bound(owner: str, member: str) -> FunctionType:
@@ -165,6 +165,6 @@ def _named(function: FunctionType, cls: type, rows: Sequence[Row]) -> FunctionTy
 
 
 def _name(function: Callable[..., Any], cls: type, member: str) -> None:
-    """Name a function as it is found in its class, also to be pickled by reference."""
+    """Name a function as found in its class, also to be pickled by reference."""
     function.__name__, function.__module__ = member, cls.__module__
     function.__qualname__ = f"{cls.__qualname__}.{member}"

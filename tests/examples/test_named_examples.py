@@ -15,7 +15,11 @@ from poplite.tools import viz
     ("name", "sizes", "said"),
     [
         ("named_seeds", {}, ["[[ True  True  True]"]),
-        ("named_l2", {"length": 100_000, "tiles": 16}, ["452 bytes beside the 800,000 of x and y"]),
+        (
+            "named_l2",
+            {"length": 100_000, "tiles": 16},
+            ["452 bytes besides the 800,000 of x and y"],
+        ),
         pytest.param("named_attention", {"tiles": 4}, ["22 compute sets"], marks=deep),
         pytest.param("named_digits", {}, ["loss 0.13", "loss 0.017, 94."], marks=deep),
     ],
