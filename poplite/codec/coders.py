@@ -262,7 +262,7 @@ class ItemsCoder(Coder):
 
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
-        found, item, listed = [], self.item, _list(data)
+        found, item, listed = [], self.item, as_list(data)
         try:
             for each in listed:
                 found.append(item.decode(each, of))
@@ -290,7 +290,7 @@ class FixedCoder(Coder):
 
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
-        if len(_list(data)) != len(self.items):
+        if len(as_list(data)) != len(self.items):
             raise Malformed(f"{len(data):,} values, but {len(self.items)} are needed")
         return tuple([coder.decode(item, of) for coder, item in zip(self.items, data, strict=True)])
 
@@ -323,7 +323,7 @@ class PartsCoder(Coder):
 
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
-        missing = len(self.coders) - len(_list(data))
+        missing = len(self.coders) - len(as_list(data))
         if missing < 0:
             raise Malformed(f"{shown(data)} are not the parts of {self.name}")
         parts = []
@@ -352,8 +352,8 @@ class TableCoder(Coder):
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
         found: dict[Any, Any] = {}
-        for pair in _list(data):
-            if len(_list(pair)) != 2:
+        for pair in as_list(data):
+            if len(as_list(pair)) != 2:
                 raise Malformed(f"{shown(pair)} is no pair")
             key = self.key.decode(pair[0], of)
             if key in found:
@@ -481,7 +481,8 @@ class EitherCoder(Coder):
         raise Malformed(f"{shown(data)} is none of {self.name}")
 
 
-def _list(data: Json) -> list[Any]:
+def as_list(data: Json) -> list[Any]:
+    """Return a list of JSON as it is; refuse anything else."""
     if type(data) is not list:
         raise Malformed(f"{shown(data)} is no list")
     return data

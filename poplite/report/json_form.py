@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import math
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
 from poplite.codec.archive import ELEMENT_DTYPES, ArrayReader
 from poplite.codec.codec import Codec, lines_of
-from poplite.codec.coders import Coder, Json, Reader, ScalarCoder, Writer
+from poplite.codec.coders import Coder, Json, Reader, ScalarCoder, Writer, as_list
 from poplite.codec.loading import Format, Malformed, add_room, parsed_json
 from poplite.jit.garbage import no_collection
 from poplite.report.per_tile import PerPair, PerPiece, PerTile, TilePerPiece
@@ -112,20 +111,10 @@ class _ProgramsCoder(Coder):
 
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
-        trees = {name: tree_of(_list(nodes)) for name, nodes in _object(data).items()}
+        if type(data) is not dict:
+            raise Malformed(f"{clipped(data)} is no object")
+        trees = {name: tree_of(as_list(nodes)) for name, nodes in data.items()}
         return Programs(lambda: trees)
-
-
-def _object(data: Json) -> Mapping[str, Any]:
-    if not isinstance(data, dict):
-        raise Malformed(f"{clipped(data)} is no object")
-    return data
-
-
-def _list(data: Json) -> list[Any]:
-    if not isinstance(data, list):
-        raise Malformed(f"{clipped(data)} is no list")
-    return data
 
 
 _REPORTS = Codec(

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Listed, Rising, Runs, Series, Steps, compact, constant, counting
-from poplite.codec.coders import Coder, Json, Reader, Writer
+from poplite.codec.coders import Coder, Json, Reader, Writer, as_list
 from poplite.codec.loading import Malformed, check_room
 from poplite.report.per_tile import BYTES_A_PAIR, PerTile
 from poplite.text import clipped
@@ -168,7 +168,7 @@ def _of_steps(ref: Json, size: int, of: Reader) -> Rising:
 
 def _whole(data: Json) -> Int64:
     """Return a list of whole numbers, or of lists of as many."""
-    numbers = np.array(_list(data))
+    numbers = np.array(as_list(data))
     if numbers.size and numbers.dtype != np.int64:
         raise Malformed(f"{clipped(data)} are no whole numbers")
     return numbers.astype(np.int64)
@@ -177,7 +177,7 @@ def _whole(data: Json) -> Int64:
 def _of_ranges(ranges: Json, size: int) -> Series | Runs:
     """Return the tiles of ranges, which may be many more than their numbers."""
     before = -1
-    for each in _list(ranges):
+    for each in as_list(ranges):
         if type(each) is not list or list(map(type, each)) != [int, int]:
             raise Malformed(f"{clipped(each)} is no range of tiles")
         first, last = each
@@ -192,9 +192,3 @@ def _of_ranges(ranges: Json, size: int) -> Series | Runs:
         return constant(0, 0)
     runs = np.array(ranges, np.int64)
     return Runs(runs[:, 0], runs[:, 1] + 1)
-
-
-def _list(data: Json) -> list[Any]:
-    if type(data) is not list:
-        raise Malformed(f"{clipped(data)} is no list")
-    return data
