@@ -74,7 +74,9 @@ class UnwrittenCopies:
         layout = self._executable.layout
         passed = [each for (each,) in self._passed(np.array([position]))]
         end = layout.end_of_variables(len(layout.variables))
-        variables = [layout.variable_at(each) for each in dict.fromkeys(passed) if each < end]
+        # In a damaged file, vertices may read what lies behind all variables.
+        inside = [each for each in dict.fromkeys(passed) if each < end] or [position]
+        variables = [layout.variable_at(each) for each in inside]
         *through, name = [element_name(variable, index) for variable, index in variables]
         return CopyOrigin(name, variables[-1][0], tuple(through))
 

@@ -13,7 +13,9 @@ import poplite as pl
 from helpers.depth import values_only
 from helpers.vertices import Count
 from poplite.executable import opcodes as op
+from poplite.simulator.strict.copied import UnwrittenCopies
 from poplite.simulator.strict.replay import Replay
+from poplite.simulator.strict.shadow import Shadow
 
 
 class Sum(pl.Vertex):
@@ -664,3 +666,15 @@ def test_constants_that_are_mapped_twice() -> None:
     graph.set_tile_mapping(graph.add_variable(pl.INT, (6,), "x", mapping=0), 3)
     with pytest.warns(pl.ConstantRemappedWarning, match=match):
         graph.set_tile_mapping(taps[1:5], [[(0, 1)], [], [], [(1, 4)]])
+
+
+def test_elements_behind_all_variables_are_named_too() -> None:
+    """As vertices of a damaged file may read them."""
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (3,), "x", mapping=0)
+    stream = graph.add_host_to_device_fifo("in", pl.INT, 3)
+    executable = pl.compile_graph(graph, pl.Copy(stream, x))
+    behind = executable.layout.end_of_variables(1)
+    assert behind < executable.layout.size_bytes
+    copies = UnwrittenCopies(executable, Shadow(executable.layout))
+    assert copies.origin(behind).variable.name == "x"
