@@ -3,7 +3,7 @@
     python benchmarks/views_regions.py [--samples 9] [--json FILE] [--small]
 
 NumPy gathers the indices that a view reads and encodes them as runs.  What a concatenation keeps
-from its first query (`poplite.view.contiguous.concatenated`) is there before the samples, as
+from its first query (`poplite.view.contiguous_runs`) is there before the samples, as
 NumPy's index array is.
 """
 

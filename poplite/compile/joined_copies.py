@@ -24,7 +24,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Copy, Program, Sequence, TensorCopy, children_first
 from poplite.types import QUARTER
 from poplite.view import View, num_runs, runs
-from poplite.view.contiguous.few_runs import few_runs
+from poplite.view.contiguous_runs import few_runs
 
 MOST_PIECES = 1 << 12
 """Pieces of memory of a Copy that is looked at: what sync and code take counts little beyond."""

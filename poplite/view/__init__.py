@@ -5,11 +5,11 @@
     >>> num_runs(matrix), num_runs(matrix.dim_shuffle((1, 0)))
     (1, 12)
 
-`view` has the operations, `concat` and `slices` concatenation, `contiguous` the runs of addresses;
-`aliases` decides who shares elements by the number theory of `strided_sets`, many at once as
-arrays; `address_sets` and `memory_order` sort elements by address; `equality` decides who
-shows the same elements; `operations` finds the expression that makes a view; `parts` cuts views
-into parts on variables.  The arithmetic of digits is in `poplite.arrays.digits`.
+`view` has the operations, `concat` and `slices` concatenation, `contiguous_runs` and `regions` the
+runs of addresses; `aliases` decides who shares elements by the number theory of `strided_sets`,
+many at once as arrays; `address_sets` and `memory_order` sort elements by address; `equality`
+decides who shows the same elements; `operations` finds the expression that makes a view; `parts`
+cuts views into parts on variables.  The arithmetic of digits is in `poplite.arrays.digits`.
 """
 
 from poplite.arrays.intervals import (
@@ -24,20 +24,8 @@ from poplite.view.aliases import (
 from poplite.view.concat import (
     concat as concat,
 )
-from poplite.view.contiguous.chunks import (
-    chunks as chunks,
-)
-from poplite.view.contiguous.nested import (
+from poplite.view.contiguous_runs import (
     runs as runs,
-)
-from poplite.view.contiguous.regions import (
-    address_at as address_at,
-    addresses as addresses,
-    is_contiguous as is_contiguous,
-    num_runs as num_runs,
-    run_lists as run_lists,
-    runs_of_many as runs_of_many,
-    storages as storages,
 )
 from poplite.view.equality import (
     same_elements as same_elements,
@@ -49,6 +37,16 @@ from poplite.view.operations import (
 from poplite.view.parts import (
     MOST_LEVELS as MOST_LEVELS,
     one_level as one_level,
+)
+from poplite.view.regions import (
+    address_at as address_at,
+    addresses as addresses,
+    chunks as chunks,
+    is_contiguous as is_contiguous,
+    num_runs as num_runs,
+    run_lists as run_lists,
+    runs_of_many as runs_of_many,
+    storages as storages,
 )
 from poplite.view.slices import (
     concat_slices as concat_slices,

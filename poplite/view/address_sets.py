@@ -21,7 +21,7 @@ import numpy as np
 from poplite.arrays.digits import Digit, coalesce, pack
 from poplite.arrays.intervals import Int64, overlay
 from poplite.arrays.progressions import grid
-from poplite.view.contiguous.nested import runs
+from poplite.view.contiguous_runs import runs
 from poplite.view.view import NOWHERE, Storage, View
 
 RUNS_PER_KID = 128

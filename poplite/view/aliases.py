@@ -41,9 +41,8 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
 from poplite.jit.kernels.aliasing import MARK, TEST, visit
 from poplite.jit.native import address, native
-from poplite.view.contiguous.chunks import chunks
-from poplite.view.contiguous.concatenated import below, leaves_of, stacked
-from poplite.view.contiguous.nested import MOST_RUNS, runs
+from poplite.view.contiguous_runs import MOST_RUNS, below, leaves_of, runs, stacked
+from poplite.view.regions import chunks
 from poplite.view.slices import SlicedViews
 from poplite.view.strided_sets import LARGEST_SPAN, meet, repeats
 from poplite.view.view import NOWHERE, Cat, Storage, View, once

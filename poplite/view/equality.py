@@ -23,9 +23,8 @@ import numpy as np
 from poplite.arrays.digits import Digit, coalesce, locate, place_values, regroup
 from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
-from poplite.view.contiguous.chunks import chunks
-from poplite.view.contiguous.regions import address_at
 from poplite.view.parts import cut, flat, levels, opened
+from poplite.view.regions import address_at, chunks
 from poplite.view.view import NOWHERE, Cat, Storage, View
 
 Pair = tuple[View, View]

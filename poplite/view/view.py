@@ -337,7 +337,7 @@ class Cat:
             below[0] if len(below) == 1 else tuple(dict.fromkeys(chain.from_iterable(below)))
         )
         # Answers to queries, filled in on first use by `aliases` and by
-        # `contiguous.concatenated`, whose `Leaves` cannot be imported here.
+        # `contiguous_runs`, whose `Leaves` cannot be imported here.
         self.alias_free: bool | None = None
         self.leaves: object = None
 

@@ -28,7 +28,7 @@ from poplite.jit.kernels.locations import pair
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import Cause
 from poplite.view import num_runs, runs
-from poplite.view.contiguous.few_runs import few_runs
+from poplite.view.contiguous_runs import few_runs
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target

@@ -46,7 +46,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.kernels.crossings import OWN, foreign_writes, meet_writes
 from poplite.jit.native import address, native
 from poplite.view import View, runs_of_many
-from poplite.view.contiguous.nested import MOST_RUNS
+from poplite.view.contiguous_runs import MOST_RUNS
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance

@@ -26,7 +26,7 @@ from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
 from poplite.text import amount, clipped
 from poplite.view import Storage, View, addresses, num_runs, runs, storages
 from poplite.view.address_sets import in_memory_order
-from poplite.view.contiguous.few_runs import FEW, few_runs
+from poplite.view.contiguous_runs import FEW, few_runs
 from poplite.view.view import NOWHERE
 
 MANY_PIECES = 2**13

@@ -30,7 +30,7 @@ from poplite.graph.tensor.arguments import described, is_sequence, no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.text import amount, clipped
 from poplite.view import Intervals, Storage, View, all_of, runs, same_elements
-from poplite.view.simplify import simplification, walk
+from poplite.view.memory_order import simplification, walk
 from poplite.view.view import NOWHERE
 
 

@@ -1,6 +1,6 @@
 """Runs of concatenations: leaf after leaf, or by position in the space.
 
-`poplite.view.contiguous.concatenated` says what the arrays hold.  A leaf is a strided set in rows
+`poplite.view.contiguous_runs` says what the arrays hold.  A leaf is a strided set in rows
 `extent` and `stride`, outermost digit first, padded with digits (1, 0); the first `outer_columns`
 digits count the repetitions of the space, the others the elements of one chunk.
 

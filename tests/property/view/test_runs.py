@@ -54,13 +54,13 @@ LIMITS = {
 def limits(name: str) -> Iterator[None]:
     few, small, block, per_run, leaves = LIMITS[name]
     with (
-        mock.patch("poplite.view.contiguous.few_runs.FEW", few),
-        mock.patch("poplite.view.contiguous.regions.FEW", few),
+        mock.patch("poplite.view.contiguous_runs.FEW", few),
+        mock.patch("poplite.view.regions.FEW", few),
         mock.patch("poplite.arrays.progressions.SMALL", small),
         mock.patch("poplite.arrays.progressions.BLOCK", block),
-        mock.patch("poplite.view.contiguous.nested.ELEMENTS_PER_RUN", per_run),
-        mock.patch("poplite.view.contiguous.concatenated.FEW_LEVELS", 1),
-        mock.patch("poplite.view.contiguous.concatenated.FEW_LEAVES", leaves),
+        mock.patch("poplite.view.contiguous_runs.ELEMENTS_PER_RUN", per_run),
+        mock.patch("poplite.view.contiguous_runs.FEW_LEVELS", 1),
+        mock.patch("poplite.view.contiguous_runs.FEW_LEAVES", leaves),
     ):
         yield
 

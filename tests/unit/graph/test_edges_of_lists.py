@@ -15,7 +15,7 @@ from poplite.graph.connect.bulk_inputs import edges_of as of_slices
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.vertex.fields import Field
 from poplite.view import addresses
-from poplite.view.contiguous.nested import MOST_RUNS
+from poplite.view.contiguous_runs import MOST_RUNS
 
 FIELD = Field("x", "input", pl.FLOAT, 1)
 

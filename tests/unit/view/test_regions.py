@@ -28,7 +28,7 @@ from poplite.view import (
     runs_of_many,
     storages,
 )
-from poplite.view.contiguous.concatenated import leaves_of
+from poplite.view.contiguous_runs import leaves_of
 from poplite.view.view import Cat
 
 Int64 = npt.NDArray[np.int64]
@@ -145,7 +145,7 @@ def test_few_runs_need_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(function: object) -> Callable[..., int]:
         raise AssertionError(f"{function} was wanted for a few runs")
 
-    monkeypatch.setattr("poplite.view.contiguous.nested.native", refuse)
+    monkeypatch.setattr("poplite.view.contiguous_runs.native", refuse)
     monkeypatch.setattr("poplite.arrays.progressions.native", refuse)
     wide = concat(variables(8, (4, 8)), 1)
     views = [square(8).dim_shuffle((1, 0)), wide, wide.slice(3, 60, 1), wide.reshape((256,))]

@@ -1,1 +1,0 @@
-"""Contiguous runs of addresses that a view reads: counted, listed, in parts."""

@@ -1,0 +1,722 @@
+"""The runs of consecutive addresses that a view reads, as lists or arrays.
+
+Of views that have few runs, they are found in Python: faster than any array, and no code to load.
+Over a `Cat`, a range of positions is cut at the kids it meets, and each part at the digits of its
+kid, until all parts are on variables::
+
+    positions 2 to 5 of (a0 a1 a2) (b2 b1 b0)      a2 | b2 | b1
+
+Of other views of concatenations, they are found by compiled kernels. The space of the view is
+lowered once to `Leaves`. How its runs are then found depends on where the view's innermost step
+leads::
+
+    through the complete space, once     leaf after leaf
+    from leaf to leaf, beside a digit    some columns at a time, one look-up for each
+    of neighbours in the space
+    anywhere else                        stretches inside a digit of a leaf
+
+A space of strided leaves with far fewer runs than the view has elements is lowered once more, to
+contiguous leaves.
+
+A leaf is a kid on a variable: one strided set of addresses. Its digits fill a row, those that
+count the repetitions of the space first, padded with digits (1, 0)::
+
+    concat of a (2, 3) at 0 and the columns 1 and 3 of b (2, 4) at 10, along dimension 1
+
+    breaks   0 3 5                       outer 2, outer_columns 1
+    base     0        11
+    extent   2 | 3    2 | 2
+    stride   3 | 1    4 | 2              position 8 = (1, 3): 11 + 1 * 4 + 0 * 2 = 15
+
+A kid on another `Cat` becomes as many leaves as it has runs; many nested `Cat` with many runs are
+first merged into one (`parts`).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.digits import Digit, cut_digits, digits_of, flat_digits
+from poplite.arrays.intervals import Int64
+from poplite.arrays.progressions import count_runs, split_run, strided_runs
+from poplite.errors import SizeOverflowError
+from poplite.jit.kernels.concatenated import leaf_runs, through
+from poplite.jit.kernels.transposed import ABREAST, TALL, transposed
+from poplite.jit.native import address, native
+from poplite.view.parts import one_level
+from poplite.view.slices import SlicedViews
+from poplite.view.view import NOWHERE, Cat, Storage, View
+
+FEW = 64
+"""Most runs, before any join, that are listed here."""
+
+
+def few_runs(view: View) -> tuple[list[int], list[int]] | None:
+    """Return addresses and lengths of the maximal runs, or None if there may be more than `FEW`.
+
+    >>> from poplite.view.view import all_of
+    >>> few_runs(all_of(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1))
+    ([10, 13], [2, 2])
+    """
+    space, digits = view.space, view.flat_digits()
+    if isinstance(space, Cat):
+        return _of_cat(space, digits, view.off)
+    if space is NOWHERE:
+        return [], []
+    starts, run = _starts(digits, space.base + view.off)
+    if starts is None:
+        return None
+    # Coalesced, a run and one digit never join.
+    if len(digits) < 2 or (run > 1 and len(digits) == 2):
+        return starts, [run] * len(starts)
+    begin: list[int] = []
+    length: list[int] = []
+    for start in starts:
+        _append(begin, length, start, run)
+    return begin, length
+
+
+def _starts(digits: Sequence[Digit], base: int) -> tuple[list[int] | None, int]:
+    """List where runs begin before any join, or None where they are many; and their length."""
+    run = 1
+    if digits and digits[-1][1] == 1:
+        run = digits[-1][0]
+        digits = digits[:-1]
+    count = 1
+    for extent, _ in digits:
+        count *= extent
+        if count > FEW:
+            return None, run
+    starts = [base]
+    for extent, stride in digits:
+        if len(starts) == 1:
+            base = starts[0]
+            starts = [base + i * stride for i in range(extent)]
+        else:
+            starts = [start + i * stride for start in starts for i in range(extent)]
+    return starts, run
+
+
+def _append(begin: list[int], length: list[int], start: int, run: int) -> None:
+    if begin and begin[-1] + length[-1] == start:
+        length[-1] += run
+    else:
+        begin.append(start)
+        length.append(run)
+
+
+def _of_cat(cat: Cat, digits: Sequence[Digit], off: int) -> tuple[list[int], list[int]] | None:
+    begin: list[int] = []
+    length: list[int] = []
+    left = FEW
+    # Parts that remain, the first one last.
+    todo: list[tuple[Cat | Storage, Sequence[Digit], int]] = [(cat, digits, off)]
+    while todo:
+        space, digits, off = todo.pop()
+        starts, run = _starts(digits, off)
+        if starts is None:
+            return None
+        left -= len(starts)
+        if left < 0:
+            return None
+        if isinstance(space, Storage):
+            for start in starts:
+                _append(begin, length, space.base + start, run)
+        else:
+            parts = _parts(space, starts, run, left)
+            if parts is None:
+                return None
+            todo += parts[::-1]
+    return begin, length
+
+
+def _parts(
+    cat: Cat, starts: list[int], run: int, most: int
+) -> list[tuple[Cat | Storage, Sequence[Digit], int]] | None:
+    """Cut ranges of positions at the kids of a space; None if there were more than `most` parts."""
+    parts: list[tuple[Cat | Storage, Sequence[Digit], int]] = []
+    if run // cat.period * len(cat.kids) > most:
+        return None
+    for position in starts:
+        left = run
+        rest = position % cat.period
+        last = bisect_left(cat.breaks, min(rest + run, cat.period))
+        if last - bisect_right(cat.breaks, rest) > most:
+            return None
+        while left:
+            if len(parts) > most:
+                return None
+            repetition, rest = divmod(position, cat.period)
+            kid, begin, end = cat.kid_at(rest)
+            take = min(left, end - rest)
+            first = repetition * (end - begin) + rest - begin
+            digits = tuple(kid.flat_digits())
+            for inside, _, off in cut_digits(digits, first, first + take, kid.off):
+                parts.append((kid.space, inside, off))
+            position += take
+            left -= take
+    return parts
+
+
+MOST_RUNS = 2**27
+"""Runs that are listed at once: 2 GiB with their lengths."""
+
+MOST_COUNTED = 2**28
+"""Runs that are still counted for the message that there are too many: a few seconds."""
+
+ELEMENTS_PER_RUN = 8
+"""Elements of a view, for each run of its space, from which on the space is lowered to runs."""
+
+
+def runs(view: View) -> tuple[Int64, Int64]:
+    """Return the maximal runs of a view, in view order, as `(begin, length)`.
+
+    Both are int64[R]: first addresses in the graph's space, and element counts, which may be one
+    number repeated and are read-only.  Raises `SizeOverflowError` when there are more than
+    `MOST_RUNS`; `chunks` streams them.
+
+    >>> from poplite.view.view import all_of
+    >>> [a.tolist() for a in runs(all_of(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1))]
+    [[10, 13], [2, 2]]
+    """
+    few = few_runs(view)
+    if few is not None:
+        return np.array(few[0], np.int64), np.array(few[1], np.int64)
+    space, digits = view.space, view.flat_digits()
+    if isinstance(space, Storage):
+        rest, run = split_run(digits)
+        check_listable(count_runs(rest, run), "a view has")
+        return strided_runs(rest, run, space.base + view.off)
+    return runs_through(leaves_of(space), digits, view.off)
+
+
+def runs_through(leaves: Leaves, digits: Sequence[Digit], off: int) -> tuple[Int64, Int64]:
+    """Return the runs of a view of a space: int64[R] begins and lengths.
+
+    `digits` and `off` are those of the view, in positions, coalesced.  Lengths are one number
+    repeated where all are equal.  Raises `SizeOverflowError` when there are more than `MOST_RUNS`.
+    """
+    leaves = _suited(leaves, digits)
+    if _is_transposed(leaves, digits):
+        return _transposed(leaves, digits, off)
+    room = _most_runs(leaves, digits)
+    if room > MOST_RUNS:
+        room = count_through(leaves, digits, off, MOST_COUNTED)
+        check_listable(room, "a view has" if room <= MOST_COUNTED else "a view has at least")
+    if _is_whole(leaves, digits) and leaves.outer == 1 and not leaves.contiguous:
+        return runs_by_owner(leaves, np.zeros(len(leaves), np.int64), 1, room)[:2]
+    begin, length = np.empty(room, np.int64), np.empty(room, np.int64)
+    return _fitted(begin, length, _walk(leaves, digits, off, begin, length))
+
+
+def count_through(leaves: Leaves, digits: Sequence[Digit], off: int, most: int = 2**63 - 1) -> int:
+    """Count the runs of a view of a space; arguments as of `runs_through`.
+
+    They are visited, except those of a complete space whose repetitions are regular; the count
+    stops soon after `most`.
+    """
+    count = _count_whole(leaves) if _is_whole(leaves, digits) else None
+    if count is not None:
+        return count
+    return _walk(_suited(leaves, digits), digits, off, _NONE, _NONE, most)
+
+
+def space_runs(leaves: Leaves) -> tuple[Int64, Int64]:
+    """Return the runs of a complete space."""
+    elements = leaves.outer * int(leaves.breaks[-1])
+    return runs_through(leaves, [(elements, 1)], 0)
+
+
+def _count_whole(leaves: Leaves) -> int | None:
+    """Count the runs of a complete space, or return None where its repetitions are irregular.
+
+    What the last run of a leaf joins is known in closed form: the distance to the next leaf
+    changes by the same amount from one repetition to the next.
+    """
+    if leaves.outer_columns > 1:
+        return None
+    chunk = np.diff(leaves.breaks)
+    total = chunk // leaves.run
+    joins = np.zeros_like(total)
+    reach, inner = leaves.run - 1, np.ones_like(total)
+    for c in range(leaves.columns - 1, leaves.outer_columns - 1, -1):
+        extent, stride = leaves.extent[:, c], leaves.stride[:, c]
+        if c == leaves.columns - 1:
+            extent = extent // leaves.run
+        inner *= extent
+        joins += np.where(stride - reach == 1, total // inner * (extent - 1), 0)
+        reach += (extent - 1) * stride
+    outer, distance = leaves.outer, leaves.distance
+    gap = np.roll(leaves.base, -1) - leaves.base - reach - 1
+    gap[-1] += distance[0]
+    drift = distance - np.roll(distance, -1)
+    # A leaf is followed by the next one in every repetition, the last by the first of the next.
+    times = np.full(len(leaves), outer)
+    times[-1] -= 1
+    steady = (drift == 0) & (gap == 0)
+    step = np.where(drift == 0, 1, drift)
+    once = (drift != 0) & (gap % step == 0) & (gap // step >= 0) & (gap // step < times)
+    between = times[steady].sum() + once.sum()
+    return int((total - joins).sum() * outer - between)
+
+
+def runs_by_owner(
+    leaves: Leaves, owner: Int64, owners: int, room: int
+) -> tuple[Int64, Int64, Int64]:
+    """Return the runs of every leaf, one after the other, and where those of each owner begin.
+
+    `owner`: int64[L], not falling; only leaves of one owner join.  `room` is at least the number of
+    runs.  The results are begins and lengths, int64[R], and int64[owners + 1].
+    """
+    begin, length = np.empty(room, np.int64), np.empty(room, np.int64)
+    ends = np.zeros(owners + 1, np.int64)
+    counter = np.empty(leaves.columns, np.int64)
+    count = native(leaf_runs)(
+        address(leaves.base),
+        address(leaves.extent),
+        address(leaves.stride),
+        leaves.columns,
+        address(owner),
+        len(leaves),
+        address(counter),
+        address(begin),
+        address(length),
+        address(ends) + 8,
+    )
+    # An owner without leaves ends where the one before it does.
+    return *_fitted(begin, length, count), np.maximum.accumulate(ends)
+
+
+_NONE = np.empty(0, np.int64)
+
+
+def _walk(
+    leaves: Leaves,
+    digits: Sequence[Digit],
+    off: int,
+    begin: Int64,
+    length: Int64,
+    most: int = 2**63 - 1,
+) -> int:
+    """Count the runs of a view, and write them where there is room."""
+    top = _top(digits)
+    return native(through)(
+        *_places(*top, off, leaves),
+        address(leaves.extent),
+        address(leaves.stride),
+        leaves.outer_columns,
+        leaves.columns,
+        address(leaves.has_one_digit),
+        address(begin),
+        address(length),
+        len(begin),
+        most,
+    )
+
+
+def _transposed(leaves: Leaves, digits: Sequence[Digit], off: int) -> tuple[Int64, Int64]:
+    top = _top(digits)
+    out, tile = np.empty(_elements(digits), np.int64), np.empty(ABREAST * TALL, np.int64)
+    joins = native(transposed)(
+        *_places(*top, off, leaves),
+        address(leaves.distance),
+        address(tile),
+        address(out),
+    )
+    rows = digits[-1][0]
+    length = np.broadcast_to(np.int64(1), out.shape)
+    if joins or (out[rows::rows] == out[rows - 1 : -1 : rows] + 1).any():
+        return joined(out, length)
+    return out, length
+
+
+def _top(digits: Sequence[Digit]) -> tuple[Int64, Int64, Int64]:
+    rows = digits or ((1, 0),)
+    extent = np.array([e for e, _ in rows], np.int64)
+    return extent, np.array([s for _, s in rows], np.int64), np.empty(len(rows), np.int64)
+
+
+def _places(
+    extent: Int64, stride: Int64, counter: Int64, off: int, leaves: Leaves
+) -> tuple[int, ...]:
+    """Return what both kernels take first: the view, and how leaves are found."""
+    directory, shift = leaves.directory
+    view = address(extent), address(stride), len(extent), address(counter), off
+    space = address(leaves.breaks), len(leaves), address(directory), shift, address(leaves.base)
+    return *view, *space
+
+
+def joined(begin: Int64, length: Int64) -> tuple[Int64, Int64]:
+    """Join neighbouring runs that continue each other.
+
+    >>> [a.tolist() for a in joined(np.array([0, 2, 9]), np.array([2, 3, 1]))]
+    [[0, 9], [5, 1]]
+    """
+    starts = np.ones(len(begin), np.bool_)
+    np.not_equal(begin[1:], begin[:-1] + length[:-1], out=starts[1:])
+    first = np.flatnonzero(starts)
+    return begin[first], np.add.reduceat(length, first)
+
+
+def _fitted(begin: Int64, length: Int64, count: int) -> tuple[Int64, Int64]:
+    """Cut arrays to their runs; pages that were never touched cost nothing."""
+    if 2 * count < len(begin):
+        return begin[:count].copy(), length[:count].copy()
+    return begin[:count], length[:count]
+
+
+def _suited(leaves: Leaves, digits: Sequence[Digit]) -> Leaves:
+    """Return the leaves, or the runs of the space where these are less work."""
+    if leaves.contiguous or _is_whole(leaves, digits):
+        return leaves
+    if _elements(digits) < ELEMENTS_PER_RUN * leaves.most_runs:
+        return leaves
+    return leaves.flattened
+
+
+def _is_whole(leaves: Leaves, digits: Sequence[Digit]) -> bool:
+    return digits == [(leaves.outer * int(leaves.breaks[-1]), 1)]
+
+
+def _is_transposed(leaves: Leaves, digits: Sequence[Digit]) -> bool:
+    """Return whether the innermost step leads from leaf to leaf, beside a step to neighbours."""
+    if len(digits) < 2 or digits[-2][1] != 1 or digits[-2][0] < ABREAST:
+        return False
+    period, step = int(leaves.breaks[-1]), digits[-1][1]
+    leads_on = step % period != 0 and abs(step) * len(leaves) >= period
+    return (
+        leads_on
+        and leaves.contiguous
+        and leaves.outer_columns < 2
+        and _elements(digits) <= MOST_RUNS
+    )
+
+
+def _most_runs(leaves: Leaves, digits: Sequence[Digit]) -> int:
+    """Return a number that the runs of a view do not exceed."""
+    if _is_whole(leaves, digits):
+        return leaves.most_runs
+    rest, run = split_run(digits)
+    return _elements(rest) * min(run, run // leaves.shortest_run + 2)
+
+
+def _elements(digits: Sequence[Digit]) -> int:
+    return math.prod([extent for extent, _ in digits])
+
+
+def check_listable(count: int, what: str, fix: str = "t.region_chunks() streams them; or ") -> None:
+    """Raise `SizeOverflowError` when there are more runs than are listed at once.
+
+    `what` is subject and verb of the message; `fix` is advised before slices of the tensor.
+    """
+    if count > MOST_RUNS:
+        raise SizeOverflowError(
+            f"{what} {count:,} runs of consecutive elements; at most {MOST_RUNS:,} are listed at "
+            "once",
+            found=f"their begins and lengths would fill {16 * count / 2**30:,.0f} GiB",
+            fix=f"{fix}take slices of the tensor in turn",
+        )
+
+
+FEW_LEVELS = 2
+"""Nested concatenations that are lowered one after the other, the lowest first."""
+
+FEW_LEAVES = 2**18
+"""Leaves for which more levels are lowered so, too: compiled loops list them in milliseconds."""
+
+
+class Leaves:
+    """The leaves of one space.
+
+    Attributes:
+        outer: repetitions of the space.
+        breaks: int64[L + 1], positions of a period where leaves begin, and the period.
+        base: int64[L], addresses of the first elements.
+        extent: int64[L, K], digits of each leaf, outermost first.
+        stride: int64[L, K].
+        outer_columns: how many of the K digits count repetitions; none where there is one.
+    """
+
+    def __init__(
+        self,
+        outer: int,
+        breaks: Int64,
+        base: Int64,
+        extent: Int64,
+        stride: Int64,
+        outer_columns: int,
+    ) -> None:
+        self.outer = outer
+        self.breaks = breaks
+        self.base = base
+        self.extent = extent
+        self.stride = stride
+        self.outer_columns = outer_columns
+
+    def __len__(self) -> int:
+        return len(self.base)
+
+    @property
+    def columns(self) -> int:
+        """Number of digits in a row."""
+        return int(self.extent.shape[1])
+
+    @cached_property
+    def run(self) -> Int64:
+        """int64[L]: consecutive elements in each step of the other digits."""
+        return np.where(self.stride[:, -1] == 1, self.extent[:, -1], 1)
+
+    @cached_property
+    def has_one_digit(self) -> npt.NDArray[np.uint8]:
+        """uint8[L]: whether one digit counts the elements of a chunk."""
+        is_one: npt.NDArray[np.bool_] = self.extent[:, -1] == np.diff(self.breaks)
+        return is_one.astype(np.uint8)
+
+    @cached_property
+    def contiguous(self) -> bool:
+        """Whether every chunk is one run."""
+        return bool((self.run == np.diff(self.breaks)).all())
+
+    @cached_property
+    def shortest_run(self) -> int:
+        """Elements of the shortest run of a chunk."""
+        return int(self.run.min())
+
+    @cached_property
+    def distance(self) -> Int64:
+        """int64[L]: addresses from one repetition to the next, with one outer column or none."""
+        if not self.outer_columns:
+            return np.zeros(len(self), np.int64)
+        return np.ascontiguousarray(self.stride[:, 0])
+
+    @cached_property
+    def most_runs(self) -> int:
+        """Number of runs of the space before any join."""
+        chunks = np.diff(self.breaks) // self.run
+        return int(chunks.sum()) * self.outer
+
+    @cached_property
+    def directory(self) -> tuple[npt.NDArray[np.int32], int]:
+        """A leaf at or before each position `i << shift` of a period, and the shift.
+
+        There are about two entries for each leaf; the leaf at a position is that one or one of the
+        next.
+        """
+        period = int(self.breaks[-1])
+        shift = max((period // (2 * len(self))).bit_length() - 1, 0)
+        # Entry i counts the breaks, after the first, at or before i << shift.
+        entry = (self.breaks[1:-1] + ((1 << shift) - 1)) >> shift
+        counts = np.bincount(entry, minlength=(period >> shift) + 1)
+        return np.cumsum(counts).astype(np.int32), shift
+
+    @cached_property
+    def flattened(self) -> Leaves:
+        """The same space as one repetition of contiguous leaves, its runs."""
+        if self.contiguous and self.outer == 1:
+            return self
+        return contiguous_leaves(*space_runs(self))
+
+
+def contiguous_leaves(begin: Int64, length: Int64) -> Leaves:
+    """Return one leaf for every run; `begin` and `length` are int64[L], in addresses."""
+    breaks = np.zeros(len(begin) + 1, np.int64)
+    np.cumsum(length, out=breaks[1:])
+    extent = np.ascontiguousarray(length).reshape(-1, 1)
+    return Leaves(1, breaks, begin, extent, np.ones_like(extent), 0)
+
+
+def leaves_of(cat: Cat) -> Leaves:
+    """Return the leaves of a space, kept from the first call on.
+
+    Raises `SizeOverflowError` when a Cat below it has more runs than are ever listed.
+
+    >>> leaves = leaves_of(Cat((View((1, 6), (0, 2), 0, Storage(0, 10, 12)),), 1))
+    >>> leaves.base.tolist(), leaves.extent.tolist(), leaves.stride.tolist()
+    ([10], [[6]], [[2]])
+    """
+    if cat.leaves is None and cat.levels > FEW_LEVELS and not _lowered(cat, FEW_LEAVES):
+        single = one_level(View((1, cat.num_elements), (0, 1), 0, cat))
+        if single is not None:
+            space = single.space
+            cat.leaves = _lower(space if isinstance(space, Cat) else Cat((single,), 1))
+    if cat.leaves is None:
+        _lowered(cat, None)
+    assert isinstance(cat.leaves, Leaves)
+    return cat.leaves
+
+
+def _lowered(cat: Cat, room: float | None) -> bool:
+    """Lower a Cat and all below it, the lowest first, as long as there is room for their leaves."""
+    for space in below(cat):
+        if space.leaves is None:
+            if room is not None:
+                room -= _expected_leaves(space)
+                if room < 0:
+                    return False
+            space.leaves = _lower(space)
+    return True
+
+
+def _expected_leaves(cat: Cat) -> float:
+    """Estimate the leaves of a Cat, as if those of the spaces below it were spread evenly."""
+    kids, times = cat.kids, 1.0
+    if cat.levels == 1:
+        return len(kids)
+    if isinstance(kids, SlicedViews):  # alike, but for their lengths
+        kids = (kids[0],)
+        times = cat.num_elements / kids[0].num_elements
+    found = 0.0
+    for kid in kids:
+        digits, space = kid.flat_digits(), kid.space
+        run = digits[-1][0] if digits and abs(digits[-1][1]) == 1 else 1
+        if isinstance(space, Storage):
+            found += kid.num_elements / run
+        else:
+            assert isinstance(space.leaves, Leaves)
+            met = space.leaves.most_runs / space.num_elements
+            found += kid.num_elements * min(1.0, 1 / run + met)
+    return times * found
+
+
+def below(cat: Cat) -> list[Cat]:
+    """Return a Cat and all Cats below it, each after those on which it is built.
+
+    >>> storage = Storage(0, 0, 6)
+    >>> below(Cat((View((1, 6), (0, 1), 0, storage),), 1))
+    [<Cat of 1 views, 1 times, 6 elements>]
+    """
+    order: dict[int, Cat] = {}
+    stack = [(cat, False)]
+    while stack:
+        at, done = stack.pop()
+        if done:
+            order.setdefault(id(at), at)
+        elif id(at) not in order:
+            stack.append((at, True))
+            kids = [at.kids.template] if isinstance(at.kids, SlicedViews) else at.kids
+            stack += [(kid.space, False) for kid in kids if isinstance(kid.space, Cat)]
+    return list(order.values())
+
+
+def _lower(cat: Cat) -> Leaves:
+    if isinstance(cat.kids, SlicedViews):
+        spaces = {id(cat.kids.template.space): cat.kids.template.space}
+    else:
+        spaces = {id(kid.space): kid.space for kid in cat.kids}
+    on_variables = all([isinstance(space, Storage) for space in spaces.values()])
+    if on_variables or (len(spaces) == 1 and len(cat.kids) > 1):
+        if isinstance(cat.kids, SlicedViews):
+            rows = _pieces(cat.kids)
+        else:
+            rows = stacked(cat.kids, split=cat.outer > 1)
+        leaves = Leaves(cat.outer, np.asarray(cat.breaks, np.int64), *rows)
+        if on_variables:
+            return leaves
+        # So far the addresses are positions of the one space on which all kids are.
+        (inner,) = spaces.values()
+        assert isinstance(inner, Cat)
+        return contiguous_leaves(*_mapped(*space_runs(leaves), leaves_of(inner).flattened))
+    listed = [runs(kid) for kid in cat.kids]
+    if cat.outer > 1:
+        return contiguous_leaves(*_interleaved(cat, listed))
+    begins, lengths = zip(*listed, strict=True)
+    return contiguous_leaves(np.concatenate(begins), np.concatenate(lengths))
+
+
+def stacked(views: Sequence[View], *, split: bool) -> tuple[Int64, Int64, Int64, int]:
+    """Return the digits of views, at least one, as rows.
+
+    The results are the addresses of the first elements (positions on a Cat), int64[L]; extents and
+    strides, int64[L, K]; and the number of columns for the first dimension, whose digits have
+    columns of their own with `split`.
+    """
+    # Views are often alike: slices of one tensor, variables of one shape.
+    numbers: dict[object, int] = {}
+    heads: list[Sequence[Digit]] = []
+    tails: list[Sequence[Digit]] = []
+    kind, base = [], []
+    for view in views:
+        shape, dims, space = view.shape, view.dims, view.space
+        number = numbers.setdefault((shape, dims), len(numbers))
+        if number == len(tails):
+            heads.append(digits_of(shape[0], dims[0]) if split else ())
+            first = 1 if split else 0
+            tails.append(flat_digits(shape[first:], dims[first:]))
+        kind.append(number)
+        base.append(space.base + view.off if isinstance(space, Storage) else view.off)
+    head_columns = max(map(len, heads))
+    columns = head_columns + max(1, max(map(len, tails)))
+    extent = np.ones((len(tails), columns), np.int64)
+    stride = np.zeros((len(tails), columns), np.int64)
+    for i, (head, tail) in enumerate(zip(heads, tails, strict=True)):
+        for digits, end in ((head, head_columns), (tail, columns)):
+            for c, digit in enumerate(digits, end - len(digits)):
+                extent[i, c], stride[i, c] = digit
+    return np.array(base, np.int64), extent[kind], stride[kind], head_columns
+
+
+def _pieces(pieces: SlicedViews) -> tuple[Int64, Int64, Int64, int]:
+    """Return what `stacked` would return for the same views."""
+    space = pieces.template.space
+    base = space.base if isinstance(space, Storage) else 0
+    (outer, _, inner), (first, step, rest) = pieces.template.shape, pieces.template.dims
+    assert isinstance(step, int), "pieces are cut along a single stride"
+    head = digits_of(outer, first) if outer > 1 else ()
+    tail = digits_of(inner, rest)
+    if tail and step == tail[0][0] * tail[0][1]:
+        # The axis continues the digit below it.
+        width, step, tail = tail[0][0], tail[0][1], tail[1:]
+    else:
+        width = 1
+    strides = [s for _, s in head] + [step] + [s for _, s in tail]
+    columns = len(strides)
+    extent = np.empty((len(pieces), columns), np.int64)
+    extent[:, : len(head)] = [e for e, _ in head]
+    extent[:, len(head)] = pieces.extent * width
+    extent[:, len(head) + 1 :] = [e for e, _ in tail]
+    stride = np.empty_like(extent)
+    stride[:] = strides
+    return base + pieces.off, extent, stride, len(head)
+
+
+def _mapped(begin: Int64, length: Int64, leaves: Leaves) -> tuple[Int64, Int64]:
+    """Map runs of positions of a space to runs of addresses, by its contiguous leaves."""
+    end = begin + length
+    first = np.searchsorted(leaves.breaks, begin, side="right") - 1
+    count = np.searchsorted(leaves.breaks, end, side="left") - first
+    source, within = _spread(count)
+    leaf = first[source] + within
+    low = np.maximum(begin[source], leaves.breaks[leaf])
+    high = np.minimum(end[source], leaves.breaks[leaf + 1])
+    return leaves.base[leaf] + (low - leaves.breaks[leaf]), high - low
+
+
+def _interleaved(cat: Cat, pieces: list[tuple[Int64, Int64]]) -> tuple[Int64, Int64]:
+    """Cut each kid's runs at its chunks, and order them by position in the Cat."""
+    begins, lengths, positions = [], [], []
+    breaks = np.asarray(cat.breaks, np.int64)
+    for k, (begin, length) in enumerate(pieces):
+        chunk = breaks[k + 1] - breaks[k]
+        end = np.cumsum(length)
+        start = end - length
+        source, within = _spread((end - 1) // chunk - start // chunk + 1)
+        repetition = start[source] // chunk + within
+        low = np.maximum(start[source], repetition * chunk)
+        high = np.minimum(end[source], (repetition + 1) * chunk)
+        begins.append(begin[source] + (low - start[source]))
+        lengths.append(high - low)
+        positions.append(repetition * cat.period + breaks[k] + low % chunk)
+    order = np.argsort(np.concatenate(positions), kind="stable")
+    return np.concatenate(begins)[order], np.concatenate(lengths)[order]
+
+
+def _spread(count: Int64) -> tuple[Int64, Int64]:
+    """Return, for counts 2, 1, the owners 0 0 1, and the number within each owner 0 1 0."""
+    owner = np.repeat(np.arange(len(count)), count)
+    return owner, np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
