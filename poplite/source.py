@@ -196,7 +196,7 @@ def here(within: int = 1) -> SourceLocation:
     """Return the innermost stack frame outside the package, and what called its function.
 
     Args:
-        within: how many functions around the call are poplite's own without being looked at.
+        within: number of enclosing poplite functions to skip.
 
     Returns:
         The user's location, or that of a module of poplite that is being imported; the outermost

@@ -194,7 +194,7 @@ def of_type(value: object) -> str:
 
 
 def why_not_called(function: Callable[..., object], count: int) -> str:
-    """Return why a function cannot be called with so many arguments; nothing where it can.
+    """Return why a function cannot be called with this number of arguments; nothing if it can.
 
     >>> why_not_called(lambda done, total: None, 2), why_not_called(lambda: None, 2)
     ('', 'too many positional arguments')

@@ -38,7 +38,7 @@ MOST_NARROW = 2**32
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Numbers at regular distances.
+    """An arithmetic progression.
 
     Attributes:
         first: the number at index 0.
@@ -64,7 +64,7 @@ class Steps:
 
     @property
     def only(self) -> int | None:
-        """The one value that all have, or None."""
+        """The common value, or None."""
         return self.first if self.step == 0 else None
 
     @property
@@ -104,7 +104,7 @@ class Steps:
         return digits_of(count, dims[0]), digits_of(self.count // count, dims[1])
 
     def array(self) -> Int64:
-        """Return int64[count], to be read, not written: it may be one number repeated."""
+        """Return int64[count], read-only: it may be one number repeated."""
         if self.step == 0:
             return np.broadcast_to(np.int64(self.first), self.count)
         return grid([digit for digit in self.digits if digit[0] != 1] or [(1, 0)], self.first)
@@ -143,7 +143,7 @@ class Listed:
 
     @property
     def only(self) -> int | None:
-        """The one value that all have, or None."""
+        """The common value, or None."""
         return self.base + int(self.offset[0]) if self.step == 0 else None
 
     @property
@@ -165,7 +165,7 @@ class Listed:
         return self.base + int(self.offset[index])
 
     def array(self) -> Int64:
-        """Return int64[count], to be read, not written."""
+        """Return int64[count], read-only."""
         values = self.offset.astype(np.int64)
         values += self.base
         return values
@@ -289,7 +289,7 @@ def counting(first: int, count: int) -> Steps:
 
 
 def compact(values: Int64) -> Series:
-    """Return numbers in few bytes."""
+    """Return the array in its most compact form."""
     if not len(values):
         return constant(0, 0)
     first, step = int(values[0]), progression(values)

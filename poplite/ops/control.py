@@ -305,7 +305,7 @@ def _decided(outer: RecordedSteps, value: Predicate, usage: str) -> tuple[Record
                 raise found.refused(usage)
             check_no_truth(usage, [found])
             raise ElementTypeError(
-                f"{usage}: {clipped(found)} decides nothing while the program runs",
+                f"{usage}: {clipped(found)} is fixed before the program runs",
                 found=of_type(found),
                 fix="a tensor or an expression of one element, or a function that returns one",
             )

@@ -552,7 +552,7 @@ def deciding(tensor: object, program: str, role: str) -> Tensor:
     if tensor.num_elements != 1:
         raise ControlProgramError(
             f"{program}: {role} '{tensor.name}' has {amount(tensor.num_elements, 'element')}, "
-            "but one decides",
+            "not one",
             found=type_and_shape(tensor),
             fix=f"one element, t[0], or {_ONE_OF_ALL}",
         )

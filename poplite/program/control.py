@@ -96,7 +96,7 @@ class Growing(Program):
                 fix="a program cannot contain itself: loop with Repeat or RepeatWhileTrue",
             )
         return ControlProgramError(
-            f"{self}: {what} is added after it became part of a program or an engine",
+            f"{self}: {what} comes too late: it is part of a program or an engine",
             found=f"used at {self.used_at}",
             fix="add everything first",
         )

@@ -541,7 +541,7 @@ def _no_program(usage: str, graph: Graph | None = None, instead: str = "") -> Co
     if OPEN.get():
         found = f"it works on {graph!r}, the open block on {OPEN.get()[-1].graph!r}"
     return ControlProgramError(
-        f"{usage}: no program takes its steps",
+        f"{usage}: outside its graph's steps()",
         found=found,
         fix=f"with graph.steps() as step: ...{instead}",
     )

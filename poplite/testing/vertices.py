@@ -402,7 +402,7 @@ def _wrong(got: Array, want: Array, rtol: float, atol: float) -> npt.NDArray[np.
 
 
 def _difference(what: str, got: Array, want: Array, wrong: npt.NDArray[np.int64], text: str) -> str:
-    lines = [f"{what}: {amount(len(want), 'element')}, of which wrong: {len(wrong):,}"]
+    lines = [f"{what}: {len(wrong):,} of {amount(len(want), 'element')} wrong"]
     lines += [
         f"  [{at}] is {got[at]!s}, expected {want[at]!s}" for at in wrong[:SHOWN_FAULTS].tolist()
     ]

@@ -149,7 +149,7 @@ def _refuse(arguments: argparse.Namespace, names: tuple[str, ...], fix: str) -> 
         if getattr(arguments, name) not in (None, []):
             flag = flags.get(name, f"--{name}")
             kind = "--by" if name == "variable" else "bytes on tiles"
-            raise InvalidOption(f"{flag} means nothing for {kind}", at=None, fix=fix)
+            raise InvalidOption(f"{flag} has no effect with {kind}", at=None, fix=fix)
 
 
 def _range(text: str) -> range:
@@ -160,7 +160,7 @@ def _range(text: str) -> range:
     """
     first, colon, last = text.partition(":")
     if not first.isdecimal() or not (last.isdecimal() or not colon):
-        raise argparse.ArgumentTypeError(f"{text!r} are no tiles; write A:B, for instance 0:63")
+        raise argparse.ArgumentTypeError(f"invalid tiles {text!r}; write A:B, for instance 0:63")
     return range(int(first), int(last or first) + 1)
 
 

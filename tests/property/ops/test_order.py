@@ -340,7 +340,7 @@ REFUSED = [
     (pl.TensorIndexError, "dim='first' is not a dimension"),
     (pl.ElementTypeError, "'long' is LONGLONG"),
     (pl.ElementTypeError, "float is not a tensor"),
-    (pl.ControlProgramError, "no program takes its steps"),
+    (pl.ControlProgramError, "outside its graph's steps"),
     (pl.TensorCreationError, r"values of shape \(4,\) for keys of shape \(2, 6\)"),
     (pl.TensorCreationError, r"indices of shape \(3, 3\) for 'x' of shape \(2, 6\)"),
     (pl.ElementTypeError, "'x' is FLOAT"),

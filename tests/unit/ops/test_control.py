@@ -100,13 +100,13 @@ def test_a_block_is_no_program_while_it_is_open(graph: pl.Graph) -> None:
     with step:
         ops.assign(x, x + 1)
     pl.Repeat(2, step)
-    with pytest.raises(pl.ControlProgramError, match="after it became part"), step:
+    with pytest.raises(pl.ControlProgramError, match="comes too late: it is part"), step:
         pass
 
 
 def test_outside_of_all_blocks_both_remedies_are_named(graph: pl.Graph) -> None:
     x = scalar(graph, "x", 3)
-    message = r"no program takes its steps(.|\n)*graph.steps\(\)(.|\n)*program="
+    message = r"outside its graph's steps(.|\n)*graph.steps\(\)(.|\n)*program="
     with pytest.raises(pl.ControlProgramError, match=message):
         ops.map(x + 1)
     with pl.Graph().steps(), pytest.raises(pl.ControlProgramError, match=message):
@@ -131,7 +131,7 @@ def test_other_threads_have_blocks_of_their_own(graph: pl.Graph) -> None:
         thread = threading.Thread(target=look)
         thread.start()
         thread.join()
-    assert found == ["look: no program takes its steps"]
+    assert found == ["look: outside its graph's steps()"]
 
 
 # -- loops and branches --------------------------------------------------------------------------
@@ -399,7 +399,7 @@ def test_the_block_of_a_sequence_ends_with_all_its_steps_or_none(graph: pl.Graph
         step.add(inner)
         ops.assign(x, x * 10, program=step)
     assert values(graph, step, x) == [40]
-    with pytest.raises(pl.ControlProgramError, match="added after it became part"), step:
+    with pytest.raises(pl.ControlProgramError, match="comes too late: it is part"), step:
         pass
 
 

@@ -108,5 +108,5 @@ def test_what_is_refused() -> None:
             with pytest.raises(pl.ElementTypeError, match="entry 1 is not a reduction"):
                 ops.reduce_many([("min", x, 0), entry])  # type: ignore[list-item]
     assert step.is_empty
-    with pytest.raises(pl.ControlProgramError, match="no program takes its steps"):
+    with pytest.raises(pl.ControlProgramError, match="outside its graph's steps"):
         ops.reduce_many([("min", x, 0)])

@@ -92,7 +92,7 @@ def test_parts_and_what_decides_follow_from_the_roles(x: pl.Tensor, y: pl.Tensor
     assert (either.num_steps, either.is_empty) == (1, False)
     assert Either(rest, y[0], rest).is_empty
     assert repr(either) == "<Either 'y', 1 step>"
-    with pytest.raises(pl.ControlProgramError, match="after it became part of a program"):
+    with pytest.raises(pl.ControlProgramError, match="comes too late: it is part of a program"):
         rest.add(copy)
 
 

@@ -64,7 +64,7 @@ def test_what_is_in_use_does_not_grow(n: pl.Tensor, count: pl.Execute, use: str,
     name, part = ("'main'", "program 1") if kind == "Sequence" else ("'n'", "case 1")
     with pytest.raises(
         pl.ControlProgramError,
-        match=f"(?s){kind} {name}: {part} is added after it became part of a program or an engine"
+        match=f"(?s){kind} {name}: {part} comes too late: it is part of a program or an engine"
         f".*used at .*{Path(__file__).name}:.*try: add everything first",
     ):
         program.add(count) if isinstance(program, pl.Sequence) else program.add(1, count)

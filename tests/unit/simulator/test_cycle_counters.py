@@ -199,5 +199,5 @@ def test_wrong_arguments() -> None:
         pl.cycle_count(bench.graph, pl.Sequence(), 4)
     used = pl.Sequence()
     pl.Sequence(used)
-    with pytest.raises(pl.ControlProgramError, match="program 0 is added after it became part of"):
+    with pytest.raises(pl.ControlProgramError, match="program 0 comes too late: it is part of"):
         pl.cycle_count(bench.graph, used)

@@ -110,7 +110,7 @@ def test_working_memory_is_not_compared() -> None:
 
 def test_an_element_left_unwritten_is_found() -> None:
     message = (
-        r"Move, compiled, layout 0 of seed 0: 'y': 3 elements, of which wrong: 1\n"
+        r"Move, compiled, layout 0 of seed 0: 'y': 1 of 3 elements wrong\n"
         r"  \[2\] is .*, expected 3\.0\n  in memory: 3 elements side by side on tile 1$"
     )
     x = floats(1, 2, 3)
@@ -123,7 +123,7 @@ def test_an_element_left_unwritten_is_found() -> None:
 
 def test_wrong_rows_and_flags_are_named() -> None:
     inputs = {"rows": [np.array([1], np.int32), np.array([2], np.int32)], "limit": 5}
-    with pytest.raises(AssertionError, match=r"'above': 2 elements.*\n  \[1\] is False, expected"):
+    with pytest.raises(AssertionError, match=r"'above': 1 of 2 elements.*\n  \[1\] is False, expected"):
         assert_vertex(Rows[pl.INT], inputs, {"sums": [1, 2], "above": [False, True]})
 
 
@@ -142,7 +142,7 @@ def test_the_row_of_a_list_is_named_and_many_faults_are_counted() -> None:
     assert_vertex(WritesRows, {}, {"rows": np.ones((2, 3), int)})
     with pytest.raises(
         AssertionError,
-        match=r"'rows\[1\]': 7 elements, of which wrong: 7\n(.*\n)*"
+        match=r"'rows\[1\]': 7 of 7 elements wrong\n(.*\n)*"
         r"  and 2 more",
     ):
         assert_vertex(WritesRows, {}, {"rows": [[1], [5] * 7]})
