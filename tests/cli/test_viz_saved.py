@@ -246,7 +246,7 @@ def test_nothing_of_a_file_is_executed(
         ("lint run.json", "does not hold the code and edges that lint looks at"),
         ("lint work.poplite", "or a file of graph.save"),
         ("graph run.json --around layer/z", "did you mean 'layer/y'?"),
-        ("tiles run.json --variable layer/x --step 1", "--step means nothing"),
+        ("tiles run.json --variable layer/x --step 1", "--step has no effect"),
         ("summary nothing.json", "names no callable"),
     ],
 )
