@@ -123,7 +123,8 @@ def test_an_element_left_unwritten_is_found() -> None:
 
 def test_wrong_rows_and_flags_are_named() -> None:
     inputs = {"rows": [np.array([1], np.int32), np.array([2], np.int32)], "limit": 5}
-    with pytest.raises(AssertionError, match=r"'above': 1 of 2 elements.*\n  \[1\] is False, expected"):
+    text = r"'above': 1 of 2 elements.*\n  \[1\] is False, expected"
+    with pytest.raises(AssertionError, match=text):
         assert_vertex(Rows[pl.INT], inputs, {"sums": [1, 2], "above": [False, True]})
 
 
