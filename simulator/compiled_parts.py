@@ -163,13 +163,6 @@ def slot_summer() -> int:
     return _own("sum_slots")
 
 
-@cache
-def move() -> Callable[[int, int, int], None]:
-    """Return what moves bytes: takes the addresses of arena and records, and their number."""
-    call = DRIVER(mover(False))
-    return lambda arena, records, number: call(arena, records, 0, number, 0, 0, 0)
-
-
 def looker() -> int:
     """Return the address of what goes through the calls of a LOOK."""
     return _own("look")

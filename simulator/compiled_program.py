@@ -1,4 +1,4 @@
-"""One program as the compiled engine runs it: its ops bound to launches and to Python.
+"""One program, ready to run: its ops bound to launches and to Python.
 
 Where vertices of a compute set are interpreted, the launch of its vertices calls Python.  It
 runs them, and the compiled vertices of the same compute set as a program of one launch.

@@ -1,15 +1,9 @@
-"""Runs the programs of an engine: one at a time, until it ends, is stopped, or raises.
-
-compiled       CompiledProgram       ops bound to native launches, vertices that are interpreted to
-                                     Python
-interpreted    InterpretedProgram    every vertex as plain Python, and all around them
-"""
+"""Runs the programs of an engine: one at a time, until it ends, is stopped, or raises."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,9 +25,6 @@ from poplite.simulator.strict.checks import StrictChecks
 from poplite.text import clipped
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import Vertex
-
-if TYPE_CHECKING:
-    from poplite.simulator.interpreted_program import InterpretedProgram
 
 
 class EnginePrograms:
@@ -65,40 +56,25 @@ class EnginePrograms:
         self.ended = 0
         self._now: dict[str, Running] = {}
         self._recording: Recording | None = None
-        self._steps: CompiledSteps | None = None
         classes = classes_of_steps(interpret, executable.steps)
         self.computes = _interpreted_forms(executable, arena, classes)
         interpreted = InterpretedSteps(executable, arena, self.computes, classes)
         self.counts: dict[str, Int64] = {
             name: np.zeros(len(code.ops), np.int64) for name, code in self._codes.items()
         }
-        self.programs: Mapping[str, CompiledProgram | InterpretedProgram]
-        if interpret is True:  # then no vertex is compiled
-            from poplite.simulator.interpreted_program import InterpretedProgram, InterpretedSlots
-
-            slots = InterpretedSlots(executable, arena, interpreted)
-            slot_counts = slots.slot_counts
-            self._connect(arena, checks, slot_counts)
-            self.programs = {
-                name: InterpretedProgram(
-                    executable, code, self.counts[name], arena, interpreted, slots, checks, peers
-                )
-                for name, code in self._codes.items()
-            }
-        else:
-            steps = CompiledSteps(executable, arena, self.computes, interpreted, forms, progress)
-            self._steps, slot_counts = steps, steps.slot_counts
-            self._connect(arena, checks, slot_counts)
-            self.programs = {
-                name: CompiledProgram(steps, code, self.counts[name], checks, peers)
-                for name, code in self._codes.items()
-            }
+        self._steps = CompiledSteps(executable, arena, self.computes, interpreted, forms, progress)
+        slot_counts = self._steps.slot_counts
+        self._connect(arena, checks, slot_counts)
+        self.programs = {
+            name: CompiledProgram(self._steps, code, self.counts[name], checks, peers)
+            for name, code in self._codes.items()
+        }
         self.slot_totals, self.slot_words = slot_counts.totals, slot_counts.words
 
     @property
     def forms(self) -> Forms:
         """The faster forms that run."""
-        return {} if self._steps is None else self._steps.forms
+        return self._steps.forms
 
     def _connect(self, arena: Arena, checks: StrictChecks | None, slot_counts: SlotCounts) -> None:
         """Let other ranks reach memory, and the tables of what vertices took."""
@@ -129,7 +105,7 @@ class EnginePrograms:
                     fix="wait for the first run, or make a second engine",
                 )
             # The text of the call is made where it is shown, since this is asked in every run.
-            if self._steps is not None and self._steps.spoiled is not None:
+            if self._steps.spoiled is not None:
                 self.check_sound(f"engine.run({program!r})")
             self._host.links.check_connected(name)
             if self._recording is not None:
@@ -162,12 +138,11 @@ class EnginePrograms:
 
     def load(self) -> None:
         """Forget that memory was undefined: it has been filled anew."""
-        if self._steps is not None:
-            self._steps.spoiled = None
+        self._steps.spoiled = None
 
     def check_sound(self, call: str) -> None:
         """Refuse the user's `call` while memory is undefined."""
-        if self._steps is None or self._steps.spoiled is None:
+        if self._steps.spoiled is None:
             return
         raise ControlProgramError(
             f"{call}: memory is undefined since a vertex stopped",

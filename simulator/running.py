@@ -145,9 +145,6 @@ class Peers(Protocol):
     def address(self, exchange: int) -> int:
         """Return the address of the words of an exchange (`poplite.executable.opcodes`)."""
 
-    def exchange(self, exchange: int) -> None:
-        """Do an exchange."""
-
     def follow(self, ticks: Callable[[], int], step: Callable[[], str]) -> None:
         """Note what tells how many rows a run has begun, of all runs of its program.
 

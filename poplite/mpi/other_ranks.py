@@ -153,19 +153,6 @@ class OtherRanks:
         """Return the address of the words of an exchange."""
         return int(self._kept[exchange].words.ctypes.data)
 
-    def exchange(self, exchange: int) -> None:
-        """Do an exchange in Python."""
-        kept = self._kept[exchange]
-        for _, request in kept.requests:
-            request.Start()
-
-        def is_done() -> bool:
-            self.check_peers()
-            self.look()
-            return all([request.Test() for _, request in kept.requests])
-
-        self._ranks.wait(is_done, self._call, lambda: _missing(kept))
-
     def move(self, messages: Messages, memory: Sequence[Bytes], call: str) -> None:
         """Send and get pieces of memory once."""
         ranks, data = self._ranks, self._ranks.data

@@ -148,10 +148,9 @@ class WorkerAccesses:
 class Floats:
     """The floating-point state of one engine; its programs begin in the first of the modes.
 
-    >>> floats = Floats((0, 8), seed=1)
-    >>> floats.change(0, 8, 1)
-    >>> floats.mode
-    8
+    >>> floats = Floats((8, 0), seed=1)
+    >>> floats.mode, floats.may_trap
+    (8, False)
     """
 
     def __init__(self, modes: Sequence[int], seed: int) -> None:
@@ -193,11 +192,6 @@ class Floats:
     def may_trap(self) -> bool:
         """Whether arithmetic may ever stop a program."""
         return any(mode & TRAPS for mode in self._modes)
-
-    def change(self, clear: int, set: int, executions: int) -> None:
-        """Do what a FLOATS op does: clear bits, set bits, and count compute sets about to run."""
-        self.words[op.FLOAT_MODE] = self.mode & ~clear | set
-        self.words[op.FLOAT_EXECUTIONS] += executions
 
     def stores(self, vertex: int, worker: int) -> Stores | None:
         """Return how a worker stores floats; None for the default."""

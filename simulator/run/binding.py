@@ -32,7 +32,7 @@ from poplite.simulator.run import threads
 from poplite.simulator.run.arena import Arena, typed
 from poplite.simulator.run.faster_forms import Forms, is_put_off
 from poplite.simulator.run.faults import Record
-from poplite.simulator.run.interpreted_vertices import Compute, InterpretedSteps
+from poplite.simulator.run.interpreted_vertices import Compute, InterpretedSteps, move
 from poplite.simulator.run.launches import LaunchTable, Part
 from poplite.simulator.run.slot_counts import SlotCounts, counting_candidates
 from poplite.simulator.run.touched import numbers_within
@@ -220,14 +220,9 @@ class CompiledSteps:
         self.table.words[self.launch_of(code, row), op.LAUNCH_SPENT] = 0
         if isinstance(lowered, ComputeStep) and phase >= op.COMPUTE:
             is_undone = phase in (op.COMPUTE, op.DEFINED) and lowered.may_fault
-            self._move(lowered.restore if is_undone else lowered.scatter)
+            move(lowered.restore if is_undone else lowered.scatter, self.arena)
             if phase in (op.SCATTER, op.SUM_SLOTS):
                 self.slot_counts.finish(code, row)
-
-    def _move(self, moves: Moves) -> None:
-        rows = moves.words()
-        for address in self.arena.addresses:
-            compiled_parts.move()(address, rows.ctypes.data, len(moves.records))
 
 
 def _has_workers(part: Part) -> bool:

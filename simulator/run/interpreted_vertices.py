@@ -110,11 +110,10 @@ Compute = Callable[..., bool | None]
 """Takes an `InterpretedSelf`, and for a `MultiVertex` the number of a worker."""
 
 
-def move(moves: Moves, arena: Arena, replica_map: Sequence[int] | None = None) -> None:
-    """Run the copies of one replica in each; `replica_map` says whose memory each writes to."""
-    for replica, memory in enumerate(arena.parts):
-        to = replica if replica_map is None else replica_map[replica]
-        move_between(moves, arena.parts[to], memory)
+def move(moves: Moves, arena: Arena) -> None:
+    """Run copies in the memory of each replica."""
+    for memory in arena.parts:
+        move_between(moves, memory, memory)
 
 
 PIECES = 1 << 14

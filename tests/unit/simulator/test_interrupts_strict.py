@@ -13,7 +13,6 @@ from helpers.running import words_of
 from poplite import ops
 from poplite.executable import opcodes as op
 from poplite.simulator.compiled_program import CompiledProgram
-from poplite.simulator.interpreted_program import InterpretedProgram
 from poplite.simulator.strict.moved_rows import MovedRows
 from poplite.simulator.strict.replay import Replay
 from poplite.simulator.strict.shadow import Moving
@@ -115,8 +114,7 @@ def test_a_copy_moves_elements_and_what_is_known_of_them_or_neither(
     x = graph.add_variable(pl.INT, (8,), "x", mapping="linear", initial_value=3)
     y = graph.add_variable(pl.INT, (8,), "y", mapping=1)
     engine = pl.Engine(graph, pl.Copy(x, y), checks="strict", interpret=interpret)
-    program = InterpretedProgram if interpret else CompiledProgram
-    interrupt(monkeypatch, program, "run_launches", before=True)
+    interrupt(monkeypatch, CompiledProgram, "run_launches", before=True)
     with pytest.raises(KeyboardInterrupt):
         engine.run()
     assert engine.report().steps == 0

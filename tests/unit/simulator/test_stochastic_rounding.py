@@ -203,7 +203,7 @@ def test_bits_do_not_hang_on_how_a_launch_is_cut() -> None:
     for threads in (0, 2, 5):
         engine, y = converted(values, pl.SetStochasticRounding(True), interpret=False, vertices=300)
         if threads:
-            table: Any = simulated(engine).runs.programs["0"]._steps.table  # type: ignore[union-attr]
+            table: Any = simulated(engine).runs.programs["0"]._steps.table
             pays_ns()  # which starts the threads
             for number in filter(table.is_shareable, range(len(table.launches))):
                 table.share(number, threads)
