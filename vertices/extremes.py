@@ -27,7 +27,27 @@ T = TypeVar("T", FLOAT, HALF)
 Array = npt.NDArray[Any]
 
 
-class FirstGreatestRows(Vertex, Generic[T]):
+class _Greatest(Vertex):
+    """Looks for the greatest."""
+
+    FIND: ClassVar[Any] = np.argmax
+
+    def is_beyond(self, a: float, b: float) -> bool:
+        """Return whether one number takes the place of another."""
+        return a > b
+
+
+class _Least(Vertex):
+    """Looks for the least."""
+
+    FIND: ClassVar[Any] = np.argmin
+
+    def is_beyond(self, a: float, b: float) -> bool:
+        """Return whether one number takes the place of another."""
+        return a < b
+
+
+class FirstGreatestRows(_Greatest, Generic[T]):
     """The greatest elements of equally long parts of x, of at least one element, and where."""
 
     x: Input[Vector[T]]
@@ -38,11 +58,6 @@ class FirstGreatestRows(Vertex, Generic[T]):
     """of it, the first of equal ones"""
     first: State[UNSIGNED_INT]
     """position of the first element of each part"""
-    FIND: ClassVar[Any] = np.argmax
-
-    def is_beyond(self, a: float, b: float) -> bool:
-        """Return whether one number takes the place of another."""
-        return a > b
 
     def compute(self) -> None:
         """Go through part by part."""
@@ -77,17 +92,11 @@ class FirstGreatestRows(Vertex, Generic[T]):
         return {"value": value, "position": (place + first).astype(np.uint32)}
 
 
-class FirstLeastRows(FirstGreatestRows[T]):
+class FirstLeastRows(_Least, FirstGreatestRows[T]):
     """The least elements of equally long parts of x, of at least one element, and where."""
 
-    FIND = np.argmin
 
-    def is_beyond(self, a: float, b: float) -> bool:
-        """Return whether one number takes the place of another."""
-        return a < b
-
-
-class FirstGreatest(Vertex, Generic[T]):
+class FirstGreatest(_Greatest, Generic[T]):
     """The greatest of some elements of a row, whose positions are known, and its position."""
 
     values: Input[Vector[T]]
@@ -98,11 +107,6 @@ class FirstGreatest(Vertex, Generic[T]):
     """one element"""
     position: Output[Vector[UNSIGNED_INT]]
     """of it, the least of those of equal elements"""
-    FIND: ClassVar[Any] = np.argmax
-
-    def is_beyond(self, a: float, b: float) -> bool:
-        """Return whether one number takes the place of another."""
-        return a > b
 
     def compute(self) -> None:
         """Go through them."""
@@ -133,11 +137,5 @@ class FirstGreatest(Vertex, Generic[T]):
         return {"value": values[[place]], "position": positions[[place]]}
 
 
-class FirstLeast(FirstGreatest[T]):
+class FirstLeast(_Least, FirstGreatest[T]):
     """The least of some elements of a row, whose positions are known, and its position."""
-
-    FIND = np.argmin
-
-    def is_beyond(self, a: float, b: float) -> bool:
-        """Return whether one number takes the place of another."""
-        return a < b

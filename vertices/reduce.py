@@ -221,10 +221,6 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
 
     @faster(bits="equal")
     def in_order(self, worker: int) -> None:
-        """Let one worker go through x from the first element to the last."""
-        self.reduce_in_order(worker)
-
-    def reduce_in_order(self, worker: int) -> None:
         """Let worker 0 join rows to `out`, or reduce few columns, where it can do all."""
         columns, stride, first = len(self.out), self.stride, self.first
         is_all = columns <= self.share * self.num_workers and columns <= len(self.x)
@@ -327,15 +323,11 @@ class ProductColumnsOfTile(SumColumnsOfTile[V]):
     """`SumColumnsOfTile` with products."""
 
     ADDS = False
+    in_order = SumColumnsOfTile.in_order
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two, or a number."""
         return a * b
-
-    @faster(bits="equal")
-    def in_order(self, worker: int) -> None:
-        """Let one worker go through x from the first element to the last."""
-        self.reduce_in_order(worker)
 
 
 class MinRows(SumRows[T, U]):
@@ -367,15 +359,11 @@ class MinColumnsOfTile(SumColumnsOfTile[V]):
     """`SumColumnsOfTile` with the least element."""
 
     ADDS = False
+    in_order = SumColumnsOfTile.in_order
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two, or a number."""
         return np.minimum(a, b)
-
-    @faster(bits="equal")
-    def in_order(self, worker: int) -> None:
-        """Let one worker go through x from the first element to the last."""
-        self.reduce_in_order(worker)
 
 
 class MaxRows(SumRows[T, U]):
@@ -407,15 +395,11 @@ class MaxColumnsOfTile(SumColumnsOfTile[V]):
     """`SumColumnsOfTile` with the greatest element."""
 
     ADDS = False
+    in_order = SumColumnsOfTile.in_order
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two, or a number."""
         return np.maximum(a, b)
-
-    @faster(bits="equal")
-    def in_order(self, worker: int) -> None:
-        """Let one worker go through x from the first element to the last."""
-        self.reduce_in_order(worker)
 
 
 class AllRows(SumRows[BOOL, BOOL]):
@@ -447,15 +431,11 @@ class AllColumnsOfTile(SumColumnsOfTile[BOOL]):
     """`SumColumnsOfTile` with whether all elements are true."""
 
     ADDS = False
+    in_order = SumColumnsOfTile.in_order
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two, or a number."""
         return a & b
-
-    @faster(bits="equal")
-    def in_order(self, worker: int) -> None:
-        """Let one worker go through x from the first element to the last."""
-        self.reduce_in_order(worker)
 
 
 class AnyRows(SumRows[BOOL, BOOL]):
@@ -487,15 +467,11 @@ class AnyColumnsOfTile(SumColumnsOfTile[BOOL]):
     """`SumColumnsOfTile` with whether any element is true."""
 
     ADDS = False
+    in_order = SumColumnsOfTile.in_order
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two, or a number."""
         return a | b
-
-    @faster(bits="equal")
-    def in_order(self, worker: int) -> None:
-        """Let one worker go through x from the first element to the last."""
-        self.reduce_in_order(worker)
 
 
 def _wide(x: Array) -> Array:
