@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 
 import poplite as pl
-from poplite.mpi.plan.owners import owners_of
-from poplite.mpi.plan.rank_plan import rank_plan
-from poplite.mpi.plan.shares import equal_cut
+from poplite.mpi.messages import owners_of
+from poplite.mpi.rank_plan import rank_plan
+from poplite.mpi.shares import equal_cut
 from rows import Row, run
 
 SLICE, VERTICES = 16, 6

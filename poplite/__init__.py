@@ -240,14 +240,14 @@ if TYPE_CHECKING:
         half_from_bits as half_from_bits,
     )
     from poplite.vertex.faster import faster as faster
-    from poplite.vertex.from_source import vertex_from_source as vertex_from_source
-    from poplite.vertex.layouts import (
+    from poplite.vertex.fields import (
         Layout as Layout,
         ProfilerVectorLayout as ProfilerVectorLayout,
         ProfilerVectorListLayout as ProfilerVectorListLayout,
         VectorLayout as VectorLayout,
         VectorListLayout as VectorListLayout,
     )
+    from poplite.vertex.from_source import vertex_from_source as vertex_from_source
     from poplite.vertex.vertex import (
         InOut as InOut,
         Input as Input,
@@ -388,7 +388,7 @@ _HOMES = {
     "vertex.compute": "lanes",
     "vertex.compute.number_functions": "float_bits float_from_bits fma half_bits half_from_bits",
     "vertex.faster": "faster",
-    "vertex.layouts": "Layout ProfilerVectorLayout ProfilerVectorListLayout VectorLayout "
+    "vertex.fields": "Layout ProfilerVectorLayout ProfilerVectorListLayout VectorLayout "
     "VectorListLayout",
     "vertex.from_source": "vertex_from_source",
     "vertex.vertex": "InOut Input MultiVertex Output State Vector Vertex",

@@ -115,8 +115,8 @@ _OWN = {
     "look": "poplite.simulator.codegen.interpreter",
     "enter": "poplite.simulator.codegen.interpreter",
     "run_shares": "poplite.simulator.codegen.launcher",
-    "move": "poplite.simulator.codegen.mover",
-    "move_past_caches": "poplite.simulator.codegen.mover",
+    "move": "poplite.simulator.codegen.launcher",
+    "move_past_caches": "poplite.simulator.codegen.launcher",
     "sum_slots": "poplite.simulator.counting.slot_sums",
 }
 """The kernels of the engine, and the module of each."""

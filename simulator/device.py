@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from poplite.compile.interpreting import Interpret
-    from poplite.compile.options import EngineOptions
+    from poplite.compile.options import EngineOptions, Interpret
     from poplite.report.report import Report
     from poplite.report.trace import Trace
     from poplite.simulator.engine_arguments import Source

@@ -27,8 +27,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TextIO, overload
 
 from poplite.compile.compiler import Programs
-from poplite.compile.interpreting import Interpret
-from poplite.compile.options import Faster
+from poplite.compile.options import Faster, Interpret
 from poplite.errors import refuse_copies
 from poplite.executable.executable import Checks, Executable
 from poplite.graph.graph import Graph

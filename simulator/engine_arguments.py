@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from poplite.compile.compiler import Programs, compile_graph, named_programs
-from poplite.compile.interpreting import classes_of_steps, interpret_text
-from poplite.compile.options import EngineOptions, engine_options
+from poplite.compile.options import EngineOptions, classes_of_steps, engine_options, interpret_text
 from poplite.errors import (
     ControlProgramError,
     InvalidMachineModel,

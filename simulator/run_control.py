@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.compile.interpreting import Classes, Interpret, classes_of_steps
+from poplite.compile.options import Classes, Interpret, classes_of_steps
 from poplite.errors import ControlProgramError, UnknownName, checked_truth, did_you_mean
 from poplite.executable.executable import Executable
 from poplite.executable.step import vertex_classes

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from poplite.compile.interpreting import interpret_text
+from poplite.compile.options import interpret_text
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
 from poplite.files import checked_path

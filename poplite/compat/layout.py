@@ -9,7 +9,7 @@ from __future__ import annotations
 from poplite.errors import ElementTypeError
 from poplite.poplar.absent import shown as _shown
 from poplite.text import clipped, of_type
-from poplite.vertex.layouts import (
+from poplite.vertex.fields import (
     ProfilerVectorLayout as Vector,
     ProfilerVectorListLayout as VectorList,
 )

@@ -10,15 +10,14 @@ import numpy as np
 
 from poplite.compile.checks import check_program
 from poplite.compile.emit import Emitter
-from poplite.compile.host_steps import host_tensor
-from poplite.compile.interpreting import interpreted_classes
 from poplite.compile.lower import origins_of, stored
-from poplite.compile.options import EngineOptions, engine_options
+from poplite.compile.options import EngineOptions, engine_options, interpreted_classes
 from poplite.compile.orders import check_orders
 from poplite.compile.program_parts import (
     LoweredParts,
     Numbers,
     ProgramParts,
+    host_tensor,
     lower_parts,
     numbers_of,
     parts_of,

@@ -54,8 +54,7 @@ from poplite.source import SourceLocation
 from poplite.view import addresses
 
 if TYPE_CHECKING:
-    from poplite.compile.host_steps import Place
-    from poplite.compile.program_parts import Numbers
+    from poplite.compile.program_parts import Numbers, Place
 
 _Later = Callable[[], None]
 

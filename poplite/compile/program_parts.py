@@ -7,6 +7,15 @@
 Steps are those of compute sets, then of copies, then the copies around what the host does.  Actions
 are those for replicas that disagree, then what Python does alone, then what moves data for the
 host.
+
+Each stream, remote buffer and host function has its own block of bytes in the arena.  Tensors are
+moved to or from that block, so that the host sees one dense array however they lie::
+
+    Copy(stream, x)       CALLBACK  fill the block        LAUNCH  block -> x
+    Copy(x, stream)       LAUNCH    x -> block            CALLBACK  take the block
+    Call(f, [x], [y])     LAUNCH    x -> block            CALLBACK  f      LAUNCH  block -> y
+
+Programs that print, stamp or stop move nothing: they are an action alone.
 """
 
 from __future__ import annotations
@@ -14,33 +23,244 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import Literal
 
-from poplite.compile.host_steps import (
-    HOSTED,
-    HostLowering,
-    HostStep,
-    Place,
-    action_of,
-    agreement_on,
+from poplite.compile.lower import dense_moves, lower_compute_sets, lower_copy
+from poplite.executable.actions import (
+    Action,
+    ArenaBlock,
+    CodeLoad,
+    CodeUse,
+    Equal,
+    Fail,
+    HostAction,
+    HostFunctionCall,
+    HostTensor,
+    NoCase,
+    Print,
+    Remote,
+    RowTransfer,
+    Stamp,
+    Stream,
+    Transfer,
+    Undefine,
 )
-from poplite.compile.lower import lower_compute_sets, lower_copy
-from poplite.executable.actions import Action, Equal
 from poplite.executable.layout import ArenaLayout
+from poplite.executable.moves import Moves, joined
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable
 from poplite.graph.graph import Graph
+from poplite.graph.host import DataStreamType, ReplicatedStreamMode
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
+    AbortOnCondition,
+    AssumeEqualAcrossReplicas,
     Call,
+    CodeCopy,
     CrossReplicaCopy,
     CycleStamp,
+    ErrorProgram,
     Execute,
+    HostCall,
     Mark,
+    PrintTensor,
     Program,
+    RemoteCopy,
+    Stop,
+    StreamCopy,
+    Switch,
     TensorCopy,
+    WriteUndef,
     children_first,
     distinct_decisions,
 )
+from poplite.view import addresses
+
+# -- what the host does ------------------------------------------------------------------------
+
+
+HOSTED = StreamCopy | RemoteCopy | CodeCopy | Call
+"""Programs that may need the host."""
+
+Place = Literal["before", "after"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostStep:
+    """A lowered program that needs the host: an action, and the copies before and after it."""
+
+    action: HostAction
+    copies: Mapping[Place, CopyStep]
+
+
+class HostLowering:
+    """Lowers programs that need the host; their blocks are reserved when it is made."""
+
+    def __init__(self, programs: Sequence[Program], graph: Graph, layout: ArenaLayout) -> None:
+        self._buffers, self._layout = graph.function_buffers, layout
+        self._blocks: dict[object, int] = {}
+        # In one pass before: a remote buffer's block is as large as its largest copy.
+        sizes: dict[object, int] = {}
+        for program in programs:
+            for owner, size in _needed(program):
+                sizes[owner] = max(size, sizes.get(owner, 0))
+        for owner, size in sizes.items():
+            self._blocks[owner] = layout.reserve_block(size)
+
+    def lowered(self, program: Program) -> HostStep | None:
+        """Return what a program is lowered to; None when it does not need the host."""
+        match program:
+            case StreamCopy():
+                return self._stream_copy(program)
+            case RemoteCopy():
+                return self._remote_copy(program)
+            case HostCall():
+                return self._host_call(program)
+            case CodeCopy(source=source):
+                return HostStep(CodeLoad(source.function.name), {})
+            case Call(function=function) if function.name in self._buffers:
+                made_at = self._buffers[function.name].location
+                use = CodeUse(str(program), program.location, function.name, made_at)
+                return HostStep(use, {})
+        return None
+
+    def _stream_copy(self, copy: StreamCopy) -> HostStep:
+        stream, tensor = copy.stream, copy.tensor
+        assert tensor is not None
+        at = self._blocks[stream]
+        block = ArenaBlock(stream.element_type, stream.num_elements, at)
+        to_device = stream.type is DataStreamType.HOST_TO_DEVICE_FIFO
+        plain = Stream(
+            stream.handle,
+            stream.element_type,
+            stream.num_elements,
+            to_device,
+            stream.replicated_mode is ReplicatedStreamMode.BROADCAST,
+            stream.buffering_depth,
+            stream.location,
+        )
+        metadata = metadata_position(tensor, self._layout)
+        action = Transfer(str(copy), copy.location, plain, block, metadata)
+        return self._moved(action, tensor, at, to_device)
+
+    def _remote_copy(self, copy: RemoteCopy) -> HostStep:
+        buffer, tensor = copy.buffer, copy.tensor
+        assert tensor is not None
+        to_device = copy.source is buffer
+        at = self._blocks[buffer, to_device]
+        plain = Remote(
+            buffer.handle, buffer.element_type, buffer.num_elements, buffer.repeats, buffer.location
+        )
+        block = ArenaBlock(buffer.element_type, tensor.num_elements, at)
+        offset = None if copy.offset is None else host_tensor(copy.offset, self._layout)
+        action = RowTransfer(str(copy), copy.location, plain, to_device, block, offset)
+        return self._moved(action, tensor, at, to_device)
+
+    def _moved(self, action: HostAction, tensor: Tensor, at: int, to_device: bool) -> HostStep:
+        moves = self._to_block(tensor, at)
+        assert isinstance(action, Transfer | RowTransfer)
+        if to_device:
+            return HostStep(action, {"after": CopyStep(action.program, moves.reversed())})
+        return HostStep(action, {"before": CopyStep(action.program, moves)})
+
+    def _to_block(self, tensor: Tensor, at: int) -> Moves:
+        return dense_moves(tensor.view, tensor.element_type.size_bytes, self._layout).moved(at)
+
+    def _host_call(self, call: HostCall) -> HostStep:
+        function = call.function
+        kinds = *function.inputs, *function.outputs
+        places = [self._blocks[function, number] for number in range(len(kinds))]
+        blocks = [ArenaBlock(*kind, at) for kind, at in zip(kinds, places, strict=True)]
+        tensors = *call.inputs, *call.outputs
+        moves = [self._to_block(*pair) for pair in zip(tensors, places, strict=True)]
+        split, name = len(call.inputs), str(call)
+        filled = joined([own.reversed() for own in moves[split:]])
+        both: dict[Place, Moves] = {"before": joined(moves[:split]), "after": filled}
+        action = HostFunctionCall(
+            name,
+            call.location,
+            function.handle,
+            function.location,
+            tuple(blocks[:split]),
+            tuple(blocks[split:]),
+        )
+        copies = {place: CopyStep(name, m) for place, m in both.items() if len(m.records)}
+        return HostStep(action, copies)
+
+
+def action_of(program: Program, layout: ArenaLayout) -> Action | None:
+    """Return what Python does for a leaf or a decision; None when it needs no Python."""
+    match program:
+        case PrintTensor(title=title, tensor=tensor, format=format):
+            return Print(title, host_tensor(tensor, layout), format)
+        case Stop(message=message):
+            shown = program.debug_tensor if isinstance(program, ErrorProgram) else None
+            lowered = None if shown is None else host_tensor(shown, layout)
+            predicate = None
+            if isinstance(program, AbortOnCondition):
+                predicate = host_tensor(program.predicate, layout)
+            return Fail(str(program), program.location, message, lowered, predicate)
+        case CycleStamp(tensor=tensor, since=since):
+            earlier = None if since is None else host_tensor(since, layout)
+            return Stamp(str(program), program.location, host_tensor(tensor, layout), earlier)
+        case WriteUndef(tensor=tensor):
+            return Undefine(host_tensor(tensor, layout))
+        case AssumeEqualAcrossReplicas(tensor=tensor) if layout.replicas > 1:
+            return Equal(str(program), program.location, host_tensor(tensor, layout), "assumption")
+        case Switch(control=control, unmatched="error" | "unreachable" as unmatched):
+            return NoCase(
+                str(program),
+                program.location,
+                host_tensor(control, layout),
+                program.values_text(),
+                unmatched == "unreachable",
+            )
+    return None
+
+
+def agreement_on(program: Program, layout: ArenaLayout) -> Equal | None:
+    """Return what Python does when replicas do not agree how to go on; None with one replica."""
+    if layout.replicas == 1 or program.decided_by is None:
+        return None
+    scalar = host_tensor(program.decided_by, layout)
+    kind: Literal["truth", "value"] = "value" if isinstance(program, Switch) else "truth"
+    return Equal(str(program), program.location, scalar, kind)
+
+
+def host_tensor(tensor: Tensor, layout: ArenaLayout) -> HostTensor:
+    """Return a tensor as the host sees it."""
+    moves = dense_moves(tensor.view, tensor.element_type.size_bytes, layout)
+    metadata = metadata_position(tensor, layout)
+    return HostTensor(tensor.name, tensor.element_type, tensor.shape, moves, metadata)
+
+
+def metadata_position(tensor: Tensor, layout: ArenaLayout) -> int | None:
+    """Return the byte position of a tensor's QUARTER metadata; None where it has none."""
+    if tensor.metadata is None:
+        return None
+    return int(layout.byte_positions(addresses(tensor.metadata.view).ravel())[0])
+
+
+def _needed(program: Program) -> list[tuple[object, int]]:
+    """Return the owners of blocks that a program uses, and the bytes that it needs of each."""
+    match program:
+        case StreamCopy(stream=stream):
+            return [(stream, stream.size_bytes)]
+        case RemoteCopy(buffer=buffer):
+            # One for each way: what comes in is always written, what goes out may not be.
+            return [((buffer, program.source is buffer), program.size_bytes)]
+        case HostCall(function=function):
+            kinds = *function.inputs, *function.outputs
+            return [
+                ((function, number), count * element.size_bytes)
+                for number, (element, count) in enumerate(kinds)
+            ]
+    return []
+
+
+# -- parts -------------------------------------------------------------------------------------
+
 
 AnyCopy = TensorCopy | CrossReplicaCopy
 

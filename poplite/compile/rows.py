@@ -47,7 +47,7 @@ from poplite.executable.descriptor import (
     width,
 )
 from poplite.executable.step import Vertices
-from poplite.jit.kernels.crossings import go_on
+from poplite.jit.kernels.intervals import go_on
 from poplite.jit.native import address, native
 from poplite.vertex.vertex import Vertex
 

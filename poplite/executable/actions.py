@@ -6,7 +6,7 @@ executable, actions hold no tensors, only where their elements lie::
     PrintTensor("loss", loss)   ->   Print("loss", HostTensor("loss", FLOAT, (), ...), ...)
 
 Data that they move stand in blocks of bytes in the arena, dense and in row-major order; copies
-before and after an action bring tensors there and back (`poplite.compile.host_steps`).
+before and after an action bring tensors there and back (`poplite.compile.program_parts`).
 `poplite.simulator.host.actions` runs them.
 """
 

@@ -55,11 +55,10 @@ from poplite.source import SourceLocation
 from poplite.text import amount, clipped, of_type
 from poplite.vertex.compute import check
 from poplite.vertex.compute.mathematics.functions import KERNELS
-from poplite.vertex.compute.parse.constants import Constants
 from poplite.vertex.compute.parse.dialect import BINARY
-from poplite.vertex.compute.typing.facts import Checked
+from poplite.vertex.compute.parse.helpers import Constants
+from poplite.vertex.compute.typing.facts import Checked, ElementsValue, LanesOf
 from poplite.vertex.compute.typing.kinds import Kind, binary_kind
-from poplite.vertex.compute.typing.values import ElementsValue, LanesOf
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import MultiVertex, Vertex
 

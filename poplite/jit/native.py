@@ -1,7 +1,7 @@
 """Compiled kernels of the view algebra, found or compiled on first use.
 
     >>> import numpy as np
-    >>> from poplite.jit.kernels.progressions import repeat_pattern
+    >>> from poplite.jit.kernels.intervals import repeat_pattern
     >>> pattern, base, out = np.array([0, 1]), np.array([10, 20]), np.empty(4, np.int64)
     >>> native(repeat_pattern)(address(pattern), 2, address(base), 2, address(out), 4)
     4

@@ -25,12 +25,14 @@ import numpy as np
 from numba.core import (
     callconv,
     compiler,
+    config,
     cpu,
     typed_passes,
     types,
     typing,
     untyped_passes,
 )
+from numba.core.codegen import CPUCodeLibrary, JITCPUCodegen
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
 from numba.core.imputils import Registry as LoweringRegistry
@@ -44,7 +46,7 @@ from numba.core.typing.templates import (
 
 from poplite.jit.emission import Emission
 from poplite.jit.instructions import RAISED_STATUS
-from poplite.jit.text_codegen import TextCodegen
+from poplite.jit.native_code import Processor, with_short_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -439,3 +441,34 @@ def _flags() -> Any:
     flags.forceinline = True
     flags.error_model = "numpy"
     return flags
+
+
+# -- code generation, ended before LLVM begins -------------------------------------------------
+
+
+class _Library(CPUCodeLibrary):
+    """A library that ends as a linked LLVM module and is never run."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        pass
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_specific(self) -> None:
+        pass
+
+
+class TextCodegen(JITCPUCodegen):
+    """Code generation into libraries that are not optimized."""
+
+    _library_class = _Library
+
+    @property
+    def processor(self) -> Processor:
+        """The processor for which code is made, by Numba's options."""
+        uses_svml, features = bool(config.USING_SVML), with_short_vectors(str(self._tm_features))
+        return Processor(self._get_host_cpu_name(), features, int(config.OPT), uses_svml)
+
+    def _add_module(self, module: Any) -> None:
+        pass

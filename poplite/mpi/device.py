@@ -42,13 +42,21 @@ from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target
 from poplite.mpi.channel import say_end
 from poplite.mpi.endings import watch_own_end
+from poplite.mpi.messages import (
+    HOST,
+    CopiedPieces,
+    Messages,
+    Owners,
+    handed_on,
+    owners_of,
+    returned,
+    to_everyone,
+    to_rank,
+)
 from poplite.mpi.other_ranks import OtherRanks
-from poplite.mpi.plan.messages import Messages, handed_on, returned, to_everyone, to_rank
-from poplite.mpi.plan.moved_pieces import CopiedPieces
-from poplite.mpi.plan.owners import HOST, Owners, owners_of
-from poplite.mpi.plan.rank_plan import POISON, rank_plan
-from poplite.mpi.plan.shares import equal_cut
+from poplite.mpi.rank_plan import POISON, rank_plan
 from poplite.mpi.ranks import Ranks, Word, as_others_raise
+from poplite.mpi.shares import equal_cut
 from poplite.mpi.starting import started
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.counting.slot_tables import SlotTotals

@@ -17,8 +17,8 @@ from poplite.executable import opcodes as op
 from poplite.executable.actions import action_text
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
-from poplite.mpi.plan.messages import Messages
-from poplite.mpi.plan.rank_plan import Exchange
+from poplite.mpi.messages import Messages
+from poplite.mpi.rank_plan import Exchange
 from poplite.report.measured import BetweenRanks
 
 

@@ -1,4 +1,4 @@
-r"""Vertex classes whose code is a text that the program made.
+r"""Vertex classes that no class statement makes: from a text, or known by their fields alone.
 
     vertex_from_source("import poplite as pl\nclass Double(pl.Vertex): ...", "Double")
 
@@ -8,6 +8,16 @@ name of no file, so that the checks of `compute`, messages and tracebacks show i
     <poplite Double 3f2a91c0>:7
 
 Equal texts are one class, as long as anything refers to it.
+
+A graph that was saved names its vertex classes, what they declare and digests of their code, not
+the code itself.  Where a class is not there, one with the same fields takes its place: what is
+connected to what can be drawn and asked, but nothing can be compiled (`poplite.vertex.compute`
+refuses).
+
+    >>> from poplite.types import FLOAT
+    >>> cls = stand_in("Scale", "heat", [Field("x", "inout", FLOAT, 1)], why="is not there")
+    >>> [str(field) for field in cls.fields.values()], why_missing(cls)
+    (['x: InOut[Vector[FLOAT]]'], 'is not there')
 """
 
 from __future__ import annotations
@@ -15,13 +25,16 @@ from __future__ import annotations
 import linecache
 import traceback
 import weakref
+from collections.abc import Iterable
 from threading import RLock
 from types import CodeType
+from typing import Annotated, Any
 
 from poplite.errors import ElementTypeError, PopliteError, VertexDefinitionError, did_you_mean
 from poplite.source import SourceLocation
 from poplite.text import clipped, of_type
-from poplite.vertex.vertex import Vertex
+from poplite.vertex.fields import PLAIN, ROLES, Field, Vector
+from poplite.vertex.vertex import MultiVertex, Vertex
 
 
 def vertex_from_source(text: str, name: str) -> type[Vertex]:
@@ -165,3 +178,62 @@ def _shown(text: str, file: str, line: int) -> str:
     lines = text.splitlines()
     shown = lines[line - 1].strip() if line <= len(lines) else ""
     return f"{SourceLocation(file, line, '<module>')}: {clipped(shown, 80)}"
+
+
+# -- classes of which only the fields are known ------------------------------------------------
+
+
+_WHY, _CODE = "@why_missing", "@saved_code"  # no identifiers, so no name hides them
+
+_BY_ROLE: dict[str, Any] = {role: cls for cls, role in ROLES.items()}
+
+
+def stand_in(
+    name: str,
+    module: str,
+    fields: Iterable[Field],
+    *,
+    is_multi: bool = False,
+    why: str,
+    code: Any = None,
+) -> type[Vertex]:
+    """Return a class that declares these fields; `why` says why it takes the place of another.
+
+    `code` is what the file records of that one's code.  Raises VertexDefinitionError where no class
+    can have such fields.
+    """
+
+    def compute(self: Any) -> None:
+        raise NotImplementedError(why)
+
+    def compute_of_worker(self: Any, worker: int) -> None:
+        raise NotImplementedError(why)
+
+    members = {
+        "__module__": module,
+        "__qualname__": name,
+        "__annotations__": {f.name: _annotation(f) for f in fields if not f.is_implicit},
+        "compute": compute_of_worker if is_multi else compute,
+        _WHY: why,
+        _CODE: code,
+    }
+    return type(name, (MultiVertex if is_multi else Vertex,), members)
+
+
+def why_missing(cls: type[Vertex]) -> str | None:
+    """Return why a class stands in for another; None for every other class."""
+    why: str | None = vars(cls).get(_WHY)
+    return why
+
+
+def saved_code(cls: type[Vertex]) -> Any:
+    """Return what the file recorded of the code of the class that this one stands in for."""
+    return vars(cls)[_CODE]
+
+
+def _annotation(field: Field) -> Any:
+    inner: Any = field.element
+    for _ in range(field.depth):
+        inner = Vector[inner]
+    annotation = _BY_ROLE[field.role][inner]
+    return annotation if field.layout == PLAIN else Annotated[annotation, field.layout]

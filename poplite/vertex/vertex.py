@@ -18,7 +18,7 @@ written as a NumPy type (`Input[np.float32]`), about which type checkers know no
 `compute`.
 
 How a vector lies in memory is written beside its type: `Annotated[Input[Vector[FLOAT]],
-Layout(VectorLayout.SHORT_SPAN)]` (`poplite.vertex.layouts`).
+Layout(VectorLayout.SHORT_SPAN)]` (`poplite.vertex.fields`).
 
 Annotations may be text, in quotes or with `from __future__ import annotations`.  It is resolved
 when the class is made, against all that the class statement could see::
@@ -60,6 +60,7 @@ from poplite.text import clipped
 from poplite.types import INT, ElementType, FieldKind, element_type, spelled
 from poplite.vertex.faster import check_faster_methods
 from poplite.vertex.fields import (
+    PLAIN,
     ROLE_NAMES,
     ROLES,
     Field,
@@ -70,9 +71,10 @@ from poplite.vertex.fields import (
     State,
     Vector,
     definition_error,
+    refusal_of_layouts,
+    split_annotation,
     with_metadata,
 )
-from poplite.vertex.layouts import PLAIN, refusal_of_layouts, split_annotation
 from poplite.vertex.templates import (
     inherited_fields,
     mixin_arguments,

@@ -139,7 +139,7 @@ def _bits_of(number: float) -> int:
 
 
 class _Evaluator:
-    """Emits what kernels call; see `poplite.vertex.compute.mathematics.evaluator`."""
+    """Emits what kernels call; see `poplite.vertex.compute.mathematics.singles`."""
 
     def __init__(self, builder: ir.IRBuilder, *, converts_longs: bool) -> None:
         self._builder, self._converts_longs = builder, converts_longs

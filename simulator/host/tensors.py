@@ -34,8 +34,8 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import why_not_writeable
 from poplite.machine.replicas import replica_number
 from poplite.simulator.run.arena import Arena, Bytes
-from poplite.simulator.run.field_elements import Integers, moved_from
 from poplite.simulator.run.interpreted_vertices import move_between
+from poplite.simulator.run.touched import Integers, moved_from
 from poplite.text import clipped
 from poplite.types import QUARTER_METADATA, ElementType, QuarterMetadata, decode
 from poplite.view import addresses, storages

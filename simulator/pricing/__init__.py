@@ -1,7 +1,7 @@
 """The cost of vertices without a formula, estimated from their compiled code.
 
-    blocks              basic blocks and loops of `compute` as plain data, and which data decide
-    loops               what counting costs, and addresses that advance with loops
+    blocks              basic blocks and loops of `compute` as plain data, which data decide, what
+                        counting costs, and addresses that advance with loops
     instruction_prices  what instructions cost, in the two pipes of a tile
     slot_function       the same function, changed into one that returns its own cost
     native_slots        that function as native code, for shapes and for vertices that run

@@ -16,13 +16,37 @@ Data may decide what a function does next.  Values that are loaded are data: of 
 vector, of a State that is a float.  Lengths of fields and integers of State are arguments, and
 known when a graph is compiled.  Data matter only where a branch depends on them: a sum of what was
 loaded decides nothing.
+
+What loops cost beside their bodies, and what a program only computes in order to count::
+
+    brnzdec    1 slot    the machine counts down and branches in one instruction
+    rpt        0 slots   an innermost loop of one block that runs as often as a field is long
+    otherwise            addition, comparison and branch, as they stand
+
+`range(first, last, step)` divides to compute its number of iterations, where C++ compares: if the
+step is not constant, that division is free, and the comparison is not.
+
+Addresses that advance with loops cost nothing except where a loop begins::
+    for r in range(rows):
+        for i in range(columns):       two row pointers, y + r * columns and x + r * stride
+            y[r * columns + i] = x[r * stride + i] + x[r * stride + i + 1]
+
+Loads and stores of the machine advance their pointer and take constant offsets.  So a loop whose
+addresses move by a constant computes nothing for them.  Whenever it begins again, each pointer that
+an outer loop has changed is made: loaded, advanced, kept and copied, as registers are few.
+
+Sources: llvm-ipu, lowering of loops, accesses that move their pointer, and tests of them; popc
+listings, also for what it takes to make a pointer.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from graphlib import TopologicalSorter
+from itertools import chain
 from typing import Any
 
 SIZES = {"float": 4, "half": 2, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
@@ -322,3 +346,296 @@ def deciding(blocks: Sequence[BasicBlock]) -> frozenset[str]:
                 names.add(DATA)
             pending += instruction.operands
     return frozenset(names)
+
+
+# -- what loops cost ---------------------------------------------------------------------------
+
+
+_OF_COUNTS = frozenset(
+    ("add", "sub", "select", "icmp", "zext", "sext", "trunc", "and", "or", "xor", "freeze")
+)
+"""Operations on a quotient that yield the number of iterations."""
+
+_KEEPS_SHORT = frozenset(
+    ("add", "sub", "lshr", "ashr", "sdiv", "udiv", "and", "zext", "sext", "trunc", "freeze")
+    + ("llvm.smax.i64", "llvm.smin.i64", "llvm.umax.i64", "llvm.umin.i64")
+)
+"""Operations on a field's length whose result is about as small."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopCosts:
+    """Facts about the loops of a function.
+
+    Attributes:
+        free: names of instructions that cost nothing, as they only count.
+        repeated: by block, the lengths of fields that say how often the hardware may repeat it.
+    """
+
+    free: frozenset[str]
+    repeated: Mapping[str, frozenset[str]]
+
+
+def loop_costs(
+    blocks: Sequence[BasicBlock], loops: Sequence[NaturalLoop], lengths: frozenset[str]
+) -> LoopCosts:
+    """Return facts about a function's loops; `lengths` are arguments, the lengths of fields."""
+    by_name = {block.name: block for block in blocks}
+    made = {i.name: i for block in blocks for i in block.instructions if i.name}
+    uses = Counter(chain.from_iterable(i.operands for b in blocks for i in b.instructions))
+    free: set[str] = set()
+    repeated: dict[str, frozenset[str]] = {}
+    for loop in loops:
+        counting = counting_of(loop, by_name)
+        if counting is None:
+            continue
+        divided = _divided_for(loop, counting, by_name, made)
+        free |= counting.steps | divided
+        if uses[counting.compare] == 1 and not divided:
+            free.add(counting.compare)
+            leaves = [_lengths_in(bound, made, lengths) for bound in counting.bounds]
+            if len(loop.blocks) == 1 and None not in leaves:
+                found = [leaf for leaf in leaves if leaf is not None]
+                repeated[loop.header] = frozenset[str]().union(*found)
+    return LoopCosts(frozenset(free), repeated)
+
+
+def _divided_for(
+    loop: NaturalLoop,
+    counting: LoopCount,
+    blocks: Mapping[str, BasicBlock],
+    made: Mapping[str, Instruction],
+) -> set[str]:
+    """Return the instructions that compute a loop's number of iterations by a division."""
+    steps = {
+        second_operand(made[operand])
+        for phi in blocks[loop.header].instructions
+        for operand in phi.operands
+        if phi.opcode == "phi" and operand in made and phi.name in made[operand].operands
+    }
+    found: set[str] = set()
+    for name, instruction in made.items():
+        operands = set(instruction.operands)
+        divides = instruction.opcode in DIVISIONS and second_operand(instruction) in steps
+        if divides or (instruction.opcode in _OF_COUNTS and operands & found):
+            found.add(name)
+    return found if _reaches(counting.bounds, made) & found else set()
+
+
+def _reaches(names: frozenset[str], made: Mapping[str, Instruction]) -> set[str]:
+    """Return names, and the names of all values from which they are computed."""
+    found: set[str] = set()
+    pending = list(names)
+    while pending:
+        name = pending.pop()
+        if name in made and name not in found:
+            found.add(name)
+            pending += made[name].operands
+    return found
+
+
+def _lengths_in(
+    name: str, made: Mapping[str, Instruction], lengths: frozenset[str]
+) -> frozenset[str] | None:
+    """Return the lengths from which a number is computed; None where anything else enters it."""
+    if not name or name in lengths:
+        return frozenset((name,)) if name else frozenset()
+    instruction = made.get(name)
+    if instruction is None or (instruction.callee or instruction.opcode) not in _KEEPS_SHORT:
+        return None
+    operands = instruction.operands[:2] if instruction.callee else instruction.operands
+    leaves = [_lengths_in(operand, made, lengths) for operand in operands]
+    found = [leaf for leaf in leaves if leaf is not None]
+    return frozenset[str]().union(*found) if len(found) == len(leaves) else None
+
+
+# -- addresses ---------------------------------------------------------------------------------
+
+
+_COMPUTES = frozenset(("add", "sub", "mul", "shl", "or"))
+_PASSES = _COMPUTES | {"sext", "zext", "trunc", "freeze", "getelementptr"}
+_BYTES = {"i8": 1, "half": 2, "i16": 2, "float": 4, "i32": 4, "i64": 8}
+_OF_TWO = re.compile(r"= \w+ (?:[a-z]+ )*i(?:32|64) (\S+), (\S+)$")
+_FROM = re.compile(r'\[ (\S+), %("[^"]+"|[^\s\]]+) \]')
+_STEP = re.compile(r"= getelementptr (?:[a-z]+ )*?(\w+), ptr (\S+), i64 (\S+)$")
+
+TERMS = 16
+"""Most terms of an address; larger sums are not analysed."""
+
+WIDEST = 64
+"""Bits of the widest numbers that addresses are made of."""
+
+Sum = Mapping[str, int]
+"""How often each name is in a sum; what is constant has no name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pointers:
+    """Facts about the addresses of a function.
+
+    Attributes:
+        free: names of instructions that only make addresses which advance with loops.
+        made: by block, how many row pointers are made at its end, for the loops that follow.
+    """
+
+    free: frozenset[str]
+    made: Mapping[str, int]
+
+
+def pointers_of(
+    blocks: Sequence[BasicBlock], loops: Sequence[NaturalLoop], farthest: float
+) -> Pointers:
+    """Return facts about a function's addresses; accesses advance them by `farthest` elements."""
+    function = _Function(blocks, loops)
+    rows: dict[NaturalLoop, set[frozenset[tuple[str, int]]]] = defaultdict(set)
+    walked: set[Instruction] = set()
+    for block in blocks:
+        if (loop := function.innermost.get(block.name)) is None:
+            continue
+        for access in block.instructions:
+            if access.opcode not in ("load", "store"):
+                continue
+            address = function.sum_of(access.operands[-1])
+            moved = function.moved(address, loop)
+            if moved is not None and abs(moved) <= farthest * _BYTES.get(access.kind, 8):
+                walked.add(access)
+                row = frozenset((name, often) for name, often in address.items() if name)
+                if any(function.changes(name, loop) for name, _ in row):
+                    rows[loop].add(row)
+    made: dict[str, int] = defaultdict(int)
+    for loop, found in rows.items():
+        for name in function.before(loop):
+            made[name] += len(found)
+    return Pointers(function.only_for(walked), made)
+
+
+class _Function:
+    """The values of a function: where they are made, what they add up, who uses them."""
+
+    def __init__(self, blocks: Sequence[BasicBlock], loops: Sequence[NaturalLoop]) -> None:
+        named = [(i, block.name) for block in blocks for i in block.instructions if i.name]
+        self.made = {instruction.name: instruction for instruction, _ in named}
+        self.where = {instruction.name: block for instruction, block in named}
+        self._blocks = blocks
+        self._widest_first = sorted(loops, key=lambda loop: len(loop.blocks), reverse=True)
+        self.innermost = {name: loop for loop in self._widest_first for name in loop.blocks}
+        self._around = {o: [p.blocks for p in loops if o.blocks < p.blocks] for o in loops}
+        self.users: dict[str, list[Instruction]] = defaultdict(list)
+        for block in blocks:
+            for instruction in block.instructions:
+                for operand in instruction.operands:
+                    self.users[operand].append(instruction)
+        self._sums: dict[str, Sum] = {}
+        passing = {name: i.operands for name, i in self.made.items() if i.opcode in _PASSES}
+        for name in TopologicalSorter(passing).static_order():
+            added = self._added_by(self.made[name]) if name in passing else None
+            if added and len(added) <= TERMS:
+                self._sums[name] = added
+
+    def sum_of(self, name: str) -> Sum:
+        """Return a value as a sum of values that are not sums themselves."""
+        return self._sums.get(name, {name: 1})
+
+    def _added_by(self, instruction: Instruction) -> Sum | None:
+        """Return what an instruction adds up; None where it is not an addition."""
+        opcode, text = instruction.opcode, instruction.text
+        if opcode == "getelementptr":
+            step = _STEP.search(text)
+            if step is None or step[1] not in _BYTES:
+                return None
+            return _plus(self._value(step[2]), self._value(step[3]), _BYTES[step[1]])
+        if opcode not in _COMPUTES:  # a conversion: the same number, wider or narrower
+            return self.sum_of(instruction.operands[0])
+        two = _OF_TWO.search(text)
+        if two is None or (opcode == "or" and "= or disjoint " not in text):
+            return None
+        first, second = self._value(two[1]), self._value(two[2])
+        if opcode in ("mul", "shl"):
+            factor = second.get("", 0)
+            if second.keys() - {""} or (opcode == "shl" and not 0 <= factor < WIDEST):
+                return None
+            return _plus({}, first, factor if opcode == "mul" else 1 << factor)
+        return _plus(first, second, -1 if opcode == "sub" else 1)
+
+    def _value(self, operand: str) -> Sum:
+        """Return an operand, which may be a constant, as a sum."""
+        if operand.startswith("%"):
+            return self.sum_of(operand[1:].strip('"'))
+        return {"": int(operand)} if operand.lstrip("-").isdigit() else {operand: 1}
+
+    def moved(self, address: Sum, loop: NaturalLoop) -> int | None:
+        """Return the bytes that each iteration moves an address by; None where they differ."""
+        moved = 0
+        for name, often in address.items():
+            if self.where.get(name) in loop.blocks:
+                step = self._step(name, loop)
+                if step is None:
+                    return None
+                moved += often * step
+        return moved
+
+    def _step(self, name: str, loop: NaturalLoop) -> int | None:
+        """Return what a loop adds to a number in each iteration; None if that is not constant."""
+        if self.made[name].opcode != "phi" or self.where[name] != loop.header:
+            return None
+        steps = set()
+        for value, block in _FROM.findall(self.made[name].text):
+            if block.strip('"') in loop.blocks:
+                added = dict(self._value(value))
+                step = added.pop("", 0)
+                steps.add(step if added == {name: 1} else None)
+        return steps.pop() if len(steps) == 1 else None
+
+    def changes(self, name: str, loop: NaturalLoop) -> bool:
+        """Tell whether a loop around this one changes a value, or its value at this one's begin."""
+        names: Iterable[str] = (name,)
+        if self.where.get(name) in loop.blocks:
+            starts = (each for each in self.made[name].operands if each in self.where)
+            starts = (each for each in starts if self.where[each] not in loop.blocks)
+            names = chain.from_iterable(map(self.sum_of, starts))
+        around = self._around[loop]
+        return any(self.where.get(each) in blocks for each in names for blocks in around)
+
+    def before(self, loop: NaturalLoop) -> set[str]:
+        """Return the blocks behind which a loop begins; instead of a loop, the blocks before it."""
+        found: set[str] = set()
+        pending, seen = [loop], {loop}
+        while pending:
+            own = pending.pop()
+            for block in self._blocks:
+                if own.header in block.successors and block.name not in own.blocks:
+                    others = (o for o in self._widest_first if block.name in o.blocks)
+                    other = next((o for o in others if own.header not in o.blocks), None)
+                    if other is None:
+                        found.add(block.name)
+                    elif other not in seen:
+                        seen.add(other)
+                        pending.append(other)
+        return found
+
+    def only_for(self, accesses: set[Instruction]) -> frozenset[str]:
+        """Return the values in loops that are computed only for the addresses of accesses."""
+        found = {name for name, made in self.made.items() if made.opcode in _PASSES}
+        pending = list(found)
+        while pending:
+            name = pending.pop()
+            serves = (
+                (each in accesses and name not in each.operands[:-1]) or each.name in found
+                for each in self.users[name]
+            )
+            if name in found and not all(serves):
+                found.remove(name)
+                pending += self.made[name].operands
+        return frozenset(
+            name
+            for name in found
+            if self.made[name].opcode in _COMPUTES and self.where[name] in self.innermost
+        )
+
+
+def _plus(first: Sum, second: Sum, times: int) -> Sum:
+    """Return the sum of `first` and a multiple of `second`."""
+    found = dict(first)
+    for name, often in second.items():
+        found[name] = found.get(name, 0) + times * often
+    return {name: often for name, often in found.items() if often}

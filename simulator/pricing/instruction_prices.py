@@ -2,7 +2,7 @@
 
 The main pipe loads, stores, computes integers and branches; the aux pipe computes floats.
 Addresses and conversions between integer widths are free, and so are instructions that only count
-(`poplite.simulator.pricing.loops`): the machine has post-increment accesses.
+(`poplite.simulator.pricing.blocks`): the machine has post-increment accesses.
 
 All numbers are facts of `poplite.machine.facts`.
 

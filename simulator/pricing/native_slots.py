@@ -43,11 +43,12 @@ from poplite.simulator.pricing.blocks import (
     counting_of,
     deciding,
     has_constant_trip,
+    loop_costs,
     loops_of,
+    pointers_of,
     without_checks,
 )
 from poplite.simulator.pricing.instruction_prices import FREE, PARTS, Cost, block_parts, prices_of
-from poplite.simulator.pricing.loops import loop_costs, pointers_of
 from poplite.simulator.pricing.slot_function import (
     POINTERS,
     PRICED,

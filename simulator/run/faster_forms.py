@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.interpreting import Interpret
-from poplite.compile.options import Faster
+from poplite.compile.options import Faster, Interpret
 from poplite.executable.executable import Executable
 from poplite.executable.step import vertex_classes
 from poplite.simulator.codegen.compute_code import modes_of

@@ -36,13 +36,13 @@ from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, NamedVertex
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms, ran
-from poplite.simulator.run.field_elements import behind_field
 from poplite.simulator.run.interpreted_vertices import (
     Compute,
     VertexFault,
     move,
     run_vertices,
 )
+from poplite.simulator.run.touched import behind_field
 from poplite.source import SourceLocation, is_shipped
 from poplite.vertex.compute import FasterForm, OutsideField, calls_in, no_count
 from poplite.vertex.from_source import is_generated

@@ -26,7 +26,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from poplite.compile.interpreting import Interpret
+from poplite.compile.options import Interpret
 from poplite.errors import warn
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Undefine
@@ -44,11 +44,16 @@ from poplite.simulator.strict.compiled_look import (
     LaunchOf,
     plan_of_copy,
 )
-from poplite.simulator.strict.copied import UnwrittenCopies
 from poplite.simulator.strict.host import Read, look_at_action, uninitialized
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.replay import Replay, Runner
-from poplite.simulator.strict.shadow import Moving, Shadow, are_written, shadow_of_written
+from poplite.simulator.strict.shadow import (
+    Moving,
+    Shadow,
+    UnwrittenCopies,
+    are_written,
+    shadow_of_written,
+)
 from poplite.source import SourceLocation, here
 from poplite.vertex.compute import check
 

@@ -11,22 +11,37 @@ A list does less than `poplite.simulator.strict.replay`: it knows only steps aft
 their vertices touch is written, or those rows that they moved.  Where anything is not so, it leaves
 memory as it was before, and Python looks.  So all errors, warnings and unwritten results are found
 by Python alone.
+
+Vertices may move rows by number: their indices say which elements they touch::
+
+    MultiUpdate     x 0 0 1 1 ... 0 0     index 3    s 1 1    rows of x: 3 becomes written, as s is
+    MultiSlice      x 0 0 1 1 ... 0 0     index 1    out      row 1 of x has to be written
+
+So a turn of a loop that fills a table row by row looks at a row, and vertices run once.  Where
+something that they read is not written, `poplite.simulator.strict.replay` finds out what follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.executable import opcodes as op
+from poplite.executable.moves import Moves
+from poplite.executable.step import ComputeStep, Vertices
 from poplite.jit import native
+from poplite.jit.kernels import written as kernels
 from poplite.jit.native import BoundKernel
 from poplite.simulator import compiled_parts
+from poplite.simulator.run.arena import Arena, Bytes
+from poplite.simulator.run.touched import gathered_from, ranges, starts_and_lengths
 from poplite.simulator.strict.element_table import ElementTable
-from poplite.simulator.strict.moved_rows import MovedRows
+from poplite.simulator.strict.shadow import Shadow
+from poplite.vertices.slices import gathers_rows, needs_old_rows, updates_rows
 
 LaunchOf = Callable[[int], int]
 """Returns the number of the launch of a phase."""
@@ -180,3 +195,213 @@ class CompiledLook:
         left = int(self._words[op.LOOK_LEFT])
         looks, self._allowed = self._allowed - left, left
         return looks
+
+
+# -- rows that are moved by number -------------------------------------------------------------
+
+
+Integers = npt.NDArray[np.int64]
+
+INDEX_BYTES = 4
+"""Bytes of an index."""
+
+
+class MovedRows:
+    """The rows that the vertices of a compute set move.
+
+    Attributes:
+        are_sound: whether each vertex has as many elements as its rows need, so that it touches
+            no others.
+        are_at_home: whether they are looked at where they are gathered from and scattered to, so
+            that what is known of them is not moved.
+        checks: what looks at them before vertices run, in each replica; it returns 0 where
+            something that they would read is not written.
+        marks: what notes that they are written, and returns how many bytes were not.
+        keeps: what keeps what is in the rows that are written.
+        undoes: what puts that back.
+    """
+
+    def __init__(self, step: ComputeStep, arena: Arena, shadow: Shadow) -> None:
+        self._shadow = shadow
+        self._groups = [_Rows.of(group, step, arena) for group in step.groups]
+        homes = [rows.homes(step, arena) for rows in self._groups]
+        self.are_at_home = all(each is not None for each in homes)
+        if self.are_at_home:
+            self._groups = [
+                replace(rows, lookups=home) if home is not None else rows
+                for rows, home in zip(self._groups, homes, strict=True)
+            ]
+        self.are_sound = all(rows.is_sound for rows in self._groups)
+        self.checks: list[BoundKernel] = []
+        self.marks: list[BoundKernel] = []
+        self.keeps: list[BoundKernel] = []
+        self.undoes: list[BoundKernel] = []
+        for memory, part in zip(arena.parts, shadow.parts, strict=True):
+            for rows in self._groups:
+                self._bind(memory, part, rows)
+
+    def _bind(self, memory: Bytes, part: Bytes, rows: _Rows) -> None:
+        """Bind the kernels for a group in the memory of a replica."""
+        lookups = rows.lookups
+        listed = np.zeros(1 + 2 * len(lookups), np.int64)
+        kept = np.zeros(int(lookups[:, kernels.LOOKUP_BYTES].sum()), np.uint8)
+        arguments = lookups, len(lookups), rows.reads, *rows.others, listed
+        self.checks.append(BoundKernel(kernels.rows_are_written, memory, part, *arguments))
+        self.marks.append(BoundKernel(kernels.mark_rows, part, lookups, listed))
+        self.keeps.append(BoundKernel(kernels.keep_rows, memory, lookups, listed, kept))
+        self.undoes.append(BoundKernel(kernels.put_kept_rows, memory, lookups, listed, kept))
+
+    def are_written(self) -> bool:
+        """Return whether all that the vertices would read now is written; list what they write."""
+        return all(call() for call in self.checks)
+
+    def keep(self) -> None:
+        """Keep what is in the rows that are listed."""
+        for call in self.keeps:
+            call()
+
+    def undo(self) -> None:
+        """Put that back."""
+        for call in self.undoes:
+            call()
+
+    def write(self) -> int:
+        """Note that what was listed is written; return how many bytes were not."""
+        return sum(call() for call in self.marks)
+
+    def count_holes(self) -> int:
+        """Return how many bytes nothing has written."""
+        return sum(
+            end - begin - int(np.count_nonzero(part[begin:end]))
+            for part in self._shadow.parts
+            for rows in self._groups
+            for begin, end in rows.blocks
+        )
+
+
+def move_rows(step: ComputeStep) -> bool:
+    """Return whether all vertices of a compute set move rows by number."""
+    return all(gathers_rows(group.cls) or updates_rows(group.cls) for group in step.groups)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """What the vertices of a group touch, by bytes from the start of the arena.
+
+    Attributes:
+        reads: which rows they read, as kernels take it.
+        lookups: int64[lookups, LOOKUP_WORDS], of all vertices.
+        others: elements that are read in any case, their number, and the bytes of one.
+        blocks: begin and end of blocks of bytes that all edges take.
+        is_sound: whether edges have the elements of all rows.
+    """
+
+    reads: int
+    lookups: Integers
+    others: tuple[Integers, int, int]
+    blocks: list[tuple[int, int]]
+    is_sound: bool
+
+    @classmethod
+    def of(cls, group: Vertices, step: ComputeStep, arena: Arena) -> _Rows:
+        """Read the rows of a group off its descriptor rows."""
+        size, places = group.cls.fields["x"].element.size_bytes, starts_and_lengths(group)
+        words = arena.bytes[: len(arena.bytes) // INDEX_BYTES * INDEX_BYTES].view(np.uint32)
+        first, width = (words[places[name][0]].astype(np.int64) for name in ("first", "width"))
+        is_update = updates_rows(group.cls)
+        (table, length), (index, count) = places["x"], places["index"]
+        near, far = places["s" if is_update else "out"]
+        vertex = np.repeat(np.arange(len(count)), count)
+        number = ranges(np.zeros_like(count), count)
+        is_sound = bool(((width > 0) & (length >= width) & (far == count * width)).all())
+        wide = width[vertex]
+        lookups = np.stack(
+            [
+                _ungathered((index[vertex] + number) * INDEX_BYTES, step, arena),
+                (near[vertex] + number * wide) * size,
+                table[vertex] * size,
+                wide * size,
+                (length // np.maximum(width, 1))[vertex],
+                first[vertex],
+                wide * size,
+                np.cumsum(wide * size) - wide * size,
+            ],
+            axis=1,
+        )
+        others = places["scale"][0] * size if "scale" in places else np.zeros(0, np.int64)
+        near_reads = kernels.READS_NEAR if is_update else 0
+        table_reads = kernels.READS_TABLE if not is_update or needs_old_rows(group.cls) else 0
+        begins = [table * size, near * size, index * INDEX_BYTES, others]
+        sizes = [length * size, far * size, count * INDEX_BYTES, np.full(len(others), size)]
+        blocks = _joined(np.concatenate(begins), np.concatenate(sizes))
+        return cls(near_reads | table_reads, lookups, (others, len(others), size), blocks, is_sound)
+
+    def homes(self, step: ComputeStep, arena: Arena) -> Integers | None:
+        """Return the lookups with rows where they are when nothing is gathered; None if it fails.
+
+        It does where the rows of a table are then not at even distances.
+        """
+        if not len(step.gather.records) and not len(step.scatter.records):
+            return self.lookups
+        is_update, base = bool(self.reads & kernels.READS_NEAR), arena.layout.temporary_base
+        if len(self.others[0]) and (self.others[0] >= base).any():
+            return None
+        found = self.lookups.copy()
+        near, table, size = (
+            found[:, word]
+            for word in (kernels.LOOKUP_NEAR, kernels.LOOKUP_TABLE, kernels.LOOKUP_BYTES)
+        )
+        rows, one = found[:, kernels.LOOKUP_ROWS], np.ones(len(found), np.int64)
+        back = step.scatter.reversed()
+        first, stride, is_even = _home(step.gather, table, rows, size, base)
+        if is_update:
+            other, step_back, is_even_back = _home(back, table, rows, size, base)
+            is_even &= is_even_back & (other == first) & (step_back == stride)
+        at, _, is_whole = _home(step.gather if is_update else back, near, one, size, base)
+        if not (is_even & is_whole).all():
+            return None
+        near[...], table[...], found[:, kernels.LOOKUP_STRIDE] = at, first, stride
+        return found
+
+
+def _home(
+    moves: Moves, begin: Integers, rows: Integers, size: Integers, base: int
+) -> tuple[Integers, Integers, npt.NDArray[np.bool_]]:
+    """Return where rows of some tables are that moves copied to temporaries, from `base` on.
+
+    These are first byte, bytes from one row to the next, and whether that is so for all rows.
+    """
+    records = moves.records[(moves.records[:, 3] > 0) & (moves.records[:, 4] >= 0)]
+    none = np.array([[-1, 0, 1, 0, 0, 0]])  # for what is below all records
+    records = np.concatenate([none, records[np.argsort(records[:, 0], kind="stable")]])
+    at = np.searchsorted(records[:, 0], begin, side="right") - 1
+    to, start, blocks, length, far, near = records[at].T
+    far = np.maximum(np.where(blocks > 1, far, 0), 1)
+    block = np.where(blocks > 1, (begin - to) // far, 0)
+    offset = begin - to - block * far
+    is_inside = (block < blocks) & (offset + rows * size <= length)
+    is_row_each = (offset == 0) & (length == size) & (far == size) & (block + rows <= blocks)
+    is_local = begin < base
+    first = np.where(is_local, begin, start + block * near + offset)
+    stride = np.where(is_local | is_inside, size, near)
+    return first, stride, is_local | is_inside | is_row_each
+
+
+def _joined(begin: Integers, size: Integers) -> list[tuple[int, int]]:
+    """Return begin and end of blocks, with those as one that touch each other."""
+    order = np.argsort(begin, kind="stable")
+    begin, end = begin[order], np.maximum.accumulate((begin + size)[order])
+    is_first = np.append(True, begin[1:] > end[:-1])
+    last = np.append(end[:-1][is_first[1:]], end[-1:])
+    return [*zip(begin[is_first].tolist(), last.tolist(), strict=True)]
+
+
+def _ungathered(positions: Integers, step: ComputeStep, arena: Arena) -> Integers:
+    """Return where elements are before anything is gathered, by first bytes.
+
+    So indices may be read before.
+    """
+    found, is_gathered = positions.copy(), positions >= arena.layout.temporary_base
+    if is_gathered.any():
+        found[is_gathered] = gathered_from(step.gather, positions[is_gathered])
+    return found

@@ -30,11 +30,16 @@ from poplite.executable.actions import (
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.simulator.host.connections import view_of
 from poplite.simulator.host.tensors import bytes_of
-from poplite.simulator.run.field_elements import MOST_ELEMENTS
 from poplite.simulator.run.interpreted_vertices import move_between
-from poplite.simulator.strict.copied import Integers, UnwrittenCopies
-from poplite.simulator.strict.patterns import Mask
-from poplite.simulator.strict.shadow import Shadow, are_written, shadow_of_written
+from poplite.simulator.run.touched import MOST_ELEMENTS
+from poplite.simulator.strict.element_table import Mask
+from poplite.simulator.strict.shadow import (
+    Integers,
+    Shadow,
+    UnwrittenCopies,
+    are_written,
+    shadow_of_written,
+)
 from poplite.source import SourceLocation
 from poplite.text import amount
 

@@ -23,10 +23,9 @@ from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, NamedVertex
 from poplite.simulator.run.arena import Conflict
 from poplite.simulator.run.faster_forms import ran
-from poplite.simulator.run.field_elements import element_name, gathered_from
-from poplite.simulator.run.touched import FieldElements
-from poplite.simulator.strict.copied import CopyOrigin, UnwrittenCopies
-from poplite.simulator.strict.patterns import Mask
+from poplite.simulator.run.touched import FieldElements, element_name, gathered_from
+from poplite.simulator.strict.element_table import Mask
+from poplite.simulator.strict.shadow import CopyOrigin, UnwrittenCopies
 from poplite.text import amount, same_problem
 from poplite.vertex.compute import FasterForm
 

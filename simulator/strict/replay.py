@@ -45,14 +45,14 @@ from poplite.simulator.strict.compiled_look import (
     CompiledLook,
     Kernels,
     LaunchOf,
+    MovedRows,
+    move_rows,
     plan_of_rows,
     plan_of_runs,
     trusting_plan,
 )
-from poplite.simulator.strict.element_table import ElementTable
+from poplite.simulator.strict.element_table import FILLS, OUTPUT, ElementTable, Mask, filled
 from poplite.simulator.strict.messages import ProgramRow
-from poplite.simulator.strict.moved_rows import MovedRows, move_rows
-from poplite.simulator.strict.patterns import FILLS, OUTPUT, Mask, filled
 from poplite.simulator.strict.shadow import Shadow
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import MultiVertex

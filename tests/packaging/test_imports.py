@@ -21,7 +21,6 @@ WITH_NUMBA = frozenset(
         "poplite.jit.llvm_modules",
         "poplite.jit.numba_context",
         "poplite.jit.rules",
-        "poplite.jit.text_codegen",
         "poplite.simulator.codegen.accesses",
         "poplite.simulator.codegen.driver",
         "poplite.simulator.codegen.functions",
@@ -43,7 +42,6 @@ WITH_LLVM = frozenset(
         "poplite.simulator.codegen.lane_accessors",
         "poplite.simulator.codegen.launcher",
         "poplite.simulator.codegen.mathematics",
-        "poplite.simulator.codegen.mover",
         "poplite.simulator.counting.slot_sums",
         "poplite.simulator.pricing.native_slots",
     }

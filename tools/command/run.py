@@ -176,7 +176,7 @@ def _ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
 def _check_decided(arguments: argparse.Namespace) -> None:
     """Refuse programs whose control flow is unknown, before ranks run them."""
     from poplite.compile.compiler import compile_graph
-    from poplite.simulator.strict.decisions import are_decided
+    from poplite.simulator.decided import are_decided
     from poplite.tools.viz.running import Once, run_each
 
     graph, programs = load_programs(arguments.target, arguments.given)

@@ -24,7 +24,7 @@ from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES, exchange_of_few
 from poplite.cost.spread import at_tile
 from poplite.cost.step_cost import PhaseCost
-from poplite.jit.kernels.locations import pair
+from poplite.jit.kernels.tile_table import pair
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import Cause
 from poplite.view import num_runs, runs

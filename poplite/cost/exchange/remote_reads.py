@@ -22,7 +22,7 @@ from poplite.arrays.sweep import sorted_order, union
 from poplite.cost.exchange.locations import Segments, walk
 from poplite.cost.exchange.pieces import MovedPieces, by_source
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
-from poplite.jit.kernels.locations import away
+from poplite.jit.kernels.tile_table import away
 from poplite.view import Storage, View
 
 if TYPE_CHECKING:

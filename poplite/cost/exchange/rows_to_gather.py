@@ -23,7 +23,7 @@ from poplite.cost.exchange.pieces import Mask
 from poplite.cost.exchange.remote_reads import TouchedRuns, edge_tiles
 from poplite.graph.compute_sets.edges import EdgeRuns, cut
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
-from poplite.jit.kernels.locations import crossing, stretches
+from poplite.jit.kernels.tile_table import crossing, stretches
 from poplite.view import View, num_runs, runs
 
 if TYPE_CHECKING:

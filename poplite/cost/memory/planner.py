@@ -43,7 +43,7 @@ from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError
 from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.mapping.tile_mapping import ranges
-from poplite.jit.kernels.allocation import aligned
+from poplite.jit.kernels.exchange import aligned
 from poplite.program import Execute, Loop, Program, Repeat, children_first
 from poplite.report.memory import Category, Held, Memory, MemoryStep, Steps
 from poplite.report.peaks import NO_STEP, changes, peaks_of
@@ -51,8 +51,7 @@ from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import PhaseKind
 from poplite.source import SourceLocation, here
 from poplite.text import amount
-from poplite.vertex.fields import Field
-from poplite.vertex.layouts import VectorLayout, VectorListLayout
+from poplite.vertex.fields import Field, VectorLayout, VectorListLayout
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:

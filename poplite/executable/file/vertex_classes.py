@@ -32,7 +32,7 @@ from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault
 from poplite.text import LINE, amount, clipped, items_or_none, shortened
 from poplite.types import ElementType
 from poplite.vertex.compute import ClassCode, code_of
-from poplite.vertex.stand_in import why_missing
+from poplite.vertex.from_source import why_missing
 from poplite.vertex.templates import specialise
 from poplite.vertex.vertex import Vertex
 

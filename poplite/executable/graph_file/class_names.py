@@ -5,7 +5,7 @@ the fields that it declares and what its code is.  It is looked up among the cla
 gives, then among those that are defined already in that module, then among those of
 `poplite.vertices`; nothing that a file names is ever imported.  A function may have made several
 classes of one name, so the one with the same code is meant.  Where none has, a class without code
-takes its place (`poplite.vertex.stand_in`).  Of `poplite.vertices` the name is enough.
+takes its place (`poplite.vertex.from_source`).  Of `poplite.vertices` the name is enough.
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault
 from poplite.types import ElementType
 from poplite.vertex.compute import ClassCode, code_of
 from poplite.vertex.compute.identity import cycles_code
-from poplite.vertex.fields import Field, Role
-from poplite.vertex.layouts import PLAIN, Layout
-from poplite.vertex.stand_in import saved_code, stand_in, why_missing
+from poplite.vertex.fields import PLAIN, Field, Layout, Role
+from poplite.vertex.from_source import saved_code, stand_in, why_missing
 from poplite.vertex.templates import specialise
 from poplite.vertex.vertex import MultiVertex, Vertex
 

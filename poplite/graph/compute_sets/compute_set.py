@@ -60,7 +60,7 @@ from poplite.poplar.callable_values import CalledText
 from poplite.poplar.spelling import cpp_spelling
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped, fitted, integer_or_none, number_text
-from poplite.vertex.layouts import LARGEST_COUNT, PLAIN
+from poplite.vertex.fields import LARGEST_COUNT, PLAIN
 from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of
 
 if TYPE_CHECKING:

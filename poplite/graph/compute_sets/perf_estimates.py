@@ -37,11 +37,11 @@ from poplite.poplar.callable_values import CalledInt, CalledText
 from poplite.poplar.spelling import cpp_spelling
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import ElementType
-from poplite.vertex.fields import Role
-from poplite.vertex.layouts import (
+from poplite.vertex.fields import (
     Layout,
     ProfilerVectorLayout,
     ProfilerVectorListLayout,
+    Role,
     profiler_layout,
     profiler_list_layout,
 )

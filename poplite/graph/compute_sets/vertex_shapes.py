@@ -23,7 +23,7 @@ from poplite.arrays.series import Series, compact, constant
 from poplite.errors import GraphConnectionError
 from poplite.graph.compute_sets.shape_fields import fields_of, kind_of
 from poplite.graph.compute_sets.vertex_block import Vectors
-from poplite.jit.kernels.equal_rows import distinct as distinct_kernel
+from poplite.jit.kernels.intervals import distinct as distinct_kernel
 from poplite.jit.native import address, native
 
 if TYPE_CHECKING:

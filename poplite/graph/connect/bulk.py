@@ -51,8 +51,7 @@ from poplite.graph.variables import add_metadata, add_number, add_numbers
 from poplite.source import SourceLocation
 from poplite.text import amount
 from poplite.types import QuarterMetadata, metadata_edge
-from poplite.vertex.fields import Field
-from poplite.vertex.layouts import PLAIN
+from poplite.vertex.fields import PLAIN, Field
 from poplite.vertex.vertex import RESERVED_NAMES, Vertex
 
 Values = Mapping[str, Any]

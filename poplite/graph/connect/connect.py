@@ -52,8 +52,8 @@ from poplite.graph.variables import add_metadata, add_number
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped
 from poplite.types import QuarterMetadata, metadata_edge
-from poplite.vertex.layouts import PLAIN
-from poplite.vertex.stand_in import why_missing
+from poplite.vertex.fields import PLAIN
+from poplite.vertex.from_source import why_missing
 from poplite.vertex.vertex import RESERVED_NAMES, Field, MultiVertex, Vertex, field_of, has_compute
 from poplite.view import View
 

@@ -10,7 +10,7 @@ A written tensor may not be constant or hold an element twice, and no two writte
 vertex may overlap, since it would be open which value remains. An Input may overlap an Output of
 the same vertex: it reads a copy of the values from before the compute set. Overlaps with an InOut,
 and between vertices of a compute set, are checked when everything is connected
-(`poplite.compile.races`).
+(`poplite.compile.checks`).
 
 The element types of a template's vertex are deduced from the tensors that are connected to it::
 

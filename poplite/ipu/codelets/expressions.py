@@ -37,9 +37,8 @@ from poplite.vertex.compute.parse.dialect import (
     is_num_workers,
 )
 from poplite.vertex.compute.parse.helpers import bind, helper_of
-from poplite.vertex.compute.typing.facts import Checked
+from poplite.vertex.compute.typing.facts import Checked, ElementsValue, LanesOf
 from poplite.vertex.compute.typing.kinds import Kind, literal_kind
-from poplite.vertex.compute.typing.values import ElementsValue, LanesOf
 from poplite.vertex.fields import Field
 
 

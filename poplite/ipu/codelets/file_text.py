@@ -224,7 +224,7 @@ class _Value:
 
 
 class _Writer:
-    """Writes what kernels call; see `poplite.vertex.compute.mathematics.evaluator`."""
+    """Writes what kernels call; see `poplite.vertex.compute.mathematics.singles`."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

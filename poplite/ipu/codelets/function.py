@@ -15,10 +15,9 @@ from contextlib import contextmanager
 from typing import Literal
 
 from poplite.ipu.codelets.terms import NUMBERS, identifier, unused
-from poplite.vertex.compute.parse.constants import Constants
-from poplite.vertex.compute.typing.facts import Checked, Facts
+from poplite.vertex.compute.parse.helpers import Constants
+from poplite.vertex.compute.typing.facts import Checked, ElementsValue, Facts, LanesOf, Mixed, Value
 from poplite.vertex.compute.typing.kinds import Kind
-from poplite.vertex.compute.typing.values import ElementsValue, LanesOf, Mixed, Value
 
 # -- variables: one for each kind that a local has where it is read --------------------------------
 #
@@ -30,7 +29,7 @@ from poplite.vertex.compute.typing.values import ElementsValue, LanesOf, Mixed, 
 #     self.y = t * 3            *y = t_float * 3.0f;
 #
 # Widening where a value is assigned gives the same as widening where paths meet
-# (`poplite.vertex.compute.typing.values`), so nothing has to be copied where they meet.
+# (`poplite.vertex.compute.typing.facts`), so nothing has to be copied where they meet.
 #
 # A variable is declared in the innermost block that holds all its uses; one that only loops assign,
 # and only their bodies read, belongs to each loop.

@@ -5,6 +5,28 @@
 digits count the repetitions of the space, the others the elements of one chunk.
 
 Each kernel keeps `end`, the address after the last run: a run that begins there joins it.
+
+A transposed concatenation is read a tile of rows and columns at a time.  Where the innermost step
+of a view jumps from leaf to leaf, a look-up for every element costs ten times as much as the store.
+Neighbours in a leaf are neighbours in the digit outside the innermost one, so one look-up serves
+`ABREAST` of them::
+
+    rows of the space      a0 a1 b0 b1          look up a0: a0, a1 go to columns 0, 1
+                           c0 c1 d0 d1          look up c0: c0, c1 go to columns 0, 1
+
+    out                    a0 c0 | a1 c1 | b0 d0 | b1 d1
+
+A tile is written column by column from a scratch copy: columns of the result often lie a power of
+two apart, and so many places at once would share a few lines of the cache.
+
+Groups are contiguous ranges of memory on one tile, found in one pass over memory.  Rows come in the
+order of memory.  A row is `count` runs of consecutive elements; from one run to the next the
+address moves by `step` and the position in the tensor by `stride`::
+
+    4 x 3, transposed      row 0: addresses 0 1 2 3 ... (step 1), positions 0 4 8 1 ... (stride 4)
+
+Complete runs of a row before the next change of tile are written by one loop without a
+test; in a row of consecutive addresses they are members of one group, otherwise each is a group.
 """
 
 from __future__ import annotations
@@ -238,3 +260,209 @@ def through(
             counter[digit] = 0
             digit -= 1
     return count
+
+
+# -- transposed concatenations -----------------------------------------------------------------
+
+
+ABREAST = 16
+"""Columns of a tile."""
+
+TALL = 64
+"""Rows of a tile."""
+
+
+def transposed(
+    top_extent: Int64s,
+    top_stride: Int64s,
+    tops: int,
+    counter: Int64s,
+    position: int,
+    breaks: Int64s,
+    leaves: int,
+    directory: Int32s,
+    shift: int,
+    base: Int64s,
+    distance: Int64s,
+    tile: Int64s,
+    out: Int64s,
+) -> int:
+    """Write the address of every element of a view of contiguous leaves.
+
+    The arrays are those of `poplite.jit.kernels.concatenated.through`, but `top_stride` of the last
+    but one digit is 1, and there are at least two; `distance` is int64[leaves], from one repetition
+    of a leaf to the next; `tile` has room for ABREAST * TALL numbers, and `out` for all elements.
+    Returned is how many elements of a column follow the one before in memory.
+    """
+    period = breaks[leaves]
+    columns, rows, step = top_extent[tops - 2], top_extent[tops - 1], top_stride[tops - 1]
+    for c in range(tops):
+        counter[c] = 0
+    joins, repetition, begin = 0, 0, 0
+    digit = 0
+    while digit >= 0:
+        for first in range(0, rows, TALL):
+            height = rows - first if rows - first < TALL else TALL
+            for column in range(0, columns, ABREAST):
+                width = columns - column if columns - column < ABREAST else ABREAST
+                for row in range(height):
+                    at_position = position + column + (first + row) * step
+                    rest = at_position - repetition * period
+                    if rest < 0 or rest >= period:
+                        repetition = at_position // period
+                        rest = at_position - repetition * period
+                    leaf = leaf_at(rest, breaks, directory, shift)
+                    at = base[leaf] + repetition * distance[leaf] + rest - breaks[leaf]
+                    if breaks[leaf + 1] - rest >= ABREAST:
+                        for j in range(ABREAST):
+                            tile[j * TALL + row] = at + j
+                    else:
+                        for j in range(width):
+                            if rest == breaks[leaf + 1]:
+                                if rest == period:
+                                    repetition += 1
+                                    rest = 0
+                                leaf = leaf_at(rest, breaks, directory, shift)
+                                at = base[leaf] + repetition * distance[leaf] + rest - breaks[leaf]
+                            tile[j * TALL + row] = at
+                            at += 1
+                            rest += 1
+                for j in range(width):
+                    place = begin + (column + j) * rows + first
+                    if first > 0 and tile[j * TALL] == out[place - 1] + 1:
+                        joins += 1
+                    for row in range(1, height):
+                        joins += tile[j * TALL + row] == tile[j * TALL + row - 1] + 1
+                    for row in range(height):
+                        out[place + row] = tile[j * TALL + row]
+        begin += columns * rows
+        digit = tops - 3
+        while digit >= 0:
+            counter[digit] += 1
+            position += top_stride[digit]
+            if counter[digit] < top_extent[digit]:
+                break
+            position -= top_extent[digit] * top_stride[digit]
+            counter[digit] = 0
+            digit -= 1
+    return joins
+
+
+# -- groups, in the order of memory ------------------------------------------------------------
+
+
+MEMBERS, GROUPS, ADDRESS, POSITION, SEGMENT, TILE = range(6)
+"""The words of `state`, kept from call to call; at address and position the last member ended."""
+
+
+def form_groups(
+    address: Int64s,
+    position: Int64s,
+    length: Int64s,
+    rows: int,
+    uniform: int,
+    count: int,
+    step: int,
+    stride: int,
+    breaks: Int64s,
+    tiles: Int64s,
+    tiled: int,
+    sized: int,
+    drop: int,
+    begin: Int64s,
+    size: Int64s,
+    first: Int64s,
+    start: Int64s,
+    tile_of: Int64s,
+    state: Int64s,
+) -> int:
+    """Append the members of rows, and the groups they form; return the number of groups so far.
+
+    Args:
+        address: first address of each row.
+        position: its position in the tensor.
+        length: elements of each row's only run, where `uniform` is 0.
+        rows: how many rows.
+        uniform: elements of every run.
+        count: runs of each row; 1 where `uniform` is 0.
+        step: from run to run, addresses; at least `uniform`.
+        stride: from run to run, positions; not `uniform` where `step` is.
+        breaks: rising addresses where the tile changes; enclose all rows.
+        tiles: the tile between each two breaks.
+        tiled: whether to write `tile_of`.
+        sized: whether to write `size`; otherwise all members have `uniform` elements.
+        drop: whether to leave out memory of earlier rows; where a row repeats some, `count` is 1.
+        begin: positions of the members.
+        size: elements of the members.
+        first: first member of each group.
+        start: address of each group.
+        tile_of: tile of each group.
+        state: six numbers, kept from call to call.
+    """
+    m, g, end, after = state[MEMBERS], state[GROUPS], state[ADDRESS], state[POSITION]
+    k, tile = state[SEGMENT], state[TILE]
+    for r in range(rows):
+        a, p = address[r], position[r]
+        run = uniform if uniform > 0 else length[r]
+        if drop and a < end:
+            seen = end - a
+            if seen >= run:
+                continue
+            a, p, run = end, p + seen, run - seen
+        rest, todo = run, count
+        while todo > 0:
+            while breaks[k + 1] <= a:
+                k += 1
+            room = breaks[k + 1] - a
+            take = rest if rest < room else room
+            if a != end or tiles[k] != tile:
+                tile = tiles[k]
+                first[g], start[g] = m, a
+                if tiled:
+                    tile_of[g] = tile
+                g += 1
+            elif p == after:
+                # Memory and tensor continue together: the last member grows.
+                m -= 1
+                p -= size[m]
+                a -= size[m]
+                rest += size[m]
+                take += size[m]
+            begin[m] = p
+            if sized:
+                size[m] = take
+            m += 1
+            end, after = a + take, p + take
+            if take < rest:
+                a, p, rest = end, after, rest - take
+                continue
+            todo -= 1
+            if todo == 0:
+                break
+            a, p, rest = end - run + step, after - run + stride, run
+            room = breaks[k + 1] - a
+            if room < run:
+                continue
+            fitting = (room - run) // step + 1
+            fitting = fitting if fitting < todo else todo
+            for i in range(fitting):
+                begin[m + i] = p + i * stride
+            if sized:
+                for i in range(fitting):
+                    size[m + i] = run
+            if step != run:
+                for i in range(fitting):
+                    first[g + i] = m + i
+                for i in range(fitting):
+                    start[g + i] = a + i * step
+                if tiled:
+                    for i in range(fitting):
+                        tile_of[g + i] = tile
+                g += fitting
+            m += fitting
+            todo -= fitting
+            a, p = a + fitting * step, p + fitting * stride
+            end, after = a - step + run, p - stride + run
+    state[MEMBERS], state[GROUPS], state[ADDRESS], state[POSITION] = m, g, end, after
+    state[SEGMENT], state[TILE] = k, tile
+    return g

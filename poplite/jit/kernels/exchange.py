@@ -1,8 +1,8 @@
-"""The load of every tile in an exchange: passes over the pieces that move."""
+"""What a step costs tiles: the load of an exchange, their workers, their memory."""
 
 from __future__ import annotations
 
-from poplite.jit.kernels import Bytes, Int64s
+from poplite.jit.kernels import Bytes, Int32s, Int64s
 
 PIECE_WORDS = 8
 """Words of each piece: source, receiver, address, elements, bytes of one, a jump, words, route."""
@@ -189,3 +189,126 @@ def send(
         sends += 1
         begin = end
     return sends
+
+
+# -- workers of a tile -------------------------------------------------------------------------
+
+
+def pack(tiles: Int32s, slots: Int64s, count: int, workers: int, busy: Int64s) -> int:
+    """Give every vertex to the worker of its tile that is free first, and return how many.
+
+    Vertices come in the order in which they start; `slots` are the worker slots of each.  `busy` is
+    [tiles, workers], slots given to each worker so far; added to.
+    """
+    for vertex in range(count):
+        begin = tiles[vertex] * workers
+        free, least = begin, busy[begin]
+        for worker in range(begin + 1, begin + workers):
+            if busy[worker] < least:
+                free, least = worker, busy[worker]
+        busy[free] = least + slots[vertex]
+    return count
+
+
+def finish(busy: Int64s, tiles: int, workers: int, cycles: Int64s) -> int:
+    """Add the time of the slowest worker of each tile, free all, and return the most of all tiles.
+
+    `busy` is [tiles, workers], slots given to each worker; 0 afterwards.  Workers take turns, so
+    each slot is `workers` cycles.  `cycles`, of each tile, are added to.
+    """
+    most = 0
+    for tile in range(tiles):
+        slowest = 0
+        for worker in range(tile * workers, (tile + 1) * workers):
+            if busy[worker] > slowest:
+                slowest = busy[worker]
+            busy[worker] = 0
+        cycles[tile] += slowest * workers
+        if cycles[tile] > most:
+            most = cycles[tile]
+    return most
+
+
+# -- memory of a tile --------------------------------------------------------------------------
+
+
+ALWAYS = -1
+"""First step of things that are needed all the time."""
+
+
+def aligned(address: int, align: int) -> int:
+    """Return the next multiple of an alignment."""
+    return (address + align - 1) // align * align
+
+
+def first_fit(
+    size: Int64s, align: Int64s, upper: Int64s, first: Int64s, last: Int64s, count: int,
+    border: int, limit: int, active: Int64s, out: Int64s,
+) -> int:  # fmt: skip
+    """Find addresses, and return the bytes in use, gaps included.
+
+    Where things lie on both sides of a border, free memory below it can be used, and is no gap;
+    but it is a gap if the things above reach beyond the end of memory.
+
+    Args:
+        size: bytes of each thing; those without any are skipped.
+        align: alignment of each address.
+        upper: 1 for things that lie above the border.
+        first: the first step of each, `ALWAYS` before all others, and then rising.
+        last: the last step of each.
+        count: how many things.
+        border: the first address of the upper part, if there are things for it.
+        limit: the end of memory.
+        active: room for all: those that are needed in the present step, by address.
+        out: the addresses.
+    """
+    split = 0
+    for i in range(count):
+        if upper[i] > 0 and size[i] > 0:
+            split = 1
+    low = lowest = live = 0
+    high = highest = border
+    for i in range(count):
+        if size[i] == 0:
+            continue
+        # Things that have ended make room: no later thing begins before this one.
+        kept = 0
+        for k in range(live):
+            if last[active[k]] >= first[i]:
+                active[kept] = active[k]
+                kept += 1
+        live = kept
+        at = high if upper[i] > 0 else low
+        at = aligned(at, align[i])
+        if split > 0 and at < high and at + size[i] > border:
+            at = aligned(high, align[i])
+        place = 0
+        for k in range(live):
+            other = active[k]
+            if at + size[i] <= out[other]:
+                break
+            if out[other] + size[other] > at:
+                at = aligned(out[other] + size[other], align[i])
+                if split > 0 and at < high and at + size[i] > border:
+                    at = aligned(high, align[i])
+            place = k + 1
+        out[i] = at
+        end = at + size[i]
+        above = split > 0 and at >= border
+        if first[i] == ALWAYS:
+            if above:
+                high = end
+            else:
+                low = end
+        else:
+            for k in range(live, place, -1):
+                active[k] = active[k - 1]
+            active[place] = i
+            live += 1
+        if above and end > highest:
+            highest = end
+        if not above and end > lowest:
+            lowest = end
+    if split > 0 and highest > limit:
+        return highest
+    return lowest + highest - border

@@ -1,8 +1,15 @@
-"""Sorting and sweeping intervals."""
+"""Lists of integers: intervals, progressions, rows that are equal or even.
+
+A block of the inner digits of a strided view is repeated at the bases of the outer ones.  One of
+about a thousand runs stays in the nearest cache, so that a repetition costs one store for each
+run::
+
+    digits (2, 100) (2, 10) (3, 2)     block 0 2 4 10 12 14, bases 0 100
+"""
 
 from __future__ import annotations
 
-from poplite.jit.kernels import Int64s
+from poplite.jit.kernels import Bytes, Int32s, Int64s
 
 DIGIT_BITS = 11
 """Bits of one pass of the sort: its counters fit in a first-level cache."""
@@ -113,3 +120,184 @@ def common(
         else:
             j += 1
     return done
+
+
+# -- runs of one strided view ------------------------------------------------------------------
+
+
+def repeat_pattern(
+    pattern: Int64s, size: int, base: Int64s, blocks: int, out: Int64s, total: int
+) -> int:
+    """Write `pattern + base[k]` one after the other, `total` numbers, which are returned.
+
+    `pattern` is int64[size], `base` int64[blocks], `out` int64[total]; `total` is above
+    (blocks - 1) * size: the last block may be cut.
+    """
+    done = 0
+    for k in range(blocks):
+        shift = base[k]
+        here = size if size < total - done else total - done
+        for j in range(here):
+            out[done + j] = pattern[j] + shift
+        done += here
+    return done
+
+
+def repeat_joining(
+    begin: Int64s,
+    length: Int64s,
+    size: int,
+    base: Int64s,
+    joins: Bytes,
+    blocks: int,
+    last_size: int,
+    out_begin: Int64s,
+    out_length: Int64s,
+) -> int:
+    """Write a block of runs at every base, where its first run may join the block before.
+
+    `begin` and `length` of the block are int64[size], `size` at least two; `base` is int64[blocks],
+    and `joins` uint8[blocks], whether the first run of a block continues the block before.  The
+    last block has `last_size` runs, at least two, and ends as every block ends.  The results have
+    room for size * blocks runs; their number is returned.
+    """
+    count = 0
+    for k in range(blocks):
+        shift = base[k]
+        here = size if k < blocks - 1 else last_size
+        first = 0
+        if joins[k]:
+            out_length[count - 1] += length[0]
+            first = 1
+        for j in range(first, here):
+            out_begin[count + j - first] = begin[j] + shift
+        for j in range(first, here):
+            out_length[count + j - first] = length[j]
+        count += here - first
+    out_length[count - 1] = length[size - 1]
+    return count
+
+
+# -- rows that occur more than once ------------------------------------------------------------
+
+
+def alike(columns: Int64s, words: int, count: int, row: int, other: int) -> int:
+    """Return 1 where two rows hold the same numbers, else 0."""
+    for word in range(words):
+        if columns[word * count + row] != columns[word * count + other]:
+            return 0
+    return 1
+
+
+def distinct(
+    columns: Int64s, words: int, count: int, table: Int32s, mask: int, first: Int64s, index: Int64s
+) -> int:
+    """Number the different rows, in the order in which they first occur, and return how many.
+
+    `columns` are [words, count], at least one word.  `table`, a hash table, has mask + 1 places, a
+    power of two and more than there are rows, all -1.  Written are the `first` row of each number,
+    and the number of each row, `index`.
+    """
+    found = 0
+    for row in range(count):
+        if row > 0 and alike(columns, words, count, row, row - 1):
+            index[row] = index[row - 1]
+            continue
+        mixed = 0
+        for word in range(words):
+            number = columns[word * count + row]
+            # Products stay below 2**63, so that Python and machine agree.
+            folded = (number ^ (number >> 32) * 0x9E3779B1) & 0xFFFFFFFF
+            mixed = (mixed & 0xFFFFFFFF ^ folded) * 0x5BD1E995
+            mixed ^= mixed >> 29
+        place = mixed & mask
+        while table[place] >= 0 and not alike(columns, words, count, row, first[table[place]]):
+            place = place + 1 & mask
+        if table[place] < 0:
+            table[place] = found
+            first[found] = row
+            found += 1
+        index[row] = table[place]
+    return found
+
+
+# -- reads that meet writes, and rows that form even runs --------------------------------------
+
+
+OWN = -1
+"""The result of `foreign_writes` for a read that meets only writes of its own vertex."""
+
+
+def meet_writes(
+    begin: Int64s,
+    end: Int64s,
+    count: int,
+    read_begin: Int64s,
+    read_end: Int64s,
+    reads: int,
+    met: Int64s,
+    first: Int64s,
+) -> int:
+    """Find the reads that meet some write, and return how many there are.
+
+    Addresses begin and end (one past the last); begins ascend, and writes do not overlap.  Written
+    are the numbers of these reads, `met`, and the `first` write that each of them meets.
+    """
+    done = write = 0
+    for read in range(reads):
+        low, high = read_begin[read], read_end[read]
+        while write < count and end[write] <= low:
+            write += 1
+        if write < count and begin[write] < high:
+            met[done], first[done] = read, write
+            done += 1
+    return done
+
+
+def foreign_writes(
+    begin: Int64s,
+    vertex: Int64s,
+    count: int,
+    first: Int64s,
+    read_end: Int64s,
+    read_vertex: Int64s,
+    reads: int,
+    found: Int64s,
+) -> int:
+    """Find, for reads that meet writes, the first write of another vertex, and count those.
+
+    `begin` of writes ascend, and they do not overlap; `first` is the first write that each read
+    meets; `found` is for each read the number of a write, or OWN.
+    """
+    done = 0
+    for read in range(reads):
+        number = OWN
+        write = first[read]
+        while write < count and begin[write] < read_end[read]:
+            if vertex[write] != read_vertex[read]:
+                number = write
+                done += 1
+                break
+            write += 1
+        found[read] = number
+    return done
+
+
+def go_on(joins: Bytes, alike: Bytes, rows: int, first: Int64s, last: Int64s) -> int:
+    """Cut rows, at least one, into runs, greedily from the top, and return how many.
+
+    `joins` says whether a row and the next may be in one run, `alike` whether the step after a row
+    is the step after the next.  Written are the `first` and `last` row of each run.
+    """
+    count = row = 0
+    while row < rows:
+        end = row
+        if row < rows - 1 and joins[row]:
+            end += 1
+            while end < rows - 1 and alike[end - 1]:
+                end += 1
+        first[count] = row
+        last[count] = end
+        count += 1
+        row = end + 1
+    return count

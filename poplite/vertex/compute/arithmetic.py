@@ -22,8 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from poplite.vertex.compute.mathematics.functions import DOUBLES, EVALUATOR, KERNELS
-from poplite.vertex.compute.mathematics.fused import fused_double, fused_single
+from poplite.vertex.compute.mathematics.functions import (
+    DOUBLES,
+    EVALUATOR,
+    KERNELS,
+    fused_double,
+    fused_single,
+)
 from poplite.vertex.compute.typing.kinds import Kind
 
 Number = bool | int | np.uint64 | float | np.float32

@@ -38,14 +38,13 @@ from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 from poplite.errors import VertexCompileError
-from poplite.vertex.compute.parse.constants import Constants
 from poplite.vertex.compute.parse.dialect import Scope, scope_of
-from poplite.vertex.compute.parse.helpers import helper_of
+from poplite.vertex.compute.parse.helpers import Constants, helper_of
 from poplite.vertex.compute.parse.source_text import read, why_no_text
 from poplite.vertex.compute.typing.facts import Checked, in_order
 from poplite.vertex.compute.typing.infer import infer
 from poplite.vertex.fields import definition_error
-from poplite.vertex.stand_in import why_missing
+from poplite.vertex.from_source import why_missing
 from poplite.vertex.vertex import Vertex, has_cycles
 
 T = TypeVar("T")

@@ -38,7 +38,7 @@ from poplite.text import clipped, of_type
 from poplite.types import ElementType
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import Number
-from poplite.vertex.compute.mathematics import fused as fused_arrays
+from poplite.vertex.compute.mathematics.functions import fused as fused_arrays
 from poplite.vertex.compute.typing.kinds import Kind, element_kind, fits_lanes, lanes_text
 
 # -- numbers outside of compute ----------------------------------------------------------------
@@ -113,7 +113,7 @@ _AT_ONCE: dict[Callable[..., Number], tuple[Callable[..., Any], str]] = {
     arithmetic.divide: (np.divide, "f"),
     arithmetic.negative: (np.negative, "iuf"),
     arithmetic.absolute: (np.abs, "if"),
-    arithmetic.fma: (fused_arrays.fused, "f"),
+    arithmetic.fma: (fused_arrays, "f"),
 }
 """NumPy's functions with the same bits, and the kinds of arrays on which they have them."""
 

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given, strategies as st
 
-from poplite.compile.races import races
+from poplite.compile.checks import races
 from poplite.graph import Graph
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.machine.target import Target

@@ -18,7 +18,7 @@ from poplite.executable.descriptor import columns
 from poplite.jit import object_cache, side_by_side
 from poplite.jit.build import Builds, built
 from poplite.jit.job import Job, exported
-from poplite.jit.kernels.progressions import repeat_pattern
+from poplite.jit.kernels.intervals import repeat_pattern
 from poplite.jit.kernels.written import gather_held
 from poplite.jit.llvm_modules import processor
 from poplite.jit.native import kernel_job

@@ -9,10 +9,10 @@ import poplite as pl
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.step import ComputeStep
-from poplite.mpi.plan.owners import EVERYONE, owners_of
-from poplite.mpi.plan.rank_plan import RankPlan, rank_plan
-from poplite.mpi.plan.shares import equal_cut
+from poplite.mpi.messages import EVERYONE, owners_of
+from poplite.mpi.rank_plan import RankPlan, rank_plan
 from poplite.mpi.ranks import text_of
+from poplite.mpi.shares import equal_cut
 from poplite.mpi.traffic import between_ranks
 from poplite.simulator.run.touched import vertex_numbers
 

@@ -13,7 +13,7 @@ from helpers.running import words_of
 from poplite import ops
 from poplite.executable import opcodes as op
 from poplite.simulator.compiled_program import CompiledProgram
-from poplite.simulator.strict.moved_rows import MovedRows
+from poplite.simulator.strict.compiled_look import MovedRows
 from poplite.simulator.strict.replay import Replay
 from poplite.simulator.strict.shadow import Moving
 

@@ -17,6 +17,7 @@ from poplite.simulator.pricing.blocks import (
     blocks_of,
     deciding,
     has_constant_trip,
+    loop_costs,
     loops_of,
 )
 from poplite.simulator.pricing.instruction_prices import (
@@ -26,7 +27,6 @@ from poplite.simulator.pricing.instruction_prices import (
     ideal_slots,
     prices_of,
 )
-from poplite.simulator.pricing.loops import loop_costs
 from poplite.simulator.pricing.slot_function import (
     BlockCost,
     is_loop,

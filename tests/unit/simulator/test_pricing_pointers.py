@@ -9,8 +9,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from poplite.simulator.pricing import slots_of
-from poplite.simulator.pricing.blocks import blocks_of, loops_of
-from poplite.simulator.pricing.loops import Pointers, pointers_of
+from poplite.simulator.pricing.blocks import Pointers, blocks_of, loops_of, pointers_of
 
 FARTHEST = int(pl.Target().cost("farthest_step"))
 

@@ -13,9 +13,8 @@ import poplite as pl
 from helpers.depth import values_only
 from helpers.vertices import Count
 from poplite.executable import opcodes as op
-from poplite.simulator.strict.copied import UnwrittenCopies
 from poplite.simulator.strict.replay import Replay
-from poplite.simulator.strict.shadow import Shadow
+from poplite.simulator.strict.shadow import Shadow, UnwrittenCopies
 
 
 class Sum(pl.Vertex):

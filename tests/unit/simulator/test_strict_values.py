@@ -10,7 +10,7 @@ import pytest
 import poplite as pl
 from helpers.depth import deep, values_only
 from helpers.running import both_forms
-from poplite.simulator.strict.patterns import FILLS, numbers_of
+from poplite.simulator.strict.element_table import FILLS, numbers_of
 from poplite.vertex.compute import flow_of, loops_of
 
 

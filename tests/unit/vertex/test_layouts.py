@@ -10,7 +10,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import values_only
-from poplite.vertex.layouts import PLAIN
+from poplite.vertex.fields import PLAIN
 from poplite.vertex.vertex import Constraint
 
 T = TypeVar("T", pl.FLOAT, pl.HALF)

@@ -12,7 +12,7 @@ import pytest
 from poplite import FLOAT, Graph, SizeOverflowError
 from poplite.jit import native as native_module
 from poplite.jit.kernels.concatenated import leaf_runs
-from poplite.jit.kernels.progressions import repeat_joining, repeat_pattern
+from poplite.jit.kernels.intervals import repeat_joining, repeat_pattern
 from poplite.view import (
     Storage,
     View,

@@ -4,10 +4,10 @@ A C library rounds in its own way, and calls other code on other processors. The
 straight lines of operations that IEEE 754 rounds once, without branches, so that LLVM turns loops
 of them into vector instructions::
 
-    singles.py         those of float32
+    singles.py         those of float32, and what a kernel is written in: by NumPy here, as LLVM
+                       instructions elsewhere
     doubles.py         those of doubles
-    evaluator.py       what a kernel is written in: by NumPy here, as LLVM instructions elsewhere
-    functions.py       all of them, by name
+    functions.py       all of them by name, and `fma`
 
 All of float32 but `exp` compute in double and round once, so that their error is that of the
 rounding, half a unit in the last place, and a little more. Polynomials are of least greatest error

@@ -34,10 +34,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.vertex.compute.mathematics.evaluator import (
+from poplite.vertex.compute.mathematics.singles import (
     MAGIC,
     MAGIC_BITS,
     SIGN,
+    TWO_OVER_PI,
+    TWO_OVER_PI_BITS,
     Evaluator,
     Value,
     polynomial,
@@ -45,7 +47,6 @@ from poplite.vertex.compute.mathematics.evaluator import (
     within,
     words,
 )
-from poplite.vertex.compute.mathematics.singles import TWO_OVER_PI, TWO_OVER_PI_BITS
 
 # -- sums of two doubles -----------------------------------------------------------------------
 

@@ -33,17 +33,18 @@ from poplite.vertex.compute import lanes
 from poplite.vertex.compute.number_functions import fma
 from poplite.vertex.compute.parse.dialect import FUNCTIONS, STORED, Scope
 from poplite.vertex.compute.parse.helpers import HelperFunction, helper_of, is_operation
-from poplite.vertex.compute.typing.facts import Checked, Facts
-from poplite.vertex.compute.typing.kinds import Kind
-from poplite.vertex.compute.typing.lanes import LanesTyping
-from poplite.vertex.compute.typing.values import (
+from poplite.vertex.compute.typing.facts import (
+    Checked,
     ElementsValue,
+    Facts,
     LanesOf,
     NumberValue,
     Result,
     Value,
     evaluated,
 )
+from poplite.vertex.compute.typing.kinds import Kind
+from poplite.vertex.compute.typing.lanes import LanesTyping
 
 TypeHelper = Callable[[Scope, ast.Call, HelperFunction, "dict[ast.expr, Value]"], Checked]
 """Types the helper that a call refers to, for the values of the arguments."""

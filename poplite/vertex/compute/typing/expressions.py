@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import NoReturn
 
 from poplite.errors import did_you_mean
-from poplite.vertex.compute.parse.constants import Constants, is_literal
 from poplite.vertex.compute.parse.dialect import (
     BINARY,
     COMPARISONS,
@@ -27,17 +26,11 @@ from poplite.vertex.compute.parse.dialect import (
     is_count,
     is_self,
 )
+from poplite.vertex.compute.parse.helpers import Constants, is_literal
 from poplite.vertex.compute.typing.calls import CallTyper, TypeHelper
-from poplite.vertex.compute.typing.facts import Facts
-from poplite.vertex.compute.typing.kinds import (
-    Kind,
-    binary_kind,
-    element_kind,
-    literal_kind,
-    unary_kind,
-)
-from poplite.vertex.compute.typing.values import (
+from poplite.vertex.compute.typing.facts import (
     ElementsValue,
+    Facts,
     LanesOf,
     Mixed,
     NumberValue,
@@ -47,6 +40,13 @@ from poplite.vertex.compute.typing.values import (
     known,
     meet_numbers,
     met,
+)
+from poplite.vertex.compute.typing.kinds import (
+    Kind,
+    binary_kind,
+    element_kind,
+    literal_kind,
+    unary_kind,
 )
 from poplite.vertex.vertex import RESERVED_NAMES, Field
 

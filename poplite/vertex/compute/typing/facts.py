@@ -5,22 +5,270 @@ is called with an int and with a float32 appears twice::
 
     compute ──┬── clamp(a float32, a Python float)
               └── clamp(an int, an int) ──── larger(an int, an int)
+
+Where paths meet, a variable takes the wider of its kinds.  It is then *ragged*: its value may
+still be of the narrower kind, and each use widens it::
+
+    FLOAT ──┐
+            ├── F32, ragged
+    F32  ───┘
+
+Widening at the use gives the same as widening where the paths meet, with two exceptions: an int
+of more than 53 bits that meets a Python float and then a float32 would be rounded twice or
+once, and a negative int that meets an unsigned one and then a float would be large or
+negative.  In Numba that depends on how it nests the meetings; here both are marked as a clash.
+
+The values of numbers that are the same in every run are known, by the arithmetic of the machine::
+
+    k = 2**40           1099511627776
+    k >> 9              2147483648
+    k + self.n          unknown
+
+A store checks them: a constant that an integer field takes neither as a value nor as a bit pattern
+is a mistake, while a number that is known only at run time keeps its low bits.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from poplite.vertex.compute.parse.constants import Constant
+import numpy as np
+
+from poplite.types import ElementType
+from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.parse.dialect import Scope
+from poplite.vertex.compute.parse.helpers import Constant
 from poplite.vertex.compute.parse.source_text import SourceText
-from poplite.vertex.compute.typing.kinds import Kind
-from poplite.vertex.compute.typing.values import ElementsValue, LanesOf, Result, Value
-from poplite.vertex.vertex import Vertex
+from poplite.vertex.compute.typing.kinds import Kind, element_kind, lanes_text
+from poplite.vertex.vertex import Field, Vertex
+
+# -- known values ------------------------------------------------------------------------------
+
+
+Known = bool | int | float | np.uint64
+"""A value that is known, of the Python type of its kind."""
+
+
+def known(value: arithmetic.Number) -> Known | None:
+    """Return a value to keep; None for those that are equal to others, or not to themselves.
+
+    >>> known(3), known(0.0), known(math.nan)
+    (3, None, None)
+    """
+    if isinstance(value, np.float32):
+        return None
+    if isinstance(value, float) and (value == 0 or math.isnan(value)):
+        return None
+    return value
+
+
+def evaluated(name: str, values: Iterable[Known | None]) -> Known | None:
+    """Return what a function of `arithmetic` gives; None where an operand is unknown.
+
+    >>> evaluated("add", [2**63 - 1, 1]), evaluated("add", [1, None])
+    (-9223372036854775808, None)
+    """
+    operands = list(values)
+    if None in operands:
+        return None
+    with np.errstate(all="ignore"):
+        return known(getattr(arithmetic, name)(*operands))
+
+
+def met(values: Iterable[Known | None], kind: Kind) -> Known | None:
+    """Return the value of a kind that all paths give; None where they differ.
+
+    >>> met([True, 1], Kind.INT), met([1, 2], Kind.INT)
+    (1, None)
+    """
+    first, *others = values
+    if first is None or any(other is None or other != first for other in others):
+        return None
+    return known(arithmetic.cast(first, kind))
+
+
+def bounds(element: type[ElementType[Any]]) -> tuple[int, int] | None:
+    """Return the least and the largest constant that an element takes; None where all are.
+
+    >>> from poplite.types import INT
+    >>> bounds(INT)
+    (-2147483648, 4294967295)
+    """
+    if element_kind(element) not in (Kind.INT, Kind.UINT):
+        return None
+    bits = 8 * element.size_bytes
+    return -(1 << bits - 1), (1 << bits) - 1
+
+
+# -- values of variables -----------------------------------------------------------------------
+
+
+class NumberValue(NamedTuple):
+    """A number.
+
+    Attributes:
+        long: whether it is an int that may need more than 53 bits, or the result of such an int
+            where paths met.
+        clash: whether its value depends on the order in which paths meet.
+        met: the kinds that met to make it; empty where it is of one kind on all paths.
+        constant: its value where that is known, and the same on all paths.
+    """
+
+    kind: Kind
+    long: bool = False
+    clash: bool = False
+    met: tuple[Kind, ...] = ()
+    constant: Known | None = None
+
+    def __str__(self) -> str:
+        return str(self.kind)
+
+
+class ElementsValue(NamedTuple):
+    """A vector (depth 1) or a list of vectors (depth 2), behind a field."""
+
+    field: Field
+    depth: int
+
+    def __str__(self) -> str:
+        return f"a {'vector' if self.depth == 1 else 'list of vectors'} of '{self.field.name}'"
+
+
+class LanesOf(NamedTuple):
+    """Up to 64 numbers of a kind, as `poplite.vertex.compute.lanes` makes them."""
+
+    kind: Kind
+
+    def __str__(self) -> str:
+        return lanes_text(self.kind)
+
+
+class Mixed(NamedTuple):
+    """The value of a variable that is of two incompatible types on two paths."""
+
+    one: str
+    other: str
+
+
+Value = NumberValue | ElementsValue | LanesOf | Mixed
+
+Result = NumberValue | LanesOf | None
+"""What a function returns."""
+
+
+class Local(NamedTuple):
+    """A local variable at one point.
+
+    Attributes:
+        ragged: whether its value may still be of a narrower kind.
+        unset: whether some path leads here without assigning it.
+    """
+
+    value: Value
+    ragged: bool = False
+    unset: bool = False
+
+
+State = dict[str, Local]
+
+
+@dataclass(slots=True, eq=False)
+class WalkState:
+    """The state of the walk over the statements of a function.
+
+    Attributes:
+        locals: the variables at this point; None where no path leads there.
+        settled: whether their kinds are final.
+    """
+
+    locals: State | None
+    settled: bool = True
+
+
+def meet_numbers(one: NumberValue, other: NumberValue) -> NumberValue:
+    """Return the number that comes from one of two paths.
+
+    >>> meet_numbers(NumberValue(Kind.INT), NumberValue(Kind.F32)).kind
+    Kind.F32
+    """
+    kind, long = max(one.kind, other.kind), one.long or other.long
+    met = {k for number in (one, other) for k in number.met or (number.kind,)}
+    rounded_twice = long and {Kind.FLOAT, Kind.F32} <= met
+    signs_differ = {Kind.INT, Kind.UINT} <= met and kind >= Kind.FLOAT
+    clash = one.clash or other.clash or rounded_twice or signs_differ
+    constant = one.constant if one.kind is other.kind and one.constant == other.constant else None
+    return NumberValue(kind, long, clash, tuple(sorted(met)) if met != {kind} else (), constant)
+
+
+def _meet_locals(one: Local | None, other: Local | None) -> Local:
+    if one is None or other is None:
+        only = one or other
+        assert only is not None
+        return only._replace(unset=True)
+    unset = one.unset or other.unset
+    a, b = one.value, other.value
+    if isinstance(a, NumberValue) and isinstance(b, NumberValue):
+        ragged = one.ragged or other.ragged or a.kind is not b.kind
+        return Local(meet_numbers(a, b), ragged, unset)
+    if a == b or isinstance(a, Mixed):
+        return Local(a, unset=unset)
+    return Local(b if isinstance(b, Mixed) else Mixed(str(a), str(b)), unset=unset)
+
+
+def meet(states: Iterable[State | None]) -> State | None:
+    """Return the state where paths meet; None when no path leads there."""
+    reached = [state for state in states if state is not None]
+    if not reached:
+        return None
+    result = dict(reached[0])
+    for state in reached[1:]:
+        for name in result.keys() | state.keys():
+            result[name] = _meet_locals(result.get(name), state.get(name))
+    return result
+
+
+def are_wider(seen: State, start: State) -> bool:
+    """Return whether a variable of the head of a loop is of another kind at its end.
+
+    Variables that only an iteration assigns are no reason to begin again: at the head none of them
+    can be read.
+    """
+    return any(
+        name in seen and _kind_of(seen[name]) != _kind_of(local) for name, local in start.items()
+    )
+
+
+def _kind_of(local: Local) -> object:
+    """Return the kind or value of a variable, without its marks."""
+    return local.value.kind if isinstance(local.value, NumberValue) else local.value
+
+
+def restart(entry: State, seen: State) -> State:
+    """Return the state at the head of a loop once wider kinds were seen at its end.
+
+    Only the kinds that were seen are kept: the other marks may come from kinds that proved
+    too narrow.  So may constants, but those the next turn takes back where they do not hold.
+    """
+    clean = {
+        name: local._replace(
+            value=NumberValue(local.value.kind, constant=local.value.constant), ragged=False
+        )
+        if isinstance(local.value, NumberValue)
+        else local
+        for name, local in seen.items()
+    }
+    merged = meet((entry, clean))
+    assert merged is not None
+    return merged
+
+
+# -- functions ---------------------------------------------------------------------------------
+
 
 N = TypeVar("N", bound=ast.expr)
 T = TypeVar("T")

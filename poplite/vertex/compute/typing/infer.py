@@ -25,15 +25,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
 
-from poplite.vertex.compute.parse.constants import is_literal
 from poplite.vertex.compute.parse.dialect import Scope, is_num_workers
-from poplite.vertex.compute.parse.helpers import HelperFunction, bind, scope_of_helper
+from poplite.vertex.compute.parse.helpers import HelperFunction, bind, is_literal, scope_of_helper
 from poplite.vertex.compute.typing.calls import TypeHelper
 from poplite.vertex.compute.typing.expressions import ExpressionTyper
-from poplite.vertex.compute.typing.facts import Checked, Facts
-from poplite.vertex.compute.typing.kinds import Kind, element_kind, literal_kind
-from poplite.vertex.compute.typing.values import (
+from poplite.vertex.compute.typing.facts import (
+    Checked,
     ElementsValue,
+    Facts,
     LanesOf,
     Local,
     NumberValue,
@@ -48,6 +47,7 @@ from poplite.vertex.compute.typing.values import (
     met,
     restart,
 )
+from poplite.vertex.compute.typing.kinds import Kind, element_kind, literal_kind
 from poplite.vertex.vertex import Field
 
 

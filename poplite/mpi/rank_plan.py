@@ -5,12 +5,22 @@ executable of the graph      the same on all ranks
 -> steps of the rank         own vertices and parts of copies, messages around them
 -> programs                  with an EXCHANGE where a step, a decision or the host needs
                              data of other ranks
+
+Rows come before and after others, the same on all ranks; what jumped to a row jumps to the first
+row before it::
+
+    REPEAT      10 times, else row 3          REPEAT      10 times, else row 5
+      LAUNCH    'blur', COMPUTE                 EXCHANGE  0: what 'blur' touches elsewhere
+    AGAIN       row 1                           LAUNCH    'blur', COMPUTE
+    END                                         EXCHANGE  1: what it wrote elsewhere
+                                              AGAIN       row 1
+                                              END
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,11 +43,18 @@ from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
 from poplite.executable.opcodes import Code
 from poplite.executable.step import CopyStep
-from poplite.mpi.plan.messages import Messages, in_tree, messages, to_everyone, to_rank
-from poplite.mpi.plan.moved_pieces import CopiedPieces
-from poplite.mpi.plan.owners import EVERYONE, HOST, Owners
-from poplite.mpi.plan.rank_code import with_rows
-from poplite.mpi.plan.rank_steps import RankStep, rank_steps
+from poplite.mpi.messages import (
+    EVERYONE,
+    HOST,
+    CopiedPieces,
+    Messages,
+    Owners,
+    in_tree,
+    messages,
+    to_everyone,
+    to_rank,
+)
+from poplite.mpi.rank_steps import RankStep, rank_steps
 
 Integers = npt.NDArray[np.int64]
 _SHADOW = object()
@@ -290,3 +307,55 @@ def _goes_on(code: Code, row: int) -> bool:
     ops, numbers = code.ops[row - 1 : row + 1], code.step_numbers[row - 1 : row + 1]
     is_same = bool((ops[:, :2] == ops[0, :2]).all() and (numbers == numbers[0]).all())
     return is_same and ops[0, 0] == op.LAUNCH and int(ops[0, 2]) < int(ops[1, 2])
+
+
+# -- rank code ---------------------------------------------------------------------------------
+
+
+Rows = Mapping[int, Sequence[Sequence[int]]]
+"""Ops by the row before or after which they are inserted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankCode:
+    """A program with exchanges.
+
+    Attributes:
+        code: the program.
+        row: int64[rows], the new position of each row of the program without them.
+        of: int64[rows of the program], the row without them to which each one belongs.
+    """
+
+    code: Code
+    row: Integers
+    of: Integers
+
+
+def with_rows(
+    code: Code, before: Rows, after: Rows, changed: Mapping[int, Sequence[int]]
+) -> RankCode:
+    """Return a program with more rows, each of the same step as the row to which it belongs.
+
+    `changed` are ops that replace others.
+    """
+    ops: list[Sequence[int]] = []
+    of: list[int] = []  # the row to which each new row belongs
+    first, place = (np.zeros(len(code.ops), np.int64) for _ in range(2))
+    for row, words in enumerate(code.ops.tolist()):
+        first[row] = len(ops)
+        ops += before.get(row, ())
+        place[row] = len(ops)
+        ops += [changed.get(row, words), *after.get(row, ())]
+        of += [row] * (len(ops) - len(of))
+    made = np.array(ops, np.int64)
+    for kind, word in op.TARGETS.items():
+        rows = np.flatnonzero(made[:, 0] == kind)
+        made[rows, word] = first[made[rows, word]]
+    with_exchanges = replace(
+        code,
+        ops=made,
+        step_numbers=code.step_numbers[of],
+        step_rows=place[code.step_rows],
+        locations=tuple(code.locations[row] for row in of) if code.locations else (),
+    )
+    return RankCode(with_exchanges, place, np.array(of, np.int64))

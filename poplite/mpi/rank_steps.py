@@ -26,12 +26,21 @@ import numpy.typing as npt
 from poplite.compile.copies import NO_MOVES
 from poplite.executable.descriptor import COUNT, positions
 from poplite.executable.executable import Executable
-from poplite.executable.moves import Moves
+from poplite.executable.moves import Moves, joined
 from poplite.executable.step import ComputeStep, CopyStep, Vertices
-from poplite.mpi.plan.messages import NOTHING, Messages, brought, messages, returned
-from poplite.mpi.plan.moved_pieces import CopiedPieces, reach, together
-from poplite.mpi.plan.owners import EVERYONE, Owners
-from poplite.mpi.plan.runs import crossings, joined
+from poplite.mpi.messages import (
+    EVERYONE,
+    NOTHING,
+    CopiedPieces,
+    Messages,
+    Owners,
+    brought,
+    crossings,
+    merged,
+    messages,
+    reach,
+    returned,
+)
 from poplite.simulator.run.touched import numbers_and_rows, numbers_within
 
 Integers = npt.NDArray[np.int64]
@@ -153,7 +162,7 @@ def _by_rank(
     touched: _Touched, which: npt.NDArray[np.bool_], count: int
 ) -> list[tuple[Integers, Integers]]:
     """Return begin and end of some of the runs of each rank, rising and disjoint."""
-    rank, begin, end = joined(touched.rank[which], touched.begin[which], touched.end[which])
+    rank, begin, end = merged(touched.rank[which], touched.begin[which], touched.end[which])
     bounds = np.searchsorted(rank, np.arange(count + 1))
     spans = [slice(bounds[number], bounds[number + 1]) for number in range(count)]
     return [(begin[span], end[span]) for span in spans]
@@ -198,7 +207,7 @@ def _copy_of_rank(step: CopyStep, owners: Owners, rank: int) -> RankStep:
     stays = (receiver == rank) & ((sender == rank) | (sender == EVERYONE))
     own = pieces.chosen(stays)
     parts = [kept, own.moves()] if len(own) else [kept]
-    moves = together(*parts) if len(parts) > 1 else kept
+    moves = joined(parts) if len(parts) > 1 else kept
     sent = messages(sender, receiver, pieces, step.replica_map)
     return RankStep(replace(step, moves=moves), sent, NOTHING, np.zeros(0, np.int64))
 

@@ -1,0 +1,354 @@
+"""What ranks send each other at one place of a program.
+
+    from  to   source   destination   bytes
+    0     1    4096     4096          512        a row that a vertex of rank 1 reads
+    1     0    8192     8192          512
+
+The rows are in one order on all ranks, so that sender and receiver agree without a word.  Runs of
+bytes are cut where others begin and end::
+
+    pieces      [--------)     [---)           0: 0-9     1: 15-19
+    runs        [---)[-----------)             0: 0-4     1: 4-17
+    crossings   [---)[---)     [-)             0, 0    0, 1    1, 1
+
+Each byte of the arena has an owner, in whose arena an element has its one true place::
+
+    tiles        0 ... 367          368 ... 735        736 ... 1471
+    ranks        0                  1                  2
+    variables    by the tiles of their elements
+    blocks       0: what the host reads and writes
+    constants    everyone's, as they never change; state of vertices too
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.compile.copies import copied_runs
+from poplite.executable.layout import ArenaLayout, StoredVariable
+from poplite.executable.moves import Moves
+from poplite.executable.step import Origins
+
+Integers = npt.NDArray[np.int64]
+
+# -- runs --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunOverlaps:
+    """What pieces and runs have in common.
+
+    Attributes:
+        piece: int64[n], number of the piece, rising.
+        run: int64[n], number of the run.
+        begin: int64[n], first byte.
+        end: int64[n], the byte after the last.
+    """
+
+    piece: Integers
+    run: Integers
+    begin: Integers
+    end: Integers
+
+
+def crossings(begin: Integers, end: Integers, starts: Integers, stops: Integers) -> RunOverlaps:
+    """Return what each piece, in any order, has in common with runs, which rise and are disjoint.
+
+    >>> pieces = np.array([0, 15]), np.array([9, 19])
+    >>> found = crossings(*pieces, np.array([0, 4]), np.array([4, 17]))
+    >>> found.piece.tolist(), found.run.tolist()
+    ([0, 0, 1], [0, 1, 1])
+    >>> found.begin.tolist(), found.end.tolist()
+    ([0, 4, 15], [4, 9, 17])
+    """
+    first = np.searchsorted(stops, begin, side="right")
+    last = np.searchsorted(starts, end, side="left")
+    count = np.where(end > begin, np.maximum(last - first, 0), 0)
+    piece = np.repeat(np.arange(len(begin)), count)
+    run = first[piece] + np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
+    return RunOverlaps(
+        piece, run, np.maximum(begin[piece], starts[run]), np.minimum(end[piece], stops[run])
+    )
+
+
+def merged(key: Integers, begin: Integers, end: Integers) -> tuple[Integers, Integers, Integers]:
+    """Return pieces by rising key and begin; those of one key that overlap or touch become one.
+
+    >>> begin, end = np.array([4, 0, 0]), np.array([9, 5, 2])
+    >>> [each.tolist() for each in merged(np.array([1, 1, 0]), begin, end)]
+    [[0, 1], [0, 0], [2, 9]]
+    """
+    order = np.lexsort((begin, key))
+    key, begin, end = key[order], begin[order], end[order]
+    if not len(key):
+        return key, begin, end
+    room = int(end.max()) + 1  # so that pieces of two keys never touch
+    reached = np.maximum.accumulate(end + key * room)
+    is_first = np.append(True, begin[1:] + key[1:] * room > reached[:-1])
+    first = np.flatnonzero(is_first)
+    stops = reached[np.append(first[1:], len(key)) - 1] - key[first] * room
+    return key[first], begin[first], stops
+
+
+# -- owners ------------------------------------------------------------------------------------
+
+
+EVERYONE = -1
+"""In place of a rank: each has its own copy, which never changes."""
+
+HOST = 0
+"""The rank of the host, which also owns what has no tile."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Owners:
+    """The owner of every byte in front of the temporaries.
+
+    Attributes:
+        begin: int64[runs], first byte of each run; all up to the next one have one owner.
+        rank: int64[runs], their owner.
+        end: the byte after all.
+        cut: the first tile of each rank but the first, rising.
+    """
+
+    begin: Integers
+    rank: Integers
+    end: int
+    cut: Integers
+
+    @property
+    def stops(self) -> Integers:
+        """The byte after each run: int64[runs]."""
+        return np.append(self.begin[1:], self.end)
+
+    @property
+    def num_ranks(self) -> int:
+        """Number of ranks."""
+        return len(self.cut) + 1
+
+    def runs_of(self, rank: int) -> tuple[Integers, Integers]:
+        """Return begin and end of the runs that a rank owns, or has its own copy of."""
+        own = (self.rank == rank) | (self.rank == EVERYONE)
+        return self.begin[own], self.stops[own]
+
+    def hold(self, rank: Integers, begin: Integers, end: Integers) -> npt.NDArray[np.bool_]:
+        """Tell which runs of bytes lie within what their ranks own, or have their own copy of."""
+        run = np.searchsorted(self.begin, begin, side="right") - 1
+        owner = self.rank[run]
+        return np.asarray((end <= self.stops[run]) & ((owner == rank) | (owner == EVERYONE)))
+
+    def of_byte(self, position: int) -> int:
+        """Return the owner of one byte."""
+        return int(self.rank[np.searchsorted(self.begin, position, side="right") - 1])
+
+    def of_vertices(self, origins: Origins) -> Integers:
+        """Return the rank of each vertex of a compute set, int64[vertices]."""
+        return ranks_of(origins.tile_of.array(), self.cut)
+
+
+def owners_of(layout: ArenaLayout, cut: Sequence[int]) -> Owners:
+    """Return the owners of the bytes of an arena; `cut` is the first tile of ranks 1, 2, ..."""
+    firsts = np.array(cut, np.int64)
+    bases = layout.byte_positions(np.array([v.base for v in layout.variables], np.int64))
+    begins, ranks = [np.zeros(1, np.int64)], [np.full(1, HOST)]
+    for variable, base in zip(layout.variables, bases.tolist(), strict=True):
+        if variable.num_elements:
+            first, rank = _pieces(variable, firsts)
+            begins.append(base + first * variable.element_type.size_bytes)
+            ranks.append(rank)
+    blocks = layout.blocks
+    begins.append(np.array([blocks.start, blocks.stop]))
+    ranks.append(np.array([HOST, EVERYONE]))
+    begin, rank = np.concatenate(begins), np.concatenate(ranks)
+    # Of runs without bytes, the last one says who owns what comes next.
+    is_last = np.append(begin[1:] > begin[:-1], True)
+    begin, rank = begin[is_last], rank[is_last]
+    changes = np.append(True, rank[1:] != rank[:-1])
+    return Owners(begin[changes], rank[changes], layout.temporary_base, firsts)
+
+
+def _pieces(variable: StoredVariable, cut: Integers) -> tuple[Integers, Integers]:
+    """Return the first element and the rank of each piece of a variable."""
+    if variable.constant:
+        return np.zeros(1, np.int64), np.full(1, EVERYONE)
+    if variable.pieces is None:
+        return np.zeros(1, np.int64), np.full(1, HOST)
+    tile = variable.pieces.tile.array()
+    return variable.pieces.first.array(), np.where(tile < 0, HOST, ranks_of(tile, cut))
+
+
+def ranks_of(tiles: Integers, cut: Integers) -> Integers:
+    """Return the ranks that own tiles.
+
+    >>> ranks_of(np.array([0, 5, 3]), np.array([3, 5])).tolist()
+    [0, 2, 1]
+    """
+    return np.searchsorted(cut, tiles, side="right")
+
+
+# -- moved pieces ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CopiedPieces:
+    """Pieces of bytes that are copied.
+
+    Attributes:
+        to: int64[pieces], first byte of each destination.
+        start: int64[pieces], first byte of each source.
+        size: int64[pieces], bytes.
+    """
+
+    to: Integers
+    start: Integers
+    size: Integers
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    def chosen(self, which: npt.NDArray[np.bool_] | Integers) -> CopiedPieces:
+        """Return some of the pieces."""
+        return CopiedPieces(self.to[which], self.start[which], self.size[which])
+
+    def cut_at_sources(self, starts: Integers, stops: Integers) -> tuple[CopiedPieces, Integers]:
+        """Return what comes from some runs, and the number of the run of each piece."""
+        found = crossings(self.start, self.start + self.size, starts, stops)
+        before = found.begin - self.start[found.piece]
+        to = self.to[found.piece] + before
+        return CopiedPieces(to, found.begin, found.end - found.begin), found.run
+
+    def cut_at_destinations(
+        self, starts: Integers, stops: Integers
+    ) -> tuple[CopiedPieces, Integers]:
+        """Return what goes to some runs, and the number of the run of each piece."""
+        there, run = CopiedPieces(self.start, self.to, self.size).cut_at_sources(starts, stops)
+        return CopiedPieces(there.start, there.to, there.size), run
+
+    def moves(self) -> Moves:
+        """Return the copies in few rows."""
+        return copied_runs((self.to, self.size), (self.start, self.size))
+
+
+def reach(moves: Moves) -> tuple[Integers, Integers, Integers, Integers]:
+    """Return first byte and the byte after the last of each record: of destination and source."""
+    records = moves.records
+    if not len(records):
+        nothing = np.zeros(0, np.int64)
+        return nothing, nothing, nothing, nothing
+    found = []
+    to, start, rows, size, far, near = records.T
+    for first, step in ((to, far), (start, near)):
+        across = np.where(size == 0, 0, (rows - 1) * step)
+        found += [first + np.minimum(across, 0), first + np.maximum(across, 0) + size]
+    for record in np.flatnonzero(size == 0).tolist():
+        listed = moves.pieces[far[record] : far[record] + rows[record]].astype(np.int64)
+        for side, first in enumerate((to, start)):
+            found[2 * side + 1][record] = first[record] + (listed[:, side] + listed[:, 2]).max()
+    return found[0], found[1], found[2], found[3]
+
+
+# -- messages ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Messages:
+    """Pieces of bytes that are sent, by sender, receiver and destination.
+
+    Attributes:
+        sender: int64[pieces], rank.
+        receiver: int64[pieces], rank.
+        pieces: where they come from and go to.
+        replica_map: for each replica the one that gets its pieces; None where each keeps them.
+    """
+
+    sender: Integers
+    receiver: Integers
+    pieces: CopiedPieces
+    replica_map: tuple[int, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.sender)
+
+
+_NO_RANKS = np.zeros(0, np.int64)
+
+NOTHING = Messages(_NO_RANKS, _NO_RANKS, CopiedPieces(_NO_RANKS, _NO_RANKS, _NO_RANKS))
+
+
+def messages(
+    sender: Integers,
+    receiver: Integers,
+    pieces: CopiedPieces,
+    replica_map: tuple[int, ...] | None = None,
+) -> Messages:
+    """Return messages in their order; pieces that stay on their rank are left out."""
+    leaves = np.flatnonzero((sender != receiver) & (sender != EVERYONE))
+    order = leaves[np.lexsort((pieces.to[leaves], receiver[leaves], sender[leaves]))]
+    return Messages(sender[order], receiver[order], pieces.chosen(order), replica_map)
+
+
+def brought(rank: Integers, begin: Integers, end: Integers, owners: Owners) -> Messages:
+    """Return the messages that bring runs of bytes from their owners to ranks, each byte once."""
+    owner, reader, first, last = _with_owners(rank, begin, end, owners)
+    return messages(owner, reader, CopiedPieces(first, first, last - first))
+
+
+def returned(rank: Integers, begin: Integers, end: Integers, owners: Owners) -> Messages:
+    """Return the messages that bring runs of bytes from ranks to their owners."""
+    owner, writer, first, last = _with_owners(rank, begin, end, owners)
+    return messages(writer, owner, CopiedPieces(first, first, last - first))
+
+
+def _with_owners(
+    rank: Integers, begin: Integers, end: Integers, owners: Owners
+) -> tuple[Integers, Integers, Integers, Integers]:
+    """Return owner, rank, begin and end of what ranks touch elsewhere."""
+    found = crossings(begin, end, owners.begin, owners.stops)
+    owner, other = owners.rank[found.run], rank[found.piece]
+    leaves = np.flatnonzero((owner != other) & (owner != EVERYONE))
+    count = owners.num_ranks
+    key = owner[leaves] * count + other[leaves]
+    key, first, last = merged(key, found.begin[leaves], found.end[leaves])
+    return key // count, key % count, first, last
+
+
+def to_everyone(begin: Integers, end: Integers, owners: Owners) -> Messages:
+    """Return the messages that bring runs of bytes to all ranks."""
+    count = owners.num_ranks
+    ranks = np.repeat(np.arange(count), len(begin))
+    return brought(ranks, np.tile(begin, count), np.tile(end, count), owners)
+
+
+def in_tree(begin: int, end: int, owners: Owners) -> list[Messages]:
+    """Return what brings a run of bytes of one owner to all ranks, each time to twice as many.
+
+    owner 3 of 6 ranks    3 -> 4     3 -> 5, 4 -> 0     3 -> 1, 4 -> 2
+    """
+    owner, count = owners.of_byte(begin), owners.num_ranks
+    if owner == EVERYONE:
+        return []
+    found, known = [], 1
+    while known < count:
+        distance = np.arange(min(known, count - known))  # from the owner
+        ranks = (owner + distance) % count, (owner + distance + known) % count
+        place, size = np.full(len(distance), begin), np.full(len(distance), end - begin)
+        found.append(messages(*ranks, CopiedPieces(place, place, size)))
+        known *= 2
+    return found
+
+
+def to_rank(rank: int, begin: Integers, end: Integers, owners: Owners) -> Messages:
+    """Return the messages that bring runs of bytes to one rank."""
+    return brought(np.full(len(begin), rank), begin, end, owners)
+
+
+def handed_on(before: Owners, after: Owners, size: int) -> Messages:
+    """Return the messages that bring the first bytes from their owners to others."""
+    ends = np.minimum(before.stops, size)
+    found = crossings(before.begin, ends, after.begin, after.stops)
+    pieces = CopiedPieces(found.begin, found.begin, found.end - found.begin)
+    return messages(before.rank[found.piece], after.rank[found.run], pieces)
