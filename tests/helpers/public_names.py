@@ -34,9 +34,6 @@ LIBRARIES: dict[str, Any] = {
     "layout": pl.layout,
 }
 
-_HELPERS = ("arguments", "options", "popnn.recurrent", "popops.options")
-"""Modules of compat that its libraries share."""
-
 
 def core() -> Iterator[tuple[str, Any]]:
     """Yield what `poplite` has, and the methods of its classes."""
@@ -63,12 +60,10 @@ def named_axes() -> Iterator[tuple[str, Any]]:
 def libraries() -> Iterator[tuple[str, Any]]:
     """Yield what the libraries of `poplite.compat` have, in PopLibs' spelling."""
     for library, module in LIBRARIES.items():
-        for name, value in vars(module).items():
-            home = getattr(value, "__module__", "")
-            is_shared = home.removeprefix("poplite.compat.") in _HELPERS
-            if "_" in name.strip("_") or is_shared or not home.startswith("poplite.compat"):
-                continue
-            yield from _members({f"{library}.{name}": getattr(module, name)})
+        for name in getattr(module, "__all__", vars(module)):
+            value = getattr(module, name)
+            if "_" not in name and getattr(value, "__module__", "").startswith("poplite.compat"):
+                yield from _members({f"{library}.{name}": value})
 
 
 def around() -> Iterator[tuple[str, Any]]:

@@ -21,7 +21,6 @@ import poplite as pl
 import poplite.named as ng
 from helpers import public_names
 from helpers.depth import thinned
-from helpers.public_calls.libraries import NORMS
 from helpers.wrong_arguments import WRONG, faults_of
 from poplite import ops, testing
 from poplite.text import clipped
@@ -102,7 +101,6 @@ WITHOUT_CALL = {
     "libraries": {
         "popops.expr.Any.of": "each kind of expression has its own",
         **{f"popops.{name}InPlace": "BOOL has no order" for name in ("gt", "gteq", "lt", "lteq")},
-        **{f"popnn.{room}.Norm": "its methods are the functions" for room in NORMS},
     },
 }
 """What has no call that works, with the reason: most of it poplite makes itself."""
