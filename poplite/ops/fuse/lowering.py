@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from poplite.errors import GraphMemoryAllocationError
 from poplite.expr.formula import step_name
 from poplite.expr.tree import (
     Applied,
@@ -64,6 +65,7 @@ from poplite.ops.fuse.storing import (
     all_parts,
     cut,
     decide,
+    distinct,
     interned,
     read_once,
     split_positions,
@@ -548,11 +550,15 @@ class Lowering:
             return graph, layout
         left, right = expr.operands
         less = replace(how, memory=how.memory * max(free, 1) / whole)
-        return layout_of(self.graph, Contraction(left, right, less, expr.shape, expr.element_type))
+        smaller = Contraction(left, right, less, expr.shape, expr.element_type)
+        try:
+            return layout_of(self.graph, smaller)
+        except GraphMemoryAllocationError:  # an engine tells what takes the memory, if it does
+            return graph, layout
 
     def _most_bytes(self, tensor: Tensor) -> int:
-        """Return the bytes of a tensor on the tile that has most of it."""
-        fullest = int(self.mappings.of(tensor).elements_per_tile.max(initial=0))
+        """Return the bytes of a tensor, of what is repeated once, on the tile that has most."""
+        fullest = int(self.mappings.of(distinct(tensor)).elements_per_tile.max(initial=0))
         return fullest * tensor.element_type.size_bytes
 
     def _product(self, expr: Contraction, work: Multiplication, name: str) -> Tensor:
