@@ -81,7 +81,7 @@ from poplite.ops.elementwise import (
     variance_to_inv_std_dev as variance_to_inv_std_dev,
     where as where,
 )
-from poplite.ops.fuse.lowering import Root as Root
+from poplite.ops.fuse.levels import Root as Root
 from poplite.ops.fuse.recipe import Note as Note
 from poplite.ops.mathematics import (
     acos as acos,

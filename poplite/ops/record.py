@@ -20,7 +20,8 @@ from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared
 from poplite.ops.fuse.contractions import is_dot, layout_of
-from poplite.ops.fuse.lowering import Lowering, Root
+from poplite.ops.fuse.levels import Root
+from poplite.ops.fuse.lowering import Lowering
 from poplite.ops.fuse.placement import Mappings
 from poplite.ops.fuse.recipe import NOTES
 from poplite.ops.fuse.storing import distinct

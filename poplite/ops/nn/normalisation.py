@@ -18,7 +18,7 @@ from poplite.expr.tree import Expr, Weak, labelled
 from poplite.expr.viewed import reshaped
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared
-from poplite.ops.fuse.lowering import Root
+from poplite.ops.fuse.levels import Root
 from poplite.ops.mathematics import rsqrt
 from poplite.ops.nn.activations import by_result
 from poplite.ops.operands import check_closed, check_name, count_of, the_tensor

@@ -286,7 +286,7 @@ def test_a_product_is_no_sum_where_its_repeated_vector_does_not_fit(
     pl.Engine(graph, steps)  # fits
 
 
-DOTS: list[tuple[Any, ...]] = [
+APART: list[tuple[Any, ...]] = [
     # where both are; groups, length
     (1472, pl.HALF, (5, 0), (1, 4003)),
     (1472, pl.HALF, ("linear", 1), (10, 355)),
@@ -298,7 +298,8 @@ DOTS: list[tuple[Any, ...]] = [
 
 
 @pytest.mark.parametrize(
-    ("tiles", "element", "places", "sizes"), thinned(DOTS, keep=[DOTS[1], DOTS[3], DOTS[4]])
+    ("tiles", "element", "places", "sizes"),
+    thinned(APART, keep=[APART[1], APART[3], APART[4]]),
 )
 def test_a_product_of_vectors_on_different_tiles_is_what_takes_fewer_cycles(
     tiles: int,

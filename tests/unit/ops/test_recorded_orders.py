@@ -12,7 +12,8 @@ import poplite as pl
 import poplite.named as ng
 from helpers.depth import interpreted_everywhere
 from poplite.expr.tree import ViewExpr
-from poplite.ops.fuse.lowering import Lowering, Root
+from poplite.ops.fuse.levels import Root
+from poplite.ops.fuse.lowering import Lowering
 from poplite.program.recording import Recorder
 
 H = ng.make_axis(2, "H")
