@@ -352,7 +352,7 @@ class Transformer:
         checks: Checks,
     ) -> None:
         self.target, self.is_strict = target, is_strict
-        self.fuse, self._hints, self._checks = fuse, dict(hints), checks
+        self._fuse, self._hints, self._checks = fuse, dict(hints), checks
         self._reset()
 
     def _reset(self) -> None:
@@ -439,6 +439,11 @@ class Transformer:
         self.close()
 
     # -- for computations ------------------------------------------------------------------------
+
+    @property
+    def fuse(self) -> str:
+        """The rule for what is stored: "cost", or "none" for each operation by itself."""
+        return self._fuse
 
     def check_has(self, computation: Computation) -> None:
         """Raise AxisError for a computation that was forgotten, or of another kind."""

@@ -71,6 +71,7 @@ SHELL_COMMANDS = {
     ".venv/bin/python benchmarks/executable.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/host.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/ipu.py": "tests/examples/test_benchmarks.py",
+    ".venv/bin/python benchmarks/named.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/startup.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/pictures.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/ops.py": "tests/examples/test_benchmarks.py",

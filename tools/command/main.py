@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from poplite.errors import PopliteError
+from poplite.errors import ControlProgramError, PopliteError
 from poplite.tools.command.run import run_command
 from poplite.tools.viz import main as viz
 from poplite.tools.viz.flags import Commands, Run, add_target, set_run
@@ -100,7 +100,6 @@ def _export_command(commands: Commands) -> None:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    from poplite.errors import ControlProgramError
     from poplite.ipu.export_files import export
     from poplite.tools.viz.load_target import load_programs
 

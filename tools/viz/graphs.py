@@ -16,6 +16,8 @@ from poplite.tools.viz.flags import (
     add_program,
     build_flags,
     command,
+    drawn_width,
+    fitted,
     set_run,
 )
 
@@ -384,7 +386,6 @@ def lint_command(commands: Commands) -> None:
 
 
 def _lint(arguments: argparse.Namespace) -> int:
-    from poplite.tools.viz.flags import drawn_width, fitted
     from poplite.tools.viz.load_target import load_target
     from poplite.tools.viz.output import Destination
 
@@ -403,7 +404,6 @@ def _lint(arguments: argparse.Namespace) -> int:
 
 
 def _check_graph(arguments: argparse.Namespace) -> None:
-    from poplite.errors import InvalidOption
     from poplite.tools.viz.load_report import is_report_file
 
     if is_report_file(arguments.target):

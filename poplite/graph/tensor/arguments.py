@@ -406,7 +406,7 @@ def permutation(values: Sequence[int], tensor: NamedView) -> list[int]:
     order, rank = numbers(values, "permutation", tensor), len(tensor.view.shape)
     if sorted(order) != list(range(rank)):
         raise TensorCreationError(
-            f"permutation by {order} of a tensor of rank {rank}",
+            f"dim_shuffle by {order} of a tensor of rank {rank}",
             found=described(tensor),
             fix=f"list each of the dimensions {list(range(rank))} once",
         )
