@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from poplite.errors import GraphMemoryAllocationError
 from poplite.expr.formula import step_name
 from poplite.expr.tree import (
     Applied,
@@ -65,7 +64,6 @@ from poplite.ops.fuse.storing import (
     all_parts,
     cut,
     decide,
-    distinct,
     interned,
     read_once,
     split_positions,
@@ -419,15 +417,11 @@ class Lowering:
             return graph, layout
         left, right = expr.operands
         less = replace(how, memory=how.memory * max(free, 1) / whole)
-        smaller = Contraction(left, right, less, expr.shape, expr.element_type)
-        try:
-            return layout_of(self.graph, smaller)
-        except GraphMemoryAllocationError:  # an engine tells what takes the memory, if it does
-            return graph, layout
+        return layout_of(self.graph, Contraction(left, right, less, expr.shape, expr.element_type))
 
     def _most_bytes(self, tensor: Tensor) -> int:
-        """Return the bytes of a tensor, of what is repeated once, on the tile that has most."""
-        fullest = int(self.mappings.of(distinct(tensor)).elements_per_tile.max(initial=0))
+        """Return the bytes of a tensor on the tile that has most of it."""
+        fullest = int(self.mappings.of(tensor).elements_per_tile.max(initial=0))
         return fullest * tensor.element_type.size_bytes
 
     def _product(self, expr: Contraction, work: Multiplication, name: str) -> Tensor:

@@ -346,18 +346,6 @@ def test_a_product_whose_matrix_takes_most_of_a_tile_is_made_in_passes_that_fit(
     np.testing.assert_array_equal(value, np.full(size, size))
 
 
-@pytest.mark.parametrize(("tiles", "size", "kernel"), [(1, 60, 5), (2, 60, 7)])
-def test_what_operands_repeat_takes_no_memory_from_a_product(
-    tiles: int, size: int, kernel: int
-) -> None:
-    graph, left = pl.Graph(pl.Target(tiles=tiles)), size - kernel + 1
-    x = graph.add_variable(pl.HALF, (1, 4, size, size), "x", mapping="linear")
-    gradient = graph.add_variable(pl.HALF, (1, 8, left, left), "gradient", mapping="linear")
-    with graph.steps():
-        made = ops.convolution_weights_gradient(gradient, x, (kernel, kernel))
-    assert made.shape == (8, 4, kernel, kernel)
-
-
 BEHIND: list[tuple[Any, ...]] = [
     ("tanh", pl.FLOAT, (4, 6), 16),
     ("tanh", pl.HALF, (2, 4), 256),
