@@ -21,7 +21,6 @@ from poplite.expr.build import apply, cast
 from poplite.expr.tree import Applied, Contraction, Expr, Leaf, Reduction, Shape
 from poplite.expr.viewed import reshaped
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
@@ -239,24 +238,9 @@ class ProductPrices(NamedTuple):
         return f"{self.multiplied} cycles by a plan, {self.summed} as a sum"
 
 
-def with_dots(mappings: Mappings, roots: Sequence[Expr]) -> list[Expr]:
-    """Return expressions with sums in the place of products of one row by one column.
-
-    Tensors on the same tiles are nowhere multiplied faster; others are priced both ways later.
-    """
-
-    def changed(node: Expr) -> Expr:
-        return as_sum(node) if is_dot(node) and not _lie_apart(mappings, node) else node
-
-    return rebuilt(roots, changed)
-
-
-def _lie_apart(mappings: Mappings, node: Expr) -> bool:
-    """Return whether a product is of tensors whose elements are on different tiles."""
-    left, right = (each.tensor if isinstance(each, Leaf) else None for each in node.operands)
-    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
-        return False
-    return mappings.of(left) != mappings.of(right)
+def with_dots(roots: Sequence[Expr]) -> list[Expr]:
+    """Return expressions with sums in the place of products of one row by one column."""
+    return rebuilt(roots, lambda node: as_sum(node) if is_dot(node) else node)
 
 
 def is_vector_product(node: Contraction) -> bool:
@@ -309,20 +293,12 @@ def sent_to_sums(mappings: Mappings, node: Contraction, left: Tensor, right: Ten
     is_down = _ends(node)[1] > 1  # a row by a matrix, down whose columns it goes
     vector, matrix = (left, right) if is_down else (right, left)
     lies, target = mappings.of(matrix), mappings.graph.target
-    sends = mappings.of(vector)
-    if vector.num_elements == matrix.num_elements and _fullest(sends) < _fullest(lies):
-        lies, sends = sends, lies
-    if len(lies.tiles) == 1 and sends.tiles.tolist() == lies.tiles.tolist():
+    if len(lies.tiles) == 1 and mappings.of(vector).tiles.tolist() == lies.tiles.tolist():
         return 0
-    most, count, size = _fullest(lies), vector.num_elements, vector.element_type.size_bytes
+    most, count = int(lies.elements_per_tile.max()), vector.num_elements
     read = min(-(-most // matrix.shape[-1]) + 1 if is_down else most, count)
-    pieces = math.ceil(read * len(sends.begin) / count)
-    return exchange_cycles(target, read * size, pieces, _fullest(sends) * size)
-
-
-def _fullest(mapping: TileMapping) -> int:
-    """Return the elements of the tile that has most."""
-    return int(mapping.elements_per_tile.max())
+    pieces = math.ceil(read * len(mappings.of(vector).begin) / count)
+    return exchange_cycles(target, read * vector.element_type.size_bytes, pieces)
 
 
 def put_together_for_sums(
@@ -375,7 +351,18 @@ def bounds_of_product(
     """Yield the cycles of products of matrices, [groups, m, k] and [groups, k, n], as they lie."""
     (_, product, sums), passes = layout.cycles, layout.num_passes
     yield Bound(passes * (product + sums))
-    target, (one, other) = mappings.graph.target, _both_arrivals(mappings, layout, left, right)
+    target, (tall, _, wide) = mappings.graph.target, layout.grid
+    group, i, j = (numbers[:, None] for numbers in layout.left.all())
+    of_left = layout.tile(group, i, j, np.arange(wide))
+    group, j, l = (numbers[:, None] for numbers in layout.right.all())  # noqa: E741
+    of_right = layout.tile(group, np.arange(tall), j, l)
+    one, other = (
+        _arrivals(mappings, blocks, matrices, tiles)
+        for blocks, matrices, tiles in (
+            (layout.left, left, of_left),
+            (layout.right, right, of_right),
+        )
+    )
     copied = one.copied + other.copied
     cycles = passes * (product + sums) + float(copied.max())
     if copied.any():
@@ -388,31 +375,6 @@ def bounds_of_product(
     if received.any():
         cycles += passes * exchange_cycles(target, received, pieces, sent)
     yield Bound(float(cycles), is_exact=True)
-
-
-def bytes_of_blocks(mappings: Mappings, layout: ProductLayout, left: Tensor, right: Tensor) -> int:
-    """Return the bytes that a product takes beside its operands: blocks in place take none."""
-    both = _both_arrivals(mappings, layout, left, right)
-    is_made = [bool(each.received.any() or each.copied.any()) for each in both]
-    return sum(size for size, made in zip(layout.held, (*is_made, True, True), strict=True) if made)
-
-
-def _both_arrivals(
-    mappings: Mappings, layout: ProductLayout, left: Tensor, right: Tensor
-) -> tuple[Arrivals, Arrivals]:
-    tall, _, wide = layout.grid
-    group, i, j = (numbers[:, None] for numbers in layout.left.all())
-    of_left = layout.tile(group, i, j, np.arange(wide))
-    group, j, l = (numbers[:, None] for numbers in layout.right.all())  # noqa: E741
-    of_right = layout.tile(group, np.arange(tall), j, l)
-    one, other = (
-        _arrivals(mappings, blocks, matrices, tiles)
-        for blocks, matrices, tiles in (
-            (layout.left, left, of_left),
-            (layout.right, right, of_right),
-        )
-    )
-    return one, other
 
 
 def _arrivals(mappings: Mappings, blocks: MatrixBlocks, matrices: Tensor, tiles: Int64) -> Arrivals:

@@ -7,7 +7,7 @@ x - mean(x)       1  mean: reduced, and stored where the reduction puts it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -33,7 +33,6 @@ from poplite.ops.fuse.contractions import (
     as_matrices,
     as_sum,
     bounds_of_product,
-    bytes_of_blocks,
     epilogue_of,
     is_vector_product,
     layout_of,
@@ -54,7 +53,6 @@ from poplite.ops.fuse.placement import (
     like,
     place,
     positions,
-    sent_to,
     spread,
 )
 from poplite.ops.fuse.pricing import compared
@@ -69,7 +67,7 @@ from poplite.ops.fuse.storing import (
     split_positions,
     with_operands,
 )
-from poplite.ops.matmul.layout import Options, ProductLayout
+from poplite.ops.matmul.layout import ProductLayout
 from poplite.ops.matmul.matmul_steps import Multiplication, product_of, rows_cost_more
 from poplite.ops.reduce.build import Fused, FusedReduction, reduce_into
 from poplite.ops.reduce.order import ordered
@@ -113,7 +111,7 @@ class Lowering:
         Values stored for a tensor are forgotten when a root writes it; a root without `out` shares
         nothing with tensors that are there, so that a later write changes no result.
         """
-        exprs = read_once(with_dots(self.mappings, [root.expr for root in roots]))
+        exprs = read_once(with_dots([root.expr for root in roots]))
         exprs = interned(split_positions(self.mappings, exprs))
         parts = all_parts(exprs)
         kept: set[Expr] = {
@@ -334,52 +332,25 @@ class Lowering:
         request = work.layout.request
         return work.layout.product.flat(out.reshape((request.groups, request.m, request.n)))
 
-    def _as_sum(self, expr: Contraction, behind: Expr | None = None) -> Reduction | None:
-        """Return a product by one row or column as a sum, where that is cheaper.
-
-        What is computed `behind` it has a step of its own then.
-        """
+    def _as_sum(self, expr: Contraction) -> Reduction | None:
+        """Return a product by one row or column as a sum, where that is cheaper."""
         if not is_vector_product(expr) or not expr.num_elements:
             return None
         left, right = self._operands(expr)
         total = as_sum(with_operands(expr, (Leaf(left), Leaf(right))))
-        _, layout = self._layout(expr)
+        _, layout = layout_of(self.graph, expr)
         fused = self._fused(total, None)
         if fused is None:
             return None
-        sent = 0.0  # priced with the sum, where both are sent elsewhere element by element
-        if not fused.is_spread or len({each.shape for each in fused.body.tensors}) > 1:
-            sent = sent_to_sums(self.mappings, expr, left, right)
-        of_sum, of_plan = (0.0, 0.0) if behind is None else self._begun(behind, expr, layout)
-        sums = (each.and_also(sent + of_sum) for each in fused.bounds())
-        matrices = as_matrices(expr, left, right)
-        products = (
-            each.and_also(of_plan) for each in bounds_of_product(self.mappings, layout, *matrices)
-        )
+        sent = sent_to_sums(self.mappings, expr, left, right)
+        sums = (each.and_also(sent) for each in fused.bounds())
+        products = bounds_of_product(self.mappings, layout, *as_matrices(expr, left, right))
         prices = self._prices[expr] = ProductPrices(*compared(products, sums))
-        share = layout_of(self.graph, expr)[1].request.memory
-        if not prices.is_sum or not self._fits_as_sum(expr, fused, share):
+        if not prices.is_sum or not self._fits_as_sum(expr, fused, layout.request.memory):
             return None
         self.notes.append(Note.of("reduced", expr, str(prices)))
         self._sums[total] = fused
         return total
-
-    def _begun(
-        self, expr: Expr, product: Contraction, layout: ProductLayout
-    ) -> tuple[float, float]:
-        """Return the cycles in which a map behind a product begins: as a sum, and by its plan.
-
-        What vertices compute that add up slices takes no step. Else both ways have a map, and that
-        of a plan begins later: rows of its blocks are apart, and others are put in their order.
-        """
-        cost, target = self.graph.target.cost, self.graph.target
-        read = self._kept - {product}
-        parts = in_order(expr, self._kept)
-        has_others = any(isinstance(each, Leaf) or each in read for each in parts)
-        own = target.workers * cost("unary_entry")
-        if layout.has_partials and not (has_others and rows_cost_more(target, layout)):
-            return own + has_others * (cost("sync_cycles") + cost("latency_cycles")), 0.0
-        return 0.0, own + has_others * cost("worker_call")
 
     def _fits_as_sum(self, expr: Contraction, fused: FusedReduction, share: float) -> bool:
         """Return whether what a sum needs takes no more of tiles than a plan may."""
@@ -401,28 +372,9 @@ class Lowering:
         ]
 
     def _multiplication(self, expr: Contraction) -> Multiplication:
-        graph, layout = self._layout(expr)
         one, other = as_matrices(expr, *self._operands(expr))
-        return Multiplication(graph, self.recorder, layout, one, other)
-
-    def _layout(self, expr: Contraction) -> tuple[Graph, ProductLayout]:
-        """Return how tiles share a product: in more passes where its operands take the memory."""
         graph, layout = layout_of(self.graph, expr)
-        whole, how = self.graph.target.tile_memory_bytes, expr.how or Options()
-        if not isinstance(how, Options) or 4 * layout.bytes < whole:
-            return graph, layout
-        operands = as_matrices(expr, *self._operands(expr))
-        free = whole - sum(self._most_bytes(each) for each in self._operands(expr))
-        if layout.bytes <= free or bytes_of_blocks(self.mappings, layout, *operands) <= free:
-            return graph, layout
-        left, right = expr.operands
-        less = replace(how, memory=how.memory * max(free, 1) / whole)
-        return layout_of(self.graph, Contraction(left, right, less, expr.shape, expr.element_type))
-
-    def _most_bytes(self, tensor: Tensor) -> int:
-        """Return the bytes of a tensor on the tile that has most of it."""
-        fullest = int(self.mappings.of(tensor).elements_per_tile.max(initial=0))
-        return fullest * tensor.element_type.size_bytes
+        return Multiplication(graph, self.recorder, layout, one, other)
 
     def _product(self, expr: Contraction, work: Multiplication, name: str) -> Tensor:
         """Store a product in a new tensor, where the plan makes it."""
@@ -435,7 +387,7 @@ class Lowering:
 
     def _with_products(self, root: Root, expr: Expr, products: Sequence[Contraction]) -> Tensor:
         """Store an expression around products that nothing else reads, where sums are made."""
-        totals = {each: self._as_sum(each, expr) for each in products}
+        totals = {each: self._as_sum(each) for each in products}
         for each, total in totals.items():
             if total is not None:
                 name = f"{root.name}/{step_name(each) or 'value'}"
@@ -556,7 +508,6 @@ class Lowering:
         ]
         shares = [self._share_of(each, main) for each in body.tensors]
         lies = spread(self.mappings, operand.shape, body.tensors, operand.element_type)
-        sent = sent_to(self.mappings, main, body.tensors) if lies else 0.0
         return FusedReduction(
             self.recorder,
             Fused(body, operand.element_type, expr.how, main, order, operands, shares),
@@ -566,7 +517,6 @@ class Lowering:
             expr.how,
             self._target(expr, out, body.tensors),
             expr.element_type,
-            sent,
             lies or (self.mappings.of(main), 0.0),
         )
 

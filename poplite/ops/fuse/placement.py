@@ -160,13 +160,6 @@ def spread(
     return spread_evenly(mappings, math.prod(shape), read, element)
 
 
-def sent_to(mappings: Mappings, main: Tensor, operands: Sequence[Tensor]) -> float:
-    """Return the cycles of sending the tiles of one operand what others of its shape have."""
-    tile, begin, _ = _in_order(mappings.of(main))
-    read = [each for each in operands if each.shape == main.shape]
-    return _moved_cycles(mappings, read, np.append(begin, main.num_elements), tile)
-
-
 def spread_evenly(
     mappings: Mappings, count: int, read: Sequence[Tensor], element: ElementClass
 ) -> tuple[TileMapping, float]:

@@ -157,16 +157,15 @@ class Builder:
             graph.set_tile_mapping(self._result, found)
 
     def ways(
-        self, fused: Fused, stored: Order, sent: float, mapping: TileMapping, sent_there: float
+        self, fused: Fused, stored: Order, mapping: TileMapping, sent: float
     ) -> tuple[ReductionWay, ReductionWay]:
         """Return the expression computed where it is reduced, and stored first.
 
         Args:
             fused: the expression, whose elements have a price.
             stored: the order of a tensor that holds it.
-            sent: the cycles of sending the operands here, as far as they differ.
             mapping: where a map puts that tensor.
-            sent_there: the cycles of sending the operands there.
+            sent: the cycles of sending it the operands, beyond those of sending them here.
         """
         adds = self.way is OPERATIONS["add"]
         problem = self._stored(stored, mapping)
@@ -174,19 +173,19 @@ class Builder:
         if not stored.is_row_major:  # as if it had the layout of the operand
             digits = tuple(stored.tensor.view.flat_digits())
         entire = (ReadOperand(digits, self._element.size_bytes),)
-        target, is_sent = self.graph.target, sent_there > 0
-        if is_sent and fused.is_sent:  # what is on other tiles both ways comes with the rest there
-            sent = max(sent, target.cost("sync_cycles") + target.cost("latency_cycles"))
-        before = cache(lambda: sent_there + fused.map_cycles(mapping, target, is_sent=is_sent))
-        least = sent_there + fused.least_map_cycles(mapping, target)
+        target, begun = self.graph.target, 0.0
+        if sent and fused.is_sent:  # which is the same both ways where the map is on these tiles
+            begun = target.cost("sync_cycles") + target.cost("latency_cycles")
+        before = cache(lambda: sent + fused.map_cycles(mapping, target, is_sent=sent > 0))
+        least = sent + fused.least_map_cycles(mapping, target)
         return (
             ReductionWay(
                 self._problem,
                 lambda: self._plan,
                 fused.read,
                 adds,
-                lambda: sent,
-                sent,
+                lambda: begun,
+                begun,
                 fused.computed,
             ),
             ReductionWay(
@@ -430,13 +429,11 @@ class FusedReduction:
         how: the reduction.
         output: what takes the result; None for a new tensor of `result_type`.
         result_type: of a new one.
-        sent: the cycles of sending operands to the tiles of `main`, beyond those of sending them to
-            the tiles of a tensor that would hold the expression.
-        stored: these tiles, and the cycles of sending them the operands.
+        stored: the tiles of a tensor that would hold the expression, and the cycles of sending them
+            the operands.
 
     Attributes:
         body: the lines of the expression.
-        is_spread: whether other tiles than those of `main` would hold the expression.
     """
 
     def __init__(
@@ -449,7 +446,6 @@ class FusedReduction:
         how: str,
         output: Tensor | None,
         result_type: ElementClass,
-        sent: float,
         stored: tuple[TileMapping, float],
     ) -> None:
         self._graph, self._dims = recorder.graph, dims
@@ -457,13 +453,13 @@ class FusedReduction:
         self._type, self.body = result_type, fused.body
         way = OPERATIONS[how]
         self._builder = Builder(recorder.graph, way, order, output, result_type, recorder, fused)
-        self._sent, self._stored, self.is_spread = sent, stored, stored[1] > 0
+        self._stored = stored
 
     @cached_property
     def _ways(self) -> tuple[ReductionWay, ReductionWay]:
         """The expression in one, and stored."""
         order = ordered(self._main, self._dims, row_major(self._main.shape))
-        return self._builder.ways(self._fused, order, self._sent, *self._stored)
+        return self._builder.ways(self._fused, order, *self._stored)
 
     @cached_property
     def is_in_one(self) -> bool:

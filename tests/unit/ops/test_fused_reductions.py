@@ -13,7 +13,6 @@ import pytest
 import poplite as pl
 from helpers.depth import interpreted, thinned
 from poplite import ops
-from poplite.ops.fuse.contractions import ProductPrices
 from poplite.ops.fuse.gathering import ReadOperand, VectorReads, gathering_cycles
 from poplite.ops.reduce import build
 from poplite.ops.reduce.plan import Plan, Problem, plan_for
@@ -284,102 +283,6 @@ def test_a_product_is_no_sum_where_its_repeated_vector_does_not_fit(
         result = ops.map(a @ v)
     assert ops.explain(result).startswith("reduced: a @ v" if is_sum else "multiplied: a @ v")
     pl.Engine(graph, steps)  # fits
-
-
-APART: list[tuple[Any, ...]] = [
-    # where both are; groups, length
-    (1472, pl.HALF, (5, 0), (1, 4003)),
-    (1472, pl.HALF, ("linear", 1), (10, 355)),
-    (1472, pl.HALF, ("linear", 3), (1, 216)),
-    (64, pl.FLOAT, (1, 0), (10, 4)),
-    (64, pl.FLOAT, (5, 1), (1, 2028)),
-    (16, pl.FLOAT, ("linear", 1), (10, 4)),
-]
-
-
-@pytest.mark.parametrize(
-    ("tiles", "element", "places", "sizes"),
-    thinned(APART, keep=[APART[1], APART[3], APART[4]]),
-)
-def test_a_product_of_vectors_on_different_tiles_is_what_takes_fewer_cycles(
-    tiles: int,
-    element: type[pl.ElementType[Any]],
-    places: tuple[Place, Place],
-    sizes: tuple[int, int],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    groups, length = sizes
-    rng = np.random.default_rng(4)
-    one = rng.integers(-3, 4, (groups, 1, length)).astype(np.float32)
-    other = rng.integers(-3, 4, (groups, length, 1)).astype(np.float32)
-
-    def cycles() -> int:
-        graph = pl.Graph(pl.Target(tiles=tiles))
-        a, b = (
-            graph.add_variable(element, each.shape, name, mapping=place, initial_value=each)
-            for name, place, each in zip("ab", places, (one, other), strict=True)
-        )
-        with graph.steps() as steps:
-            result = ops.map(a @ b)
-        value, taken = ran(graph, steps, result)
-        np.testing.assert_array_equal(value, one @ other)
-        return taken
-
-    chosen, taken = cycles(), []
-    for is_sum in (True, False):
-        monkeypatch.setattr(ProductPrices, "is_sum", is_sum)
-        taken.append(cycles())
-    assert taken[0] != taken[1]
-    assert chosen <= 1.05 * min(taken)
-
-
-@pytest.mark.parametrize(("element", "size"), [(pl.HALF, 500), (pl.FLOAT, 350)])
-def test_a_product_whose_matrix_takes_most_of_a_tile_is_made_in_passes_that_fit(
-    element: type[pl.ElementType[Any]], size: int
-) -> None:
-    graph = pl.Graph(pl.Target(tiles=1))
-    a = graph.add_variable(element, (size, size), "a", mapping=0, initial_value=1)
-    v = graph.add_variable(element, (size,), "v", mapping=0, initial_value=1)
-    with graph.steps() as steps:
-        result = ops.map(v @ a)
-    value, _ = ran(graph, steps, result)
-    np.testing.assert_array_equal(value, np.full(size, size))
-
-
-BEHIND: list[tuple[Any, ...]] = [
-    ("tanh", pl.FLOAT, (4, 6), 16),
-    ("tanh", pl.HALF, (2, 4), 256),
-    ("bias", pl.FLOAT, (4, 6), 16),
-    ("bias", pl.HALF, (961, 21), 1472),
-    ("bias", pl.FLOAT, (224, 69), 256),
-]
-
-
-@pytest.mark.parametrize(
-    ("form", "element", "shape", "tiles"), thinned(BEHIND, keep=[BEHIND[2], BEHIND[3]])
-)
-def test_a_sum_behind_which_is_a_map_is_priced_with_it(
-    form: str,
-    element: type[pl.ElementType[Any]],
-    shape: tuple[int, int],
-    tiles: int,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def cycles() -> int:
-        graph = pl.Graph(pl.Target(tiles=tiles))
-        a, v, bias = (
-            graph.add_variable(element, size, name, mapping="linear", initial_value=1)
-            for name, size in (("a", shape), ("v", shape[1:]), ("bias", shape[:1]))
-        )
-        with graph.steps() as steps:
-            made = ops.map(bias - a @ v if form == "bias" else ops.tanh(a @ v))
-        return ran(graph, steps, made)[1]
-
-    chosen, taken = cycles(), []
-    for is_sum in (True, False):
-        monkeypatch.setattr(ProductPrices, "is_sum", is_sum)
-        taken.append(cycles())
-    assert chosen <= 1.05 * min(taken)
 
 
 def test_what_follows_a_product_by_a_column_is_a_map_behind_its_sum() -> None:
