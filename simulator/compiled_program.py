@@ -185,7 +185,7 @@ class CompiledProgram:
     # -- other ranks -------------------------------------------------------------------------
 
     def _has_begun(self) -> bool:
-        """Tell whether the next row has begun."""
+        """Return whether the next row has begun."""
         is_waiting = self._state[op.STATE_REASON] == op.WAITING
         return bool(self._state[op.STATE_CUT] or is_waiting or self._is_looking)
 

@@ -294,7 +294,7 @@ class Undecided:
 
 
 def are_decided(executable: Executable) -> bool:
-    """Tell whether data decide what programs run, or may decide what vertices do."""
+    """Return whether data decide what programs run, or may decide what vertices do."""
     return any(
         np.isin(code.ops[:, 0], DECIDING).any() for code in executable.programs.values()
     ) or any(counting_candidates(executable))

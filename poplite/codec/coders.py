@@ -78,7 +78,7 @@ class Coder(ABC):
 
     @abstractmethod
     def fits(self, value: Any) -> bool:
-        """Tell whether a value is of the annotation, as far as needed to choose among coders."""
+        """Return whether a value is of the annotation, as far as needed to choose among coders."""
 
     @abstractmethod
     def encode(self, value: Any, to: Writer) -> Json:
@@ -105,7 +105,7 @@ class ScalarCoder(Coder):
         self.as_is = None if kind is float else kind
 
     def fits(self, value: Any) -> bool:
-        """Tell whether a value is one of these."""
+        """Return whether a value is one of these."""
         if self.kind is int:
             return isinstance(value, int | np.integer) and not isinstance(value, bool)
         return isinstance(value, np.bool_ if self.kind is bool else self.kind) or (
@@ -142,7 +142,7 @@ class ChosenCoder(Coder):
         self._names = {value: name for name, value in values.items()}
 
     def fits(self, value: Any) -> bool:
-        """Tell whether a value is one of these."""
+        """Return whether a value is one of these."""
         return isinstance(value, (str, Enum, type)) and value in self._names
 
     def encode(self, value: Any, to: Writer) -> Json:
@@ -169,7 +169,7 @@ class NumberedCoder(Coder):
         self.kind, self.name, self.listed = kind, name, listed
 
     def fits(self, value: Any) -> bool:
-        """Tell whether a value is one of these."""
+        """Return whether a value is one of these."""
         return isinstance(value, self.kind)
 
     def encode(self, value: Any, to: Writer) -> Json:
@@ -194,7 +194,7 @@ class ArrayCoder(Coder):
         self.scalar = np.generic if scalar is Any else get_origin(scalar) or scalar
 
     def fits(self, value: Any) -> bool:
-        """Tell whether a value is one of these."""
+        """Return whether a value is one of these."""
         return isinstance(value, np.ndarray)
 
     def encode(self, value: Any, to: Writer) -> Json:
@@ -226,7 +226,7 @@ class SeriesCoder(Coder):
         self.offset = ArrayCoder(np.integer)
 
     def fits(self, value: Any) -> bool:
-        """Tell whether a value is one of these."""
+        """Return whether a value is one of these."""
         return isinstance(value, Steps | Listed)
 
     def encode(self, value: Any, to: Writer) -> Json:
@@ -253,7 +253,7 @@ class ItemsCoder(Coder):
         self.kind, self.item, self.name = kind, item, kind.__name__
 
     def fits(self, value: Any) -> bool:
-        """Tell whether a value is one of these."""
+        """Return whether a value is one of these."""
         return isinstance(value, self.kind) and type(value) is not str
 
     def encode(self, value: Any, to: Writer) -> Json:
@@ -281,7 +281,7 @@ class FixedCoder(Coder):
         self.items = items
 
     def fits(self, value: Any) -> bool:
-        """Tell whether a value is one of these."""
+        """Return whether a value is one of these."""
         return isinstance(value, tuple) and len(value) == len(self.items)
 
     def encode(self, value: Any, to: Writer) -> Json:
@@ -342,7 +342,7 @@ class TableCoder(Coder):
         self.key, self.value = key, value
 
     def fits(self, value: Any) -> bool:
-        """Tell whether a value is one of these."""
+        """Return whether a value is one of these."""
         return isinstance(value, Mapping)
 
     def encode(self, value: Any, to: Writer) -> Json:
@@ -396,7 +396,7 @@ class RecordCoder(Coder):
         assert not named, "defaults are plain"
 
     def fits(self, value: Any) -> bool:
-        """Tell whether a value is one of these."""
+        """Return whether a value is one of these."""
         return type(value) is self.cls
 
     def encode(self, value: Any, to: Writer) -> Json:
@@ -454,7 +454,7 @@ class EitherCoder(Coder):
         self.name = " | ".join([*self.options, *(["None"] if optional else [])])
 
     def fits(self, value: Any) -> bool:
-        """Tell whether a value is one of these."""
+        """Return whether a value is one of these."""
         return (value is None and self.optional) or self._of(value) is not None
 
     def _of(self, value: Any) -> Coder | None:

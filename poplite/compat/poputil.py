@@ -217,7 +217,7 @@ def broadcastToMatch(a: Tensor, b: Tensor | Sequence[int]) -> tuple[Tensor, Tens
 
 @checked("poputil")
 def canBroadcastToMatch(a: Tensor, b: Tensor) -> bool:
-    """Tell whether two tensors can be stretched to one shape."""
+    """Return whether two tensors can be stretched to one shape."""
     try:
         _common(a.shape, b.shape)
     except TensorCreationError:

@@ -135,7 +135,7 @@ def lower_compute_sets(
 
 
 def _are_same(one: InPlace, other: InPlace) -> bool:
-    """Tell whether what is read in place was found once, for both."""
+    """Return whether what is read in place was found once, for both."""
     return [*one.values()] == [*other.values()]
 
 

@@ -207,7 +207,7 @@ def _count(series: Sequence[Series | None]) -> int:
 
 
 def _is_even(column: Column, series: Series | None) -> bool:
-    """Tell whether one word, or two, describe the numbers of all vertices."""
+    """Return whether one word, or two, describe the numbers of all vertices."""
     if series is None:
         return True
     return series.step is not None and (column.kind == "affine" or series.step == 0)

@@ -206,7 +206,7 @@ class ArenaLayout:
         return first - 1 if first == last else None
 
     def holds(self, storage: Storage) -> bool:
-        """Tell whether a storage of the graph is that of one of the variables."""
+        """Return whether a storage of the graph is that of one of the variables."""
         position = int(self._bases.searchsorted(storage.base))
         return position < len(self._bases) and int(self._bases[position]) == storage.base
 

@@ -264,7 +264,7 @@ class Axis:
         return tuple(self._roles)
 
     def has_role(self, role: AxisRole) -> bool:
-        """Tell whether it has a role."""
+        """Return whether it has a role."""
         return checked_roles([role])[0] in self._roles
 
     def add_role(self, role: AxisRole) -> Axis:
@@ -327,7 +327,7 @@ PLAIN = frozenset([int, type(None)])
 
 
 def is_slice(part: object) -> bool:
-    """Tell whether something is a slice of whole numbers."""
+    """Return whether something is a slice of whole numbers."""
     if not isinstance(part, slice):
         return False
     ends = part.start, part.stop, part.step
@@ -536,19 +536,19 @@ class Axes:
         return hash(self.roots)
 
     def is_sub_set(self, other: AxesLike) -> bool:
-        """Tell whether all of these are among others."""
+        """Return whether all of these are among others."""
         return self.root_set <= axes_of(other).root_set
 
     def is_super_set(self, other: AxesLike) -> bool:
-        """Tell whether all others are among these."""
+        """Return whether all others are among these."""
         return self.root_set >= axes_of(other).root_set
 
     def is_equal_set(self, other: AxesLike) -> bool:
-        """Tell whether these are the others, in any order."""
+        """Return whether these are the others, in any order."""
         return self.root_set == axes_of(other).root_set
 
     def is_not_equal_set(self, other: AxesLike) -> bool:
-        """Tell whether these and the others differ, in any order."""
+        """Return whether these and the others differ, in any order."""
         return self.root_set != axes_of(other).root_set
 
     # -- questions -------------------------------------------------------------------------------

@@ -330,7 +330,7 @@ def assigned_in_place(name: str, target: Op, value: Any) -> bool:
 
 
 def _is_done(part: Op, value: Any) -> bool:
-    """Tell whether this is the end of `x[H, 0] -= 1`, which Python ends by assigning the part."""
+    """Return whether this is the end of `x[H, 0] -= 1`, which Python ends by assigning the part."""
     last = next(reversed(OPEN[-1].values()), None)
     if not isinstance(last, Assign) or last.target is not value:
         return False

@@ -150,7 +150,7 @@ _MOST = float(np.finfo(np.float32).max)
 
 
 def is_held(number: Op, element: ElementClass | None) -> bool:
-    """Tell whether it is easy to see that an element type holds a number, as FLOAT does most."""
+    """Return whether it is easy to see that an element type holds a number, as FLOAT does most."""
     if element is not FLOAT or number.__class__ is not NumberOp:
         return False
     value = number.value
@@ -271,7 +271,7 @@ def strict(is_strict: bool = True) -> Iterator[None]:
 
 
 def is_strict() -> bool:
-    """Tell whether the innermost block of `strict` refuses outer products."""
+    """Return whether the innermost block of `strict` refuses outer products."""
     return bool(_STRICT) and _STRICT[-1]
 
 

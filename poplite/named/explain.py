@@ -82,7 +82,7 @@ class Copied:
     size: int
 
     def concerns(self, view: Op) -> bool:
-        """Tell whether these are elements of a view."""
+        """Return whether these are elements of a view."""
         below_reader = self.reader is None or view in below([self.reader])
         return self.op is not view and self.op in below([view]) and below_reader
 

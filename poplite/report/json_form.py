@@ -102,7 +102,7 @@ class _ProgramsCoder(Coder):
     name = "programs"
 
     def fits(self, value: Any) -> bool:
-        """Tell whether a value is one of these."""
+        """Return whether a value is one of these."""
         return isinstance(value, Programs)
 
     def encode(self, value: Any, to: Writer) -> Json:

@@ -100,7 +100,7 @@ class Held:
     why: str = ""
 
     def is_in(self, step: int) -> bool:
-        """Tell whether it is live in a step, and not always."""
+        """Return whether it is live in a step, and not always."""
         return any(first <= step <= last for first, last in self.steps or ())
 
 

@@ -53,7 +53,7 @@ class PerTileCoder(Coder):
         self.keys = {"tiles", "values"} | (set() if of_tiles else {"of"})
 
     def fits(self, value: Any) -> bool:
-        """Tell whether a value is one of these."""
+        """Return whether a value is one of these."""
         return isinstance(value, PerTile)
 
     def encode(self, value: Any, to: Writer) -> Json:

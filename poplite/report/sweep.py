@@ -101,6 +101,17 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
     def __len__(self) -> int:
         return len(self._columns)
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether two sweeps have equal columns, where NaN is equal to itself."""
+        if not isinstance(other, Sweep):
+            return NotImplemented
+        return list(self) == list(other) and all(
+            np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == theirs.dtype.kind == "f")
+            for mine, theirs in zip(self.values(), other.values(), strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
     def measure(self, name: str) -> npt.NDArray[np.float64]:
         """Return what was measured; raises `UnknownName` where that is no measure."""
         if not isinstance(name, str) or name not in MEASURES:

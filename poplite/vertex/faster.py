@@ -139,7 +139,7 @@ _NOT_USED = frozenset(
 
 
 def _is_used(name: str) -> bool:
-    """Tell whether a class that has such an attribute may compute something else than its base."""
+    """Return whether a class that has such an attribute may compute other values than its base."""
     return name not in _NOT_USED and not name.startswith(("__", "@"))
 
 

@@ -50,7 +50,7 @@ QUIET_BIT = 0x200
 
 
 def half_in_hardware(triple: str, features: str) -> bool:
-    """Tell whether LLVM turns `half` conversions into instructions.
+    """Return whether LLVM turns `half` conversions into instructions.
 
     Elsewhere it calls a function of the compiler's run-time library, which a Python process
     does not have.

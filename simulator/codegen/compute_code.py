@@ -106,7 +106,7 @@ def compute_code(cls: type[Vertex], mode: int = 0) -> str:
 
 
 def is_lowered(cls: type[Vertex], mode: int = 0) -> bool:
-    """Tell whether the code of a class is there already."""
+    """Return whether the code of a class is there already."""
     return is_kept(_name(cls, _code_mode(mode)))
 
 
@@ -164,7 +164,7 @@ def linked_compute(
 
 
 def converts_halves() -> bool:
-    """Tell whether the processor for which code is compiled converts halves."""
+    """Return whether the processor for which code is compiled converts halves."""
     import llvmlite.binding as llvm
 
     from poplite.jit.llvm_modules import processor

@@ -319,7 +319,7 @@ def _scalar(arena: Bytes, position: int, size: int) -> int:
 
 @not_inlined
 def _agree(arena: Bytes, position: int, size: int, same: bool, state: Int64s) -> bool:
-    """Tell whether a scalar is the same in all replicas, or true in all of them or none."""
+    """Return whether a scalar is the same in all replicas, or true in all of them or none."""
     first = _scalar(arena, position, size)
     for replica in range(1, state[op.STATE_REPLICAS]):
         other = _scalar(arena, position + replica * state[op.STATE_STRIDE], size)

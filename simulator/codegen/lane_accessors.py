@@ -131,7 +131,7 @@ def vector_of(builder: ir.IRBuilder, array: Any, kind: ir.VectorType) -> Any:
 
 
 def masks_in_hardware(features: str) -> bool:
-    """Tell whether a processor with these LLVM features loads and stores some lanes of a vector.
+    """Return whether a processor with these LLVM features loads and stores some lanes of a vector.
 
     >>> masks_in_hardware("+sse4.2,+avx"), masks_in_hardware("+neon")
     (True, False)
@@ -244,7 +244,7 @@ class LaneAccess:
         builder.ret(builder.load(place))
 
     def _is_one_access(self) -> bool:
-        """Tell whether all lanes are loaded or stored at once, as code that is run does it."""
+        """Return whether all lanes are loaded or stored at once, as code that is run does it."""
         return self._access.element is FLOAT and self._masked and not self._access.logged
 
     def _vector(self, builder: ir.IRBuilder, at: Any) -> Any:

@@ -277,7 +277,7 @@ def collect(launch: int, position: int) -> None:
 
 
 def faulted(launch: int) -> bool:
-    """Tell whether a vertex of a launch left a fault record."""
+    """Return whether a vertex of a launch left a fault record."""
     if word(launch, op.LAUNCH_CHECKED) != 0:
         for part in range(2):
             chunk = word(launch, op.LAUNCH_CHUNKS if part == 0 else op.LAUNCH_SHARES)

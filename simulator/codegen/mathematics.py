@@ -25,7 +25,7 @@ _FLOATS = {32: FLOAT, 64: DOUBLE}
 
 
 def longs_in_hardware(features: str) -> bool:
-    """Tell whether a processor with these LLVM features makes doubles of a vector of int64.
+    """Return whether a processor with these LLVM features makes doubles of a vector of int64.
 
     >>> longs_in_hardware("+avx2,+avx512dq"), longs_in_hardware("+avx2,-avx512dq")
     (True, False)

@@ -200,7 +200,7 @@ def counting_of(loop: NaturalLoop, blocks: Mapping[str, BasicBlock]) -> LoopCoun
 
 
 def has_constant_trip(loop: NaturalLoop, blocks: Sequence[BasicBlock]) -> bool:
-    """Tell whether the number of iterations is known without the function's arguments."""
+    """Return whether the number of iterations is known without the function's arguments."""
     counting = counting_of(loop, {block.name: block for block in blocks})
     return counting is not None and not counting.bounds
 
@@ -587,7 +587,7 @@ class _Function:
         return steps.pop() if len(steps) == 1 else None
 
     def changes(self, name: str, loop: NaturalLoop) -> bool:
-        """Tell whether a loop around this one changes a value, or its value at this one's begin."""
+        """Return whether an outer loop changes a value, or its value where this one begins."""
         names: Iterable[str] = (name,)
         if self.where.get(name) in loop.blocks:
             starts = (each for each in self.made[name].operands if each in self.where)

@@ -89,7 +89,7 @@ def slots_of(cls: type[Vertex], shapes: Int64, target: Target) -> Priced:
 
 
 def is_data_dependent(cls: type[Vertex], target: Target) -> bool:
-    """Tell whether data decide how long vertices of a class take, if it is ever compiled."""
+    """Return whether data decide how long vertices of a class take, if it is ever compiled."""
     taking = _taking(cls, target)
     return taking is not None and DATA in taking.deciding
 

@@ -291,7 +291,7 @@ def block_costs(
 
 
 def _is_one_product(loop: NaturalLoop, blocks: Mapping[str, BasicBlock]) -> bool:
-    """Tell whether every iteration takes the same, and LLVM can compute their number beforehand."""
+    """Return whether every iteration takes the same, and LLVM can compute their number first."""
     counting = counting_of(loop, blocks)
     return len(loop.blocks) == 1 and counting is not None and counting.ends
 

@@ -251,7 +251,7 @@ def _times(number: int, block: BasicBlock, behind: str) -> list[str]:
 
 
 def is_loop(block: BasicBlock, blocks: Sequence[BasicBlock]) -> bool:
-    """Tell whether a block repeats itself or goes to one other, and is entered by single edges."""
+    """Return whether a block repeats itself or goes to one other, entered by single edges."""
     repeats = block.name in block.successors and len(set(block.successors)) == 2
     return repeats and all(
         len(set(each.successors)) == len(each.successors)  # no switch with two equal edges

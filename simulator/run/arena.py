@@ -175,7 +175,7 @@ class Floats:
         self.words[op.FLOAT_EXECUTIONS] = other.words[op.FLOAT_EXECUTIONS]
 
     def knows(self, mode: int) -> bool:
-        """Tell whether programs here may be in a mode."""
+        """Return whether programs here may be in a mode."""
         return mode in self._modes
 
     @property

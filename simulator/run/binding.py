@@ -134,7 +134,7 @@ class CompiledSteps:
         self._share(guesses)
 
     def _checks(self, cls: type[Vertex], checked: frozenset[type[Vertex]]) -> bool:
-        """Tell whether the code of a class, or of the faster form that runs, checks indices."""
+        """Return whether the code of a class, or of the faster form that runs, checks indices."""
         return cls in checked or (cls in self.forms and self.forms[cls].vertex in checked)
 
     def _is_looked_at(self, step: ComputeStep | CopyStep) -> bool:
@@ -372,7 +372,7 @@ class _Numbers:
         }
 
     def hold(self, needed: list[ast.expr]) -> bool:
-        """Tell whether conditions hold for all vertices."""
+        """Return whether conditions hold for all vertices."""
         return all(bool(np.all(self._value(each))) for each in needed)
 
     def _value(self, node: ast.expr) -> Any:

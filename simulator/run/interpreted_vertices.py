@@ -60,7 +60,7 @@ class VertexRun:
         self._returned = returned
 
     def is_of(self, values: Values) -> bool:
-        """Tell whether the vertex would do the same on these fields."""
+        """Return whether the vertex would do the same on these fields."""
         pairs = zip(self._read, _arrays(self._cls, values, _reads), strict=True)
         return all(array.tobytes() == read for read, array in pairs)
 

@@ -198,7 +198,7 @@ class LaunchTable:
         return number
 
     def is_shareable(self, number: int) -> bool:
-        """Tell whether a launch could be cut for several threads."""
+        """Return whether a launch could be cut for several threads."""
         return sum(int(part.vertices.sum()) for part in self.launches[number].parts) > 1
 
     def share(self, number: int, threads: int) -> None:

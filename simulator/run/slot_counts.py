@@ -78,7 +78,7 @@ def _candidates(executable: Executable, number: int) -> Iterator[type[Vertex]]:
 
 
 def _has_code(cls: type[Vertex]) -> bool:
-    """Tell whether the code that is priced loads and stores elements as the code that runs does."""
+    """Return whether the priced code loads and stores elements as the code that runs does."""
     elements = {field.element for field in cls.fields.values()}
     return QUARTER not in elements and (HALF not in elements or _has_half())
 
@@ -90,7 +90,7 @@ def _is_data_dependent(cls: type[Vertex], target: Target) -> bool:
 
 
 def _has_half() -> bool:
-    """Tell whether the processor for which code is compiled converts halves."""
+    """Return whether the processor for which code is compiled converts halves."""
     import llvmlite.binding as llvm
 
     from poplite.simulator.codegen.codecs import half_in_hardware
@@ -101,7 +101,7 @@ def _has_half() -> bool:
 
 
 def _is_counted_separately(executable: Executable, cls: type[Vertex]) -> bool:
-    """Tell whether a driver of its own counts a class, since more runs than is priced.
+    """Return whether a driver of its own counts a class, since more runs than is priced.
 
     A function of `math` is priced as a call of the C library, whose bits are others.
     """

@@ -93,7 +93,7 @@ def count() -> int:
 
 
 def started() -> bool:
-    """Tell whether there are threads now."""
+    """Return whether there are threads now."""
     return bool(_threads.entries[op.ENTRY_PARALLEL_FOR])
 
 
@@ -109,7 +109,7 @@ def pays_ns() -> int:
 
 
 def is_doubtful() -> bool:
-    """Tell whether the cost of a launch should be measured again."""
+    """Return whether the cost of a launch should be measured again."""
     is_high = _threads.launch_ns > DOUBTFUL_NS and _threads.samples < MOST_SAMPLES
     return is_high and time.monotonic() - _threads.sampled_at > SAMPLE_S
 

@@ -175,7 +175,7 @@ class StrictChecks:
         return found
 
     def _is_new_round(self, loop: tuple[int, int]) -> bool:
-        """Tell whether the round of a Loop that ends left written what none of its rounds did."""
+        """Return whether the round of a Loop that ends left written what none of its rounds did."""
         written = blake2b(
             b"".join(np.packbits(part).tobytes() for part in self.shadow.parts)
         ).digest()

@@ -45,7 +45,7 @@ class ProgramRow:
     _launches: dict[tuple[int, ...], Code] = field(default_factory=dict, repr=False, compare=False)
 
     def is_at(self, code: Code, row: int, calls: Sequence[int]) -> bool:
-        """Tell whether this is a row of a program that is called from the same rows."""
+        """Return whether this is a row of a program that is called from the same rows."""
         return self.row == row and self.code is code and self.calls == tuple(calls)
 
     @property

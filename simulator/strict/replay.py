@@ -445,7 +445,7 @@ class Replay:
         places = np.array([part.start for part in table.parts])[fields] + numbers
 
         def matters(count: int) -> bool:
-            """Tell whether the result changes with the first holes alone."""
+            """Return whether the result changes with the first holes alone."""
             some = np.zeros_like(table.holes)
             some[replicas[:count], places[:count]] = True
             error = self._without([partial(table.put_other, some, each) for each in FILLS])

@@ -72,7 +72,7 @@ class Shadow(Arena):
             part[self.layout.blocks] = 1  # written by the host before they are copied
 
     def holds(self, position: int, size: int) -> bool:
-        """Tell whether a scalar is written, in every replica."""
+        """Return whether a scalar is written, in every replica."""
         return all(bool(part[position : position + size].all()) for part in self.parts)
 
     def write_scalar(self, position: int) -> None:

@@ -233,7 +233,7 @@ def _given(what: str, tensors: object) -> list[Any]:
 
 
 def _is_product(expr: Expr) -> bool:
-    """Tell whether an expression is `_1 * _2`."""
+    """Return whether an expression is `_1 * _2`."""
     if not isinstance(expr, BinaryOp) or expr.operation != "MULTIPLY":
         return False
     return [each.index for each in expr.operands if isinstance(each, PlaceHolder)] == [1, 2]

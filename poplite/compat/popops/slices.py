@@ -336,7 +336,7 @@ def _update(
 
 
 def _is_half(t: Tensor, s: Tensor, scale: Tensor) -> bool:
-    """Tell whether slices are HALF, and their scale is one number of HALF or FLOAT."""
+    """Return whether slices are HALF, and their scale is one number of HALF or FLOAT."""
     is_number = scale.num_elements == 1 and scale.element_type in (FLOAT, HALF)
     return is_number and t.element_type is HALF and s.element_type is HALF
 

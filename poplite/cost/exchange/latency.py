@@ -49,7 +49,7 @@ _CYCLES = (
 
 
 def has_map(target: Target) -> bool:
-    """Tell whether the positions of the tiles of an IPU are known."""
+    """Return whether the positions of the tiles of an IPU are known."""
     facts = FACTS[target.architecture]
     return "die_rows" in facts and target.tiles_per_ipu <= facts["tiles"].value
 

@@ -153,7 +153,7 @@ class Locations:
         return found
 
     def hold(self, begin: int, end: int, tile: int) -> bool:
-        """Tell whether elements obviously lie in one stretch of the memory of a tile."""
+        """Return whether elements obviously lie in one stretch of the memory of a tile."""
         number = bisect_right(self._bases, begin) - 1
         own = self._own(number, begin, end)
         return own is not None and own[1] == [tile] and end <= own[0][1]
@@ -204,7 +204,7 @@ class Locations:
         return found
 
     def _is_complete(self, number: int) -> bool:
-        """Tell whether every element of a variable has a tile."""
+        """Return whether every element of a variable has a tile."""
         if number not in self._complete:
             self._complete[number] = self._variables[number].mapping.is_complete
         return self._complete[number]

@@ -335,7 +335,7 @@ def _moved(graph: Graph, table: EdgeTable) -> Iterator[_Moved]:
 
 
 def _is_at_home(edges: Edges, tiles: VertexTiles, homes: Locations) -> bool:
-    """Tell whether a field obviously lies in one place, on the tile of its only vertex."""
+    """Return whether a field obviously lies in one place, on the tile of its only vertex."""
     if tiles.count > 1 or not isinstance(edges.start, Steps):
         return False
     size = edges.length.only

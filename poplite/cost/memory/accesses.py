@@ -179,7 +179,7 @@ def _span(first: int, digits: Sequence[Digit]) -> tuple[int, int]:
 
 
 def is_solid(digits: Sequence[Digit]) -> bool:
-    """Tell whether regular addresses, of digits (extent, stride), have no gaps.
+    """Return whether regular addresses, of digits (extent, stride), have no gaps.
 
     >>> is_solid([(3, 4), (4, 1)]), is_solid([(3, 4), (2, 1)]), is_solid([(3, 4), (6, 1)])
     (True, False, True)

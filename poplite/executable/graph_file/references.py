@@ -295,7 +295,7 @@ class ReferenceCoder(Coder):
         self._number, self._found = number, found
 
     def fits(self, value: Any) -> bool:
-        """Tell whether a value is one of these."""
+        """Return whether a value is one of these."""
         return isinstance(value, self.kind)
 
     def encode(self, value: Any, to: Writer) -> Json:

@@ -147,7 +147,7 @@ def _written(graph: Graph, programs: Mapping[str, Program]) -> tuple[dict[str, J
 
 
 def is_saved_graph(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a file is a zip file whose manifest says that it is a graph."""
+    """Return whether a file is a zip file whose manifest says that it is a graph."""
     if not zipfile.is_zipfile(path):
         return False
     try:

@@ -451,7 +451,7 @@ def _metadata(tensor: object) -> Tensor:
 
 
 def _is_number(graph: Graph, tensor: object) -> bool:
-    """Tell whether a tensor is all of a constant of one element, as made for a number."""
+    """Return whether a tensor is all of a constant of one element, as made for a number."""
     if not isinstance(tensor, Tensor) or tensor.num_elements != 1:
         return False
     return isinstance(tensor.view.space, Variable) and tensor.view.space.constant

@@ -300,7 +300,7 @@ def _locals(
 
 
 def _is_element(value: ast.expr, names: set[str]) -> bool:
-    """Tell whether an expression may be an element as it stands."""
+    """Return whether an expression may be an element as it stands."""
     match value:
         case ast.Constant() | ast.BinOp() | ast.Compare():
             return False

@@ -70,7 +70,7 @@ def faster_form(cls: type[Vertex]) -> FasterForm | None:
 
 
 def has_long_registers() -> bool:
-    """Tell whether the processor has 32 registers of 64 bytes."""
+    """Return whether the processor has 32 registers of 64 bytes."""
     from poplite.jit.native_code import host  # which imports llvmlite
 
     return "+avx512vl" in host().features.split(",")

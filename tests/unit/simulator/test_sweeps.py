@@ -363,6 +363,16 @@ class Failing:
         return failed
 
 
+def test_sweeps_are_equal_when_their_columns_are() -> None:
+    rows = [{"n": 1, "cycles": 70.0, "error": ""}, {"n": 2, "error": "no"}]
+    found = pl.Sweep(("n",), rows)
+    assert found == pl.Sweep(("n",), rows)  # NaN, too
+    assert found != pl.Sweep(("n",), [rows[0], {**rows[1], "cycles": 1.0}])
+    assert found != pl.Sweep(("n",), rows[:1])
+    assert found != pl.Sweep(("k",), [{**row, "k": 1} for row in rows])
+    assert found != dict(found)
+
+
 REFUSED: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [
     ("build 7 is no function", (7, GRID), {}),
     ("grid 7 is no grid", (build, 7), {}),
