@@ -390,13 +390,10 @@ def _bound(cls: C) -> C:
     make: Any = cls.__init__
     kind = cls._roles.called
     names = make.__code__.co_varnames[1 : make.__code__.co_argcount]
-    binders: list[Any] = []  # one, from the first call on
 
     @wraps(make)
     def __init__(self: Program, *arguments: Any, **named: Any) -> None:
-        if not binders:
-            binders.append(binder_of(kind, kind))
-        (binder,) = binders
+        binder = binder_of(kind, kind)
         if len(arguments) in binder.counts_in_our_order and not named:
             make(self, *arguments)
             return

@@ -111,7 +111,7 @@ VIEWS = [
                 *["reorder of", "slice of", "flatten of"],
                 *["300 operations: "] * 4,
                 "20 200 operations",
-                *["logistic regression: compute sets", "logistic regression: sets of one"],
+                *["logistic regression: cycles", "logistic regression: sets of one"],
                 *["logistic regression: call", "another rate, length, place: compiled"],
                 *["sum((x - y) ** 2): named", "dot(x - y", "(H, W)", "(x - b) * c"],
                 *["sum((x - y) ** 2): bytes"] * 3,
