@@ -28,7 +28,6 @@ from poplite.compat.arguments import (
     number_of,
     sizes_of,
 )
-from poplite.compat.placing import grain_of
 from poplite.compat.poputil import mapTensorLinearly
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.graph.graph import Graph
@@ -36,6 +35,7 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.storage.host_values import check_room
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.placement import grain_of
 from poplite.ops.operands import beside, count_of
 from poplite.program import Program, Sequence as Steps
 from poplite.text import clipped, integer_or_none

@@ -24,12 +24,10 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.partition import cut_regions
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.placement import grain_of
 from poplite.program import Sequence as Steps
 from poplite.program.recording import ComputeSetList
 from poplite.text import clipped, integer_or_none, of_type
-
-VECTOR_BYTES = 8
-"""What one load of a tile takes."""
 
 
 def part_ends(what: str, size: int, grain: int, most: int, least: int) -> Int64:
@@ -59,11 +57,6 @@ def linear_mapping(
     tile = (np.arange(len(ends)) + offset % tiles) % tiles
     tile = tile if ascending else tiles - 1 - tile
     return TileMapping(tiles, tile, np.diff(ends, prepend=0))
-
-
-def grain_of(element: ElementClass) -> int:
-    """Return the elements of one load."""
-    return max(1, VECTOR_BYTES // element.size_bytes)
 
 
 def output_mapping(graph: Graph, inputs: Iterable[object], result: Tensor | Expr) -> TileMapping:

@@ -13,12 +13,13 @@ import numpy as np
 
 from poplite.arrays.intervals import Interval
 from poplite.compat.arguments import bound, checked, library_codelets as _library_codelets, sizes_of
-from poplite.compat.placing import dithered, grain_of, linear_mapping, mapping_by_use, part_ends
+from poplite.compat.placing import dithered, linear_mapping, mapping_by_use, part_ends
 from poplite.errors import TensorCreationError, TensorIndexError
 from poplite.graph.graph import Graph
 from poplite.graph.partition import checked_regions, cut_regions
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
+from poplite.ops.fuse.placement import grain_of
 from poplite.poplar.absent import shown as _shown
 from poplite.program import Copy, Sequence as Steps
 from poplite.program.recording import target

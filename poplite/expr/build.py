@@ -504,7 +504,7 @@ _NUMPYS_NAMES = {
 }
 """Operations that NumPy names otherwise."""
 
-_NUMPYS_REDUCTIONS = {
+NUMPYS_REDUCTIONS = {
     "add": "sum",
     "multiply": "prod",
     "maximum": "max",
@@ -512,6 +512,7 @@ _NUMPYS_REDUCTIONS = {
     "logical_and": "all",
     "logical_or": "any",
 }
+"""Reductions, by the functions whose `reduce` they are in NumPy."""
 
 
 def of_numpy(operand: Operand, function: str, method: str, inputs: Sequence[object]) -> object:
@@ -528,9 +529,7 @@ def of_numpy(operand: Operand, function: str, method: str, inputs: Sequence[obje
         # Comparisons bring numbers as arrays of rank 0.
         return apply(name, *[each[()] if isinstance(each, np.ndarray) else each for each in inputs])
     if method != "__call__":
-        raise refused_of_numpy(
-            operand, f"{function}.{method}", _NUMPYS_REDUCTIONS.get(function, "")
-        )
+        raise refused_of_numpy(operand, f"{function}.{method}", NUMPYS_REDUCTIONS.get(function, ""))
     raise refused_of_numpy(operand, function, name)
 
 

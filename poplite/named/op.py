@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 import numpy as np
 
 from poplite.errors import AbsentMember, AxisError, ElementTypeError, did_you_mean, not_called
+from poplite.expr.build import NUMPYS_REDUCTIONS
 from poplite.expr.equality import Equality, is_value, not_compared
 from poplite.expr.tree import ElementClass
 from poplite.named.axes import Axes
@@ -340,8 +341,8 @@ class Op:
             return self == other if name == "equal" else self != other
         called = f"{name}.{method}" if method != "__call__" else ufunc.__name__
         fix = self._values
-        if method == "reduce" and name in _REDUCED:
-            fix = f"ng.{_REDUCED[name]}({spelled(self)}, reduction_axes=...)"
+        if method == "reduce" and name in NUMPYS_REDUCTIONS:
+            fix = f"ng.{NUMPYS_REDUCTIONS[name]}({spelled(self)}, reduction_axes=...)"
         elif method == "__call__" and name in FUNCTIONS:
             fix = f"ng.{name}({', '.join(map(_operand_text, inputs))})"
         raise self._refused(f"np.{called}: NumPy computes values", fix)
@@ -352,7 +353,7 @@ class Op:
         fix = _JOINED.get(name, self._values)
         if name in FUNCTIONS:
             fix = f"ng.{name}({spelled(self)}, ...)"
-        elif name in _REDUCED.values():
+        elif name in NUMPYS_REDUCTIONS.values():
             fix = f"ng.{name}({spelled(self)}, reduction_axes=...)"
         raise self._refused(f"np.{name}: NumPy computes values", fix)
 
@@ -375,16 +376,6 @@ _JOINED = {
     "where": "ng.where(p, x, y)",
 }
 """What stands for NumPy's functions that take lists or positions."""
-
-_REDUCED = {
-    "add": "sum",
-    "multiply": "prod",
-    "maximum": "max",
-    "minimum": "min",
-    "logical_and": "all",
-    "logical_or": "any",
-}
-"""What NumPy's functions call `reduce` of."""
 
 _OPERATORS = frozenset(
     ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power"]

@@ -336,7 +336,7 @@ def intersects(a: View, b: View) -> bool:
     few_a, few_b = few_on_variables(a), few_on_variables(b)
     if few_a and few_b:
         return _some_meet(product(few_a, few_b))
-    storages = (*_storages(a), *_storages(b))
+    storages = (*storages_below(a), *storages_below(b))
     if len(set(storages)) == len(storages):
         return False
     return _meet([_blocks(a), _blocks(b)], storages)
@@ -378,7 +378,7 @@ def _reaches_constant(view: View) -> bool | None:
     return any(meet(view.off, digits, begin, chunk) for begin, chunk in places)
 
 
-def _storages(view: View) -> tuple[Storage, ...]:
+def storages_below(view: View) -> tuple[Storage, ...]:
     """Return the storages below a view's space, whether or not the view reaches them."""
     space = view.space
     if isinstance(space, Storage):

@@ -18,9 +18,9 @@ from itertools import chain, product
 from typing import Generic, NamedTuple, TypeVar
 
 from poplite.arrays.digits import Digit
-from poplite.view.aliases import few_on_variables, intersects
+from poplite.view.aliases import few_on_variables, intersects, storages_below
 from poplite.view.strided_sets import span
-from poplite.view.view import NOWHERE, Storage, View
+from poplite.view.view import Storage, View
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ class ViewIndex(Generic[T]):
         """Add a view, which is found from now on."""
         number = len(self._entries)
         self._entries.append((view, item))
-        for storage in _storages(view):
+        for storage in storages_below(view):
             numbers = self._numbers.setdefault(storage, [])
             numbers.append(number)
             if len(numbers) > FEW:
@@ -65,7 +65,7 @@ class ViewIndex(Generic[T]):
         decide.
         """
         near: set[int] = set()
-        for storage in _storages(view):
+        for storage in storages_below(view):
             if storage in self._grids:
                 near |= _near(self._grids[storage], storage, view)
             else:
@@ -154,14 +154,6 @@ class _Set(NamedTuple):
         if last >= modulus:  # it goes on at 0
             residues.append(range((last - modulus >> length) + 1))
         return addresses, residues
-
-
-def _storages(view: View) -> tuple[Storage, ...]:
-    """Return the storages that have elements of a view, and perhaps others."""
-    space = view.space
-    if isinstance(space, Storage):
-        return () if space is NOWHERE else (space,)
-    return space.storages
 
 
 def _sets(view: View, storage: Storage) -> Iterator[_Set]:

@@ -125,7 +125,7 @@ def add_sort(parser: argparse.ArgumentParser, choices: Sequence[str], what: str)
 def add_top(parser: argparse.ArgumentParser, default: int, what: str) -> None:
     """Add how many of the largest are listed; `what` says of what."""
     help_text = f"{what} (default: {default})"
-    parser.add_argument("--top", metavar="N", type=count, default=default, help=help_text)
+    parser.add_argument("--top", metavar="N", type=number_from(1), default=default, help=help_text)
 
 
 def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
@@ -143,7 +143,7 @@ def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
     )
     parser.add_argument(
         "--width",
-        type=_width,
+        type=number_from(LEAST_WIDTH, "columns"),
         default=terminal_columns() or USUAL_WIDTH,
         help=f"columns of text to fit, {LEAST_WIDTH} at least (default: the variable COLUMNS, "
         f"else {USUAL_WIDTH})",
@@ -221,22 +221,20 @@ def _given(text: str) -> tuple[str, Written]:
     return name, Written(value)
 
 
-def _width(text: str) -> int:
-    if not text.isdecimal() or int(text) < LEAST_WIDTH:
-        message = f"{text!r} is not a number of columns from {LEAST_WIDTH} up"
-        raise argparse.ArgumentTypeError(message)
-    return int(text)
+def number_from(least: int, of: str = "") -> Callable[[str], int]:
+    """Return the type of a flag that is a whole number; `of` names what it counts.
 
-
-def count(text: str) -> int:
-    """Return a number from 1 up, the type of a flag.
-
-    >>> count("10")
+    >>> number_from(1)("10")
     10
     """
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
-    return int(text)
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            counted = f" of {of}" if of else ""
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number{counted} from {least} up")
+        return int(text)
+
+    return read
 
 
 def terminal_columns() -> int | None:

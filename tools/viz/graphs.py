@@ -18,6 +18,7 @@ from poplite.tools.viz.flags import (
     command,
     drawn_width,
     fitted,
+    number_from,
     set_run,
 )
 
@@ -80,7 +81,10 @@ def program_command(commands: Commands) -> None:
     add_picture(parser, formats=("txt", "svg", "png", "json"))
     add_program(parser)
     parser.add_argument(
-        "--depth", metavar="N", type=_depth, help="fold what lies deeper than N levels"
+        "--depth",
+        metavar="N",
+        type=number_from(0, "levels"),
+        help="fold what lies deeper than N levels",
     )
     parser.add_argument(
         "--match",
@@ -179,12 +183,6 @@ def _trees(
     return trees
 
 
-def _depth(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of levels from 0 up")
-    return int(text)
-
-
 def _regex(text: str) -> str:
     try:
         re.compile(text)
@@ -212,7 +210,11 @@ def graph_command(commands: Commands) -> None:
     add_program(parser)
     parser.add_argument("--around", metavar="NAME", help="stay near a variable or compute set")
     parser.add_argument(
-        "--hops", metavar="N", type=_hops, default=2, help="edges away from it (default 2)"
+        "--hops",
+        metavar="N",
+        type=number_from(0, "edges"),
+        default=2,
+        help="edges away from it (default 2)",
     )
     parser.add_argument(
         "--scope", metavar="A/B", help="the steps of a scope or an operation, and its neighbours"
@@ -220,7 +222,7 @@ def graph_command(commands: Commands) -> None:
     parser.add_argument(
         "--max-nodes",
         metavar="N",
-        type=_max_nodes,
+        type=number_from(LEAST_NODES, "nodes"),
         default=300,
         help="collapse scopes, then numbered names, until N nodes are left (default 300)",
     )
@@ -355,19 +357,6 @@ def _write_dot(picture: Path | None, dot: str) -> Path | None:
     path = picture.with_suffix(".gv")
     ours = path.is_file() and path.read_bytes().startswith(FIRST_LINE.encode())
     return write_text(path, dot) if ours or not path.exists() else None
-
-
-def _hops(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of edges from 0 up")
-    return int(text)
-
-
-def _max_nodes(text: str) -> int:
-    if not text.isdecimal() or int(text) < LEAST_NODES:
-        message = f"{text!r} is not a number of nodes from {LEAST_NODES} up"
-        raise argparse.ArgumentTypeError(message)
-    return int(text)
 
 
 # -- lint ------------------------------------------------------------------------------------------

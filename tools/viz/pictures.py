@@ -18,7 +18,7 @@ from poplite.tools.viz.flags import (
     add_sort,
     add_steps,
     add_top,
-    count,
+    number_from,
     set_run,
 )
 
@@ -116,7 +116,10 @@ def liveness_command(commands: Commands) -> None:
         "--tile", metavar="N|worst", default="worst", help="which tile (default: the fullest one)"
     )
     parser.add_argument(
-        "--top", metavar="N", type=count, help="only the N steps that need most, in their order"
+        "--top",
+        metavar="N",
+        type=number_from(1),
+        help="only the N steps that need most, in their order",
     )
     set_run(parser, _drawn(_liveness))
 
@@ -196,7 +199,11 @@ def ops_command(commands: Commands) -> None:
     add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
     add_run(parser)
     parser.add_argument(
-        "--depth", metavar="N", type=count, default=2, help="levels that are listed (default: 2)"
+        "--depth",
+        metavar="N",
+        type=number_from(1),
+        default=2,
+        help="levels that are listed (default: 2)",
     )
     add_sort(parser, SCOPE_SORTS, "order within a scope")
     set_run(parser, _drawn(_ops))

@@ -23,8 +23,8 @@ from poplite.tools.viz.flags import (
     add_vertices,
     build_flags,
     command,
-    count,
     fitted,
+    number_from,
     set_run,
     terminal_columns,
 )
@@ -352,7 +352,7 @@ def trace_command(commands: Commands) -> None:
     parser.add_argument(
         "--limit",
         metavar="N",
-        type=count,
+        type=number_from(1),
         default=10_000,
         help="steps that are recorded (default: 10,000)",
     )

@@ -44,13 +44,13 @@ def file_of(columns: Mapping[str, Values | bytes | bytearray]) -> bytes:
     >>> read(file_of({"tile": [3, 200], "text.bytes": b"ab"}))
     {'tile': array([  3, 200], dtype=uint8), 'text.bytes': array([97, 98], dtype=uint8)}
     """
-    begin = at = _aligned(_HEAD.size + _ROW.size * len(columns))
+    begin = at = aligned(_HEAD.size + _ROW.size * len(columns))
     rows, parts = [_HEAD.pack(MAGIC, VERSION, len(columns), 0)], []
     for name, values in columns.items():
         kind, count, data = _narrow(values)
         rows.append(_ROW.pack(name.encode(), kind.encode(), at, count))
         parts += [data, bytes(-len(data) % ALIGNMENT)]
-        at += _aligned(len(data))
+        at += aligned(len(data))
     head, parts = b"".join(rows).ljust(begin, b"\0"), [part for part in parts if part]
     return b"".join([with_checksum(head, parts), *parts])
 
@@ -115,7 +115,8 @@ def _holding(low: int, high: int) -> str:
     raise AssertionError(f"{low} to {high} fit no type")
 
 
-def _aligned(size: int) -> int:
+def aligned(size: int) -> int:
+    """Return the bytes of a column with what fills it up to the next one."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
