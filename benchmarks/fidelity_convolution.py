@@ -31,7 +31,7 @@ from fidelity_rows import Row, Rows, run, steps
 from poplite import ops
 from poplite.graph.tensor.slices import Slices
 from poplite.machine.facts import Architecture
-from poplite.ops.convolution.plan import ConvolutionPlan
+from poplite.ops.convolutions.plan import ConvolutionPlan
 from poplite.vertices.convolution import convolution_cycles
 from poplite.vertices.estimators.poplibs_tile import scaled_add
 

@@ -20,6 +20,9 @@ from poplite.text import clipped
 
 T = TypeVar("T", bound=type)
 
+Face = tuple[list[str], Callable[[str], object], Callable[[], list[str]]]
+"""`__all__`, `__getattr__` and `__dir__` of a package."""
+
 _ALIKE = (
     {"axis", "axes", "dim", "dims", "dimension", "dimensions", "reduction_axes"},
     {"tile", "tiles", "mapping", "tile_mapping", "target"},
@@ -43,13 +46,24 @@ def names_of(package: Mapping[str, object], modules: str = "") -> list[str]:
 
 
 def loaded_on_use(
-    package: str, homes: Mapping[str, str], modules: str = ""
-) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
+    package: str,
+    homes: Mapping[str, str],
+    modules: str = "",
+    shown_as: Callable[[str, Any], object] | None = None,
+    absent: Callable[[str], Exception] | None = None,
+) -> Face:
     """Return `__all__`, `__getattr__` and `__dir__` of a package whose names are imported late.
 
-    `homes` has for each module within the package the names that it makes (PEP 562), and `modules`
-    the modules that are names of the package themselves. Where a module needs another package that
-    is not installed, each of its names is a function that says so when it is called.
+    Where a module needs another package that is not installed, each of its names is a function
+    that says so when it is called.
+
+    Args:
+        package: its whole name.
+        homes: the names that each module within the package makes (PEP 562); a dot before a module
+            means one beside the package.
+        modules: modules that are names of the package themselves.
+        shown_as: makes what users get from a name and its value; None for the value.
+        absent: makes the error for a name that the package lacks; None for Python's.
     """
     home = {name: module for module, names in homes.items() for name in names.split()}
     shown = sorted([*home, *modules.split()])
@@ -58,13 +72,15 @@ def loaded_on_use(
         if name in shown and name not in home:
             return import_module(f"{package}.{name}")
         if name not in home:
-            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+            text = f"module '{package}' has no attribute '{name}'"
+            raise absent(name) if absent else AttributeError(text)
         try:
-            value = getattr(import_module(f"{package}.{home[name]}"), name)
+            value = getattr(import_module(f".{home[name]}", package), name)
         except ModuleNotFoundError as error:
             if str(error.name).partition(".")[0] == "poplite":
                 raise
             return _not_installed(package, name, str(error.name))
+        value = shown_as(name, value) if shown_as else value
         setattr(sys.modules[package], name, value)
         return value
 

@@ -35,7 +35,7 @@ from poplite.expr.tree import ElementClass
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.ops.convolution.request import dilated
+from poplite.ops.convolutions.request import dilated
 from poplite.ops.operands import beside
 from poplite.program import Sequence as Steps
 

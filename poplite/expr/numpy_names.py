@@ -10,14 +10,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from inspect import unwrap
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from poplite.errors import AbsentMember, ElementTypeError, TensorIndexError
-from poplite.public import checked_call
+from poplite.public import Face, checked_call, loaded_on_use
 from poplite.text import clipped
 from poplite.types import NUMPY_TYPES
 
@@ -29,20 +29,21 @@ T = TypeVar("T", bound=type)
 _NOT_GIVEN = object()
 
 
-def add_numpy_names(package: str, names: dict[str, Any]) -> Callable[[str], NoReturn]:
-    """Let functions that take dims or dim take axis, and return the `__getattr__` of a package.
+def operations_on_use(package: str, homes: Mapping[str, str], modules: str = "") -> Face:
+    """Return `__all__`, `__getattr__` and `__dir__` of a package of operations, imported late.
 
-    All of them say which arguments they take, by the names that the package gives them.
+    Functions that take dims or dim take axis, too, and all say which arguments they take, by the
+    names that the package gives them.
     """
-    for name in names["__all__"]:
-        if isinstance(value := names[name], FunctionType):
-            checked, dims = checked_call(value, f"{package}.{name}"), _dims_of(value)
-            names[name] = _taking_axis(checked, dims) if dims else checked
 
-    def refuse(name: str) -> NoReturn:
-        raise absent_function(package, name)
+    def shown(name: str, value: object) -> object:
+        if not isinstance(value, FunctionType):
+            return value
+        checked, dims = checked_call(value, f"{package}.{name}"), _dims_of(value)
+        return _taking_axis(checked, dims) if dims else checked
 
-    return refuse
+    absent = partial(absent_function, package)
+    return loaded_on_use(f"poplite.{package}", homes, modules, shown, absent)
 
 
 def _dims_of(function: Callable[..., Any]) -> str | None:

@@ -12,200 +12,231 @@ and no memory on a device. `map`, `assign`, `lower`, `fill`, `zero`, `copy`, `so
 
 from typing import TYPE_CHECKING
 
-from poplite.expr.numpy_names import add_numpy_names as _add_numpy_names
-from poplite.graph.tensor.concat import concat as _concat, stack as stack
-from poplite.ops import linalg as linalg, nn as nn, random as random
-from poplite.ops.control import (
-    if_ as if_,
-    repeat as repeat,
-    switch as switch,
-    together as together,
-    while_ as while_,
-)
-from poplite.ops.convolution.convolution import (
-    convolution as convolution,
-    convolution_input_gradient as convolution_input_gradient,
-    convolution_weights_gradient as convolution_weights_gradient,
-)
-from poplite.ops.convolution.plan import (
-    ConvolutionPlan as ConvolutionPlan,
-    plan_convolution as plan_convolution,
-)
-from poplite.ops.elementwise import (
-    absolute as absolute,
-    add as add,
-    arg as arg,
-    bitwise_and as bitwise_and,
-    bitwise_not as bitwise_not,
-    bitwise_or as bitwise_or,
-    bitwise_xnor as bitwise_xnor,
-    bitwise_xor as bitwise_xor,
-    cast as cast,
-    clamp as clamp,
-    count_leading_zeros as count_leading_zeros,
-    divide as divide,
-    divide_trunc as divide_trunc,
-    equal as equal,
-    floor_divide as floor_divide,
-    greater as greater,
-    greater_equal as greater_equal,
-    inv_std_dev_to_variance as inv_std_dev_to_variance,
-    iota as iota,
-    is_finite as is_finite,
-    is_inf as is_inf,
-    is_nan as is_nan,
-    less as less,
-    less_equal as less_equal,
-    logical_and as logical_and,
-    logical_not as logical_not,
-    logical_or as logical_or,
-    logical_xor as logical_xor,
-    maximum as maximum,
-    minimum as minimum,
-    multiply as multiply,
-    negative as negative,
-    not_equal as not_equal,
-    popcount as popcount,
-    power as power,
-    reciprocal as reciprocal,
-    remainder as remainder,
-    remainder_trunc as remainder_trunc,
-    select as select,
-    shift_left as shift_left,
-    shift_right as shift_right,
-    shift_right_logical as shift_right_logical,
-    sign as sign,
-    sign_popops as sign_popops,
-    square as square,
-    subtract as subtract,
-    variance_to_inv_std_dev as variance_to_inv_std_dev,
-    where as where,
-)
-from poplite.ops.fuse.levels import Root as Root
-from poplite.ops.fuse.recipe import Note as Note
-from poplite.ops.mathematics import (
-    acos as acos,
-    asin as asin,
-    atan as atan,
-    atan2 as atan2,
-    cbrt as cbrt,
-    ceil as ceil,
-    cos as cos,
-    cosh as cosh,
-    erf as erf,
-    erfc as erfc,
-    exp as exp,
-    exp2 as exp2,
-    expm1 as expm1,
-    floor as floor,
-    gelu as gelu,
-    gelu_erf as gelu_erf,
-    log as log,
-    log1p as log1p,
-    log2 as log2,
-    log10 as log10,
-    relu as relu,
-    round as round,
-    round_half_away as round_half_away,
-    rsqrt as rsqrt,
-    sigmoid as sigmoid,
-    sin as sin,
-    sinh as sinh,
-    softplus as softplus,
-    sqrt as sqrt,
-    sqrt_trunc as sqrt_trunc,
-    swish as swish,
-    tan as tan,
-    tanh as tanh,
-    trunc as trunc,
-)
-from poplite.ops.matmul.matmul import matmul as matmul, outer as outer
-from poplite.ops.matmul.plan import MatMulPlan as MatMulPlan, plan_matmul as plan_matmul
-from poplite.ops.moving import (
-    pad as pad,
-    repeat_elements as repeat_elements,
-    roll as roll,
-    tile as tile,
-    transpose as transpose,
-    tril as tril,
-    triu as triu,
-)
-from poplite.ops.order.scans import (
-    cumulative_product as cumulative_product,
-    cumulative_sum as cumulative_sum,
-    unique_sorted as unique_sorted,
-)
-from poplite.ops.order.sorting import (
-    argsort as argsort,
-    sort as sort,
-    sort_key_value as sort_key_value,
-    take_along_axis as take_along_axis,
-)
-from poplite.ops.order.top import top_k as top_k
-from poplite.ops.record import (
-    assign as assign,
-    copy as copy,
-    explain as explain,
-    fill as fill,
-    lower as lower,
-    map as map,
-    zero as zero,
-)
-from poplite.ops.reduce_by_name import (
-    log_sum_exp as log_sum_exp,
-    reduce as reduce,
-    reduce_many as reduce_many,
-)
-from poplite.ops.reductions import (
-    all as all,
-    any as any,
-    argmax as argmax,
-    argmin as argmin,
-    max as max,
-    mean as mean,
-    min as min,
-    norm as norm,
-    prod as prod,
-    sum as sum,
-    variance as variance,
-)
-from poplite.ops.slices.choice import (
-    EmbeddingPlan as EmbeddingPlan,
-    plan_embedding as plan_embedding,
-)
-from poplite.ops.slices.dynamic import (
-    create_sliceable as create_sliceable,
-    dynamic_slice as dynamic_slice,
-    dynamic_update as dynamic_update,
-)
-from poplite.ops.slices.gather import (
-    embedding as embedding,
-    multi_slice as multi_slice,
-    one_hot as one_hot,
-    select_from_rows as select_from_rows,
-    update_from_rows as update_from_rows,
-)
-from poplite.ops.slices.update import (
-    multi_update as multi_update,
-    multi_update_add as multi_update_add,
-    multi_update_max as multi_update_max,
-    multi_update_mul as multi_update_mul,
-)
-from poplite.ops.sparse import (
-    SparsePattern as SparsePattern,
-    SparsePlan as SparsePlan,
-    plan_sparse_matmul as plan_sparse_matmul,
-    sparse_matmul as sparse_matmul,
-    sparse_matmul_gradient as sparse_matmul_gradient,
-)
-from poplite.public import names_of
+from poplite.expr.numpy_names import operations_on_use as _operations_on_use
 
-clip, concatenate = clamp, _concat  # NumPy's names
+if TYPE_CHECKING:
+    from poplite.ops import linalg as linalg, nn as nn, random as random
+    from poplite.ops.control import (
+        if_ as if_,
+        repeat as repeat,
+        switch as switch,
+        together as together,
+        while_ as while_,
+    )
+    from poplite.ops.convolutions.convolution import (
+        convolution as convolution,
+        convolution_input_gradient as convolution_input_gradient,
+        convolution_weights_gradient as convolution_weights_gradient,
+    )
+    from poplite.ops.convolutions.plan import (
+        ConvolutionPlan as ConvolutionPlan,
+        plan_convolution as plan_convolution,
+    )
+    from poplite.ops.elementwise import (
+        absolute as absolute,
+        add as add,
+        arg as arg,
+        bitwise_and as bitwise_and,
+        bitwise_not as bitwise_not,
+        bitwise_or as bitwise_or,
+        bitwise_xnor as bitwise_xnor,
+        bitwise_xor as bitwise_xor,
+        cast as cast,
+        clamp as clamp,
+        clip as clip,
+        count_leading_zeros as count_leading_zeros,
+        divide as divide,
+        divide_trunc as divide_trunc,
+        equal as equal,
+        floor_divide as floor_divide,
+        greater as greater,
+        greater_equal as greater_equal,
+        inv_std_dev_to_variance as inv_std_dev_to_variance,
+        iota as iota,
+        is_finite as is_finite,
+        is_inf as is_inf,
+        is_nan as is_nan,
+        less as less,
+        less_equal as less_equal,
+        logical_and as logical_and,
+        logical_not as logical_not,
+        logical_or as logical_or,
+        logical_xor as logical_xor,
+        maximum as maximum,
+        minimum as minimum,
+        multiply as multiply,
+        negative as negative,
+        not_equal as not_equal,
+        popcount as popcount,
+        power as power,
+        reciprocal as reciprocal,
+        remainder as remainder,
+        remainder_trunc as remainder_trunc,
+        select as select,
+        shift_left as shift_left,
+        shift_right as shift_right,
+        shift_right_logical as shift_right_logical,
+        sign as sign,
+        sign_popops as sign_popops,
+        square as square,
+        subtract as subtract,
+        variance_to_inv_std_dev as variance_to_inv_std_dev,
+        where as where,
+    )
+    from poplite.ops.fuse.levels import Root as Root
+    from poplite.ops.fuse.recipe import Note as Note
+    from poplite.ops.mathematics import (
+        acos as acos,
+        asin as asin,
+        atan as atan,
+        atan2 as atan2,
+        cbrt as cbrt,
+        ceil as ceil,
+        cos as cos,
+        cosh as cosh,
+        erf as erf,
+        erfc as erfc,
+        exp as exp,
+        exp2 as exp2,
+        expm1 as expm1,
+        floor as floor,
+        gelu as gelu,
+        gelu_erf as gelu_erf,
+        log as log,
+        log1p as log1p,
+        log2 as log2,
+        log10 as log10,
+        relu as relu,
+        round as round,
+        round_half_away as round_half_away,
+        rsqrt as rsqrt,
+        sigmoid as sigmoid,
+        sin as sin,
+        sinh as sinh,
+        softplus as softplus,
+        sqrt as sqrt,
+        sqrt_trunc as sqrt_trunc,
+        swish as swish,
+        tan as tan,
+        tanh as tanh,
+        trunc as trunc,
+    )
+    from poplite.ops.moving import (
+        concatenate as concatenate,
+        pad as pad,
+        repeat_elements as repeat_elements,
+        roll as roll,
+        stack as stack,
+        tile as tile,
+        transpose as transpose,
+        tril as tril,
+        triu as triu,
+    )
+    from poplite.ops.order.scans import (
+        cumulative_product as cumulative_product,
+        cumulative_sum as cumulative_sum,
+        unique_sorted as unique_sorted,
+    )
+    from poplite.ops.order.sorting import (
+        argsort as argsort,
+        sort as sort,
+        sort_key_value as sort_key_value,
+        take_along_axis as take_along_axis,
+    )
+    from poplite.ops.order.top import top_k as top_k
+    from poplite.ops.products.matmul import matmul as matmul, outer as outer
+    from poplite.ops.products.plan import MatMulPlan as MatMulPlan, plan_matmul as plan_matmul
+    from poplite.ops.record import (
+        assign as assign,
+        copy as copy,
+        explain as explain,
+        fill as fill,
+        lower as lower,
+        map as map,
+        zero as zero,
+    )
+    from poplite.ops.reductions.by_name import (
+        log_sum_exp as log_sum_exp,
+        reduce as reduce,
+        reduce_many as reduce_many,
+    )
+    from poplite.ops.reductions.expressions import (
+        all as all,
+        any as any,
+        argmax as argmax,
+        argmin as argmin,
+        max as max,
+        mean as mean,
+        min as min,
+        norm as norm,
+        prod as prod,
+        sum as sum,
+        variance as variance,
+    )
+    from poplite.ops.slices.choice import (
+        EmbeddingPlan as EmbeddingPlan,
+        plan_embedding as plan_embedding,
+    )
+    from poplite.ops.slices.dynamic import (
+        create_sliceable as create_sliceable,
+        dynamic_slice as dynamic_slice,
+        dynamic_update as dynamic_update,
+    )
+    from poplite.ops.slices.gather import (
+        embedding as embedding,
+        multi_slice as multi_slice,
+        one_hot as one_hot,
+        select_from_rows as select_from_rows,
+        update_from_rows as update_from_rows,
+    )
+    from poplite.ops.slices.update import (
+        multi_update as multi_update,
+        multi_update_add as multi_update_add,
+        multi_update_max as multi_update_max,
+        multi_update_mul as multi_update_mul,
+    )
+    from poplite.ops.sparse import (
+        SparsePattern as SparsePattern,
+        SparsePlan as SparsePlan,
+        plan_sparse_matmul as plan_sparse_matmul,
+        sparse_matmul as sparse_matmul,
+        sparse_matmul_gradient as sparse_matmul_gradient,
+    )
 
-__all__ = names_of(globals(), "linalg nn random")
-if not TYPE_CHECKING:  # for which an unknown name is an error
-    __getattr__ = _add_numpy_names("ops", globals())
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__, __getattr__, __dir__ = _operations_on_use(
+    "ops",
+    {
+        "control": "if_ repeat switch together while_",
+        "convolutions.convolution": "convolution convolution_input_gradient "
+        "convolution_weights_gradient",
+        "convolutions.plan": "ConvolutionPlan plan_convolution",
+        "elementwise": "absolute add arg bitwise_and bitwise_not bitwise_or bitwise_xnor "
+        "bitwise_xor cast clamp clip count_leading_zeros divide divide_trunc equal floor_divide "
+        "greater greater_equal inv_std_dev_to_variance iota is_finite is_inf is_nan less "
+        "less_equal logical_and logical_not logical_or logical_xor maximum minimum multiply "
+        "negative not_equal popcount power reciprocal remainder remainder_trunc select "
+        "shift_left shift_right shift_right_logical sign sign_popops square subtract "
+        "variance_to_inv_std_dev where",
+        "fuse.levels": "Root",
+        "fuse.recipe": "Note",
+        "mathematics": "acos asin atan atan2 cbrt ceil cos cosh erf erfc exp exp2 expm1 floor gelu "
+        "gelu_erf log log1p log2 log10 relu round round_half_away rsqrt sigmoid sin sinh softplus "
+        "sqrt sqrt_trunc swish tan tanh trunc",
+        "moving": "concatenate pad repeat_elements roll stack tile transpose tril triu",
+        "order.scans": "cumulative_product cumulative_sum unique_sorted",
+        "order.sorting": "argsort sort sort_key_value take_along_axis",
+        "order.top": "top_k",
+        "products.matmul": "matmul outer",
+        "products.plan": "MatMulPlan plan_matmul",
+        "record": "assign copy explain fill lower map zero",
+        "reductions.by_name": "log_sum_exp reduce reduce_many",
+        "reductions.expressions": "all any argmax argmin max mean min norm prod sum variance",
+        "slices.choice": "EmbeddingPlan plan_embedding",
+        "slices.dynamic": "create_sliceable dynamic_slice dynamic_update",
+        "slices.gather": "embedding multi_slice one_hot select_from_rows update_from_rows",
+        "slices.update": "multi_update multi_update_add multi_update_max multi_update_mul",
+        "sparse": "SparsePattern SparsePlan plan_sparse_matmul sparse_matmul "
+        "sparse_matmul_gradient",
+    },
+    "linalg nn random",
+)

@@ -258,6 +258,9 @@ def clamp(x: Operand | float, lower: Operand | float, upper: Operand | float) ->
     return apply("clamp", x, lower, upper)
 
 
+clip = clamp  # NumPy's name
+
+
 def variance_to_inv_std_dev(variance: Operand | float, epsilon: Operand | float) -> Expr:
     """Return `1 / sqrt(variance + epsilon)`.
 

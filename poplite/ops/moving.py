@@ -19,7 +19,7 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.arguments import no_tensor
-from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.concat import concat, stack as stack
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.elementwise import iota, where
 from poplite.ops.operands import (
@@ -37,6 +37,8 @@ from poplite.text import clipped, integer_or_none, items_or_none, of_type
 from poplite.types import BOOL
 
 MODES = ("constant", "edge", "reflect")
+
+concatenate = concat  # NumPy's name
 
 
 def roll(x: Tensor, shift: int | List[int], dim: int | List[int] | None = None) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import pkgutil
 import re
 from pathlib import Path
 
@@ -24,6 +25,10 @@ HELD = {
 }
 
 
+def _loads_late(name: str) -> bool:
+    return hasattr(importlib.import_module(name), "__getattr__")
+
+
 @pytest.mark.parametrize("name", HELD)
 def test_a_module_shows_the_names_that_are_held_here(name: str) -> None:
     """A name that is added or taken away is added or taken away in public_names.txt as well."""
@@ -31,6 +36,15 @@ def test_a_module_shows_the_names_that_are_held_here(name: str) -> None:
     assert dir(module) == sorted(HELD[name])
     assert sorted(module.__all__) == sorted(HELD[name])
     assert [each for each in HELD[name] if not hasattr(module, each)] == []
+
+
+@pytest.mark.parametrize("name", [each for each in HELD if _loads_late(each)])
+def test_a_name_is_the_same_whichever_module_is_loaded_first(name: str) -> None:
+    """Python makes a module an attribute of its package, in place of a function of that name."""
+    package = importlib.import_module(name)
+    modules = {each.name for each in pkgutil.iter_modules(getattr(package, "__path__", []))}
+    for each in modules & set(HELD[name]):
+        assert getattr(package, each) is importlib.import_module(f"{name}.{each}")
 
 
 def _used(text: str) -> set[tuple[str, str]]:

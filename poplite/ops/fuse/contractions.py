@@ -30,9 +30,9 @@ from poplite.ops.fuse.placement import Mappings
 from poplite.ops.fuse.pricing import Bound
 from poplite.ops.fuse.recipe import OperandPart, Straight, SumRecipe, in_order, straight
 from poplite.ops.fuse.storing import rebuilt, with_operands
-from poplite.ops.matmul.layout import MatrixBlocks, Options, ProductLayout
-from poplite.ops.matmul.matmul_steps import BlockParts, Epilogue, Multiplication
-from poplite.ops.matmul.plan import layout_for
+from poplite.ops.products.layout import MatrixBlocks, Options, ProductLayout
+from poplite.ops.products.matmul_steps import BlockParts, Epilogue, Multiplication
+from poplite.ops.products.plan import layout_for
 from poplite.types import FLOAT
 from poplite.vertices.estimators.reductions import Slots
 
@@ -326,7 +326,7 @@ def put_together_for_sums(
 #     block (i, j) of the left matrix, for tile t     has a part of it itself, which is put in place
 #                                                     receives the rest from others
 #
-# Products and sums are those of the plan (`poplite.ops.matmul.search`).
+# Products and sums are those of the plan (`poplite.ops.products.search`).
 
 
 class Arrivals(NamedTuple):

@@ -20,7 +20,7 @@ from poplite.arrays.digits import Digit
 from poplite.arrays.intervals import Int64, overlay
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.machine.target import Target
-from poplite.ops.reduce.stage import Mask, repeated
+from poplite.ops.reductions.stage import Mask, repeated
 from poplite.vertices.estimators.reductions import Slots
 
 

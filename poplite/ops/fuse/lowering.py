@@ -67,10 +67,10 @@ from poplite.ops.fuse.storing import (
     split_positions,
     with_operands,
 )
-from poplite.ops.matmul.layout import ProductLayout
-from poplite.ops.matmul.matmul_steps import Multiplication, product_of, rows_cost_more
-from poplite.ops.reduce.build import Fused, FusedReduction, reduce_into
-from poplite.ops.reduce.order import ordered
+from poplite.ops.products.layout import ProductLayout
+from poplite.ops.products.matmul_steps import Multiplication, product_of, rows_cost_more
+from poplite.ops.reductions.build import Fused, FusedReduction, reduce_into
+from poplite.ops.reductions.order import ordered
 from poplite.program.recording import Recorder
 from poplite.view import storages
 

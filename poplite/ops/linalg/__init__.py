@@ -10,20 +10,21 @@ all tiles share, do the rest. All is computed in FLOAT, and HALF is rounded once
 
 from typing import TYPE_CHECKING
 
-from poplite.expr.numpy_names import add_numpy_names as _add_numpy_names
-from poplite.ops.linalg.factorisations import (
-    cholesky as cholesky,
-    lu as lu,
-    triangular_mask as triangular_mask,
-    triangular_solve as triangular_solve,
+from poplite.expr.numpy_names import operations_on_use as _operations_on_use
+
+if TYPE_CHECKING:
+    from poplite.ops.linalg.factorisations import (
+        cholesky as cholesky,
+        lu as lu,
+        triangular_mask as triangular_mask,
+        triangular_solve as triangular_solve,
+    )
+    from poplite.ops.linalg.orthogonal import inverse as inverse, qr as qr
+
+__all__, __getattr__, __dir__ = _operations_on_use(
+    "ops.linalg",
+    {
+        "factorisations": "cholesky lu triangular_mask triangular_solve",
+        "orthogonal": "inverse qr",
+    },
 )
-from poplite.ops.linalg.qr import inverse as inverse, qr as qr
-from poplite.public import names_of
-
-__all__ = names_of(globals())
-if not TYPE_CHECKING:  # for which an unknown name is an error
-    __getattr__ = _add_numpy_names("ops.linalg", globals())
-
-
-def __dir__() -> list[str]:
-    return __all__

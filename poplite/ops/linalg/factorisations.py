@@ -20,11 +20,11 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.convolution.arguments import ConvolutionCall
+from poplite.ops.convolutions.arguments import ConvolutionCall
 from poplite.ops.elementwise import equal, less_equal, where
-from poplite.ops.matmul.matmul import matmul
-from poplite.ops.matmul.plan import estimated_plan
 from poplite.ops.operands import FLOATS, Given, called, check_type, count_of, described, operand
+from poplite.ops.products.matmul import matmul
+from poplite.ops.products.plan import estimated_plan
 from poplite.ops.record import assign, map as stored
 from poplite.program import Sequence as Steps
 from poplite.program.recording import recorder

@@ -12,95 +12,111 @@ A gradient is that of the sum of the results, each times an element of `gradient
 
 from typing import TYPE_CHECKING
 
-from poplite.expr.numpy_names import add_numpy_names as _add_numpy_names
-from poplite.ops.mathematics import gelu as gelu, relu as relu
-from poplite.ops.nn.activations import (
-    gelu_erf_gradient as gelu_erf_gradient,
-    gelu_gradient as gelu_gradient,
-    hard_sigmoid as hard_sigmoid,
-    hard_sigmoid_gradient as hard_sigmoid_gradient,
-    relu_gradient as relu_gradient,
-    sigmoid_gradient as sigmoid_gradient,
-    swish_gradient as swish_gradient,
-    tanh_gradient as tanh_gradient,
-)
-from poplite.ops.nn.attention import (
-    Attention as Attention,
-    AttentionGradient as AttentionGradient,
-    AttentionSaved as AttentionSaved,
-    AttentionWeights as AttentionWeights,
-    multi_head_attention as multi_head_attention,
-    multi_head_attention_gradient as multi_head_attention_gradient,
-)
-from poplite.ops.nn.gru import (
-    Gru as Gru,
-    GruGradient as GruGradient,
-    GruSaved as GruSaved,
-    gru as gru,
-    gru_gradient as gru_gradient,
-)
-from poplite.ops.nn.losses import (
-    binary_cross_entropy as binary_cross_entropy,
-    binary_cross_entropy_gradient as binary_cross_entropy_gradient,
-    cross_entropy as cross_entropy,
-    cross_entropy_gradient as cross_entropy_gradient,
-    log_softmax as log_softmax,
-    log_softmax_gradient as log_softmax_gradient,
-    softmax as softmax,
-    softmax_gradient as softmax_gradient,
-    squared_error as squared_error,
-    squared_error_gradient as squared_error_gradient,
-)
-from poplite.ops.nn.lstm import (
-    Lstm as Lstm,
-    LstmGradient as LstmGradient,
-    LstmSaved as LstmSaved,
-    LstmState as LstmState,
-    lstm as lstm,
-    lstm_gradient as lstm_gradient,
-)
-from poplite.ops.nn.normalisation import (
-    ChannelNormGradient as ChannelNormGradient,
-    ChannelStatistics as ChannelStatistics,
-    LayerNormGradient as LayerNormGradient,
-    batch_norm as batch_norm,
-    batch_norm_gradient as batch_norm_gradient,
-    batch_norm_inference as batch_norm_inference,
-    batch_statistics as batch_statistics,
-    group_norm as group_norm,
-    group_norm_gradient as group_norm_gradient,
-    instance_norm as instance_norm,
-    instance_norm_gradient as instance_norm_gradient,
-    layer_norm as layer_norm,
-    layer_norm_gradient as layer_norm_gradient,
-    running_statistics as running_statistics,
-)
-from poplite.ops.nn.optimizers import (
-    AdamState as AdamState,
-    adam as adam,
-    adam_state as adam_state,
-    sgd as sgd,
-)
-from poplite.ops.nn.pooling import (
-    average_pool as average_pool,
-    average_pool_gradient as average_pool_gradient,
-    max_pool as max_pool,
-    max_pool_gradient as max_pool_gradient,
-    sum_pool as sum_pool,
-    sum_pool_gradient as sum_pool_gradient,
-)
-from poplite.ops.nn.recurrent import (
-    RecurrentPlan as RecurrentPlan,
-    RecurrentWeights as RecurrentWeights,
-    plan_gru as plan_gru,
-    plan_lstm as plan_lstm,
-)
-from poplite.public import names_of
+from poplite.expr.numpy_names import operations_on_use as _operations_on_use
 
-__all__ = names_of(globals())
-if not TYPE_CHECKING:  # for which an unknown name is an error
-    __getattr__ = _add_numpy_names("ops.nn", globals())
+if TYPE_CHECKING:
+    from poplite.ops.mathematics import gelu as gelu, relu as relu
+    from poplite.ops.nn.activations import (
+        gelu_erf_gradient as gelu_erf_gradient,
+        gelu_gradient as gelu_gradient,
+        hard_sigmoid as hard_sigmoid,
+        hard_sigmoid_gradient as hard_sigmoid_gradient,
+        relu_gradient as relu_gradient,
+        sigmoid_gradient as sigmoid_gradient,
+        swish_gradient as swish_gradient,
+        tanh_gradient as tanh_gradient,
+    )
+    from poplite.ops.nn.attention import (
+        Attention as Attention,
+        AttentionGradient as AttentionGradient,
+        AttentionSaved as AttentionSaved,
+        AttentionWeights as AttentionWeights,
+        multi_head_attention as multi_head_attention,
+        multi_head_attention_gradient as multi_head_attention_gradient,
+    )
+    from poplite.ops.nn.gru_layer import (
+        Gru as Gru,
+        GruGradient as GruGradient,
+        GruSaved as GruSaved,
+        gru as gru,
+        gru_gradient as gru_gradient,
+    )
+    from poplite.ops.nn.losses import (
+        binary_cross_entropy as binary_cross_entropy,
+        binary_cross_entropy_gradient as binary_cross_entropy_gradient,
+        cross_entropy as cross_entropy,
+        cross_entropy_gradient as cross_entropy_gradient,
+        log_softmax as log_softmax,
+        log_softmax_gradient as log_softmax_gradient,
+        softmax as softmax,
+        softmax_gradient as softmax_gradient,
+        squared_error as squared_error,
+        squared_error_gradient as squared_error_gradient,
+    )
+    from poplite.ops.nn.lstm_layer import (
+        Lstm as Lstm,
+        LstmGradient as LstmGradient,
+        LstmSaved as LstmSaved,
+        LstmState as LstmState,
+        lstm as lstm,
+        lstm_gradient as lstm_gradient,
+    )
+    from poplite.ops.nn.normalisation import (
+        ChannelNormGradient as ChannelNormGradient,
+        ChannelStatistics as ChannelStatistics,
+        LayerNormGradient as LayerNormGradient,
+        batch_norm as batch_norm,
+        batch_norm_gradient as batch_norm_gradient,
+        batch_norm_inference as batch_norm_inference,
+        batch_statistics as batch_statistics,
+        group_norm as group_norm,
+        group_norm_gradient as group_norm_gradient,
+        instance_norm as instance_norm,
+        instance_norm_gradient as instance_norm_gradient,
+        layer_norm as layer_norm,
+        layer_norm_gradient as layer_norm_gradient,
+        running_statistics as running_statistics,
+    )
+    from poplite.ops.nn.optimizers import (
+        AdamState as AdamState,
+        adam as adam,
+        adam_state as adam_state,
+        sgd as sgd,
+    )
+    from poplite.ops.nn.pooling import (
+        average_pool as average_pool,
+        average_pool_gradient as average_pool_gradient,
+        max_pool as max_pool,
+        max_pool_gradient as max_pool_gradient,
+        sum_pool as sum_pool,
+        sum_pool_gradient as sum_pool_gradient,
+    )
+    from poplite.ops.nn.recurrent import (
+        RecurrentPlan as RecurrentPlan,
+        RecurrentWeights as RecurrentWeights,
+        plan_gru as plan_gru,
+        plan_lstm as plan_lstm,
+    )
 
-
-def __dir__() -> list[str]:
-    return __all__
+__all__, __getattr__, __dir__ = _operations_on_use(
+    "ops.nn",
+    {
+        ".mathematics": "gelu relu",
+        "activations": "gelu_erf_gradient gelu_gradient hard_sigmoid hard_sigmoid_gradient "
+        "relu_gradient sigmoid_gradient swish_gradient tanh_gradient",
+        "attention": "Attention AttentionGradient AttentionSaved AttentionWeights "
+        "multi_head_attention multi_head_attention_gradient",
+        "gru_layer": "Gru GruGradient GruSaved gru gru_gradient",
+        "losses": "binary_cross_entropy binary_cross_entropy_gradient cross_entropy "
+        "cross_entropy_gradient log_softmax log_softmax_gradient softmax softmax_gradient "
+        "squared_error squared_error_gradient",
+        "lstm_layer": "Lstm LstmGradient LstmSaved LstmState lstm lstm_gradient",
+        "normalisation": "ChannelNormGradient ChannelStatistics LayerNormGradient batch_norm "
+        "batch_norm_gradient batch_norm_inference batch_statistics group_norm group_norm_gradient "
+        "instance_norm instance_norm_gradient layer_norm layer_norm_gradient running_statistics",
+        "optimizers": "AdamState adam adam_state sgd",
+        "pooling": "average_pool average_pool_gradient max_pool max_pool_gradient sum_pool "
+        "sum_pool_gradient",
+        "recurrent": "RecurrentPlan RecurrentWeights plan_gru plan_lstm",
+    },
+)

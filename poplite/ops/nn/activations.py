@@ -17,7 +17,7 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr, labelled
 from poplite.ops.elementwise import absolute, clamp, where
 from poplite.ops.mathematics import erfc, exp, sigmoid
-from poplite.ops.reductions import float_operand
+from poplite.ops.reductions.expressions import float_operand
 from poplite.types import FLOAT
 
 _FAR = 16.0

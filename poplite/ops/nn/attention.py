@@ -21,7 +21,6 @@ from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.elementwise import where
-from poplite.ops.matmul.matmul import matmul
 from poplite.ops.nn.losses import softmax, softmax_gradient
 from poplite.ops.operands import (
     FLOATS,
@@ -39,6 +38,7 @@ from poplite.ops.operands import (
     unfit,
     wrong_kind,
 )
+from poplite.ops.products.matmul import matmul
 from poplite.ops.record import map as stored, one_operation
 from poplite.ops.slices.checks import as_tensor
 from poplite.program import Sequence

@@ -17,7 +17,7 @@ from poplite.ops.elementwise import equal, where
 from poplite.ops.mathematics import exp, log, sigmoid, softplus
 from poplite.ops.nn.activations import by_result
 from poplite.ops.operands import dimension
-from poplite.ops.reductions import float_operand, max, sum
+from poplite.ops.reductions.expressions import float_operand, max, sum
 from poplite.types import FLOAT
 
 # -- softmax ---------------------------------------------------------------------------------------

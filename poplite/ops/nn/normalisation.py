@@ -23,7 +23,7 @@ from poplite.ops.mathematics import rsqrt
 from poplite.ops.nn.activations import by_result
 from poplite.ops.operands import check_closed, check_name, count_of, the_tensor
 from poplite.ops.record import lower
-from poplite.ops.reductions import Dims, float_operand, mean, sum, variance
+from poplite.ops.reductions.expressions import Dims, float_operand, mean, sum, variance
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped

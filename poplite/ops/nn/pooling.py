@@ -48,7 +48,7 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.ops.convolution.arguments import (
+from poplite.ops.convolutions.arguments import (
     ConvolutionCall,
     Number,
     Padding,
@@ -59,7 +59,7 @@ from poplite.ops.convolution.arguments import (
     sizes_of,
     spacings,
 )
-from poplite.ops.convolution.layout import (
+from poplite.ops.convolutions.layout import (
     ConvolutionLayout,
     EqualBlocks,
     arranged,
@@ -68,7 +68,7 @@ from poplite.ops.convolution.layout import (
     signal_of,
     windows_of,
 )
-from poplite.ops.convolution.request import (
+from poplite.ops.convolutions.request import (
     ConvolutionRequest,
     Dimension,
     PhaseOutputs,
@@ -76,13 +76,13 @@ from poplite.ops.convolution.request import (
     joined,
     parts,
 )
-from poplite.ops.convolution.search import combined
-from poplite.ops.matmul.search import parts_of
+from poplite.ops.convolutions.search import combined
 from poplite.ops.moving import pad
 from poplite.ops.operands import Given, called, count_of
+from poplite.ops.products.search import parts_of
 from poplite.ops.record import map as stored
-from poplite.ops.reduce.build import reduce_into
-from poplite.ops.reduce.plan import RemainingPartials, cheapest_levels, cycles_of
+from poplite.ops.reductions.build import reduce_into
+from poplite.ops.reductions.plan import RemainingPartials, cheapest_levels, cycles_of
 from poplite.program import Sequence as Steps
 from poplite.program.recording import Recorder, recorder
 from poplite.types import FLOAT

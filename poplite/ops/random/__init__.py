@@ -13,24 +13,26 @@ row-major order, depends on the key and on i alone, not on tiles, shapes or elem
 
 from typing import TYPE_CHECKING
 
-from poplite.expr.numpy_names import add_numpy_names as _add_numpy_names
-from poplite.ops.random.drawing import key as key
-from poplite.ops.random.numbers import (
-    Dropped as Dropped,
-    bernoulli as bernoulli,
-    dropout as dropout,
-    dropout_gradient as dropout_gradient,
-    integers as integers,
-    normal as normal,
-    truncated_normal as truncated_normal,
-    uniform as uniform,
+from poplite.expr.numpy_names import operations_on_use as _operations_on_use
+
+if TYPE_CHECKING:
+    from poplite.ops.random.drawing import key as key
+    from poplite.ops.random.numbers import (
+        Dropped as Dropped,
+        bernoulli as bernoulli,
+        dropout as dropout,
+        dropout_gradient as dropout_gradient,
+        integers as integers,
+        normal as normal,
+        truncated_normal as truncated_normal,
+        uniform as uniform,
+    )
+
+__all__, __getattr__, __dir__ = _operations_on_use(
+    "ops.random",
+    {
+        "drawing": "key",
+        "numbers": "Dropped bernoulli dropout dropout_gradient integers normal truncated_normal "
+        "uniform",
+    },
 )
-from poplite.public import names_of
-
-__all__ = names_of(globals())
-if not TYPE_CHECKING:  # for which an unknown name is an error
-    __getattr__ = _add_numpy_names("ops.random", globals())
-
-
-def __dir__() -> list[str]:
-    return __all__

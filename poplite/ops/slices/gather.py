@@ -42,7 +42,7 @@ from poplite.ops.operands import (
     writeable,
 )
 from poplite.ops.record import assign, map as stored
-from poplite.ops.reductions import sum as sum_of
+from poplite.ops.reductions.expressions import sum as sum_of
 from poplite.ops.slices.checks import (
     as_tensor,
     check_indices,

@@ -31,7 +31,7 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.operands import BITS
-from poplite.ops.reduce.plan import RemainingPartials, cheapest_levels, cycles_of
+from poplite.ops.reductions.plan import RemainingPartials, cheapest_levels, cycles_of
 from poplite.program import Copy
 from poplite.program.recording import Recorder
 from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT, ElementType

@@ -12,8 +12,8 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import deep, examples
-from poplite.ops.matmul.layout import ProductLayout, ProductRequest
-from poplite.ops.matmul.plan import (
+from poplite.ops.products.layout import ProductLayout, ProductRequest
+from poplite.ops.products.plan import (
     MatMulPlan,
     estimated_plan,
     least_cycles,
@@ -22,7 +22,7 @@ from poplite.ops.matmul.plan import (
     priced,
     ranked,
 )
-from poplite.ops.matmul.search import cheapest_ways, most_cycles
+from poplite.ops.products.search import cheapest_ways, most_cycles
 
 
 def drawn(random: Random) -> tuple[pl.Target, ProductRequest]:

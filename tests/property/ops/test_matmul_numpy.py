@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.depth import examples, forms, interpreted, values_only
 from poplite import ops
-from poplite.ops.matmul.layout import ProductRequest
-from poplite.ops.matmul.search import cheapest_ways
+from poplite.ops.products.layout import ProductRequest
+from poplite.ops.products.search import cheapest_ways
 
 HOW = ("planned", "linear", "transposed", "scattered", "part")
 EPSILON = {pl.FLOAT: 2.0**-23, pl.HALF: 2.0**-10}

@@ -13,7 +13,7 @@ import poplite as pl
 from helpers.depth import forms, interpreted, thinned, values_only
 from poplite import ops
 from poplite.ops import nn
-from poplite.ops.convolution.request import Spacing, forward, parts
+from poplite.ops.convolutions.request import Spacing, forward, parts
 
 
 def small(graph: pl.Graph, **more: Any) -> pl.ops.ConvolutionPlan:

@@ -14,8 +14,8 @@ import poplite as pl
 from helpers.depth import interpreted, thinned
 from poplite import ops
 from poplite.ops.fuse.gathering import ReadOperand, VectorReads, gathering_cycles
-from poplite.ops.reduce import build
-from poplite.ops.reduce.plan import Plan, Problem, plan_for
+from poplite.ops.reductions import build
+from poplite.ops.reductions.plan import Plan, Problem, plan_for
 from poplite.vertices.estimators.poplibs import reduce_one
 
 pytestmark = pytest.mark.priced

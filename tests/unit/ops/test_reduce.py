@@ -11,7 +11,7 @@ import pytest
 import poplite as pl
 from helpers.depth import deep, interpreted, thinned
 from poplite.graph.partition import map_linearly
-from poplite.ops.reduce.stage import pieces_of
+from poplite.ops.reductions.stage import pieces_of
 
 
 def graph_of(

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples, thinned
-from poplite.ops.reduce.plan import (
+from poplite.ops.reductions.plan import (
     Levels,
     RemainingPartials,
     cheapest_levels,
@@ -18,7 +18,7 @@ from poplite.ops.reduce.plan import (
     levels_to_try,
 )
 
-PLAN = importlib.import_module("poplite.ops.reduce.plan")
+PLAN = importlib.import_module("poplite.ops.reductions.plan")
 
 
 @examples(60)

@@ -1,6 +1,6 @@
 """Plans of matrix products: the cheapest of all ways to share one among tiles.
 
-The search prices all ways by formulas (`poplite.ops.matmul.search`); of the best eight the one is
+The search prices all ways by formulas (`poplite.ops.products.search`); of the best eight the one is
 taken that is cheapest by the cost model (`priced`). Those that cannot be, by bounds in closed form
 (below, and `most_cycles`), are priced only to be shown. What a plan says becomes part of the graph:
 which vertex multiplies what, and where. So an executable needs no plan.
@@ -37,7 +37,8 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
 from poplite.machine.target import Target
-from poplite.ops.matmul.layout import (
+from poplite.ops.operands import check_parts
+from poplite.ops.products.layout import (
     Options,
     ProductLayout,
     ProductRequest,
@@ -47,15 +48,14 @@ from poplite.ops.matmul.layout import (
     held_text,
     request_of,
 )
-from poplite.ops.matmul.matmul_steps import (
+from poplite.ops.products.matmul_steps import (
     Multiplication,
     left_of,
     part_sizes,
     product_of,
     right_of,
 )
-from poplite.ops.matmul.search import cheapest_ways, most_cycles
-from poplite.ops.operands import check_parts
+from poplite.ops.products.search import cheapest_ways, most_cycles
 from poplite.program.control import check_graph
 from poplite.program.copy import TensorCopy
 from poplite.program.recording import Recorder

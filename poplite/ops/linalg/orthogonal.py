@@ -26,7 +26,7 @@ from poplite.expr.tree import ElementClass
 from poplite.graph.partition import cut
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.convolution.arguments import ConvolutionCall
+from poplite.ops.convolutions.arguments import ConvolutionCall
 from poplite.ops.elementwise import where
 from poplite.ops.linalg.factorisations import (
     LinalgSteps,

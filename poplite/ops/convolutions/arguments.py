@@ -11,8 +11,7 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.convolution.request import ConvolutionRequest, Spacing, dilated, forward
-from poplite.ops.matmul.layout import MOST_PRODUCTS, checked_share
+from poplite.ops.convolutions.request import ConvolutionRequest, Spacing, dilated, forward
 from poplite.ops.operands import (
     FLOATS,
     Given,
@@ -26,6 +25,7 @@ from poplite.ops.operands import (
     own_operand,
     steps_for,
 )
+from poplite.ops.products.layout import MOST_PRODUCTS, checked_share
 from poplite.ops.record import map as stored, zero
 from poplite.program import Sequence as Steps
 from poplite.text import clipped, integer_or_none

@@ -35,8 +35,8 @@ from poplite.expr.tree import ElementClass, Expr, Leaf, Reduction, Weak, labelle
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.placement import EXACT
 from poplite.ops.fuse.storing import MOST_STORED, first_of_repeated
-from poplite.ops.reduce.first_extremes import lies_in_rows
-from poplite.ops.reduce.order import ordered
+from poplite.ops.reductions.first_extremes import lies_in_rows
+from poplite.ops.reductions.order import ordered
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import FLOAT, HALF, UNSIGNED_INT
 

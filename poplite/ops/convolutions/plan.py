@@ -1,6 +1,6 @@
 """Plans of convolutions: the cheapest of all ways to share one among tiles.
 
-The search prices all ways by formulas (`poplite.ops.convolution.search`). What a plan says becomes
+The search prices all ways by formulas (`poplite.ops.convolutions.search`). What a plan says becomes
 part of the graph: which vertex convolves what, and where. So an executable needs no plan.
 
 What a layout costs by the cost model: it is built on a graph of its own, and priced.
@@ -18,7 +18,7 @@ from poplite.errors import GraphMemoryAllocationError, TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.ops.convolution.arguments import (
+from poplite.ops.convolutions.arguments import (
     Flag,
     Number,
     Padding,
@@ -29,13 +29,13 @@ from poplite.ops.convolution.arguments import (
     request_of,
     spacings,
 )
-from poplite.ops.convolution.convolution_steps import Convolution, record_convolutions, weights_of
-from poplite.ops.convolution.layout import ConvolutionLayout, collapsed_weights, input_of
-from poplite.ops.convolution.request import ConvolutionRequest, parts
-from poplite.ops.convolution.search import cheapest_ways, way_with_blocks
-from poplite.ops.matmul.layout import by, held_text
-from poplite.ops.matmul.plan import cycles_of
+from poplite.ops.convolutions.convolution_steps import Convolution, record_convolutions, weights_of
+from poplite.ops.convolutions.layout import ConvolutionLayout, collapsed_weights, input_of
+from poplite.ops.convolutions.request import ConvolutionRequest, parts
+from poplite.ops.convolutions.search import cheapest_ways, way_with_blocks
 from poplite.ops.operands import check_parts, count_of, counts_of
+from poplite.ops.products.layout import by, held_text
+from poplite.ops.products.plan import cycles_of
 from poplite.program.control import check_graph
 from poplite.program.copy import TensorCopy
 from poplite.program.recording import Recorder
@@ -53,7 +53,7 @@ class ConvolutionPlan:
         graph: the graph it was made for.
         request: the convolution.
         layouts: the way that is taken; of an input with zeros between its elements, one for each
-            phase (`poplite.ops.convolution.request`) that reads elements, or for several with the
+            phase (`poplite.ops.convolutions.request`) that reads elements, or for several with the
             same reads, the longest first.
     """
 

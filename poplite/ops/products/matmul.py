@@ -16,9 +16,9 @@ from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr, Leaf, Weak
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.matmul.layout import Options, checked_options, request_of
-from poplite.ops.matmul.plan import MatMulPlan
 from poplite.ops.operands import wrong_kind
+from poplite.ops.products.layout import Options, checked_options, request_of
+from poplite.ops.products.plan import MatMulPlan
 from poplite.text import clipped
 from poplite.types import ElementTypeLike
 

@@ -34,9 +34,9 @@ from poplite.ops.fuse.maps import add_copy, least_map_cycles, map_cycles
 from poplite.ops.fuse.placement import Mappings
 from poplite.ops.fuse.pricing import Bound, computed_of
 from poplite.ops.fuse.recipe import ReductionRecipe, Straight
-from poplite.ops.reduce.first_extremes import OF_ROWS, FirstExtremes
-from poplite.ops.reduce.order import Order, ordered
-from poplite.ops.reduce.plan import (
+from poplite.ops.reductions.first_extremes import OF_ROWS, FirstExtremes
+from poplite.ops.reductions.order import Order, ordered
+from poplite.ops.reductions.plan import (
     Plan,
     Problem,
     ReductionWay,
@@ -45,7 +45,7 @@ from poplite.ops.reduce.plan import (
     is_cheaper_in_one,
     plan_for,
 )
-from poplite.ops.reduce.stage import Mask, StageWork, repeated
+from poplite.ops.reductions.stage import Mask, StageWork, repeated
 from poplite.program.recording import Recorder
 from poplite.types import FLOAT, HALF, ElementType
 from poplite.vertex.vertex import Vertex

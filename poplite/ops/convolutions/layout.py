@@ -25,7 +25,7 @@ from poplite.graph.storage.host_values import check_room
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.convolution.request import ConvolutionRequest, Dimension, together
+from poplite.ops.convolutions.request import ConvolutionRequest, Dimension, together
 from poplite.program import Copy
 from poplite.program.recording import Recorder
 
@@ -367,7 +367,7 @@ def expansions(request: ConvolutionRequest) -> list[ConvolutionRequest]:
 def expanded(request: ConvolutionRequest, number: int) -> ConvolutionRequest:
     """Return a convolution with the taps of its last dimensions as channels.
 
-    >>> from poplite.ops.convolution.request import Spacing, forward
+    >>> from poplite.ops.convolutions.request import Spacing, forward
     >>> from poplite.types import FLOAT
     >>> dimensions = (forward(8, 3, Spacing()), forward(9, 3, Spacing(stride=2)))
     >>> print(expanded(ConvolutionRequest(1, 2, 4, 16, dimensions, FLOAT, 0.6), 1))

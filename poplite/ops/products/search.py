@@ -21,8 +21,8 @@ from poplite.arrays.intervals import Int64
 from poplite.cost.exchange.latency import has_map, places, route
 from poplite.errors import GraphMemoryAllocationError
 from poplite.machine.target import Target
-from poplite.ops.matmul.layout import ProductLayout, ProductRequest, Three, too_large
-from poplite.ops.matmul.matmul_steps import grain_of, part_sizes
+from poplite.ops.products.layout import ProductLayout, ProductRequest, Three, too_large
+from poplite.ops.products.matmul_steps import grain_of, part_sizes
 from poplite.types import HALF
 from poplite.vertices.amp import amp_cycles
 from poplite.vertices.partials import partials_cycles
@@ -311,7 +311,7 @@ def _listed(numbers: Sequence[int]) -> str:
 # -- an upper bound --------------------------------------------------------------------------------
 # Cycles that a layout takes at most by the cost model, in closed form.
 #
-# As the lower one in `poplite.ops.matmul.plan`, but blocks at the edges count as well, every
+# As the lower one in `poplite.ops.products.plan`, but blocks at the edges count as well, every
 # stretch counts as put down in a place of its own, and the ways between tiles are looked up::
 #
 #     operands    to tile (i, j, l) from tiles (i, j, *) and (*, j, l)

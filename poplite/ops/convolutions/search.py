@@ -5,7 +5,7 @@ What a way costs: bytes at the rate of the exchange, and what goes before them; 
 mapping: of a block's input, its tile has the part that no block before it reads, shared with the
 tiles that make other outputs of it. An input whose taps count as channels is exchanged and
 copied before. The parts of a dimension that are tried are those of matrix products
-(`poplite.ops.matmul.search`); of long lists, some.
+(`poplite.ops.products.search`); of long lists, some.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.machine.target import Target
-from poplite.ops.convolution.layout import ConvolutionLayout, expansions, side_by_side
-from poplite.ops.convolution.request import ConvolutionRequest, together
-from poplite.ops.matmul.layout import too_large
-from poplite.ops.matmul.search import parts_of
+from poplite.ops.convolutions.layout import ConvolutionLayout, expansions, side_by_side
+from poplite.ops.convolutions.request import ConvolutionRequest, together
+from poplite.ops.products.layout import too_large
+from poplite.ops.products.search import parts_of
 from poplite.types import FLOAT
 from poplite.vertices.convolution import convolution_cycles
 from poplite.vertices.partials import partials_cycles

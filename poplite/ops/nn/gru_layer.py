@@ -21,7 +21,6 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.control import together
 from poplite.ops.mathematics import sigmoid, tanh
-from poplite.ops.matmul.matmul import matmul
 from poplite.ops.nn.recurrent import (
     Layer,
     RecurrentWeights,
@@ -41,8 +40,9 @@ from poplite.ops.nn.recurrent import (
     wide,
 )
 from poplite.ops.operands import Given
+from poplite.ops.products.matmul import matmul
 from poplite.ops.record import assign, map as stored, one_operation, zero
-from poplite.ops.reductions import sum
+from poplite.ops.reductions.expressions import sum
 from poplite.ops.slices.checks import as_tensor
 from poplite.program import Sequence
 from poplite.types import FLOAT

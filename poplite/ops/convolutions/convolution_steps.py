@@ -29,7 +29,7 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.ops.convolution.layout import (
+from poplite.ops.convolutions.layout import (
     ConvolutionLayout,
     EqualBlocks,
     arranged,

@@ -24,9 +24,9 @@ from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.gathering import exchange_cycles
 from poplite.ops.fuse.placement import Mappings, spread_evenly
-from poplite.ops.reduce.order import Order
-from poplite.ops.reduce.plan import Levels, RemainingPartials, cheapest_levels
-from poplite.ops.reduce.stage import Mask, repeated
+from poplite.ops.reductions.order import Order
+from poplite.ops.reductions.plan import Levels, RemainingPartials, cheapest_levels
+from poplite.ops.reductions.stage import Mask, repeated
 from poplite.program.recording import Recorder
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.extremes import (

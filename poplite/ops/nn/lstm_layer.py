@@ -19,7 +19,6 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.control import together
 from poplite.ops.mathematics import sigmoid, tanh
-from poplite.ops.matmul.matmul import matmul
 from poplite.ops.nn.recurrent import (
     Layer,
     RecurrentWeights,
@@ -38,8 +37,9 @@ from poplite.ops.nn.recurrent import (
     store_step,
     wide,
 )
+from poplite.ops.products.matmul import matmul
 from poplite.ops.record import assign, copy, map as stored, one_operation, zero
-from poplite.ops.reductions import sum
+from poplite.ops.reductions.expressions import sum
 from poplite.ops.slices.checks import as_tensor
 from poplite.program import Sequence
 from poplite.text import clipped, of_type

@@ -24,7 +24,7 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.ops.matmul.layout import MatrixBlocks, ProductLayout, ProductRequest
+from poplite.ops.products.layout import MatrixBlocks, ProductLayout, ProductRequest
 from poplite.program import WriteUndef
 from poplite.program.recording import Recorder
 from poplite.types import FLOAT, ElementType

@@ -20,7 +20,7 @@ from poplite.expr.tree import Expr, Reduction, Weak
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.control import together
 from poplite.ops.record import map as stored
-from poplite.ops.reductions import Dims, float_operand, known_operand
+from poplite.ops.reductions.expressions import Dims, float_operand, known_operand
 from poplite.program import Sequence as Steps
 from poplite.program.recording import RecordedSteps as Block, Together, graph_for, innermost, target
 from poplite.text import amount, clipped, of_type

@@ -27,7 +27,7 @@ from poplite.expr.operand import Operand
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
-from poplite.ops.convolution.arguments import (
+from poplite.ops.convolutions.arguments import (
     ConvolutionCall,
     Flag,
     Number,
@@ -39,16 +39,16 @@ from poplite.ops.convolution.arguments import (
     sizes_of,
     spacings,
 )
-from poplite.ops.convolution.convolution_steps import Convolution, record_convolutions
-from poplite.ops.convolution.layout import by_channels, by_taps, expanded_weights
-from poplite.ops.convolution.plan import ConvolutionPlan, planned
-from poplite.ops.convolution.request import ConvolutionRequest, PhaseOutputs, joined, parts
-from poplite.ops.matmul.matmul import matmul
+from poplite.ops.convolutions.convolution_steps import Convolution, record_convolutions
+from poplite.ops.convolutions.layout import by_channels, by_taps, expanded_weights
+from poplite.ops.convolutions.plan import ConvolutionPlan, planned
+from poplite.ops.convolutions.request import ConvolutionRequest, PhaseOutputs, joined, parts
 from poplite.ops.operands import (
     Given,
     called,
     wrong_kind,
 )
+from poplite.ops.products.matmul import matmul
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
 from poplite.program.recording import recorder

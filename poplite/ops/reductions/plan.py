@@ -22,7 +22,7 @@ from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.gathering import ReadOperand, VectorReads, exchange_cycles, gathering_cycles
 from poplite.ops.fuse.pricing import Bound, Computed, compared
-from poplite.ops.reduce.stage import (
+from poplite.ops.reductions.stage import (
     LEAST_WORK,
     Effort,
     Mask,

@@ -245,7 +245,7 @@ class ConvolutionRequest:
         memory: share of a tile's memory that blocks and partials may take.
         expand: of how many of the last dimensions the taps count as channels of the input; None
             where the plan says so.
-        source: the convolution before they did (`poplite.ops.convolution.layout`); None where
+        source: the convolution before they did (`poplite.ops.convolutions.layout`); None where
             none do.
     """
 
