@@ -19,10 +19,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Annotated
+
+from poplite.frozen import frozen
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
 """What files of poplite begin with."""
@@ -41,7 +42,7 @@ _INSTALLED = re.compile(r"(^|[\\/])(site|dist)-packages[\\/]")
 """A folder of installed packages, in a path."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceLocation:
     """A place in the user's program.
 

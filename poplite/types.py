@@ -36,7 +36,6 @@ from __future__ import annotations
 
 import math
 import zlib
-from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
@@ -60,6 +59,7 @@ from poplite.errors import (
     checked_member,
     did_you_mean,
 )
+from poplite.frozen import frozen
 from poplite.text import clipped, integer_or_none
 
 P_co = TypeVar("P_co", covariant=True)
@@ -312,7 +312,7 @@ class QuarterFormat(Enumeration):
         return 240.0 if self is QuarterFormat.F143 else 57344.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuarterMetadata:
     """Format and scale of a QUARTER tensor.
 

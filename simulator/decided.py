@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -38,6 +37,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep
+from poplite.frozen import frozen
 from poplite.jit.kernels.written import GAINED, INCOMPLETE, LOSSY
 from poplite.simulator.accounts.accesses import Stretches, accesses_of, bytes_of_fields, moved
 from poplite.simulator.engine import Simulator
@@ -64,7 +64,7 @@ MOST_NAMED = 3
 """Most variables that a message names."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unknown:
     """What decides what runs, and depends on what nothing has written.
 
@@ -276,7 +276,7 @@ def _unwritten(block: ArenaBlock, looks: Decisions) -> list[int]:
 Ran = Literal["step", "action", "scalar"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Undecided:
     """An element that was to decide what runs, and is not known.
 
@@ -439,7 +439,7 @@ class Decisions(StrictChecks):
         self._settled |= not is_complete and not self._armed[number]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Hole:
     """An unwritten element that decides how long its vertex takes.
 

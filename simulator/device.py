@@ -15,8 +15,9 @@ a device says that these lie.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+from poplite.frozen import frozen
 
 if TYPE_CHECKING:
     from poplite.compile.options import EngineOptions, Interpret
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from poplite.simulator.run.arena import Arena
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Setup:
     """How programs are to run, beside what was compiled.
 
@@ -99,7 +100,7 @@ class LoadedPrograms(Protocol):
         """Record the steps that run in a `with` statement."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class InPlaceOf:
     """A device on which programs take the place of others, where there may be no second one."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from poplite.errors import (
 )
 from poplite.executable.executable import Executable
 from poplite.executable.step import ComputeStep
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.machine.device import Device as PoplarDevice, attached
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
@@ -103,7 +104,7 @@ def checked_seed(seed: object) -> int:
     return int(seed)  # type: ignore[call-overload, no-any-return]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Source:
     """What an engine is made of.
 

@@ -36,7 +36,6 @@ import stat
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -60,6 +59,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.identity import constants_of, digest, meaning_of, own_rows
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.files import replacing
+from poplite.frozen import frozen
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.run.arena import Arena, Runs
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 # -- the file ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SavedState:
     """What a file says beside the bytes of its members.
 
@@ -149,7 +149,7 @@ def write_state(path: str, saved: SavedState, members: Members) -> None:
             os.close(folder)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class StateFile:
     """A state that is open for reading.
 
@@ -214,7 +214,7 @@ Memory = Callable[[int, int, int], Bytes]
 """Returns the bytes of a replica from one position to another."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Taken:
     """What a file says that is not memory, checked; int64 accounts as `EngineState` has them."""
 

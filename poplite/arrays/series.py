@@ -15,7 +15,6 @@ Starts, lengths and rows of the fields of a million vertices are kept in this fo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +24,7 @@ import numpy.typing as npt
 from poplite.arrays.digits import Digits, coalesce, digits_of, locate, regroup
 from poplite.arrays.intervals import Int64
 from poplite.arrays.progressions import grid
+from poplite.frozen import frozen
 
 NARROW = np.dtype(np.uint32)
 """Type of offsets, where they fit."""
@@ -36,7 +36,7 @@ MOST_NARROW = 2**32
 """Offsets below it are kept in 32 bits."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Steps:
     """An arithmetic progression.
 
@@ -119,7 +119,7 @@ class Steps:
         return Steps(self.first + distance, self.digits)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Listed:
     """Any numbers.
 
@@ -178,7 +178,7 @@ class Listed:
 Series = Steps | Listed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Runs:
     """Consecutive numbers in rising runs, written out only on demand.
 
@@ -210,7 +210,7 @@ class Runs:
         return np.repeat(self.end - np.cumsum(size), size) + np.arange(int(size.sum()))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Rising:
     """Rising numbers, kept as the distances from each to the next, written out only on demand.
 

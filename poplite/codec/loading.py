@@ -27,11 +27,11 @@ import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 
 from poplite.errors import FileLoadError, PopliteError
 from poplite.files import WRONG_CONTENT
+from poplite.frozen import frozen
 from poplite.jit.garbage import no_collection
 from poplite.text import clipped
 
@@ -97,7 +97,7 @@ class at:  # noqa: N801  # a class as it is quick: a load enters ten thousand of
             error.place.append(self._place)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Format:
     """A kind of saved files: what they say of themselves, and how others are refused.
 

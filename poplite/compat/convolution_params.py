@@ -22,6 +22,7 @@ import numpy as np
 from poplite.compat.arguments import check_params, sizes_of
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, checked_truth
 from poplite.expr.tree import ElementClass
+from poplite.frozen import frozen
 from poplite.ops.convolutions.arguments import MOST_DIMENSIONS, check_number, float_type
 from poplite.ops.convolutions.request import dilated
 from poplite.ops.operands import beside, count_of
@@ -295,7 +296,7 @@ def _complete_lists(transform: _Input | _Output) -> None:
         setattr(transform, each.name, [unchanged.get(each.name, 0)] * rank)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sides:
     """A transform with a number for every dimension and side."""
 
@@ -305,7 +306,7 @@ class Sides:
     flip: list[bool]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Along:
     """What a convolution does along one dimension.
 
@@ -340,7 +341,7 @@ class Along:
         return not (self.size and self.taps and self.count) or beyond
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Resolved:
     """Parameters that are checked, and complete.
 

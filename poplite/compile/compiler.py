@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from poplite.executable.executable import Checks, Executable
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.opcodes import Code, steps_before
 from poplite.expr.operand import Operand
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
@@ -198,7 +199,7 @@ def _joined(
     return joined_copies(graph, named.values(), numbers.steps)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Prices:
     """What steps, actions and memory take: the costs of an `Executable`."""
 

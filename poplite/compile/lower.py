@@ -18,7 +18,7 @@ the graph: its variables (`stored`), and what messages call its vertices (`origi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ from poplite.executable.descriptor import NUMBER, RowForm, positions
 from poplite.executable.layout import MOST_PIECES, ArenaLayout, ElementTiles, StoredVariable
 from poplite.executable.moves import Moves
 from poplite.executable.step import ComputeStep, CopyStep, Origins, Vertices
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family
 from poplite.graph.compute_sets.edges import EdgeRuns, Edges
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors
@@ -398,7 +399,7 @@ State = Mapping[tuple[int, str], Series]
 """Where the values of a family's state are: start and length, by position of the field."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Lowered:
     """A compute set that has been lowered.
 

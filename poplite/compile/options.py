@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Literal
 
 import numpy as np
 
 from poplite.errors import ControlProgramError, InvalidOption, UnknownName, did_you_mean
 from poplite.executable.step import ComputeStep, CopyStep
+from poplite.frozen import frozen
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -127,7 +128,7 @@ _KINDS: Mapping[Kind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Option:
     """One option.
 
@@ -183,7 +184,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
 """Options of Poplar that mean nothing here, and why; the first pattern that fits a name counts."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EngineOptions:
     """Options that were asked for; None where nothing was.
 

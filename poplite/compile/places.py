@@ -22,7 +22,6 @@ Where both sides are regular, no run is listed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -34,12 +33,13 @@ from poplite.arrays.series import Series, Steps, compact, constant
 from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
 
 # -- rows in place -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RowsInPlace:
     """The edges of one field of a family, some of which are read in place.
 
@@ -219,7 +219,7 @@ TEMPORARY_ALIGNMENT = 16
 Mask = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class PlacedEdges:
     """The edges of one field, placed.
 

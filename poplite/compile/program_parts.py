@@ -21,7 +21,6 @@ Programs that print, stamp or stop move nothing: they are an action alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Literal
 
@@ -48,6 +47,7 @@ from poplite.executable.actions import (
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves, joined
 from poplite.executable.step import ComputeStep, CopyStep
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable
 from poplite.graph.graph import Graph
@@ -86,7 +86,7 @@ HOSTED = StreamCopy | RemoteCopy | CodeCopy | Call
 Place = Literal["before", "after"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class HostStep:
     """A lowered program that needs the host: an action, and the copies before and after it."""
 
@@ -265,7 +265,7 @@ def _needed(program: Program) -> list[tuple[object, int]]:
 AnyCopy = TensorCopy | CrossReplicaCopy
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class ProgramParts:
     """What programs consist of, each part once.
 
@@ -284,7 +284,7 @@ class ProgramParts:
     hosted: Sequence[Program]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LoweredParts:
     """Steps and actions by what they were made from, in the order of their numbers.
 
@@ -318,7 +318,7 @@ class LoweredParts:
         return [*[None] * len(self.agreements), *stamps, *moves]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Numbers:
     """The numbers by which ops name steps and actions.
 

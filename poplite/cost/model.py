@@ -16,7 +16,6 @@ belongs to that one vertex.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from poplite.cost.exchange.phases import (
     phases_of_host,
 )
 from poplite.cost.step_cost import PhaseCost, SlotSource, StepCost, VertexCosts
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.cycles_method import cycles_of
 from poplite.graph.compute_sets.perf_estimates import (
     VertexPerfEstimate,
@@ -65,7 +65,7 @@ def vertex_costs(
     return tuple(part.costs(graph) for family in table.families for part in _parts(family, graph))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Part:
     """Vertices of a family: either all of them have an estimate of their own, or none has.
 

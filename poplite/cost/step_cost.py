@@ -13,11 +13,11 @@ summed over the executions of a step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import Cause, PhaseKind, TilePairs
@@ -32,7 +32,7 @@ NOTHING: Any = None
 """Stands for zero on every tile, of as many tiles as a phase has, where it is made."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class PhaseCost:
     """One phase of a step.
 
@@ -68,7 +68,7 @@ class PhaseCost:
                 object.__setattr__(self, name, PerTile.nothing(self.cycles.num_tiles))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class VertexCosts:
     """The costs of the vertices of a family.
 
@@ -95,7 +95,7 @@ class VertexCosts:
     shape: Series | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class StepCost:
     """The cost of one execution of a step: phases before its vertices, vertices, phases after."""
 
@@ -115,7 +115,7 @@ def data_dependent_steps(costs: Sequence[StepCost]) -> frozenset[int]:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class JoinedCopyCost:
     """One Copy in place of several.
 

@@ -12,16 +12,16 @@ before and after an action bring tensors there and back (`poplite.compile.progra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from poplite.executable.moves import Moves
+from poplite.frozen import frozen
 from poplite.program import PrintTensorFormat
 from poplite.source import SourceLocation
 from poplite.types import ElementType
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Stream:
     """A stream without its graph.
 
@@ -40,7 +40,7 @@ class Stream:
     location: SourceLocation
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class ArenaBlock:
     """A dense array in the arena, from byte `at` on."""
 
@@ -49,7 +49,7 @@ class ArenaBlock:
     at: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Transfer:
     """Fills or takes a block of a stream.
 
@@ -65,7 +65,7 @@ class Transfer:
     metadata: int | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Remote:
     """A remote buffer without its graph: `repeats` rows of `num_elements`."""
 
@@ -76,7 +76,7 @@ class Remote:
     location: SourceLocation
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RowTransfer:
     """Moves rows of a remote buffer from or to a block, in which they lie one after the other.
 
@@ -93,7 +93,7 @@ class RowTransfer:
     offset: HostTensor | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class HostFunctionCall:
     """Calls a function of the host.
 
@@ -110,14 +110,14 @@ class HostFunctionCall:
     outputs: tuple[ArenaBlock, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class CodeLoad:
     """Loads the code of a function, by its name."""
 
     function: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class CodeUse:
     """Makes sure that the code of a function was loaded.
 
@@ -135,7 +135,7 @@ class CodeUse:
 HostAction = Transfer | RowTransfer | HostFunctionCall | CodeLoad | CodeUse
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class HostTensor:
     """A tensor as the host sees it.
 
@@ -152,7 +152,7 @@ class HostTensor:
     metadata: int | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Print:
     """Prints a tensor, with its title before the values."""
 
@@ -161,7 +161,7 @@ class Print:
     format: PrintTensorFormat
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Fail:
     """Ends the run with an error.
 
@@ -179,7 +179,7 @@ class Fail:
     predicate: HostTensor | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class NoCase:
     """Stops the run, as no case of a Switch matches.
 
@@ -196,7 +196,7 @@ class NoCase:
     was_unreachable: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Equal:
     """Stops the run where a tensor is not the same in all replicas.
 
@@ -211,14 +211,14 @@ class Equal:
     kind: Literal["truth", "value", "assumption"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Undefine:
     """Tells strict checks that nothing is written in a tensor; memory stays what it is."""
 
     tensor: HostTensor
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Stamp:
     """Stores the cycle counter in a tensor.
 

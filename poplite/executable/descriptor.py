@@ -24,12 +24,12 @@ Rows in an executable hold positions in tables; they become addresses when an en
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.frozen import frozen
 from poplite.vertex.fields import Field
 
 RowForm = Literal["stride", "pairs", "wide"]
@@ -49,7 +49,7 @@ COUNT = 0
 """The first word of a row: vertices in the run."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """One number that describes a vertex or one of its fields.
 

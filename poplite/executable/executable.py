@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from poplite.cost.step_cost import JoinedCopyCost, StepCost
@@ -19,6 +19,7 @@ from poplite.executable.layout import ArenaLayout
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep, Origins
 from poplite.files import check_stream, passing_file
+from poplite.frozen import frozen
 from poplite.machine.target import Target
 from poplite.report.memory import Memory, Operation
 from poplite.text import amount
@@ -30,7 +31,7 @@ Checks = Literal["strict", "fast", "none"]
 
 
 @made_by("pl.compileGraph(graph, program), or pl.Executable.load(path)")
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class Executable:
     """A compiled graph.
 

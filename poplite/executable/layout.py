@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from poplite.arrays.series import Series
 from poplite.errors import SizeOverflowError
+from poplite.frozen import frozen
 from poplite.graph.storage.space import COMMON
 from poplite.report.per_tile import MOST_PIECES as MOST_PIECES
 from poplite.source import SourceLocation
@@ -35,7 +36,7 @@ MAX_BYTES = 1 << 62
 Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class ElementTiles:
     """The tiles of a variable's elements: each piece, up to the next one, lies on one tile.
 

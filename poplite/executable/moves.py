@@ -15,10 +15,11 @@ stands for a list; its `bytes` are 0, and `far` is where the list begins::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from poplite.frozen import frozen
 
 Integers = npt.NDArray[np.int64]
 Pieces = npt.NDArray[np.uint32]
@@ -39,7 +40,7 @@ SPLIT_BYTES = 64
 """One block is split at multiples of a cache line."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Moves:
     """Copies that may run in any order: none writes what another reads or writes.
 

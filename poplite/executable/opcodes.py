@@ -40,12 +40,13 @@ scatters and copies are all launches: a copy is a driver whose rows are copy rec
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.frozen import frozen
 from poplite.source import SourceLocation
 
 (
@@ -186,7 +187,7 @@ ENTRY_CLOCK, ENTRY_CLOCK_KIND, ENTRY_PARALLEL_FOR, ENTRY_THREADS, ENTRY_KERNEL, 
 get_num_threads, and the function that a thread runs."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Code:
     """One program as ops.
 

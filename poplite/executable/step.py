@@ -16,7 +16,6 @@ arena and the compiled drivers are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from poplite.executable.descriptor import (
     forms_of,
 )
 from poplite.executable.moves import Moves
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.source import SourceLocation
 from poplite.vertex.vertex import Vertex
@@ -36,7 +36,7 @@ from poplite.vertex.vertex import Vertex
 Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Vertices:
     """Runs of vertices of one class that one driver takes.
 
@@ -65,7 +65,7 @@ class Vertices:
         return bound_rows(self.rows, self.columns, self.tables)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class ComputeStep:
     """A lowered compute set.
 
@@ -88,7 +88,7 @@ class ComputeStep:
     may_fault: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class CopyStep:
     """A lowered Copy.
 
@@ -115,7 +115,7 @@ def vertex_classes(steps: Iterable[ComputeStep | CopyStep]) -> list[type[Vertex]
     return list(dict.fromkeys(group.cls for group in groups))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class NamedVertex:
     """A vertex as messages call it; `index` is its position in the compute set.
 
@@ -133,7 +133,7 @@ class NamedVertex:
         return f"{self.vertex_class.__name__} {self.index} on tile {self.tile}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Origins:
     """Class, tile and line of all vertices of a compute set.
 

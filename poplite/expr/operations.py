@@ -18,9 +18,9 @@ Source: PopLibs, `popops/ElementWise.hpp` and `popops/ExprOp.hpp`, for the list 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from poplite.frozen import frozen
 from poplite.types import BOOL, QUARTER, QUARTER_METADATA, UNSIGNED_LONGLONG, ElementType
 
 Kind = Literal["float", "int", "bool"]
@@ -37,7 +37,7 @@ def kind_of(element: ElementClass) -> Kind | None:
     return "float" if element.is_floating_point else "int"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class ElementOperation:
     """An operation on each element.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr, Leaf, Shape, ViewExpr
+from poplite.frozen import frozen
 
 
 def viewed(
@@ -34,7 +34,7 @@ def reshaped(x: Expr, shape: Shape) -> Expr:
     return x if x.shape == shape else viewed([x], Reshaped(shape), shape, x.element_type)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reshaped:
     """Makes a tensor of another shape of the same elements."""
 

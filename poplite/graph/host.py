@@ -33,6 +33,7 @@ from poplite.errors import (
     checked_truth,
     made_by,
 )
+from poplite.frozen import frozen
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import why_not_writeable
 from poplite.poplar.callable_values import CalledInt, called
@@ -147,7 +148,7 @@ class ReplicatedStreamMode(Enumeration):
 
 @made_by("graph.add_host_to_device_fifo('in', FLOAT, 4)")
 @cpp_spelling()
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class DataStream(DataStreamSpelling):
     """A stream; made by `graph.add_host_to_device_fifo` or `graph.add_device_to_host_fifo`.
 
@@ -278,7 +279,7 @@ def stream_of(
 
 @made_by("graph.add_remote_buffer('rows', FLOAT, 4, repeats=8)")
 @cpp_spelling()
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class RemoteBuffer(RemoteBufferSpelling):
     """Rows of elements on the host; made by `graph.add_remote_buffer`.
 
@@ -340,7 +341,7 @@ class RemoteBuffer(RemoteBufferSpelling):
 
 
 @made_by("graph.add_host_function('sort', inputs, outputs)")
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class HostFunction:
     """A function of the host that a program calls; made by `graph.add_host_function`.
 
@@ -422,7 +423,7 @@ class _Located(Protocol):
 T = TypeVar("T", bound=_Located)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class HostHandle:
     """A tensor that the host reads or writes by name, and the user's line that says so."""
 

@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from poplite.errors import DeviceRuntimeError, FileLoadError, VertexCompileError
+from poplite.frozen import frozen
 from poplite.jit.object_cache import cache_folder
 from poplite.text import clipped
 
@@ -181,7 +181,7 @@ class Toolchain(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sdk:
     """An SDK, by its folder."""
 

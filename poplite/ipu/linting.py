@@ -31,7 +31,6 @@ import ast
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -43,6 +42,7 @@ from poplite.cost.exchange.phases import KEPT, phases_of_compute_set
 from poplite.cost.exchange.remote_reads import edge_tiles
 from poplite.cost.exchange.rows_to_gather import edges_in_place
 from poplite.errors import ControlProgramError, made_by
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges, edge_table
 from poplite.graph.compute_sets.vertex_block import VertexBlock
@@ -490,7 +490,7 @@ def _finding(checked: Checked, node: ast.AST, rule: str, what: str, fix: str) ->
 
 
 @made_by("pl.ipu.lint(graph)")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """Something that a tile would do slowly, or otherwise than the simulator.
 

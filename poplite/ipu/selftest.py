@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import PopliteError
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ipu.codelets.class_text import declared_fields
@@ -173,7 +173,7 @@ Built = tuple[Graph, Program, dict[str, list[Tensor]]]
 """A graph, its program, and what is compared of each row."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SelftestOutcome:
     """What a device made of all rows.
 

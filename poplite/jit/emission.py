@@ -13,11 +13,12 @@ Importing this module imports Numba.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from numba.core import cgutils
 from numba.core.typing.templates import signature
+
+from poplite.frozen import frozen
 
 if TYPE_CHECKING:
     from llvmlite import ir
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from poplite.jit.numba_context import Watch
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Emission:
     """Where code is emitted, for a call with operands of types `kinds`, if it is one."""
 

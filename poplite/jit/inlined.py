@@ -12,7 +12,6 @@ Importing this module imports Numba.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -20,6 +19,7 @@ from numba.core import types
 from numba.core.datamodel import models, register_default
 from numba.core.typing.templates import AbstractTemplate, Signature, fold_arguments, signature
 
+from poplite.frozen import frozen
 from poplite.jit.numba_context import compile_library, contexts, referred
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from poplite.jit.emission import Emission
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Key:
     """What identifies a function in Numba, for ever; hidden from what is registered for it."""
 

@@ -6,10 +6,10 @@ Job("7f3a...", "poplite.jit.native_code:optimized_object", (text, processor))
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from poplite.frozen import frozen
 from poplite.jit import object_cache
 
 Made = tuple[bytes, list[str], Mapping[str, Any]]
@@ -17,7 +17,7 @@ Made = tuple[bytes, list[str], Mapping[str, Any]]
 that JSON has."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Job:
     """One piece of native code.
 

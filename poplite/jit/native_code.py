@@ -11,12 +11,13 @@ Importing this module imports llvmlite.
 from __future__ import annotations
 
 import os
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import cache
 from typing import Any, Literal
 
 import llvmlite.binding as llvm
 
+from poplite.frozen import frozen
 from poplite.jit import object_cache
 from poplite.jit.job import Made
 
@@ -33,7 +34,7 @@ It is in the C compiler's run-time library, which a Python process does not have
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Processor:
     """A processor for which code is made.
 

@@ -19,10 +19,10 @@ esa-tu-darmstadt/llvm-ipu (the compiler back end), simehaa/IPU.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from poplite.frozen import frozen
 from poplite.machine.library_facts import ROWS as VERTICES
 
 Evidence = Literal["document", "measured", "model", "derived", "assumed"]
@@ -36,7 +36,7 @@ POPLAR_ARCHITECTURES: Mapping[str, Architecture] = {"ipu1": "gc2", "ipu2": "gc20
 """What Poplar calls them; source: Poplar API reference, "Target::createIPUTarget"."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fact:
     """A constant of the model.
 

@@ -14,9 +14,10 @@ Source: poplibs, include/popsys/CSRFunctions.hpp.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, fields
 
 from poplite.errors import ControlProgramError
+from poplite.frozen import frozen
 from poplite.text import clipped
 
 INVALID, DIVIDE_BY_ZERO, OVERFLOW, STOCHASTIC, OVERFLOW_NAN, OVERFLOW_MAX = (
@@ -30,7 +31,7 @@ STORES = STOCHASTIC | OVERFLOW_NAN | OVERFLOW_MAX
 """The bits that change what HALF and QUARTER elements hold."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FloatingPointBehaviour:
     """What floating-point arithmetic does.
 

@@ -13,16 +13,16 @@ Source: PopLibs, tables of `lib/popops/popopsCycleEstimators.hpp` where nothing 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from poplite.frozen import frozen
 from poplite.machine.library_facts import ESTIMATORS
 from poplite.text import amount
 
 LOOPS = "poplibs, lib/popops/popopsCycleEstimators.hpp"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LibraryLoop:
     """The inner loop of an elementwise vertex.
 

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -35,6 +34,7 @@ from poplite.errors import (
     UnknownName,
     did_you_mean,
 )
+from poplite.frozen import frozen
 from poplite.machine import poplar_queries
 from poplite.machine.facts import (
     ARCHITECTURES,
@@ -64,7 +64,7 @@ _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_by
 
 @cpp_spelling(poplar_queries)
 @checked_methods("pl.Target target", but="cost fact vector_width")
-@dataclass(frozen=True, slots=True, repr=False, init=False)
+@frozen(repr=False, init=False)
 class Target(TargetSpelling):
     """A tile machine: the number of tiles, and the properties of a tile.
 

@@ -23,7 +23,6 @@ Each byte of the arena has an owner, in whose arena an element has its one true 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -32,13 +31,14 @@ from poplite.compile.copies import copied_runs
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.executable.moves import Moves
 from poplite.executable.step import Origins
+from poplite.frozen import frozen
 
 Integers = npt.NDArray[np.int64]
 
 # -- runs --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RunOverlaps:
     """What pieces and runs have in common.
 
@@ -104,7 +104,7 @@ HOST = 0
 """The rank of the host, which also owns what has no tile."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Owners:
     """The owner of every byte in front of the temporaries.
 
@@ -193,7 +193,7 @@ def ranks_of(tiles: Integers, cut: Integers) -> Integers:
 # -- moved pieces ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class CopiedPieces:
     """Pieces of bytes that are copied.
 
@@ -254,7 +254,7 @@ def reach(moves: Moves) -> tuple[Integers, Integers, Integers, Integers]:
 # -- messages ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Messages:
     """Pieces of bytes that are sent, by sender, receiver and destination.
 

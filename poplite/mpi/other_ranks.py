@@ -33,7 +33,6 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -43,6 +42,7 @@ import numpy.typing as npt
 from poplite.errors import ControlProgramError, DeviceRuntimeError
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Action, HostFunctionCall, Print, RowTransfer, Transfer
+from poplite.frozen import frozen
 from poplite.mpi.last_steps import last_step
 from poplite.mpi.messages import Messages
 from poplite.mpi.rank_plan import Exchange
@@ -479,7 +479,7 @@ class Stops:
 Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RankMessage:
     """What this rank sends to another one, or gets from it.
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
 from poplite.executable.opcodes import Code
 from poplite.executable.step import CopyStep
+from poplite.frozen import frozen
 from poplite.mpi.messages import (
     EVERYONE,
     HOST,
@@ -75,7 +76,7 @@ WORD_BYTES = 8
 """Bytes of a word in a table of slots."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Exchange:
     """What ranks send each other at one place of a program.
 
@@ -90,7 +91,7 @@ class Exchange:
     is_shadow: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RankPlan:
     """What one rank runs.
 
@@ -316,7 +317,7 @@ Rows = Mapping[int, Sequence[Sequence[int]]]
 """Ops by the row before or after which they are inserted."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RankCode:
     """A program with exchanges.
 

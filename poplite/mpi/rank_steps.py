@@ -18,7 +18,7 @@ Affine columns begin later, flat ones later in their table; tables stay as they 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from poplite.executable.descriptor import COUNT, positions
 from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves, joined
 from poplite.executable.step import ComputeStep, CopyStep, Vertices
+from poplite.frozen import frozen
 from poplite.mpi.messages import (
     EVERYONE,
     NOTHING,
@@ -46,7 +47,7 @@ from poplite.simulator.run.touched import numbers_and_rows, numbers_within
 Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RankStep:
     """A step as one rank runs it.
 
@@ -77,7 +78,7 @@ def rank_steps(executable: Executable, owners: Owners, rank: int) -> list[RankSt
 # -- compute sets ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Touched:
     """Runs of bytes that vertices touch.
 

@@ -16,10 +16,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from poplite.errors import ControlProgramError, DeviceRuntimeError
+from poplite.frozen import frozen
 from poplite.mpi.channel import channel_of
 from poplite.mpi.endings import end_job
 from poplite.mpi.starting import CALL
@@ -37,7 +37,7 @@ END_S = 1.0
 """How long a rank still waits for one that has ended: what that sent may be on its way."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Word:
     """What one rank says.
 

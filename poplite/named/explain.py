@@ -6,13 +6,13 @@ An operation over named axes as text: `sum((x - y) ** 2, [H])`, with the names o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from poplite.expr.formula import PRECEDENCE, applied, bracketed, number_text
 from poplite.expr.operations import CAST, OPERATIONS
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import Family
 from poplite.graph.compute_sets.forms import EdgeTables
@@ -63,7 +63,7 @@ def tensors(
     return lines
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Copied:
     """Elements that are gathered, or scattered, since they do not lie as a step takes them.
 

@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import Any, Protocol
 
 from poplite.errors import AxisError, AxisLengthError
+from poplite.frozen import frozen
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes import Axes, AxesLike, AxisRoot, axes_of, leaves, missing, some
@@ -310,7 +311,7 @@ def taken(digits: Digits, part: range) -> Digits | None:
 Index = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StridedAxes:
     """Where elements lie, as far as an offset and strides tell it.
 
@@ -353,7 +354,7 @@ class DescriptionStep(Protocol):
         """Return which source has the element at an index of the result, and at which index."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ordered:
     """The axes in another order, and the elements again for each index of new ones."""
 
@@ -380,7 +381,7 @@ class Ordered:
         return 0, tuple(index[axes.roots.index(root)] for root in sources[0].roots)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RelabelStep:
     """Other axes for the same elements."""
 
@@ -446,7 +447,7 @@ class PartsStep:
         return 0, tuple(each if isinstance(each, int) else each[next(own)] for each in parts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RegroupStep:
     """Axes that join or part those of the source."""
 
@@ -488,7 +489,7 @@ class RegroupStep:
         return 0, tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConcatStep:
     """Several tensors behind each other along an axis, each with the axes in the same order.
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from poplite import ops
 from poplite.expr.build import apply, as_expr, cast, iota, number, reduction
 from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number, Weak
 from poplite.expr.viewed import viewed
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
@@ -67,7 +67,7 @@ Parts = dict[AxisRoot, range | int]
 """What is taken of axes: the indices, as far as these are not all, or one index."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TensorFrame:
     """One view of one tensor.
 
@@ -94,7 +94,7 @@ class TensorFrame:
         return view if view.shape == self.sizes else view.reshape(self.sizes)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinedFrames:
     """Tensors behind each other along one dimension.
 
@@ -109,7 +109,7 @@ class JoinedFrames:
         return concat(tensors, dim=self.dim)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stretched:
     """A tensor repeated along dimensions of size 1.
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from poplite.errors import AxisError, InvalidTileMapping
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.named.axes import Axes, Axis, AxisRoot, FlattenedAxis, leaves, some
@@ -200,7 +200,7 @@ LEAST_BYTES = 128
 `poputil::mapTensorLinearly`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredTensor:
     """How a tensor is stored.
 

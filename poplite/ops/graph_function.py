@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from poplite.errors import (
@@ -23,6 +22,7 @@ from poplite.errors import (
 )
 from poplite.expr.operand import as_read
 from poplite.expr.tree import Expr, stored_first
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Call, Copy, Function, Sequence
@@ -33,7 +33,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Recorded:
     """What one signature of a function became."""
 

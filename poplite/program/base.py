@@ -26,7 +26,7 @@ both bodies of an If, a function in each place that calls it), so that a message
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, field, fields
 from functools import lru_cache, partial, wraps
 from operator import attrgetter
 from string import Formatter
@@ -39,6 +39,7 @@ from poplite.display import Displayed
 from poplite.errors import ControlProgramError, ElementTypeError, made_by, refuse_copies
 from poplite.expr.operand import Operand, as_read
 from poplite.expr.tree import has_many, stored_first
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
@@ -79,7 +80,7 @@ class Roles(NamedTuple):
 # Compared by identity: trees share sub-trees, and comparing those by content would visit
 # each of them once for every path that leads to it.
 @refuse_copies("build it once more, or use it twice: a program may be in several places")
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class Program(Displayed):
     """A program that does nothing; base of the others.
 
@@ -298,7 +299,7 @@ def declared(*, init: bool = True, binds: bool = True) -> Callable[[C], C]:
 
     def decorated(cls: C) -> C:
         own = init and "__init__" not in vars(cls)
-        made: Any = dataclass(frozen=True, slots=True, eq=False, repr=False, init=own)(cls)
+        made: Any = frozen(eq=False, repr=False, init=own)(cls)
         for name, each in made.__dataclass_fields__.items():
             if str(each.type).startswith("InitVar") and name in vars(made):
                 delattr(made, name)  # the default of an argument is not an attribute
@@ -560,7 +561,7 @@ def deciding(tensor: object, program: str, role: str) -> Tensor:
 
 
 @made_by("pl.program.walk(program)")
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@frozen(repr=False, eq=False)
 class Step:
     """One leaf of a program, in one place; or a program in which a scalar decides what runs.
 

@@ -10,10 +10,10 @@ there before it, so none can call itself.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from poplite.errors import ControlProgramError, made_by, not_called, refuse_copies
+from poplite.frozen import frozen
 from poplite.graph.host import HostFunction
 from poplite.poplar.callable_values import CalledText
 from poplite.program.base import Program, checked, children_first, declared, set_once
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @made_by("graph.add_function(program)")
 @refuse_copies("graph.add_function(function.program) makes another function")
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class Function:
     """A program that `Call` runs; made by `graph.add_function`.
 
@@ -61,7 +61,7 @@ class Function:
 
 
 @made_by("graph.add_function_buffer(function)")
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class FunctionBuffer:
     """The code of a function, kept on the host until a Copy loads it.
 

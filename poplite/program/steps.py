@@ -21,7 +21,7 @@ for the cost model and for checks.  How tensors are printed is as in Poplar's Pr
 
 from __future__ import annotations
 
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar
 from enum import StrEnum
 from typing import Literal, get_args
 
@@ -35,6 +35,7 @@ from poplite.errors import (
 )
 from poplite.expr.operand import as_read
 from poplite.expr.tree import stored_first
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
@@ -144,7 +145,7 @@ MOST_DIGITS = 1000
 """More than any float has; so many are quick to write."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrintTensorFormat:
     """How PrintTensor writes values.
 

@@ -9,11 +9,12 @@ It is what pictures of variables and of the dataflow need where there is no grap
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Literal
 
 import numpy as np
 
+from poplite.frozen import frozen
 from poplite.report.per_tile import MOST_PIECES, PerPiece, TilePerPiece
 from poplite.report.validate import Known, Rule, checked, in_compute_sets, is_element_type
 from poplite.source import Line
@@ -41,7 +42,7 @@ def _are_places(places: tuple[tuple[str, int], ...], known: Known) -> bool:
     return all(0 <= number <= known.programs.get(name, -1) for name, number in places)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variable:
     """A variable or constant of one replica.
 
@@ -68,7 +69,7 @@ class Variable:
     tiles: TilePerPiece | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access:
     """What one execution of a step reads and writes of a variable.
 
@@ -85,7 +86,7 @@ class Access:
     written: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepAccesses:
     """What a step reads and writes, wherever it stands in programs.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from poplite.errors import ProfilingDisabled
+from poplite.frozen import frozen
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.machine.target import Target
 from poplite.report.accesses import StepAccesses, Variable
@@ -18,7 +19,7 @@ from poplite.report.program_tree import Programs
 from poplite.report.validate import LARGEST_ELEMENT, MOST_TOTAL, Rule, checked, in_program
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GraphCounts:
     """How large one replica of a graph is.
 
@@ -37,7 +38,7 @@ class GraphCounts:
     elements_per_tile: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinedCopies:
     """Neighbour Copies of a Sequence that could be one, as none depends on another.
 
@@ -56,7 +57,7 @@ class JoinedCopies:
     apart_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VertexType:
     """A vertex class.
 
@@ -69,7 +70,7 @@ class VertexType:
     vertices: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ComputeSetVertices:
     """The vertices of one class in a compute set.
 
@@ -82,7 +83,7 @@ class ComputeSetVertices:
     count_by_tile: PerTile
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ComputeSet:
     """A compute set.
 
@@ -95,7 +96,7 @@ class ComputeSet:
     vertices: tuple[ComputeSetVertices, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tile:
     """A tile.
 
@@ -108,7 +109,7 @@ class Tile:
     memory: TileMemory
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoweredVariables:
     """What lies on the tiles.
 
@@ -123,7 +124,7 @@ class LoweredVariables:
         return self.memory.variables(tile)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compilation:
     """What was compiled.
 

@@ -15,9 +15,10 @@ earlier report of the same engine from a later one, for traces: step by step, an
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from poplite.frozen import frozen
 from poplite.report.execution import Execution, ExecutionStep, Phase, TypeCycles
 from poplite.report.findings import NAME
 from poplite.report.measured import Measured
@@ -42,7 +43,7 @@ MANY = 10
 """So many times more is told as that, not in percent."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """A number in two reports.
 
@@ -83,7 +84,7 @@ class Change:
         return f"{self.name}  {numbers}  {self.change:+,}  {self.percent}"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class ReportDiff:
     """What changed from one report to another; `print` shows it.
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.frozen import frozen
 from poplite.machine.target import Target
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import PHASE_KINDS, Cause, PhaseKind, Source, TilePairs
@@ -25,7 +26,7 @@ from poplite.report.validate import Rule, checked, in_compute_sets, in_program
 from poplite.source import Line
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Phase:
     """One phase of a step; all but its causes are totals over all executions of the step.
 
@@ -81,7 +82,7 @@ def between_syncs(phases: Iterable[Phase]) -> Iterator[list[Phase]]:
         yield group
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypeCycles:
     """What the vertices of one class took, over all executions.
 
@@ -101,7 +102,7 @@ class TypeCycles:
     flops: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IpuStep:
     """A step on one IPU, over all its executions.
 
@@ -116,7 +117,7 @@ class IpuStep:
     tile_cycles: Int64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExecutionStep:
     """What one place of a program took, over all its executions.
 
@@ -222,7 +223,7 @@ def _elapsed(phases: list[tuple[int, Int64]]) -> int:
     return elapsed + int(busy.max())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OperationCycles:
     """What the steps of one operation took, over all their executions.
 
@@ -241,7 +242,7 @@ class OperationCycles:
     bytes_received: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Execution:
     """What an engine ran since it was made.
 

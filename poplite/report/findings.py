@@ -14,12 +14,13 @@ guessed: the cycles of Search depend on data that was not counted; a `cycles` me
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.frozen import frozen
 from poplite.report.execution import between_syncs
 from poplite.report.phase_parts import Cause, PhaseKind
 from poplite.text import amount, printable, shortened
@@ -63,7 +64,7 @@ NAME = 40
 """Most characters of a name in a table."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WorstTile:
     """A tile that has most of something.
 
@@ -78,7 +79,7 @@ class WorstTile:
     mean: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """Something that takes or loses cycles, wherever it has the same cause and line.
 
@@ -118,7 +119,7 @@ class Finding:
         return printable(_text(self))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Insights:
     """What to look at first.
 

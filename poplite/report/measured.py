@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from poplite.frozen import frozen
 from poplite.report.validate import checked, in_program
 from poplite.text import amount
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measured:
     """Runs of one program on a device.
 
@@ -40,7 +41,7 @@ class Measured:
         return f"'{self.program}': {runs}, {cycles}{1e3 * self.seconds:.3g} ms{model}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BetweenRanks:
     """What one place of a program sent between the ranks of `pl.mpi.Device`, over all executions.
 

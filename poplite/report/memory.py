@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import ClassVar, Literal, NamedTuple
 
@@ -24,6 +24,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean
+from poplite.frozen import frozen
 from poplite.report.per_tile import LazySequence, PerTile
 from poplite.report.validate import MOST_TOTAL, Known, Rule, checked, in_program, is_element_type
 from poplite.source import Line
@@ -66,7 +67,7 @@ def _are_stretches(steps: Steps | None, known: Known) -> bool:
     return steps is None or bool(steps)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Held:
     """Something that lies in the memory of some tiles.
 
@@ -104,7 +105,7 @@ class Held:
         return any(first <= step <= last for first, last in self.steps or ())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryStep:
     """A step of a program; one that stands in several places of the program comes once.
 
@@ -130,7 +131,7 @@ class MemoryStep:
     rows: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Memory:
     """The memory of all tiles.
 
@@ -216,7 +217,7 @@ class Memory:
         return PerTile.of(total)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operation:
     """An operation of `poplite.ops`, and the memory of what it made.
 
@@ -240,7 +241,7 @@ class Operation:
     temporary_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LivenessStep:
     """What a step of a program needs besides what is always live.
 
@@ -277,7 +278,7 @@ class NotAlwaysLive(NamedTuple):
     variables: tuple[MemoryVariable, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TileMemory:
     """The memory of one tile.
 
@@ -356,7 +357,7 @@ class MemoryCategory(NamedTuple):
     always_live: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryCategories(Mapping[str, MemoryCategory]):
     """The bytes of each category, as attributes and by name."""
 

@@ -21,12 +21,12 @@ what has ended is taken off.  So a machine of 1,472 tiles and 200 steps takes mi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
+from poplite.frozen import frozen
 from poplite.report.memory import Held, Memory
 from poplite.report.per_tile import PerTile
 
@@ -68,7 +68,7 @@ def kind_of(category: str) -> str:
     return KINDS.get(category, OTHER)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Peaks:
     """The fullest step of every tile.
 

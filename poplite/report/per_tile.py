@@ -19,7 +19,6 @@ The details of each tile or step in a report are made on demand.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, TypeVar, overload
 
@@ -28,6 +27,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Rising, Runs, Series, compact, constant
+from poplite.frozen import frozen
 
 BYTES_A_PAIR = 24
 """What a pair takes where all are written out: two blocks of tiles, and a number."""
@@ -39,7 +39,7 @@ first variables, as far as that goes."""
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class PerTile(Sequence[int]):
     """A number for each tile.
 

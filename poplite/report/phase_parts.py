@@ -6,12 +6,13 @@ Costs make them; reports read them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.frozen import frozen
 from poplite.report.per_tile import PerPair
 from poplite.report.validate import Known, Rule, checked
 from poplite.source import Line
@@ -27,7 +28,7 @@ Source = Literal["given", "formula", "estimated", "counted", "guessed"]
 priced from the compiled code; counted while it ran; or a guess."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cause:
     """A reason why a phase takes as long as it does.
 
@@ -44,7 +45,7 @@ class Cause:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TilePairs:
     """Bytes that tiles receive from each other.
 

@@ -19,11 +19,11 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from poplite.codec.loading import Malformed
 from poplite.errors import UnknownName, did_you_mean
+from poplite.frozen import frozen
 from poplite.text import clipped, fitted
 
 
@@ -52,7 +52,7 @@ _ARRANGING = (
 """What is no step, also where it holds nothing."""
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@frozen(repr=False, eq=False)
 class Program:
     """A program in its tree.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from poplite.display import Displayed, report_page
@@ -16,6 +16,7 @@ from poplite.errors import (
     made_by,
 )
 from poplite.files import checked_path, read_content, replacing
+from poplite.frozen import frozen
 from poplite.report.compilation import Compilation
 from poplite.report.execution import Execution
 from poplite.report.measured import BetweenRanks, Measured
@@ -115,7 +116,7 @@ NO_PROGRAM = "no program given"
 """The note of a report of a graph without its program."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instrumentation:
     """What was looked at.
 
@@ -142,7 +143,7 @@ def _is_order(order: tuple[tuple[int, int], ...], known: Known) -> bool:
 
 
 @made_by("engine.report(), or pl.Report.load(path)")
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class Report(Displayed):
     """What an engine is made of, and what it ran since it was made.
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from types import NoneType
 from typing import Any
@@ -32,6 +31,7 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.files import checked_path, read_content, write_text
+from poplite.frozen import frozen
 from poplite.text import amount, clipped, of_type
 
 CYCLES = "cycles", "compute", "copy", "exchange", "waiting"
@@ -296,7 +296,7 @@ class _MeasureCoder(Coder):
         return math.nan if data is None else float(data)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SavedSweep:
     """The columns of a sweep."""
 

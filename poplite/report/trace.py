@@ -28,6 +28,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import InvalidTileMapping, UnknownName
 from poplite.files import replacing
+from poplite.frozen import frozen
 from poplite.machine.target import Target
 from poplite.report.execution import Execution, ExecutionStep, Phase, between_syncs
 from poplite.report.memory import Memory
@@ -73,7 +74,7 @@ def events_of(trace: Trace, tiles: Sequence[int]) -> list[Event]:
     return [*events, clock.numbers(WAITING, begin, {"tiles": 0})]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Group:
     """What happens from one sync to the next in one execution of a step.
 
@@ -125,7 +126,7 @@ def _groups(step: ExecutionStep) -> Iterator[_Group]:
         begin += group.sync + int(group.busy.max())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Clock:
     """Makes events of what happens at some cycle."""
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -36,6 +35,7 @@ from poplite.errors import (
     items_of,
     made_by,
 )
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import append, concat
 from poplite.graph.tensor.tensor import Tensor
@@ -51,7 +51,7 @@ Nested = Sequence[Sequence[tuple[int, int]]]
 
 
 @made_by("variables({'x': (2, 3)})")
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class AddressedTensor:
     """A tensor, the addresses of its elements, and the lines that made both.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import VertexCompileError
+from poplite.frozen import frozen
 from poplite.types import HALF, QUARTER, ElementType
 from poplite.vertex.compute import check
 from poplite.vertex.fields import Field
@@ -31,7 +31,7 @@ MOST_SHOWN = 70
 """Elements of a field that a message shows, before it leaves some out."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class DrawnFields:
     """What one vertex is connected to: edges, by name, and values of State."""
 

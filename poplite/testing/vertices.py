@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -28,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import SHOWN_FAULTS, ElementTypeError, UnknownField, did_you_mean
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.storage.host_values import elements
 from poplite.graph.tensor.concat import concat
@@ -51,7 +51,7 @@ TILES, TILE = 4, 1
 FORMS = {"compiled": False, "interpreted": True}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Case:
     """A vertex class under test.
 
@@ -421,7 +421,7 @@ MOST_PIECES = 4
 """Pieces that a vector is cut into, and tiles that a variable is spread over, at most."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LaidOut:
     """A vector somewhere in a variable.
 

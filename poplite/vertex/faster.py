@@ -12,11 +12,12 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FunctionType
 from typing import Any, Literal, TypeVar
 
 from poplite.errors import VertexDefinitionError
+from poplite.frozen import frozen
 from poplite.text import clipped, of_type
 from poplite.vertex.fields import definition_error
 
@@ -25,7 +26,7 @@ Method = TypeVar("Method", bound=Callable[..., bool | None])
 _MARK = "_poplite_faster"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Promise:
     """What is known of a faster form.
 

@@ -32,7 +32,7 @@ Source: Poplar user guide, "Vertex vector types".
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field as attribute
+from dataclasses import field as attribute
 from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
@@ -48,6 +48,7 @@ from typing import (
 )
 
 from poplite.errors import Enumeration, VertexDefinitionError, checked_member
+from poplite.frozen import frozen
 from poplite.text import clipped
 from poplite.types import QUARTER_METADATA, ElementType, FieldKind, metadata_edge
 
@@ -131,7 +132,7 @@ class ProfilerVectorListLayout(Enumeration):
     DeltaNElements = DELTANELEMENTS
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class Layout:
     """How a vector field lies in memory; written in `Annotated` beside the field's type.
 
@@ -329,7 +330,7 @@ ROLES: dict[object, Role] = {Input: "input", Output: "output", InOut: "inout", S
 ROLE_NAMES = {"input": "Input", "output": "Output", "inout": "InOut", "state": "State"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Field:
     """One declared field of a vertex class.
 

@@ -50,11 +50,11 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, get_args, get_origin
 
 from poplite.errors import ElementTypeError, MemoryElemConstraintsError, UnknownField, did_you_mean
+from poplite.frozen import frozen
 from poplite.source import SourceLocation, here
 from poplite.text import clipped
 from poplite.types import INT, ElementType, FieldKind, element_type, spelled
@@ -194,7 +194,7 @@ def _resolve(
 # -- memory constraints ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constraint:
     """Two fields that lie in different memories: memory elements ("elem") or regions ("region")."""
 

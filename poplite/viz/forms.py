@@ -25,9 +25,9 @@ gather the data of a picture and have it drawn by what these functions return::
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
+from poplite.frozen import frozen
 from poplite.viz.dataflow.graph import Dataflow, dataflow_json
 from poplite.viz.dataflow.svg import draw_dataflow_svg
 from poplite.viz.dataflow.text import draw_dataflow_text
@@ -76,7 +76,7 @@ from poplite.viz.tiles.tile_load import TileLoad
 from poplite.viz.tiles.tile_map import TileMap, draw_map_svg, draw_map_text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Forms:
     """The forms of one picture; each is drawn when it is called.
 

@@ -10,9 +10,9 @@ vvvvvvvvmmsscckkkkkkkkkkkkk
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from poplite.frozen import frozen
 from poplite.report.findings import Finding
 from poplite.report.peaks import peaks_of
 from poplite.report.phase_parts import PHASE_KINDS
@@ -38,7 +38,7 @@ class OverviewPart(NamedTuple):
     size: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Overview:
     """What is drawn.
 

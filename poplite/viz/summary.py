@@ -7,11 +7,12 @@ stacks.  Of a graph that cannot be compiled so far it is variables and constants
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.frozen import frozen
 from poplite.machine.target import Target
 from poplite.text import amount
 from poplite.viz.draw.columns import wrapped
@@ -36,7 +37,7 @@ LETTERS = 84
 BAR_HEIGHT = 14
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VertexCount:
     """How many vertices of one class there are."""
 
@@ -44,7 +45,7 @@ class VertexCount:
     vertices: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProgramLength:
     """How long a program is.
 
@@ -57,7 +58,7 @@ class ProgramLength:
     runs: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summary:
     """A graph in numbers.
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
 from typing import Literal, NamedTuple
@@ -31,6 +30,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code, steps_before
 from poplite.executable.program_trees import program_trees
 from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
+from poplite.frozen import frozen
 from poplite.report.execution import ExecutionStep, Phase, TypeCycles
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import Source
@@ -46,7 +46,7 @@ def _nothing(program: str, row: int) -> None:
     """Return that nothing was counted."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Priced:
     """What one execution of a step takes: its phases in order, what runs, all cycles."""
 
@@ -55,7 +55,7 @@ class _Priced:
     cycles: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Rows:
     """The rows of a program that have a cost, in rising order.
 

@@ -25,13 +25,13 @@ Importing this module imports llvmlite.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from llvmlite import ir
 
 from poplite.executable import opcodes as op
 from poplite.executable.descriptor import RowForm
+from poplite.frozen import frozen
 from poplite.machine.floating_point import STOCHASTIC
 from poplite.simulator.codegen import codecs, mathematics
 from poplite.simulator.codegen.codecs import half_by_mode, quarter_by_mode, random_bits
@@ -84,7 +84,7 @@ def seen_type(element: type[ElementType[Any]]) -> ir.Type:
     return TRUTH if element is BOOL else INDEX
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Use:
     """What accessors are defined for.
 
@@ -105,7 +105,7 @@ class Use:
     longs_in_hardware: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class FieldAccess:
     """How elements of a field are loaded and stored.
 
@@ -428,7 +428,7 @@ _PARTS: tuple[tuple[Part, ...], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class DriverArgument:
     """One argument: the number of its field (None for the vertex itself), and which part of it."""
 

@@ -12,9 +12,9 @@ A class has one driver for each `Variant`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from poplite.frozen import frozen
 from poplite.jit import digest
 from poplite.jit.build import is_kept, kept_text
 from poplite.machine.floating_point import OVERFLOW_NAN, STORES, TRAPS
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # -- uses --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counting:
     """How a driver counts what each vertex takes.
 
@@ -46,7 +46,7 @@ class Counting:
     checked: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Variant:
     """What distinguishes a driver from others of its class.
 

@@ -12,7 +12,6 @@ those of the first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress
 
 import numpy as np
@@ -21,6 +20,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant
 from poplite.cost.step_cost import StepCost, VertexCosts
 from poplite.executable.executable import Executable
+from poplite.frozen import frozen
 from poplite.machine.target import Target
 from poplite.report.phase_parts import Source
 from poplite.simulator.codegen.compute_code import Counting
@@ -29,7 +29,7 @@ from poplite.simulator.pricing.slot_function import MOST_COUNTED
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SlotTotals:
     """What a row took over all its executions.
 

@@ -6,7 +6,6 @@ Remote buffers are rows on the host beside the arena, which keep their contents 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
@@ -37,6 +36,7 @@ from poplite.executable.actions import (
     Transfer,
 )
 from poplite.executable.opcodes import Code
+from poplite.frozen import frozen
 from poplite.graph.storage.host_values import elements
 from poplite.machine.replicas import replica_number
 from poplite.simulator.host.connections import (
@@ -397,7 +397,7 @@ def describe(action: Action) -> str:
 # -- remote buffers ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RemoteWatch:
     """What strict checks know of the memory of each replica: `parts` say which bytes are written.
 

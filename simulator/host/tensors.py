@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from poplite.executable.actions import HostTensor
 from poplite.executable.executable import Executable
 from poplite.executable.layout import ArenaLayout
 from poplite.expr.tree import stored_first
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.storage.host_values import elements
 from poplite.graph.storage.space import variable_named
@@ -41,7 +41,7 @@ from poplite.types import QUARTER_METADATA, ElementType, QuarterMetadata, decode
 from poplite.view import addresses, storages
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _OfTensor:
     """The properties of a place that come from its tensor."""
 
@@ -63,7 +63,7 @@ class _OfTensor:
         return self.tensor.shape
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class ByView(_OfTensor):
     """A place found by the view of a tensor of the graph."""
 
@@ -88,7 +88,7 @@ class ByView(_OfTensor):
         return _metadata_of(self.element_type, byte)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class ByMoves(_OfTensor):
     """A place recorded in an executable."""
 
@@ -122,7 +122,7 @@ def bytes_of(tensor: HostTensor, number: Integers) -> Integers:
     return moved_from(tensor.moves, number * tensor.element_type.size_bytes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class HostAccess:
     """What one call of the user's reads or writes, in which replicas; messages name `call`."""
 

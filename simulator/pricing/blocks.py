@@ -44,10 +44,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from graphlib import TopologicalSorter
 from itertools import chain
 from typing import Any
+
+from poplite.frozen import frozen
 
 SIZES = {"float": 4, "half": 2, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
 """Bytes of numbers in memory, by LLVM type."""
@@ -58,7 +60,7 @@ _MASKED = re.compile(r"llvm\.masked\.(load|store)\.")
 _CALLEE = re.compile(r'@("[^"]+"|[\w.$]+)\(')
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instruction:
     """One instruction; loads and stores of lanes that are present are loads and stores as well.
 
@@ -83,7 +85,7 @@ class Instruction:
         return self.opcode == "call" and not self.callee.startswith("llvm.")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class BasicBlock:
     """A basic block; its last instruction ends it."""
 
@@ -97,7 +99,7 @@ class BasicBlock:
         return self.instructions[-1]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NaturalLoop:
     """A natural loop: it is entered at its header and goes on from its latches, all by label."""
 
@@ -106,7 +108,7 @@ class NaturalLoop:
     blocks: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LoopCount:
     """How a loop counts.
 
@@ -363,7 +365,7 @@ _KEEPS_SHORT = frozenset(
 """Operations on a field's length whose result is about as small."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LoopCosts:
     """Facts about the loops of a function.
 
@@ -469,7 +471,7 @@ Sum = Mapping[str, int]
 """How often each name is in a sum; what is constant has no name."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pointers:
     """Facts about the addresses of a function.
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -28,6 +27,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import VertexCompileError
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
 from poplite.jit import digest
 from poplite.jit.build import Builds, Native, built
@@ -41,7 +41,7 @@ from poplite.vertex.compute import Checked, code_identity, remembered
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Priced:
     """What vertices of a class take.
 
@@ -106,7 +106,7 @@ def deciding_fields(cls: type[Vertex], target: Target) -> frozenset[str]:
     return frozenset(found)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Taking:
     """The native code that returns the slots of a class.
 
@@ -231,7 +231,7 @@ MOST_VARIABLES = 4
 """With more there is no formula; each shape is priced by itself."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Polynomial:
     """A polynomial: each term has the exponent of each variable and a coefficient that is not zero.
 

@@ -21,12 +21,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import chain
 from typing import Literal
 
 from poplite.errors import VertexCompileError
+from poplite.frozen import frozen
 from poplite.simulator.pricing.blocks import DIVISIONS, SIZES, BasicBlock, Instruction, checks_of
 
 # -- pipes -------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ PARTS = 64
 """Parts of a slot: costs are integers, so that sums do not depend on their order."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Price:
     """What an instruction costs.
 

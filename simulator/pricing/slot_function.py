@@ -47,13 +47,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from types import MappingProxyType
 from typing import Literal
 
 from poplite.executable.descriptor import Forms
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.shape_fields import ShapeKind, fields_of
 from poplite.simulator.pricing.blocks import SIZES, BasicBlock, Instruction
 from poplite.vertex.vertex import MultiVertex, Vertex
@@ -77,7 +77,7 @@ _OF: dict[ShapeKind, tuple[What, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Parameter:
     """One argument of the function that is priced.
 
@@ -142,7 +142,7 @@ Memory = Callable[[Instruction, int], str]
 """Returns the text that replaces an instruction, which has a number."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class BlockCost:
     """What a block takes.
 
@@ -439,7 +439,7 @@ _STEP = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Access:
     """An access to an element of a vector.
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep, Vertices, phases_of, vertex_classes
+from poplite.frozen import frozen
 from poplite.jit.build import Builds
 from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.compute_code import Counting, Variant, is_lowered, modes_of
@@ -234,7 +234,7 @@ _Kind = tuple[type[Vertex], Columns, bool, Counting | None, bool]
 whether they run the faster form of the class."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Kinds:
     """Which drivers an executable needs; `checked` are the classes whose code checks indices."""
 

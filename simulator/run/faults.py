@@ -21,7 +21,6 @@ What the exception's own `__init__` set on it is there too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from poplite.errors import (
@@ -34,6 +33,7 @@ from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, NamedVertex
+from poplite.frozen import frozen
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms, ran
 from poplite.simulator.run.interpreted_vertices import (
@@ -49,7 +49,7 @@ from poplite.vertex.from_source import is_generated
 from poplite.vertex.vertex import Vertex
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Record:
     """What a compiled vertex leaves behind when it stops.
 
@@ -68,7 +68,7 @@ class Record:
     length: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class StoppedLaunch:
     """A launch, that of a row, in which a vertex stopped."""
 

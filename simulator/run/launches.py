@@ -22,6 +22,7 @@ import numpy.typing as npt
 from poplite.executable import opcodes as op
 from poplite.executable.moves import Moves
 from poplite.executable.step import Vertices
+from poplite.frozen import frozen
 from poplite.vertex.compute import flow_of
 from poplite.vertex.vertex import Vertex
 
@@ -47,7 +48,7 @@ _NONE = np.zeros((0, op.CHUNK_WORDS), np.int64)
 _NOWHERE: Mapping[int, int] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class BoundPart:
     """A part of a launch with its addresses.
 

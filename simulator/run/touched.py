@@ -18,8 +18,6 @@ Messages say which elements of which tensors those are, as the graph calls them:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -28,6 +26,7 @@ from poplite.executable.descriptor import COUNT, NUMBER, positions
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.executable.moves import Moves
 from poplite.executable.step import ComputeStep, Vertices
+from poplite.frozen import frozen
 from poplite.text import element_range, indexed
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
@@ -35,7 +34,7 @@ from poplite.vertex.vertex import Vertex
 Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class FieldRows:
     """The edges behind one field of some vertices of a class, in elements of its type.
 
@@ -53,7 +52,7 @@ class FieldRows:
     length: Integers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class FieldElements:
     """The elements behind one field of some vertices of a class.
 

@@ -24,7 +24,7 @@ something that they read is not written, `poplite.simulator.strict.replay` finds
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ import numpy.typing as npt
 from poplite.executable import opcodes as op
 from poplite.executable.moves import Moves
 from poplite.executable.step import ComputeStep, Vertices
+from poplite.frozen import frozen
 from poplite.jit import native
 from poplite.jit.kernels import written as kernels
 from poplite.jit.native import BoundKernel
@@ -78,7 +79,7 @@ Item = KernelCall | PhaseLaunch
 Kernels = Sequence[BoundKernel]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LookPlan:
     """What a look does.
 
@@ -284,7 +285,7 @@ def move_rows(step: ComputeStep) -> bool:
     return all(gathers_rows(group.cls) or updates_rows(group.cls) for group in step.groups)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Rows:
     """What the vertices of a group touch, by bytes from the start of the arena.
 

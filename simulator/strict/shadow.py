@@ -19,7 +19,6 @@ The blocks of streams and host functions are followed like variables, and not na
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -31,6 +30,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
 from poplite.executable.moves import Moves
 from poplite.executable.step import CopyStep
+from poplite.frozen import frozen
 from poplite.jit.kernels.written import MOVED, carry, moved_are_written
 from poplite.jit.native import BoundKernel
 from poplite.simulator.run.arena import Arena
@@ -41,7 +41,7 @@ from poplite.types import ElementType
 Mask = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Moving:
     """Moves the shadow of some bytes.
 

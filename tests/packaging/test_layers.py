@@ -20,7 +20,7 @@ from helpers.source_tree import ROOT, Import, imports_of, modules, statements_in
 from poplite.tools.code_lines import code_lines
 
 LAYERS = (
-    "public source errors text poplar files display types | jit | arrays | machine | view"
+    "public frozen source errors text poplar files display types | jit | arrays | machine | view"
     " | vertex | codec expr | graph | vertices | program | report | cost | ops | executable"
     " | compile | simulator | named | compat | ipu mpi | viz | testing | tools"
 )
@@ -57,7 +57,7 @@ FOR_TYPES = "poplar.spellings"
 """A file that only type checkers read; it names the classes whose members it has."""
 
 LARGEST_ROOM = 25
-MOST_ENTRIES = 33
+MOST_ENTRIES = 34
 LONGEST_CODE = 600
 """Code lines of a file, as `poplite.tools.code_lines` counts them."""
 SHORT_BODY = 22

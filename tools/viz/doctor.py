@@ -10,13 +10,13 @@ import importlib
 import os
 import platform
 import sys
-from dataclasses import dataclass
 
+from poplite.frozen import frozen
 from poplite.tools.viz.flags import fitted, terminal_columns
 from poplite.tools.viz.output import write_stdout
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DoctorLine:
     """One line of the report.
 

@@ -19,11 +19,12 @@ import contextlib
 import sys
 import zipfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poplite.errors import FileLoadError, PopliteError, UnknownName, did_you_mean
+from poplite.frozen import frozen
 from poplite.text import amount
 from poplite.tools.viz.flags import SAVED
 from poplite.tools.viz.load_target import (
@@ -45,7 +46,7 @@ MOST_NAMED = 3
 """Most streams that a message names."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadedReport:
     """A report, and what it was made from.
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poplite.errors import FileLoadError
 from poplite.files import check_folder, write_bytes, write_text
+from poplite.frozen import frozen
 from poplite.tools.viz.flags import command, drawn_width
 from poplite.viz.draw.terminal import Style
 
@@ -36,7 +37,7 @@ SUFFIXES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Destination:
     """A file or standard output.
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from poplite import ops
@@ -27,6 +26,7 @@ from poplite.compat.arguments import (
 from poplite.compat.poputil import createBroadcastOperand
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.expr.tree import Expr
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
@@ -37,7 +37,7 @@ from poplite.types import FLOAT
 _STRIDED = "groupNormStridedChannelGrouping"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Norm:
     """The functions of a normalisation; all take the graph first, and names and options last.
 

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,6 +33,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64, overlay
 from poplite.arrays.sweep import union
+from poplite.frozen import frozen
 from poplite.program import Execute, Program, WriteUndef
 from poplite.view import Storage, View, num_runs, runs, storages
 
@@ -241,7 +241,7 @@ _Ranges = tuple[Int64, Int64, Int64]
 """Numbers of steps, their first pieces, and one past their last ones; each int64[n]."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Flow:
     """What a part of a program does to the live pieces; a set of pieces is the bits of a number.
 
@@ -258,7 +258,7 @@ class Flow:
         return self.reads | (after & ~self.ends)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class PieceAccess(Flow):
     """What a step does with pieces.
 

@@ -22,13 +22,13 @@ A program that stands in several places is treated as if control went on from al
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 from operator import and_, or_
 from typing import TYPE_CHECKING
 
 from poplite.cost.memory.accesses import AccessBlock, AccessedPieces, Flow, places
+from poplite.frozen import frozen
 from poplite.program import (
     If,
     Loop,
@@ -53,7 +53,7 @@ _IDLE = Flow(0, 0)
 """The flow of a program that does nothing."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Lifetimes:
     """When variables are needed.
 

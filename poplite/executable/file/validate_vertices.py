@@ -10,7 +10,6 @@ greatest word of all rows come first: mostly they are enough, as steps of few ve
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +27,7 @@ from poplite.executable.descriptor import (
     width,
 )
 from poplite.executable.step import Vertices
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 
 MOST = 1 << 58
@@ -36,7 +36,7 @@ MOST = 1 << 58
 Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Numbers:
     """The numbers of one column.
 

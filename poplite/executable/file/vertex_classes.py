@@ -13,7 +13,6 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from types import ModuleType
@@ -27,6 +26,7 @@ from poplite.errors import (
     VertexDefinitionError,
     listed,
 )
+from poplite.frozen import frozen
 from poplite.ops.fuse.classes import class_of, recipe_of
 from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
 from poplite.text import LINE, amount, clipped, items_or_none, shortened
@@ -43,7 +43,7 @@ LIBRARY = "poplite.vertices"
 """The package whose classes every file may name."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class NamedClass:
     """A vertex class as a file names it.
 

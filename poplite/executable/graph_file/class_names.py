@@ -11,7 +11,7 @@ takes its place (`poplite.vertex.from_source`).  Of `poplite.vertices` the name 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from poplite.codec.loading import Malformed
@@ -25,6 +25,7 @@ from poplite.executable.file.vertex_classes import (
     local_name,
     template_of,
 )
+from poplite.frozen import frozen
 from poplite.ops.fuse.classes import class_of, recipe_of
 from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
 from poplite.types import ElementType
@@ -36,7 +37,7 @@ from poplite.vertex.templates import specialise
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class DeclaredField:
     """A field as a class declares it."""
 
@@ -47,7 +48,7 @@ class DeclaredField:
     layout: Layout = PLAIN
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class DeclaredClass:
     """A vertex class as a file names it.
 

@@ -14,7 +14,6 @@ loop that counts says how often:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_type_hints
 
@@ -22,6 +21,7 @@ from poplite.codec.codec import coder_of
 from poplite.codec.coders import Coder, EitherCoder, Json, PartsCoder, ScalarCoder
 from poplite.codec.loading import Malformed, at, shown
 from poplite.executable.graph_file.references import GraphReader, GraphWriter, ReferenceCoder
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Call, Copy, CycleStamp, Program, RepeatWhile, Sequence, Switch
@@ -60,7 +60,7 @@ _CODERS: dict[str, Coder] = {
 """Coders of what no annotation tells."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SavedFunction:
     """A function, and the line that made its buffer, if there is one."""
 

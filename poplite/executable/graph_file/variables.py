@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -19,6 +18,7 @@ from poplite.codec.codec import coder_of
 from poplite.codec.coders import Coder, ItemsCoder, PartsCoder
 from poplite.codec.loading import Malformed, take_room
 from poplite.executable.file.validate import check_with_value
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.host import (
     DataStream,
@@ -41,7 +41,7 @@ from poplite.view import Storage
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SavedVariable:
     """A variable or constant.
 

@@ -13,7 +13,6 @@ tensors of all that, and connects them by the rules of `add_vertices`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from poplite.arrays.digits import coalesce, pack
 from poplite.arrays.series import Series, Steps, compact
 from poplite.codec.loading import Malformed, check_room, take_room
 from poplite.executable.graph_file.references import tensor_of
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import (
     ComputeSet,
     FieldRef,
@@ -61,7 +61,7 @@ BYTES_A_VECTOR = 200
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SavedEdges:
     """The edges of one field; see `poplite.graph.compute_sets.edges.Edges`.
 
@@ -78,7 +78,7 @@ class SavedEdges:
     runs: tuple[Array, Array, Array] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SavedBlock:
     """Vertices that were added together.
 
@@ -308,7 +308,7 @@ def _regular(graph: Graph, field: Field, edges: SavedEdges, count: int) -> Tenso
 StateValue = bool | int | float | npt.NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SavedVertex:
     """A vertex that was added by itself.
 
@@ -332,7 +332,7 @@ class SavedVertex:
     estimate: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SavedComputeSet:
     """A compute set: vertices that were added one by one, and blocks of many, in order."""
 

@@ -54,6 +54,7 @@ from poplite.errors import (
 )
 from poplite.expr.equality import is_value, not_compared
 from poplite.expr.operand import Operand
+from poplite.frozen import frozen
 from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.poplar.callable_values import CalledText
@@ -302,7 +303,7 @@ def new_vertex(
 
 
 @made_by("vertex['x']")
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldRef:
     """A field of one vertex, or one row of a list of edges: `vertex["x"]`, `vertex["x"][2]`.
 
@@ -589,7 +590,7 @@ def largest_number(vertex_class: type[Vertex], field: Field) -> int | float:
     return int(np.iinfo(element.dtype.char).max)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RecordedOperation:
     """An operation that was recorded.
 

@@ -28,7 +28,7 @@ vertices of runs are looked up only for those.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,6 +39,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant, counting
 from poplite.arrays.sweep import FEW, sorted_with_order
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.edges import EdgeRuns, Edges, cut, listed, of_views, row_starts
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
@@ -91,7 +92,7 @@ class FieldEdges:
         return np.arange(int(rows.sum())) - np.repeat(first, rows)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Family:
     """Vertices of one class, described together.
 
@@ -280,7 +281,7 @@ class FieldRuns(NamedTuple):
         return edge
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Crossings:
     """The overlaps of the edges of a compute set.
 

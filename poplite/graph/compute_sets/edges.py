@@ -19,7 +19,6 @@ and a length; regular edges take the same memory for any number of vertices::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ from poplite.arrays.digits import digits_of
 from poplite.arrays.intervals import Int64
 from poplite.arrays.progressions import grid
 from poplite.arrays.series import MOST_NARROW, NARROW, Listed, Series, Steps, compact, constant
+from poplite.frozen import frozen
 from poplite.view import Storage, View, addresses, runs, runs_of_many
 
 
@@ -50,7 +50,7 @@ class EdgeRuns(NamedTuple):
         return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Edges:
     """The edges of one field of many vertices.
 

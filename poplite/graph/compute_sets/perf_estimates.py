@@ -15,7 +15,6 @@ Source: Poplar API reference, "VertexPerfEstimate", "VertexIntrospector", "Field
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from operator import index as whole_number
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ from poplite.errors import (
     made_by,
     refuse_empty,
 )
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import size_of
 from poplite.graph.tensor.tensor import Tensor
 from poplite.poplar.callable_values import CalledInt, CalledText
@@ -58,7 +58,7 @@ vertices fit 64 bits."""
 
 
 @refuse_empty("VertexPerfEstimate(cycles, flops)")
-@dataclass(frozen=True, slots=True)
+@frozen
 class VertexPerfEstimate:
     """The cost of running a vertex once.
 
@@ -92,7 +92,7 @@ def estimator_for(
 
 @made_by('vertex.field_info("x")')
 @cpp_spelling()
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class FieldData:
     """A field of one vertex, as an estimator sees it.
 

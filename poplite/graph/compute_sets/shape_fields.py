@@ -5,8 +5,9 @@ Priced code depends on this module alone, which imports nothing of how shapes ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from poplite.frozen import frozen
 
 if TYPE_CHECKING:
     from poplite.vertex.fields import Field
@@ -18,7 +19,7 @@ WORDS: dict[ShapeKind, int] = {"nothing": 0, "length": 1, "rows": 2, "value": 1}
 """Number of words of each kind; those of "rows" are rows, and elements of all rows."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class ShapeField:
     """The words of a field in a shape.
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.on_access import OnAccess
 from poplite.arrays.series import Series, Steps
 from poplite.errors import GraphConnectionError, made_by
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import (
     ComputeSet,
     VertexInstance,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from poplite.vertex.vertex import Field, Vertex
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Vectors:
     """The values of a State field of vectors: of all vertices in order, and the number of each."""
 

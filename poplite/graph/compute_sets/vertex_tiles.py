@@ -10,18 +10,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
+from poplite.frozen import frozen
 
 Numbers = npt.NDArray[np.integer[Any]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class VertexTiles:
     """The tile of each of many vertices.
 

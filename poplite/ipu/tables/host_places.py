@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.host import DataStream, DataStreamType, HostFunction
 from poplite.graph.storage.space import Variable
@@ -17,7 +17,7 @@ from poplite.program import PrintTensor
 from poplite.types import ElementType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """Elements in the shared mapping.
 

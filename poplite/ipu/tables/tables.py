@@ -39,7 +39,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -51,6 +50,7 @@ from poplite.compile.compiler import Programs, named_programs
 from poplite.compile.program_parts import parts_of
 from poplite.errors import ExportError, listed
 from poplite.files import replacing
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
 from poplite.graph.compute_sets.edges import Edges
@@ -127,7 +127,7 @@ from poplite.vertex import Input, Output, Vector, Vertex
 from poplite.vertex.fields import Field
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Tables:
     """A graph and its programs as the host program reads them.
 

@@ -12,13 +12,14 @@ other, and as many at a time as its memory holds.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.storage.host_values import check_room
@@ -33,7 +34,7 @@ SHORTEST = 8
 """Neighbouring elements below which an operand is copied."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EqualParts:
     """Parts of equal size of a dimension that is cut.
 
@@ -69,7 +70,7 @@ def segments(size: int, part: int) -> tuple[EqualParts, ...]:
     return tuple(each for each in found if each.begin < each.end)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConvolutionLayout:
     """One way to share a convolution among tiles, and what it takes.
 
@@ -164,7 +165,7 @@ class ConvolutionLayout:
         return [EqualBlocks(self, each) for each in product(*cut)]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EqualBlocks:
     """Vertices whose blocks have equal sizes.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any
 
+from poplite.frozen import frozen
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.types import FLOAT, ElementType
@@ -29,7 +30,7 @@ MOST_UNEVEN = 1.25
 """How much more elements than in even parts the largest part of a signal may have."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dimension:
     """How outputs read a signal along a dimension.
 
@@ -114,7 +115,7 @@ def _largest(edges: Sequence[int]) -> int:
     return max(end - begin for begin, end in pairwise(edges))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spacing:
     """How a kernel goes over an input along a dimension.
 
@@ -184,7 +185,7 @@ def together(dimensions: Sequence[Dimension], parts: Sequence[Any]) -> Any:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DimensionPhase:
     """Every n-th output along a dimension, of a signal without zeros between its elements.
 
@@ -231,7 +232,7 @@ def _phase(dim: Dimension, first: int, distance: int) -> DimensionPhase:
 # -- all of them -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConvolutionRequest:
     """A convolution of `batch` inputs, in groups of channels.
 
@@ -340,7 +341,7 @@ class ConvolutionRequest:
 # they take the products of elements alone. Their vertices run at once (`convolution_steps`).
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PhaseOutputs:
     """The outputs of one phase in every dimension.
 

@@ -15,10 +15,10 @@ All orders of steps follow from these rules:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from poplite.expr.tree import Expr, ViewExpr
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.recipe import in_order
@@ -27,7 +27,7 @@ from poplite.program.recording import Recorder
 from poplite.source import SourceLocation
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Root:
     """An expression that is stored, and where.
 

@@ -9,7 +9,6 @@ and is checked as such (`fault_of`).
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
@@ -18,6 +17,7 @@ from poplite.errors import made_by
 from poplite.expr.formula import formula
 from poplite.expr.operations import CAST, HELPERS, OPERATIONS, ElementOperation, cast_text, kind_of
 from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number, Shape
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.text import clipped_text
@@ -40,7 +40,7 @@ class OperandPart(Enum):
     NUMBER = "number"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """An operation: `v2 = a0 - v1` is `Line("subtract", FLOAT, ("a0", "v1"))`.
 
@@ -55,7 +55,7 @@ class Line:
     operands: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Body:
     """An expression as lines, in an order in which they can run.
 
@@ -78,7 +78,7 @@ class Body:
         return found | {f"v{n}": line.element_type for n, line in enumerate(self.lines)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MapRecipe:
     """The vertex class of a map.
 
@@ -95,7 +95,7 @@ class MapRecipe:
     in_place: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReductionRecipe:
     """The vertex class that computes elements and joins them.
 
@@ -114,7 +114,7 @@ class ReductionRecipe:
     is_columns: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SumRecipe:
     """The vertex class that adds up slices of a product, and computes something of each sum.
 
@@ -382,7 +382,7 @@ LINES_SHOWN = 40
 
 
 @made_by("ops.explain(tensor)")
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Note:
     """What was done with a part of an expression.
 

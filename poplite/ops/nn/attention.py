@@ -10,13 +10,13 @@ Source: A. Vaswani et al., "Attention Is All You Need" (2017), 3.2.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.expr.build import as_expr, cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
+from poplite.frozen import frozen
 from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -242,7 +242,7 @@ def multi_head_attention_gradient(
     return AttentionGradient(by_query, by_key, by_value, AttentionWeights(*by_weights))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Call:
     """A call whose operands are checked.
 

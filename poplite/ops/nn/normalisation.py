@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from poplite.errors import InvalidOption, TensorCreationError
@@ -16,6 +15,7 @@ from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr, Weak, labelled
 from poplite.expr.viewed import reshaped
+from poplite.frozen import frozen
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared
 from poplite.ops.fuse.levels import Root
@@ -403,7 +403,7 @@ def instance_norm_gradient(
     return norm.gradients(gradient, gain, epsilon)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Norm:
     """A normalisation of an operand.
 

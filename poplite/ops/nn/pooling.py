@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -43,6 +43,7 @@ from poplite.errors import GraphMemoryAllocationError, TensorCreationError
 from poplite.expr.build import apply, cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import Slices
@@ -525,7 +526,7 @@ def _output(
 # -- stages ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PoolingStage:
     """Windows that are pooled at once.
 
@@ -538,7 +539,7 @@ class PoolingStage:
     is_reduced: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Way:
     """Stages, one after the other, and the modelled cycles of all."""
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from poplite.errors import TensorCreationError, checked_truth, made_by
 from poplite.expr.build import as_expr, cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.partition import map_like
 from poplite.graph.tensor.concat import concat
@@ -304,7 +304,7 @@ def parted(matrix: Tensor, inputs: int, gates: int) -> tuple[Tensor, Tensor]:
     return each[:, :inputs], each[:, inputs:]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layer:
     """A call of a recurrent layer, whose arguments are checked.
 

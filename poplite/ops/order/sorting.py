@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import TensorCreationError, checked_truth
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
+from poplite.frozen import frozen
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
@@ -70,7 +70,7 @@ SHARE = 4
 of what elements to sort leave free on the fullest tile, as that holds sorted words, too."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SortPlan:
     """How each row is sorted.
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from poplite.errors import (
     TensorCreationError,
     did_you_mean,
 )
+from poplite.frozen import frozen
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
@@ -57,7 +58,7 @@ CONSTRAINTS = {
 """What a plan can be held to."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """How a product is planned, as a user says it.
 
@@ -76,7 +77,7 @@ class Options:
     what: str = field(default="ops.matmul", compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProductRequest:
     """A product of `groups` pairs of matrices, [m, k] by [k, n].
 
@@ -266,7 +267,7 @@ def held_text(names: Sequence[str], held: Sequence[int]) -> str:
 # edges are smaller. Of several matrices the blocks of the first come first.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MatrixBlocks:
     """How matrices are cut: `groups` of them, each of `rows` by `columns`.
 
@@ -374,7 +375,7 @@ def _equal_parts(size: int, part: int) -> list[tuple[int, int, int]]:
 Three = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProductLayout:
     """One way to share a product among tiles, and what it takes.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import gcd
 from typing import NamedTuple
@@ -18,6 +18,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64, distinct
 from poplite.cost.workers import slowest_tile
 from poplite.expr.tree import ElementClass
+from poplite.frozen import frozen
 from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.gathering import ReadOperand, VectorReads, exchange_cycles, gathering_cycles
@@ -176,7 +177,7 @@ MOST_INTERVALS = 1 << 14
 """Intervals of a mapping whose plans are kept: those of many pieces would fill the memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Types:
     """Element types of a reduction.
 
@@ -195,7 +196,7 @@ class Types:
     slots: float = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """The operand and the types of a reduction.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64, overlay
 from poplite.errors import InvalidOption
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
@@ -48,7 +49,7 @@ MOST_SHOWN = 3
 """Ways that were not taken, of those that a plan prints."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EmbeddingPlan:
     """How a table of [entries, width] lies on tiles, for rows that are read and changed by number.
 
@@ -227,7 +228,7 @@ def _option(found: str, fix: str) -> InvalidOption:
 W = TypeVar("W", Reading, Changing)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Shared(Generic[W]):
     """How tiles share a table.
 
@@ -379,7 +380,7 @@ BLOCKS_TRIED = 3
 """Numbers of blocks of columns that are tried: the best of tables with a plan."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class PlacedParts:
     """What it takes to have parts of a table on tiles.
 

@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Tensor
@@ -135,7 +136,7 @@ MOST_LISTED = 1 << 16
 """Rows of an owner, and indices of a part of a list."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """A table before it is distributed.
 
@@ -212,7 +213,7 @@ class Table:
         return held if held > self.memory * self.target.tile_memory_bytes else 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """A way to read rows.
 
@@ -235,7 +236,7 @@ class Reading:
         return f"read   {by} columns, rows, shares: {self.cycles:,} cycles, {self.bytes:,} B"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Changing:
     """A way to change rows.
 
@@ -351,7 +352,7 @@ def added_up(table: Table, columns: int, parts: int, shares: int, lookups: int) 
     return cycles_of(table.target, spread, levels) + (len(levels) + 1) * table.gathered(own, own)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowOwners:
     """The rows of a table that their owners lack, and the new rows that they have.
 

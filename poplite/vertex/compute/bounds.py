@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from poplite.frozen import frozen
 from poplite.vertex.compute.lanes import WIDTH
 from poplite.vertex.compute.parse.dialect import is_num_workers
 from poplite.vertex.compute.typing.facts import Checked
@@ -377,7 +378,7 @@ def conditions(checked: Checked) -> list[ast.expr] | None:
 Path = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexedPart:
     """A part of a function over which indices range: a loop, or all of it.
 
@@ -390,7 +391,7 @@ class IndexedPart:
     assigned: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RangeLoop(IndexedPart):
     """A loop over a range.
 
@@ -404,7 +405,7 @@ class RangeLoop(IndexedPart):
     step: int | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Site:
     """An access by index, a load of lanes, or an assignment to a local.
 
@@ -590,7 +591,7 @@ MOST_PARTS = 100
 Needs = tuple[ast.expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Span:
     """The limits of a number, as expressions, and the conditions under which they hold.
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
 
+from poplite.frozen import frozen
 from poplite.vertex.compute.identity import remembered
 from poplite.vertex.compute.typing.facts import Checked
 from poplite.vertex.vertex import Vertex
@@ -30,7 +30,7 @@ Ends = Literal["always", "by order", "perhaps"]
 `while n > 0`; or not even that."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loops:
     """The loops of some vertex classes whose number of iterations depends on data.
 

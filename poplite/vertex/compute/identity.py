@@ -33,11 +33,11 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 from poplite.errors import VertexCompileError
+from poplite.frozen import frozen
 from poplite.vertex.compute.parse.dialect import Scope, scope_of
 from poplite.vertex.compute.parse.helpers import Constants, helper_of
 from poplite.vertex.compute.parse.source_text import read, why_no_text
@@ -170,7 +170,7 @@ _SAYS_NOTHING = frozenset(
 """Parts of a syntax tree that do not change what is computed; defaults are compared by value."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FunctionCode:
     """A function that a vertex runs: the digest of its text, and the numbers that it names."""
 
@@ -179,7 +179,7 @@ class FunctionCode:
     numbers: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClassCode:
     """What a vertex class computes.
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from poplite.errors import UnknownName, did_you_mean
+from poplite.frozen import frozen
 from poplite.report.diff import execution_of
 from poplite.report.phase_parts import PHASE_KINDS
 
@@ -29,7 +29,7 @@ _FORM = re.compile(
 BALANCE = "balance"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Check:
     """What may not be the case.
 
@@ -62,7 +62,7 @@ class Check:
         return after > limit if self.more else after < limit
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckOutcome:
     """What came out of a check.
 

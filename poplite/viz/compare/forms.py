@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
+from poplite.frozen import frozen
 from poplite.report.diff import Change, ReportDiff
 from poplite.viz.compare.checks import CheckOutcome
 from poplite.viz.compare.svg import draw_changes_svg
@@ -19,7 +20,7 @@ from poplite.viz.draw.units import name_text
 TITLE = "What changed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison:
     """What changed between two reports.
 

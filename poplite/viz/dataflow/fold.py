@@ -21,13 +21,13 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import UnknownName, did_you_mean, listed
+from poplite.frozen import frozen
 from poplite.viz.dataflow.links import Int64, Item, Kind, Links, Scope, scope_of, shared
 from poplite.viz.draw.units import name_text
 
@@ -60,7 +60,7 @@ Labels: TypeAlias = dict[int, Label]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Excerpt:
     """Which part of a dataflow graph is drawn, and in how many nodes.
 
@@ -77,7 +77,7 @@ class Excerpt:
     max_nodes: int = MAX_NODES
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fold:
     """Which items are drawn as one node.
 

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from poplite.frozen import frozen
 from poplite.viz.dataflow.fold import EDGES_A_NODE, Excerpt, Fold, chosen, folded
 from poplite.viz.dataflow.links import Item, Links, links_of
 from poplite.viz.dataflow.nodes import Node, members_of, members_text, node_of
@@ -48,7 +48,7 @@ class Through(NamedTuple):
         return f"{name_text(self.field)} {_flow_text(self.forward_bytes, self.backward_bytes)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edge:
     """Bytes that flow between two nodes.
 
@@ -83,7 +83,7 @@ def _flow_text(forward: int, backward: int) -> str:
     return f"{size_text(forward)}, back {size_text(backward)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dataflow:
     """What a picture of the dataflow shows.
 

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from heapq import merge
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -32,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import ControlProgramError
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edges import Edges
 from poplite.graph.storage.space import Variable
@@ -61,7 +61,7 @@ Share: TypeAlias = tuple[int, int]
 """Number of a variable, and how many of its elements something touches."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Saved:
     """What a report knows of a variable, a compute set or a step.
 
@@ -108,7 +108,7 @@ class Item(NamedTuple):
     operation: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Links:
     """Everything that data flows through, and how much flows.
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
 from poplite.graph.storage.space import Variable
@@ -62,7 +63,7 @@ MOST_STEPS = 3
 """Steps of a node that are listed; of more, the first two and the last."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     """Something that data flows through, or several such things put together.
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
 
 VERSION = 1
 """Rises when a reader of the earlier form would go wrong."""
@@ -28,3 +30,8 @@ def json_text(kind: str, data: Mapping[str, object]) -> str:
     """
     outer = {"poplite": kind, "version": VERSION, **data}
     return json.dumps(outer, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+
+def by_field(row: Any, *without: str) -> dict[str, Any]:
+    """Return the values of a dataclass by the names of its fields, without some."""
+    return {each.name: getattr(row, each.name) for each in fields(row) if each.name not in without}

@@ -23,8 +23,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from poplite.frozen import frozen
 
 GAP = 24
 """Pixels between two boxes of a row."""
@@ -63,7 +64,7 @@ class Segment(NamedTuple):
     links: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LayeredLayout:
     """Where everything is.
 

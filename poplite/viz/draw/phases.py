@@ -9,9 +9,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from poplite.frozen import frozen
 from poplite.report.phase_parts import PhaseKind
 from poplite.viz.draw.legend import fitted_lines
 from poplite.viz.draw.terminal import Style
@@ -20,7 +20,7 @@ Part: TypeAlias = PhaseKind | Literal["sync"]
 """What a tile does at some time: a phase, or nothing until all tiles meet."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Look:
     """How a phase looks.
 

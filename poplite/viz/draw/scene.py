@@ -9,14 +9,15 @@ a group say holds for its shapes too, unless their own say something else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from poplite.frozen import frozen
 
 ASIDE = 9
 """Pixels between a line of text and what stands aside."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rect:
     """A rectangle; x and y are its left and top edges, `tip` is shown at the pointer."""
 
@@ -28,7 +29,7 @@ class Rect:
     tip: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Text:
     """A line of text, then softly what is `aside`.
 
@@ -43,7 +44,7 @@ class Text:
     tip: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Path:
     """Lines and areas; `data` holds commands of SVG: M, L, H, V, C, A and Z."""
 
@@ -51,7 +52,7 @@ class Path:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Group:
     """Shapes that have classes and a tip in common; scripts of pages find it by its key."""
 
@@ -64,7 +65,7 @@ class Group:
 Shape: TypeAlias = "Rect | Text | Path | Group"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scene:
     """A picture: its size in pixels, what it shows in words, and its shapes from back to front."""
 

@@ -6,7 +6,7 @@ r"""How text pictures look in a terminal: colours, or none, and the character se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from poplite.frozen import frozen
 
 LEAST_COLUMNS = 40
 """Width that every text picture may count on."""
@@ -18,7 +18,7 @@ CATEGORY_CODES = ("38;5;32", "38;5;214", "38;5;36", "38;5;175", "38;5;117", "38;
 """The Okabe-Ito colours of `colors.CATEGORIES`, nearest of a terminal's 256."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Style:
     """What a text picture may use.
 

@@ -7,12 +7,13 @@ bytes may be received than are sent.  Pairs of tiles count what is received.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.frozen import frozen
 from poplite.report.execution import ExecutionStep, Phase
 from poplite.report.measured import BetweenRanks
 from poplite.text import amount
@@ -26,7 +27,7 @@ MOST_BLOCKS = 32
 """Most blocks of tiles of a matrix."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reason:
     """Why bytes move.
 
@@ -43,7 +44,7 @@ class Reason:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Traffic:
     """What tiles send each other in some steps, with all executions.
 

@@ -12,14 +12,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.frozen import frozen
 from poplite.report.peaks import KIND_NAMES, bytes_by_step, kind_of
 from poplite.viz.draw.csv_text import csv_text
-from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.units import name_text, size_text
 from poplite.viz.memory.names import modelled_memory, short_name, tile_number, title_of
 
@@ -32,7 +32,7 @@ WORST = "worst"
 """Stands for the fullest tile."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LiveRow:
     """What a tile needs in a step.
 
@@ -59,7 +59,7 @@ class LiveRow:
     is_peak: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LiveSteps:
     """What a tile needs, step by step.
 
@@ -183,7 +183,7 @@ def liveness_json(live: LiveSteps) -> str:
         "needed_bytes": live.needed,
         "limit_bytes": live.limit_bytes,
         "num_steps": live.num_steps,
-        "steps": [{name: getattr(row, name) for name in LiveRow.__slots__} for row in live.rows],
+        "steps": [by_field(row) for row in live.rows],
     }
     return json_text("liveness", data)
 

@@ -9,14 +9,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
+from poplite.frozen import frozen
 from poplite.report.peaks import GAPS, KIND_NAMES, OTHER
 from poplite.viz.draw.legend import fitted_lines
 from poplite.viz.draw.terminal import Style
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KindLook:
     """How a kind of thing looks.
 

@@ -12,17 +12,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.frozen import frozen
 from poplite.report.memory import Memory
 from poplite.report.peaks import GAPS, NO_STEP, OTHER, Peaks, kind_of, peaks_of
 from poplite.text import amount
 from poplite.viz.draw.csv_text import csv_text
-from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.units import share_text, size_text
 from poplite.viz.memory.kinds import LOOKS
 from poplite.viz.memory.names import form_of, full_title, modelled_memory, name_of, place_of
@@ -42,7 +42,7 @@ COLORED = 5
 ALWAYS, IN_STEP = "always live", "live in the fullest step"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class BarPart:
     """A part of the bars.
 
@@ -59,7 +59,7 @@ class BarPart:
     sizes: Int64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thing:
     """Something that lies on the fullest tile when that is fullest.
 
@@ -85,7 +85,7 @@ class Thing:
         return place_of(self.at)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class MemoryBars:
     """What every tile needs.
 
@@ -258,9 +258,7 @@ def memory_json(bars: MemoryBars) -> str:
         "stack": bars.stack,
         "parts": [{"name": part.name, "bytes": part.sizes.tolist()} for part in bars.parts],
         "fullest_tile": bars.tile,
-        "on_fullest_tile": [
-            {name: getattr(thing, name) for name in Thing.__slots__} for thing in bars.things
-        ],
+        "on_fullest_tile": [by_field(thing) for thing in bars.things],
     }
     return json_text("memory", data)
 

@@ -11,15 +11,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.frozen import frozen
 from poplite.report.peaks import NO_STEP, bytes_by_step, kind_of, peaks_of
 from poplite.report.phase_parts import PHASE_KINDS
-from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.phases import LOOKS
 from poplite.viz.draw.units import name_text, share_text, size_text
 from poplite.viz.memory.names import (
@@ -50,7 +50,7 @@ MOST_STRETCHES = 4
 """Stretches of steps that are named."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlacedItem:
     """Something that lies on the tile.
 
@@ -81,7 +81,7 @@ class PlacedItem:
         return " ".join(filter(None, [self.name, self.form, place and f"({place})"]))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunsHere:
     """Vertices of a class in a compute set.
 
@@ -96,7 +96,7 @@ class RunsHere:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TileContents:
     """One tile.
 
@@ -302,12 +302,8 @@ def tile_json(tile: TileContents) -> str:
         "limit_bytes": tile.limit_bytes,
         "step": tile.step,
         "live_bytes": tile.live,
-        "things": [
-            {name: getattr(each, name) for name in PlacedItem.__slots__} for each in tile.things
-        ],
-        "vertices": [
-            {name: getattr(each, name) for name in RunsHere.__slots__} for each in tile.vertices
-        ],
+        "things": [by_field(each) for each in tile.things],
+        "vertices": [by_field(each) for each in tile.vertices],
         "cycles": tile.cycles,
         "cycles_of": tile.scope,
         "elapsed_cycles": tile.elapsed,

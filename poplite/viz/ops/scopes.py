@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from poplite.frozen import frozen
 from poplite.report.execution import ExecutionStep
 from poplite.text import amount
-from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.units import parts_of_name
 from poplite.viz.steps.step_list import note_of
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from poplite.report import Report
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScopeCost:
     """What a scope takes, with all that is inside.
 
@@ -57,7 +57,7 @@ class ScopeCost:
         return sum(1 + each.num_inside() for each in self.inside)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScopeTree:
     """What the scopes of a report take.
 
@@ -195,5 +195,4 @@ def scopes_json(tree: ScopeTree) -> str:
 
 
 def _data(scope: ScopeCost) -> dict[str, object]:
-    numbers = {name: getattr(scope, name) for name in ScopeCost.__slots__ if name != "inside"}
-    return numbers | {"inside": [_data(each) for each in scope.inside]}
+    return by_field(scope, "inside") | {"inside": [_data(each) for each in scope.inside]}

@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias
 
 from poplite.errors import ControlProgramError
+from poplite.frozen import frozen
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.program import (
     Block,
@@ -48,7 +49,7 @@ LAST_STEP = 10**9
 """A range of steps that ends beyond this number is written as its beginning only."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Label:
     """The description of a node.
 
@@ -76,7 +77,7 @@ NOWHERE = SourceLocation("", 0, "<module>")
 """The line of a node of a saved file that has none."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class SavedNode(Program):
     """A node of a program of which only what a report says is known.
 

@@ -16,11 +16,11 @@ distinct one, from the leaves up.  Nothing is recursive: programs may be as deep
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
 from poplite.errors import SHOWN_FAULTS, UnknownName
+from poplite.frozen import frozen
 from poplite.program import Program, children_first, distinct_steps
 from poplite.source import SourceLocation
 from poplite.viz.draw.columns import filled
@@ -49,7 +49,7 @@ MOST_LINES = 300
 """Lines of a picture that somebody still reads."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class TreeRow:
     """One node of a program, in one place.
 
@@ -85,7 +85,7 @@ class TreeRow:
         return step_numbers(self.first_step, self.num_steps) if shown else ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class ProgramTree:
     """The rows of a program.
 

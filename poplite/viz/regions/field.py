@@ -9,13 +9,13 @@ tiles lands in its order.  The cost model has the same rules (`poplite.cost.exch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import UnknownName, did_you_mean, listed
+from poplite.frozen import frozen
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.text import amount
 from poplite.viz.draw.units import name_text, size_text
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Int64 = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldCopies:
     """What a field of one vertex makes necessary.
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import SizeOverflowError
+from poplite.frozen import frozen
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
 from poplite.graph.mapping.variable_mapping import split
 from poplite.types import type_text
@@ -46,7 +46,7 @@ MOST_INTERVALS = 1 << 20
 __all__ = ["Frame", "TileRuns", "RegionFrames", "Strip", "frames_of", "read_operation"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class TileRuns:
     """Consecutive elements of one tile: int64[n] each, in order.
 
@@ -65,7 +65,7 @@ class TileRuns:
         return np.unique(self.tile[self.tile != NO_TILE])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Strip:
     """The memory of variables, one after the other.
 
@@ -131,7 +131,7 @@ class Strip:
         return low, high
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Frame:
     """A tensor.
 
@@ -166,7 +166,7 @@ class Frame:
         return f"{self.type_name}{shape_text(self.shape)}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RegionFrames:
     """A tensor, and what operations make of it one after the other.
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from poplite.errors import InvalidOption, did_you_mean
+from poplite.frozen import frozen
 from poplite.graph.tensor.concat import concat
 from poplite.types import ELEMENT_TYPES, NUMPY_TYPES, ElementType, element_type
 from poplite.viz.draw.units import name_text
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 INDEX = "index"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TensorOperation:
     """One operation.
 

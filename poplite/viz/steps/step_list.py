@@ -10,16 +10,16 @@ tile proceeds by itself, and the slowest of them is what the step takes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean, listed
+from poplite.frozen import frozen
 from poplite.report.execution import ExecutionStep, between_syncs
 from poplite.text import amount
-from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.phases import Part
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NOT_MODELLED = "cycles are not modelled: the graph was compiled with debug.instrument=False"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepRow:
     """What a step took, over all its executions.
 
@@ -55,7 +55,7 @@ class StepRow:
     parts: tuple[tuple[Part, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepList:
     """What steps took.
 
@@ -203,7 +203,7 @@ def steps_data(steps: StepList) -> dict[str, object]:
         "cycles": steps.cycles,
         "num_steps": steps.num_steps,
         "steps": [
-            {name: getattr(row, name) for name in StepRow.__slots__ if name != "parts"}
+            by_field(row, "parts")
             | {"parts": [{"kind": kind, "cycles": cycles} for kind, cycles in row.parts]}
             for row in steps.rows
         ],

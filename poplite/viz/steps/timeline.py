@@ -12,13 +12,13 @@ until the slowest has finished is waiting, which is blank.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
+from poplite.frozen import frozen
 from poplite.report.execution import ExecutionStep, between_syncs
 from poplite.text import amount
 from poplite.viz.draw.json_text import json_text
@@ -40,7 +40,7 @@ STATES: tuple[Part, ...] = tuple(LOOKS)
 WAITING = len(STATES)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Stretch:
     """What tiles do from one sync to the next, with all executions.
 
@@ -61,7 +61,7 @@ class Stretch:
         return self.begin + self.sync + int(busy.max(initial=0))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Timeline:
     """All tiles in time.
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import ControlProgramError, UnknownName, did_you_mean
+from poplite.frozen import frozen
 from poplite.report.sweep import BYTES, SECONDS, Sweep
 from poplite.text import amount, clipped
 from poplite.viz.draw.csv_text import csv_text
@@ -26,7 +26,7 @@ MOST_LISTED = 3
 """Messages of failed points that are shown, of different texts."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SweepGrid:
     """A measure of a sweep by one or two parameters.
 

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from poplite.frozen import frozen
 
 Int64 = npt.NDArray[np.int64]
 
@@ -31,7 +32,7 @@ MIXED = -2
 """Value of a cell whose elements have several values."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """How a tensor is folded.
 
@@ -168,7 +169,7 @@ def _line(count: int) -> int:
     return 1 << math.ceil(math.log2(math.sqrt(count * ASPECT)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Rectangles:
     """Rectangles of a page, each of one value.
 

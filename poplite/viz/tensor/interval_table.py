@@ -11,11 +11,11 @@ the same ones moved by the same distance::
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.frozen import frozen
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.viz.draw.columns import folded
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
@@ -29,7 +29,7 @@ LEAST_ROOM = 30
 INDENT = 8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class TileRow:
     """The intervals of one tile.
 

@@ -13,12 +13,12 @@ one tile cover them all; the view that is pointed out is runs as well.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.frozen import frozen
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
 from poplite.text import amount
 from poplite.viz.draw.json_text import json_text
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Int64 = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Ownership:
     """The tiles of a tensor's elements.
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import ast
 import math
-from dataclasses import dataclass
 from types import EllipsisType
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import TensorIndexError
+from poplite.frozen import frozen
 from poplite.viz.draw.units import name_text, shape_text
 
 Int64 = npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ MOST_PIECES = 1 << 24
 _FIX = "give integers and slices for the axes, for instance '2:5, ::2'"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Selection:
     """Elements picked out of a tensor.
 

@@ -9,12 +9,13 @@ first part of the tensor is drawn instead.  The picture says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.frozen import frozen
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.text import amount
 from poplite.viz.draw.colors import CATEGORIES, RAMP
@@ -82,7 +83,7 @@ def draw_tensor_svg(owned: Ownership) -> SvgText:
     return canvas.text_of()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Scene:
     """What is drawn, and how large.
 

@@ -13,11 +13,10 @@ Rows that look the same are one line; tiles too narrow for their number are join
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from poplite.frozen import frozen
 from poplite.viz.draw.columns import wrapped
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.tensor.flat_page import Page, Rectangles, fold, rectangles, tick_step
@@ -78,7 +77,7 @@ def _legend(owned: Ownership, style: Style) -> str:
 _VIEW_MARKS = {False: ("█", "▒"), True: ("#", "+")}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Ruler:
     """Turns columns of the page into columns of text."""
 

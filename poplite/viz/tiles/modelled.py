@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from poplite.errors import PopliteError
+from poplite.frozen import frozen
 from poplite.report.memory import Memory
 from poplite.report.peaks import peaks_of
 from poplite.viz.tiles.tile_load import TileLoad, tile_load
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from poplite.program import Program
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Modelled:
     """The memory of tiles, or why it is not known.
 

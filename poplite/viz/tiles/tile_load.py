@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.frozen import frozen
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
 from poplite.graph.storage.space import variable_named
 from poplite.text import amount
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from poplite.graph.storage.space import Variable
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class TileLoad:
     """Elements and bytes of some variables on every tile.
 

@@ -13,12 +13,12 @@ As SVG, each tile is a square with a tooltip.  Both draw a `TileMap` and compute
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.frozen import frozen
 from poplite.text import amount
 from poplite.viz.draw.colors import RAMP, ramp_step
 from poplite.viz.draw.columns import cut, widest, wrapped
@@ -45,7 +45,7 @@ NUMBERED_SIDE = 30
 _Number = TypeVar("_Number", int, npt.NDArray[np.int64])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class TileMap:
     """What a tile map shows.
 

@@ -23,13 +23,13 @@ import operator
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
 
 from poplite.errors import VertexCompileError, did_you_mean
+from poplite.frozen import frozen
 from poplite.source import SourceLocation
 from poplite.types import (
     BOOL,
@@ -193,7 +193,7 @@ _REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Scope:
     """One function, `compute` or one it calls: its text, and what the names in it stand for.
 

@@ -39,6 +39,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from poplite.frozen import frozen
 from poplite.types import ElementType
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.parse.dialect import Scope
@@ -309,7 +310,7 @@ class Facts:
     raises: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Checked:
     """A `compute`, or a function it calls, that keeps to the dialect.
 

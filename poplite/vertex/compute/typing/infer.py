@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
 
+from poplite.frozen import frozen
 from poplite.vertex.compute.parse.dialect import Scope, is_num_workers
 from poplite.vertex.compute.parse.helpers import HelperFunction, bind, is_literal, scope_of_helper
 from poplite.vertex.compute.typing.calls import TypeHelper
@@ -120,7 +121,7 @@ class _Loop:
     continues: list[State] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Head:
     """What is known of a loop.
 

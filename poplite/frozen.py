@@ -1,0 +1,158 @@
+"""Frozen dataclasses that are made quickly: `frozen`, as `dataclass(frozen=True, slots=True)`.
+
+`dataclass` compiles six functions for such a class, in 0.4 ms, and a process that makes an engine
+loads more than a hundred classes.  Here `__init__` alone is compiled: classes take a quarter of the
+time, and objects take less.  `fields`, `replace` and other functions of `dataclasses` take them.
+
+A class with a function among its fields stays with `dataclass`: of others, a type checker says that
+the field is a method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from operator import attrgetter
+from reprlib import recursive_repr
+from typing import Any, NoReturn, TypeVar, dataclass_transform, overload
+
+T = TypeVar("T")
+
+_NOT_GIVEN = object()
+
+
+@overload
+def frozen(cls: type[T]) -> type[T]: ...
+
+
+@overload
+def frozen(
+    *, init: bool = True, eq: bool = True, repr: bool = True
+) -> Callable[[type[T]], type[T]]: ...
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def frozen(cls: Any = None, *, init: bool = True, eq: bool = True, repr: bool = True) -> Any:
+    """Make a class a frozen dataclass with slots; what it defines itself stays.
+
+    Args:
+        cls: the class.
+        init: whether objects are made from their fields.
+        eq: whether objects are equal, and have the same hash, where their fields are.
+        repr: whether `repr` lists the fields.
+
+    >>> @frozen
+    ... class Point:
+    ...     x: int
+    ...     y: int = 0
+    >>> Point(1)
+    Point(x=1, y=0)
+    >>> Point(1).x = 2
+    Traceback (most recent call last):
+    dataclasses.FrozenInstanceError: cannot assign to field 'x'
+    """
+
+    def decorated(cls: Any) -> Any:
+        made = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
+        methods = {"__setattr__": _refuse_to_assign, "__delattr__": _refuse_to_delete}
+        methods |= {"__getstate__": _state, "__setstate__": _set_state}
+        if init:
+            methods["__init__"] = _initializer(made)
+        if repr:
+            methods["__repr__"] = _representation
+        if eq:
+            methods |= _equality(fields(made))
+        for name, method in methods.items():
+            if name not in vars(cls) or name == "__hash__":
+                setattr(made, name, method)
+        return made
+
+    return decorated if cls is None else decorated(cls)
+
+
+def _refuse_to_assign(self: object, name: str, value: object) -> NoReturn:
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_to_delete(self: object, name: str) -> NoReturn:
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, each.name) for each in fields(self)]
+
+
+def _set_state(self: Any, state: list[Any]) -> None:
+    for each, value in zip(fields(self), state, strict=True):
+        object.__setattr__(self, each.name, value)
+
+
+@recursive_repr()
+def _representation(self: Any) -> str:
+    shown = [f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr]
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _equality(of: tuple[Field[Any], ...]) -> dict[str, Callable[..., Any]]:
+    """Return `__eq__` and `__hash__` of objects with such fields."""
+    compared = _values_of([each.name for each in of if each.compare])
+    hashed = _values_of(
+        [each.name for each in of if (each.compare if each.hash is None else each.hash)]
+    )
+
+    def __eq__(self: object, other: object) -> bool:
+        if other.__class__ is self.__class__:
+            return bool(compared(self) == compared(other))
+        return NotImplemented
+
+    def __hash__(self: object) -> int:
+        return hash(hashed(self))
+
+    return {"__eq__": __eq__, "__hash__": __hash__}
+
+
+def _values_of(names: list[str]) -> Callable[[object], object]:
+    """Return a function that gives the values of attributes as a tuple."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple([getattr(value, name) for name in names])
+
+
+def _initializer(cls: Any) -> Callable[..., None]:
+    """Compile the `__init__` of a dataclass, which sets slots by their descriptors."""
+    known: dict[str, Any] = {"__name__": cls.__module__, "_not_given": _NOT_GIVEN}
+    arguments, body, passed = ["self"], [], []
+    stored = {each.name for each in fields(cls)}
+    for name, each in cls.__dataclass_fields__.items():
+        is_argument = str(each.type).startswith("InitVar")
+        if not is_argument and name not in stored:  # a ClassVar
+            continue
+        value = name
+        if each.default_factory is not MISSING:
+            known[f"_make_{name}"] = each.default_factory
+            value = f"_make_{name}()"
+            if each.init:
+                arguments.append(f"{name}=_not_given")
+                value += f" if {name} is _not_given else {name}"
+        elif each.default is not MISSING:
+            known[f"_default_{name}"] = each.default
+            if each.init:
+                arguments.append(f"{name}=_default_{name}")
+            else:
+                value = f"_default_{name}"
+        elif each.init:
+            arguments.append(name)
+        else:
+            continue
+        if is_argument:
+            passed.append(name)
+        else:
+            known[f"_set_{name}"] = getattr(cls, name).__set__
+            body.append(f"_set_{name}(self, {value})")
+    if hasattr(cls, "__post_init__"):
+        body.append(f"self.__post_init__({', '.join(passed)})")
+    text = "\n    ".join([f"def __init__({', '.join(arguments)}):", *(body or ["pass"])])
+    exec(text, known)  # noqa: S102 - its parts are names of fields
+    made: Callable[..., None] = known["__init__"]
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    return made
