@@ -25,9 +25,8 @@ Source: Poplar user guide, "Vertex vector types"; PopVision, "Vertex data".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import accumulate, chain, repeat
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -213,24 +212,27 @@ def contents(
             if size.any():
                 yield _always(cls.__name__, category, size, align, vertices.at[cls])
     variables, usual = graph.variables, (align, False)
-    line_of = cache(attrgetter("portable"))  # which asks for the working directory each time
+    lines: dict[int, str] = {}  # by object: a line is one, which many variables have
     asked = _asked(tables.values(), variables, usual)
     for number, steps in chain(zip(found.always, repeat(None)), found.live.items()):
         variable, (alignment, interleaved) = variables[number], asked.get(number, usual)
         if variable.num_elements:
+            location = variable.location
+            if id(location) not in lines:
+                lines[id(location)] = location.portable  # which asks for the working directory
             held = Held(
                 variable.name,
                 bytes_of(variable, target.tiles),
                 "constant" if variable.constant else "variable",
                 steps,
-                line_of(variable.location),
+                lines[id(location)],
                 variable.shape,
                 variable.element_type.__name__,
                 alignment,
                 interleaved,
                 found.always.get(number, ""),
             )
-            yield held, variable.location
+            yield held, location
     yield from _buffers(found, cost_of, align)
 
 
