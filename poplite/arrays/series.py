@@ -178,6 +178,19 @@ class Listed:
 Series = Steps | Listed
 
 
+def limits(numbers: Series) -> tuple[int, int]:
+    """Return a number that none is below, and one that none is above, without looking at many.
+
+    Of unsigned offsets they are those of their type. Of no numbers both are 0.
+
+    >>> limits(Listed(5, np.array([1, 3], np.uint8))), limits(Steps(5, ((3, 2),)))
+    ((5, 260), (5, 9))
+    """
+    if isinstance(numbers, Listed) and numbers.offset.dtype.kind == "u":
+        return numbers.base, numbers.base + (1 << 8 * numbers.offset.dtype.itemsize) - 1
+    return (numbers.low, numbers.high) if numbers.count else (0, 0)
+
+
 @frozen(eq=False)
 class Runs:
     """Consecutive numbers in rising runs, written out only on demand.

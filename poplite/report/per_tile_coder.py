@@ -17,7 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import Listed, Rising, Runs, Series, Steps, compact, constant, counting
+from poplite.arrays.series import (
+    Listed,
+    Rising,
+    Runs,
+    Series,
+    Steps,
+    compact,
+    constant,
+    counting,
+    limits,
+)
 from poplite.codec.coders import Coder, Json, Reader, Writer, as_list
 from poplite.codec.loading import Malformed, check_room
 from poplite.report.per_tile import BYTES_A_PAIR, PerTile
@@ -89,9 +99,10 @@ class PerTileCoder(Coder):
             numbers = compact(_whole(values))
         if numbers.count != tiles.count:
             raise Malformed(f"{clipped(data)} is no number for each tile")
-        if numbers.count and numbers.low < self.whole.start:
+        low, high = limits(numbers)
+        if low < self.whole.start:
             raise Malformed(f"{clipped(data)} has numbers below {self.whole.start}")
-        if numbers.count and numbers.high >= self.whole.stop:
+        if high >= self.whole.stop:
             raise Malformed(f"{clipped(data)} has numbers above {self.whole.stop - 1:,}")
         if self.of_pairs:
             check_room(BYTES_A_PAIR * tiles.count, f"{tiles.count:,} pairs of tiles")

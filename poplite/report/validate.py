@@ -16,11 +16,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_type_hints
 
-import numpy as np
-
-from poplite.arrays.series import Listed, Steps
+from poplite.arrays.series import Listed, Steps, limits
 from poplite.codec.loading import Malformed
 from poplite.machine.target import Target
 from poplite.report.per_tile import PerTile
@@ -134,7 +132,7 @@ def _check(part: Any, known: Known, totals: Counter[tuple[type, str]]) -> None:
     for name, holds in rules.fields:
         if not holds(value := getattr(part, name), known):
             raise Malformed(f"{cls.__name__}.{name} cannot be {clipped(value)}")
-    _check_fields(part, rules.saved, known, totals)
+    _check_fields(part, rules.looked_at, known, totals)
     for what, holds in getattr(cls, "RULES", ()):
         if not holds(part, known):
             raise Malformed(f"in a {cls.__name__}, {what}")
@@ -153,7 +151,7 @@ def _check_fields(
         some = (value,) if is_one else value
         kind: Any = type(next((each for each in some if each is not None), None))
         if kind is PerTile:
-            totals[cls, name] += sum(map(_most, some))
+            totals[cls, name] += sum([limits(each.values)[1] for each in some])
         elif _is_object(kind):
             for number, each in enumerate(some):
                 try:
@@ -165,27 +163,26 @@ def _check_fields(
 
 
 class _Rules(NamedTuple):
-    """What the fields of a class may hold, and the names of those that are saved."""
+    """What the fields of a class may hold, and the names of those with numbers or objects."""
 
     fields: list[tuple[str, Holds]]
-    saved: list[str]
+    looked_at: list[str]
 
 
 @cache
 def _rules(cls: Any) -> _Rules:
-    every = fields(cls)
+    every, types = fields(cls), get_type_hints(cls)
     holds = [(each.name, each.metadata["holds"]) for each in every if "holds" in each.metadata]
-    return _Rules(holds, [each.name for each in every if each.metadata.get("saved", True)])
+    saved = [each.name for each in every if each.metadata.get("saved", True)]
+    return _Rules(holds, [name for name in saved if _has_parts(types[name])])
+
+
+def _has_parts(annotation: Any) -> bool:
+    """Return whether a value is a number that is added up, or has objects."""
+    inner = get_args(annotation)
+    return any(map(_has_parts, inner)) if inner else annotation is int or _is_object(annotation)
 
 
 @cache
 def _is_object(cls: Any) -> bool:
     return is_dataclass(cls) and cls not in (Target, Steps, Listed)
-
-
-def _most(value: PerTile) -> int:
-    """Return a number that none of those of tiles exceeds."""
-    numbers = value.values
-    if isinstance(numbers, Listed) and numbers.offset.dtype.kind == "u":
-        return numbers.base + int(np.iinfo(numbers.offset.dtype).max)
-    return value.most
