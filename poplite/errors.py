@@ -153,7 +153,7 @@ class PopliteError(_InParts):
 
 
 class TensorIndexError(PopliteError, IndexError):
-    """An index, range or dimension is malformed, or lies outside a tensor or a field."""
+    """An index, range or dimension is malformed, or outside a tensor or a field."""
 
     poplar = "index_error"
 

@@ -119,7 +119,7 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
             found=f"the nearest folder that exists is {str(known)!r}",
             fix=f"mkdir -p {path.parent}",
         )
-    folder = os.path.dirname(os.path.realpath(path))  # of a link, where the file lies
+    folder = os.path.dirname(os.path.realpath(path))  # of the file that a link leads to
     if (path.is_file() or not path.exists()) and not os.access(folder, os.W_OK | os.X_OK):
         raise FileLoadError(
             f"cannot write {str(path)!r}: you may not write to the folder {folder!r}",

@@ -106,7 +106,7 @@ class SourceLocation:
 
 
 Line = Annotated[str, "line"]
-"""A line as `SourceLocation.portable` writes it; empty where there is none."""
+"""A line as `SourceLocation.portable` writes it; empty without one."""
 
 
 @lru_cache(maxsize=1 << 12)
@@ -117,7 +117,7 @@ def _portable(location: SourceLocation, folder: str) -> str:
     while line is not None:
         lines.append(SourceLocation(portable_path(line.file), line.line, line.function))
         line = line.caller
-    # Bytes of a path that are no UTF-8 are surrogates in its text.
+    # Bytes of a path that are not UTF-8 are surrogates in its text.
     return ", called at ".join(each.innermost for each in lines).encode(errors="replace").decode()
 
 

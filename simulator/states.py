@@ -103,7 +103,7 @@ class SavedState:
     loaded: tuple[str, ...]
 
 
-STATES = Format("poplite state", (2,), "no state of an engine", "engine.save_state(path)")
+STATES = Format("poplite state", (2,), "a state of an engine", "engine.save_state(path)")
 
 CHUNK_BYTES = 1 << 26
 """Bytes that are read or written at once."""

@@ -134,7 +134,7 @@ def _product(shape: Sequence[Any]) -> int:
     if len(shape) == 1 and type(shape[0]) is int and 0 <= shape[0] <= MOST_ELEMENTS:
         return shape[0]
     if len(shape) > 32 or not all(type(extent) is int and extent >= 0 for extent in shape):
-        raise Malformed(f"{shown(shape)} is no shape")
+        raise Malformed(f"{shown(shape)} is not a valid shape")
     if math.prod(max(extent, 1) for extent in shape) > MOST_ELEMENTS:
         raise Malformed(f"{shown(shape)} is too large a shape")
     return math.prod(shape)
@@ -231,7 +231,7 @@ def undamaged() -> Iterator[None]:
     try:
         yield
     except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, RuntimeError) as error:
-        raise Malformed(f"it is no whole zip file: {error}") from error
+        raise Malformed(f"it is not a complete zip file: {error}") from error
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def coder_of(annotation: Any) -> Coder:
 def lines_of(data: Json) -> list[str]:
     """Return the lines that are text, as a file lists them."""
     if type(data) is not list or any(type(each) is not str for each in data):
-        raise Malformed(f"{shown(data)} is no list of lines")
+        raise Malformed(f"{shown(data)} is not a valid list of lines")
     return data
 
 
@@ -151,7 +151,7 @@ def locations_of(data: Json) -> list[SourceLocation]:
                 case [str() as file, int() as line, str() as function]:
                     location = SourceLocation(file, line, function, location)
                 case _:
-                    raise Malformed(f"{shown(each)} is no line of a file")
+                    raise Malformed(f"{shown(each)} is not a valid line of a file")
         assert location is not None
         found.append(location)
     return found

@@ -126,7 +126,7 @@ class ScalarCoder(Coder):
             try:
                 return float.fromhex(data)
             except (ValueError, OverflowError):
-                raise Malformed(f"{shown(data)} is no number") from None
+                raise Malformed(f"{shown(data)} is not a valid number") from None
         if type(data) is not self.kind:
             raise Malformed(f"{shown(data)} is not of type {self.name}")
         if self.kind is int and data not in self.whole:
@@ -243,7 +243,7 @@ class SeriesCoder(Coder):
                 return Listed(first, self.offset.decode(rest[0], of))
             if len(rest) % 2 == 0 and all(map(_is_whole, rest)):
                 return Steps(first, tuple(zip(rest[::2], rest[1::2], strict=True)))
-        raise Malformed(f"{shown(data)} is no series")
+        raise Malformed(f"{shown(data)} is not a valid series")
 
 
 class ItemsCoder(Coder):
@@ -354,7 +354,7 @@ class TableCoder(Coder):
         found: dict[Any, Any] = {}
         for pair in as_list(data):
             if len(as_list(pair)) != 2:
-                raise Malformed(f"{shown(pair)} is no pair")
+                raise Malformed(f"{shown(pair)} is not a valid pair")
             key = self.key.decode(pair[0], of)
             if key in found:
                 raise Malformed(f"{shown(key)} is there twice")
@@ -419,10 +419,12 @@ class RecordCoder(Coder):
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
         if type(data) is not dict or not data.keys() <= self.names:
-            raise Malformed(f"{shown(data)} is no {self.name}")
+            raise Malformed(f"{shown(data)} is not a valid {self.name}")
         if not self.needed <= data.keys():
             missing = min(self.needed - data.keys())
-            raise Malformed(f"{shown(data)} is no {self.name}: a {self.name} has no {missing!r}")
+            raise Malformed(
+                f"{shown(data)} is not a valid {self.name}: a {self.name} has no {missing!r}"
+            )
         found = {name: of.lent[name] for name in self.borrowed}
         for name, coder, as_is, whole in self.fields:
             if name not in data:
@@ -484,7 +486,7 @@ class EitherCoder(Coder):
 def as_list(data: Json) -> list[Any]:
     """Return a list of JSON as it is; refuse anything else."""
     if type(data) is not list:
-        raise Malformed(f"{shown(data)} is no list")
+        raise Malformed(f"{shown(data)} is not a valid list")
     return data
 
 

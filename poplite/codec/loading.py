@@ -12,11 +12,11 @@ next to nothing but brackets is refused.  Few numbers of it may stand for many, 
 regular distances, one number that an array repeats, a view of views.  Whoever makes the many of the
 few asks before: `check_room` for what is soon given back, `take_room` for what stays.
 
-    >>> with Format("sketch", (1,), "no sketch", "sketch.save(path)").loading("'a.sketch'"):
+    >>> with Format("sketch", (1,), "a sketch", "sketch.save(path)").loading("'a.sketch'"):
     ...     check_room(1 << 20, "a mebibyte")
     ...     check_room(1 << 40, "a tebibyte")
     Traceback (most recent call last):
-    poplite.errors.FileLoadError: 'a.sketch' is no sketch that can be loaded: a tebibyte would...
+    poplite.errors.FileLoadError: 'a.sketch' cannot be loaded as a sketch: a tebibyte...
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Format:
         kind: what the header calls it.
         numbers: of the formats that this poplite reads; the first is written unless another is
             asked for.
-        title: what it is for a message, "no graph".
+        title: its name in a message, "a graph".
         saved_by: the call that writes one.
         keys: of kind and number in the header.
     """
@@ -164,7 +164,7 @@ class Format:
             is_told = isinstance(error, Malformed)
             what = str(error) if is_told else f"{type(error).__name__}, {error}"
             raise FileLoadError(
-                f"{name} is {self.title} that can be loaded: {what}",
+                f"{name} cannot be loaded as {self.title}: {what}",
                 fix=f"save it again: {self.saved_by}",
             ) from error
         finally:
@@ -196,11 +196,11 @@ def check_room(num_bytes: int, what: str) -> None:
 def take_room(num_bytes: int, what: str) -> None:
     """Refuse as `check_room`, and leave the less to all that is made after what stays.
 
-    >>> with Format("sketch", (1,), "no sketch", "sketch.save(path)").loading("'a.sketch'"):
+    >>> with Format("sketch", (1,), "a sketch", "sketch.save(path)").loading("'a.sketch'"):
     ...     take_room(800 << 20, "a table")
     ...     take_room(800 << 20, "another table")
     Traceback (most recent call last):
-    poplite.errors.FileLoadError: 'a.sketch' is no sketch that can be loaded: another table would...
+    poplite.errors.FileLoadError: 'a.sketch' cannot be loaded as a sketch: another table...
     """
     check_room(num_bytes, what)
     _room.set(_room.get() - num_bytes)
@@ -224,14 +224,14 @@ def parsed_json(
     try:
         text = text.decode() if isinstance(text, bytes) else text
     except ValueError as error:
-        raise Malformed(f"{what} is no text: {error}") from error
+        raise Malformed(f"{what} is not text: {error}") from error
     _check_brackets(text, what)
     try:
         value = json.loads(text, object_pairs_hook=object_pairs_hook)
     except Malformed:
         raise
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"{what} is no JSON: {error}") from error
+        raise Malformed(f"{what} is not JSON: {error}") from error
     check_characters(text, value, what)
     return value
 
@@ -260,5 +260,5 @@ def check_characters(text: str, value: Any, what: str = "it") -> None:
     except UnicodeEncodeError as error:
         around = error.object[max(error.start - 10, 0) : error.start + 1]
         raise Malformed(
-            f"{what} has text with a lone surrogate, which is no character: ...{around!a}"
+            f"{what} has text with a lone surrogate, which is not a character: ...{around!a}"
         ) from None

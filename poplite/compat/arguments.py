@@ -139,7 +139,7 @@ def over_graph(what: str, graph: Graph) -> AbstractContextManager[None]:
 
 
 def check_tensors(what: str, **tensors: object) -> None:
-    """Refuse what is no tensor, by its name."""
+    """Refuse an argument that is not a tensor, by its name."""
     for name, value in tensors.items():
         _check(what, name, value, "Tensor")
 
@@ -229,7 +229,7 @@ Options = Mapping[str, str] | None
 
 
 def check_known(what: str, options: Options, known: Collection[str]) -> None:
-    """Refuse options that PopLibs does not know, as it does, and what is no mapping."""
+    """Refuse options that PopLibs does not know, as it does, and options that are not a mapping."""
     names = ", ".join(known) or "none"
     if not isinstance(options, Mapping | None):
         raise beside(what, "options", options, f"None, or a mapping of names: {names}")

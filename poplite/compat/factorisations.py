@@ -307,7 +307,7 @@ def linspace(
 
     Raises:
         SizeOverflowError: for a count below 0.
-        InvalidOption: for a count that is no whole number, and ends that are not finite.
+        InvalidOption: if the count is not a whole number, or an end is not finite.
         the errors of `graph.add_constant`.
 
     >>> import poplite as pl

@@ -31,7 +31,7 @@ def to_string(layout: Vector | VectorList) -> str:
     """
     if not isinstance(layout, Vector | VectorList):
         raise ElementTypeError(
-            f"layout.to_string: {clipped(layout)} is no layout",
+            f"layout.to_string: {clipped(layout)} is not a layout",
             found=of_type(layout),
             fix="layout.to_string(layout.Vector.Span)",
         )

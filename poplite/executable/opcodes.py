@@ -267,7 +267,7 @@ class Code:
     def step_text(self, number: int, what: str, *, decides: bool = False) -> str:
         """Return which step of which program it is: `step 3 of 5: Execute 'blur', of program 'b'`.
 
-        `decides` says that `what` is no step, but decides what runs after step `number`.
+        `decides` says that `what` is not a step, but decides which step follows step `number`.
         """
         if not decides:
             does = f": {what}" if what else ""

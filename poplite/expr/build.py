@@ -74,7 +74,7 @@ def as_expr(value: object, what: str, beside: Iterable[object] = ()) -> Expr:
     if isinstance(value, np.ndarray | list | tuple):
         fix = "graph.add_constant(element_type, shape, values) makes a tensor of an array"
     raise ElementTypeError(
-        f"{what}: {clipped(value, _SHOWN)} is no operand", found=of_type(value), fix=fix
+        f"{what}: {clipped(value, _SHOWN)} is not a valid operand", found=of_type(value), fix=fix
     )
 
 
@@ -431,7 +431,7 @@ def contraction(
     for node, value in ((one, left), (other, right)):
         if isinstance(node, Weak):
             raise ElementTypeError(
-                f"{what}: {clipped(value)} is no matrix",
+                f"{what}: {clipped(value)} is not a matrix",
                 found=of_type(value),
                 fix=f"a * {clipped(value)} multiplies each element",
             )

@@ -840,7 +840,7 @@ class Graph(Displayed, GraphSpelling):
         return rearrange.TensorRearranger(tensor.view)
 
     def find_unbroadcast_tensor(self, tensor: Tensor) -> Tensor | None:
-        """Return the smallest tensor of which a tensor is a broadcast.
+        """Return the smallest tensor that gives a tensor by broadcasting.
 
         Args:
             tensor: any view.
@@ -1083,7 +1083,7 @@ class Graph(Displayed, GraphSpelling):
 
         Raises:
             GraphConnectionError: for another kind of field, a field whose size is already set,
-                or a size that does not fit what is connected or the field's layout.
+                or a size that does not fit the connected tensor or the field's layout.
             TensorIndexError: when the size is negative or not an integer.
 
         >>> import poplite as pl
@@ -1200,7 +1200,7 @@ class Graph(Displayed, GraphSpelling):
 
         Returns:
             What was set for the vertex, else the result of its class's estimator, else that of
-            its class's method `cycles`; None if there is none of these.
+            its class's method `cycles`, else None.
 
         Raises:
             GraphConnectionError: for anything but a vertex of this graph.

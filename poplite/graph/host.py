@@ -58,7 +58,7 @@ MAX_TRANSFER_BYTES = 128 << 20
 
 
 def positive(value: object, what: str, of: str) -> int:
-    """Return an integer from 1, or refuse it; `of` says what it counts, `what` of which thing."""
+    """Return a positive integer, or refuse it; `of` is its unit in the message."""
     number = integer_or_none(value)
     if number is None or number < 1:
         raise TensorCreationError(
@@ -109,7 +109,7 @@ def signature(side: object, what: str) -> tuple[tuple[type[ElementType[Any]], in
     for pair in [side] if pairs is None else pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TensorCreationError(
-                f"{what}: {clipped(pair)} is no (element type, number of elements)",
+                f"{what}: {clipped(pair)} is not a valid (element type, number of elements)",
                 fix="graph.add_host_function('sort', [(pl.INT, 8)], [(pl.INT, 8)])",
             )
         element = transferable_type(pair[0], what)

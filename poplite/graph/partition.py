@@ -10,7 +10,7 @@ not depend on the others::
     map_linearly        0 0 0 1 1 1 2 2 2    in order
     map_round_robin     0 1 2 3 0 1 2 3 0    grains are dealt out
     map_by_weights      0 0 0 0 1 1 2 3 3    tiles have about equal weight
-    map_like            as another tensor lies
+    map_like            as another tensor is mapped
 
 `map_blocks` puts blocks of a plane on tiles; `grid_blocks` returns the slices that vertices are
 connected to::
@@ -181,8 +181,8 @@ def map_blocks(
         graph: the tensor's graph.
         tensor: a tensor of rank 2 or more; further dimensions stay together.
         grid: blocks down and across; by default nearly square blocks over all tiles.
-        halo: rows and columns at each edge that belong to no block of the grid; they lie with
-            the block next to them.
+        halo: rows and columns at each edge that belong to no block of the grid; they are mapped
+            with the block next to them.
 
     Returns:
         The slices of every block, without the halo, row by row of the grid; block `t` is on
@@ -508,7 +508,7 @@ def map_round_robin(graph: Graph, tensor: Tensor, *, grain: int = 1, first: int 
         first: the tile that gets the first ones.
 
     Raises:
-        TensorCreationError: when `grain` is no positive integer.
+        TensorCreationError: when `grain` is not a positive integer.
         InvalidTileMapping: for a first tile that the graph does not have.
         ElementTypeError: for anything but a graph and a tensor.
 
@@ -582,7 +582,7 @@ def map_by_weights(graph: Graph, tensor: Tensor, weights: npt.ArrayLike, *, dim:
 
 
 def _weights(weights: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return numbers, or none where weights are no numbers."""
+    """Return weights as numbers; an empty array if they are not numbers."""
     unmasked(weights, "map_by_weights")
     try:
         given = np.asarray(weights)
@@ -652,7 +652,7 @@ def split_regions(
         The intervals of each part; no part is empty.
 
     Raises:
-        TensorCreationError: when `parts`, `grain` or `min_elements` is no positive integer.
+        TensorCreationError: when `parts`, `grain` or `min_elements` is not a positive integer.
 
     >>> split_regions([(0, 5), (8, 11)], 2)
     [[Interval(begin=0, end=4)], [Interval(begin=4, end=5), Interval(begin=8, end=11)]]
@@ -728,7 +728,7 @@ def split_among_workers(
         min_elements: minimum number of elements of a worker; small tensors then use fewer.
 
     Raises:
-        TensorCreationError: when `grain` or `min_elements` is no positive integer.
+        TensorCreationError: when `grain` or `min_elements` is not a positive integer.
         InvalidTileMapping: for elements without a tile.
         ElementTypeError: for anything but a graph and a tensor.
 

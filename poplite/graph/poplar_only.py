@@ -80,7 +80,7 @@ def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.Array
     """Set initial values of HALF from their bits.
 
     Args:
-        graph: the graph of what is set.
+        graph: the graph of the target.
         target: a tensor, or a state field of a vertex.
         bits: numbers from 0 to 65535; one for all elements, or one each.
 
@@ -95,7 +95,7 @@ def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.Array
     >>> graph.variables[0].initial_value
     array([1., 1.], dtype=float16)
     """
-    given: Any = target  # set_initial_value says what is neither a tensor nor a field
+    given: Any = target  # set_initial_value refuses all but tensors and fields
     kind = (
         given.field.element
         if isinstance(given, FieldRef)
@@ -110,7 +110,7 @@ def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.Array
 
 
 class NoTensor:
-    """What stands for a tensor where there is none: Poplar's tensor that is not valid."""
+    """The invalid tensor of Poplar, in place of a missing one."""
 
     def valid(self) -> bool:
         """Return false."""
@@ -169,7 +169,7 @@ def addVertex(
         graph: whose tile numbers are used.
         compute_set: where it is added.
         vertex_class: its class, or the name of one.
-        connections: what is connected to its fields, which Poplar takes as
+        connections: the tensors and values of its fields, which Poplar takes as
             `{{"x", x}, {"y", y}}`: a dictionary, or pairs.
         tile: as in `add_vertex`.
         **fields: as in `add_vertex`.
@@ -282,7 +282,7 @@ def addHostToDeviceFIFO(
         buffering_depth: as in `add_host_to_device_fifo`, before the option.
 
     Raises:
-        InvalidOption: for another option, or a value that is no whole number from 0.
+        InvalidOption: for an unknown option, or a value that is not a whole number from 0.
         PopliteError: as `add_host_to_device_fifo`.
 
     >>> from poplite.graph import Graph
@@ -335,7 +335,7 @@ def _variable_of(graph: Graph, variable: object, call: str) -> Variable:
     """Return a variable of the graph, or refuse anything else."""
     if not isinstance(variable, Variable):
         raise ElementTypeError(
-            f"{call}: {clipped(variable, 60)} is no variable",
+            f"{call}: {clipped(variable, 60)} is not a variable",
             found=of_type(variable),
             fix=f"graph.{call}(tensor.getVarRegions()[0].var)",
         )
@@ -349,13 +349,13 @@ def _pairs(connections: Any) -> Iterable[tuple[str, Any]]:
         found = [(name, value) for name, value in pairs]
     except (TypeError, ValueError):
         raise ElementTypeError(
-            f"addVertex: connections {clipped(connections, 60)} are no dictionary or pairs",
+            f"addVertex: connections {clipped(connections, 60)} are neither a dictionary nor pairs",
             fix='graph.addVertex(compute_set, Vertex, {"x": x, "y": y})',
         ) from None
     for name, _ in found:
         if not isinstance(name, str):
             raise ElementTypeError(
-                f"addVertex: {clipped(name, 60)} is no name of a field",
+                f"addVertex: {clipped(name, 60)} is not the name of a field",
                 found=f"connections are {clipped(connections, 80)}",
                 fix='graph.addVertex(compute_set, Vertex, {"x": x, "y": y})',
             )

@@ -8,7 +8,8 @@ looked up by its name, as `poplite.display` looks up pictures::
 
 A stream holds the bytes of the file, or the same as text for Poplar's JSON: base64 in an object.
 
-Of tensors, text says which elements of which variables they are, in which shape; no values::
+The text of tensors says which elements of which variables they show, and in which shape, but holds
+no values::
 
     serialize_tensors(stream, [x, y.T])                        {"tensors": [{"type": "FLOAT", ...
     deserialize_tensors(stream)                                the same tensors, in this graph
@@ -76,7 +77,7 @@ def serialize_tensors(
     tensors: Sequence[Tensor],
     format: SerializationFormat | str = SerializationFormat.JSON,
 ) -> None:
-    """Write which elements of which variables tensors hold, and in which shape; no values.
+    """Write which elements of which variables tensors show, and in which shape, without values.
 
     Args:
         graph: that of the tensors.
@@ -104,7 +105,7 @@ def serialize_tensors(
     given = None if isinstance(every, Tensor) else items_or_none(every)
     if given is None:
         raise ElementTypeError(
-            f"graph.serialize_tensors: {clipped(tensors, 60)} is no list of tensors",
+            f"graph.serialize_tensors: {clipped(tensors, 60)} is not a list of tensors",
             found=of_type(tensors),
             fix="graph.serialize_tensors(file, [x])",
         )
@@ -138,7 +139,7 @@ def deserialize_tensors(
     Args:
         graph: whose variables they are of.
         stream: a file, open for reading.
-        format: as it was written; both are told apart by themselves.
+        format: as it was written; the file itself shows which of the two it is.
 
     Raises:
         FileLoadError: when the file holds no tensors, or the graph has no such elements.
@@ -174,7 +175,7 @@ def _tensor(graph: Graph, row: dict[str, Any]) -> Tensor:
                 f"deserialize_tensors: variable {owner.name!r} is {owner.element_type.__name__} in "
                 f"this graph, but {kind} in the file",
                 found=f"a view of it as {element_type.__name__}",
-                fix="read the file with the graph that it was made of, or one alike",
+                fix="read the file with the graph that it was made of, or an equal one",
             )
     wholes = [of_variable(graph, owner).flatten() for owner in owners]
     number, begin, end = np.array(row["regions"], np.int64).T
@@ -216,13 +217,13 @@ def save(
     Estimators of `register_perf_estimator` are functions, and are not saved.
 
     Args:
-        graph: what is saved; of a virtual graph, all of the graph that it is a part of.
+        graph: the graph; of a virtual graph, the whole graph that it is a part of.
         path: the file; one that exists is replaced.
         programs: programs of this graph, as `Engine` takes them; none by default.
 
     Raises:
         FileLoadError: when the file cannot be written, or element types of a template are open.
-        ControlProgramError: for what is no program, or is one of another graph.
+        ControlProgramError: if a program is not one, or belongs to another graph.
 
     >>> import tempfile
     >>> from poplite.graph import Graph
@@ -273,7 +274,7 @@ def serialize(
     Args:
         graph: as for `save`.
         stream: open for writing bytes, or text for JSON.
-        programs: as for `save`; as in Poplar, the format may stand in their place.
+        programs: as for `save`; as in Poplar, the format may be given in their place.
         format: the bytes of the file, or JSON that holds them as text.
 
     Raises:

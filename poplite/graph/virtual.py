@@ -104,14 +104,14 @@ def virtual_graph(parent: Graph, tiles: object, upper: object) -> VirtualGraph:
     else:
         own, asked = _listed(parent, tiles, upper), "tiles []"
     if not len(own):
-        raise _refused(parent, f"{asked} are none, but at least 1 is needed")
+        raise _refused(parent, f"{asked} selects no tile, but at least 1 is needed")
     return VirtualGraph(parent.top_level_graph, parent._tiles.to_top_level(own))
 
 
 def _bound(parent: Graph, value: object) -> int:
     number = integer_or_none(value)
     if number is None:
-        raise _refused(parent, f"{clipped(value)} is no tile number")
+        raise _refused(parent, f"{clipped(value)} is not a tile number")
     if not 0 <= number <= parent.target.tiles:
         tiles = amount(parent.target.tiles, "tile")
         raise _refused(parent, f"tiles up to {number}, but the graph has {tiles}")
@@ -126,7 +126,7 @@ def _listed(parent: Graph, tiles: object, upper: object) -> Int64:
         own = np.empty((0, 0))
     if own.ndim != 1 or (len(own) and own.dtype.kind not in "iu") or upper is not None:
         beside = "" if upper is None else f" with upper={clipped(upper)}"
-        raise _refused(parent, f"{clipped(tiles, 60)}{beside} is no list of tile numbers")
+        raise _refused(parent, f"{clipped(tiles, 60)}{beside} is not a list of tile numbers")
     wrong = own[(own < 0) | (own >= parent.target.tiles)]
     if len(wrong):
         has = amount(parent.target.tiles, "tile")

@@ -45,7 +45,7 @@ def export(
         The folder.
 
     Raises:
-        ControlProgramError: for other `checks`, and what is no graph or no program.
+        ControlProgramError: for other `checks`, and if the graph or a program is not one.
         ExportError: for what a real IPU is not given yet, with the lines.
         VertexCompileError: for vertex classes that cannot be codelets.
         FileLoadError: when a file cannot be written.

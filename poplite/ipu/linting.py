@@ -84,7 +84,7 @@ def lint(graph: Graph) -> list[Finding]:
         before those of poplite's; printed, each has the line, what is wrong and what to try.
 
     Raises:
-        ControlProgramError: for what is no graph.
+        ControlProgramError: if `graph` is not a graph.
         VertexCompileError: when a `compute` is outside the dialect.
 
     >>> import poplite as pl
@@ -440,7 +440,7 @@ def _function(checked: Checked, node: ast.Call) -> Iterator[Finding]:
 
 
 def _computes_in_double(checked: Checked, node: ast.Call, name: str) -> bool:
-    """Return whether a function that is no kernel makes a double, or takes one that is made."""
+    """Return whether a function that is not a kernel makes a double, or is given one."""
     facts, constants = checked.facts, Constants(checked.scope)
     numbers = [each for each in node.args if each in facts.kinds]
     kinds = [facts.kinds[each] for each in numbers]
@@ -572,7 +572,7 @@ def findings_json(findings: Sequence[Finding]) -> str:
 
 
 def check_graph(graph: object, call: str) -> None:
-    """Refuse what is no graph; `call` is what the user writes with one."""
+    """Refuse a value that is not a graph; `call` is the user's call, for the message."""
     if not isinstance(graph, Graph):
         raise ControlProgramError(
             f"{call.partition('(')[0]}: {clipped(graph)} is not a graph",

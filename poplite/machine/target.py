@@ -167,7 +167,7 @@ class Target(TargetSpelling):
         >>> Target(costs={"sync_cycles": 20}).cost("sync_cycles")
         20.0
         """
-        own = _known(name, self.architecture)  # refuses what is no name
+        own = _known(name, self.architecture)  # refuses an unknown name
         return self.fact(name).value if self.costs or name in _FROM_FACTS else own.value
 
     @property

@@ -78,7 +78,7 @@ def checked_roles(roles: Iterable[AxisRole]) -> list[AxisRole]:
     for role in listed:
         if not isinstance(role, AxisRole):
             raise AxisError(
-                f"{clipped(role)} is no role of an axis",
+                f"{clipped(role)} is not a role of an axis",
                 found=of_type(role),
                 fix="roles=[ng.make_axis_role('Height')]",
             )
@@ -220,7 +220,7 @@ class Axis:
         """
         if not is_slice(part):
             raise AxisError(
-                f"axis '{self.name}': {clipped(part)} is no slice of it",
+                f"axis '{self.name}': {clipped(part)} is not a slice of it",
                 found=of_type(part),
                 fix=f"{self.name}.slice(slice(1, 3))",
             )
@@ -355,7 +355,7 @@ def check_kind(value: object, kind: type | tuple[type, ...], what: str, fix: str
 
 
 def check_name(name: object) -> None:
-    """Raise AxisError for a name that is no text."""
+    """Raise AxisError for a name that is not text."""
     if name is not None and not (isinstance(name, str) and name):
         raise AxisError(
             f"an axis is named {clipped(name)}",
@@ -379,8 +379,8 @@ def make_axis(
         docstring: what it is for.
 
     Raises:
-        AxisLengthError: for a length that is no whole number from 0.
-        AxisError: for a name that is no text, and roles that are none.
+        AxisLengthError: if the length is not a whole number from 0.
+        AxisError: if the name is not text, or a role is unknown.
 
     >>> make_axis(3, "height")
     height:3
@@ -414,7 +414,7 @@ class Axes:
 
     Raises:
         DuplicateAxisError: for an axis that occurs twice, and for two that a user gave one name.
-        AxisError: for anything else that is no axis.
+        AxisError: for anything else that is not an axis.
 
     >>> H, W, N = (make_axis(length, name) for length, name in ((3, "H"), (4, "W"), (8, "N")))
     >>> Axes([H, W]) | Axes([W, N]), Axes([H, W]) - W, (H + W).size
@@ -647,7 +647,7 @@ def make_axes(items: AxesLike = ()) -> Axes:
 
     Raises:
         DuplicateAxisError: for an axis that occurs twice, and for two of one name.
-        AxisError: for anything else that is no axis.
+        AxisError: for anything else that is not an axis.
 
     >>> make_axes({"H": 3, "W": 4})
     (H:3, W:4)
@@ -759,7 +759,7 @@ def missing(what: str, axis: object, axes: Axes, of: str = "") -> AxisError:
         fix = known
         if isinstance(axis, str) and axis in axes.names:
             fix = f"the axis itself: axes.find({axis!r}) of {axes}"
-        return AxisError(f"{what}: {clipped(axis)} is no axis", found=of_type(axis), fix=fix)
+        return AxisError(f"{what}: {clipped(axis)} is not an axis", found=of_type(axis), fix=fix)
     twin = next((each for each in axes if each.name == axis.name), None)
     if twin is not None:
         return MissingAxisError(
@@ -797,7 +797,7 @@ def _twice(items: tuple[Axis, ...]) -> DuplicateAxisError:
 
 
 def _listed(items: object) -> list[Any]:
-    """Return the items of what is no list and no tuple."""
+    """Return the items of an iterable that is neither a list nor a tuple."""
     if isinstance(items, Axis):
         return [items]
     if isinstance(items, Mapping):
@@ -840,7 +840,7 @@ def _no_axis(item: object) -> AxisError:
         fix = "the axes first, then values: ng.variable(axes, array); for a constant values first"
     if isinstance(item, EllipsisType):
         fix = "list the axes; '...' stands for others only where a tensor has them"
-    return AxisError(f"{clipped(item)} is no axis", found=of_type(item), fix=fix)
+    return AxisError(f"{clipped(item)} is not an axis", found=of_type(item), fix=fix)
 
 
 # -- one axis for several --------------------------------------------------------------------------

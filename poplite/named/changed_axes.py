@@ -213,7 +213,7 @@ def part_of(axis: Axis, part: Any, of: Named) -> Part:
         if type(start) in PLAIN and type(stop) in PLAIN and type(step) in PLAIN and step != 0:
             is_all = stop is None and start in (None, 0) and step in (None, 1)
             return ALL if is_all else part
-        axis.slice(part)  # which refuses what is no slice of whole numbers
+        axis.slice(part)  # which refuses all but slices of whole numbers
         numbers = [integer_or_none(each) for each in (part.start, part.stop, part.step)]
         return slice(*numbers)
     if isinstance(part, EllipsisType):
@@ -222,7 +222,7 @@ def part_of(axis: Axis, part: Any, of: Named) -> Part:
     if index is None or isinstance(part, bool):
         name = spelled(of)
         raise TensorIndexError(
-            f"axis '{axis.name}': {clipped(part)} is no index",
+            f"axis '{axis.name}': {clipped(part)} is not an index",
             found=f"{of_type(part)}; {of.text}",
             fix=f"ng.expand_dims({name}, axis)" if part is None else _TAKEN.format(name, axis.name),
         )

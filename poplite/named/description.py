@@ -415,7 +415,7 @@ class TensorDescription:
 
         Raises:
             MissingAxisError: for an axis that it has not.
-            AxisLengthError: for a width that is no whole number from 0.
+            AxisLengthError: if a width is not a whole number from 0.
         """
         made = self
         for axis, pair in listed_parts(widths, "pad: widths", "pad({H: (1, 2)})"):

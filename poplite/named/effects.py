@@ -137,7 +137,7 @@ def assign(target: Op, value: Any) -> Assign:
         ReadOnlyError: for a target that has no storage, or is a constant.
         MissingAxisError: for an axis of the value that the target has not.
         AxisLengthError: for an axis that has two lengths.
-        ElementTypeError: for what is no tensor, another element type, and a number that this one
+        ElementTypeError: for what is not a tensor, another element type, and a number that this one
             cannot hold.
 
     >>> import poplite.named as ng
@@ -213,7 +213,7 @@ def parallel(items: Sequence[Any]) -> Parallel:
         items: assignments.
 
     Raises:
-        AxisError: for an item that is no assignment.
+        AxisError: if an item is not an assignment.
     """
     found: list[Assign] = []
     for each in _list(items, "parallel"):
@@ -223,7 +223,7 @@ def parallel(items: Sequence[Any]) -> Parallel:
             found.append(each)
         else:
             raise AxisError(
-                f"parallel: {clipped(each)} is no assignment",
+                f"parallel: {clipped(each)} is not an assignment",
                 found=of_type(each),
                 fix="ng.parallel([ng.assign(w, x), ...]); ng.sequential takes all items",
             )
@@ -256,7 +256,7 @@ def _list(items: Any, what: str) -> Sequence[Any]:
     if isinstance(items, list | tuple):
         return items
     raise AxisError(
-        f"{what}: {clipped(items)} is no list", found=of_type(items), fix=f"ng.{what}([a, b])"
+        f"{what}: {clipped(items)} is not a list", found=of_type(items), fix=f"ng.{what}([a, b])"
     )
 
 
@@ -396,10 +396,10 @@ def needed(roots: list[Op]) -> list[TensorOp]:
 
 
 def no_parameter(value: Any) -> AxisError:
-    """Return the error for a parameter that is no tensor of its own."""
+    """Return the error for a parameter that is not a placeholder or variable."""
     text = value.text if isinstance(value, Op) else clipped(value)
     return AxisError(
-        f"computation: {text} is no parameter",
+        f"computation: {text} is not a parameter",
         found=of_type(value),
         fix="each by itself: computation(results, x, y)"
         if isinstance(value, list | tuple | dict | set)

@@ -109,7 +109,7 @@ def nmap(function: Any, *xs: Any, axes: AxesLike, out_axes: AxesLike = None) -> 
         return _of_vertices(function, args, others, seen, out_axes)
     if not callable(function):
         raise AxisError(
-            f"nmap: {clipped(function)} is no function",
+            f"nmap: {clipped(function)} is not a function",
             found=of_type(function),
             fix=_call_of(args, seen),
         )

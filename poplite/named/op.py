@@ -426,7 +426,7 @@ def as_op(value: Any, what: str) -> Op:
             fix="give it to a computation, or put it in ng.sequential",
         )
     raise ElementTypeError(
-        f"{what}: {clipped(value)} is no named tensor",
+        f"{what}: {clipped(value)} is not a named tensor",
         found=of_type(value),
         fix="a tensor of ng.placeholder, ng.variable or ng.constant, or a number",
     )

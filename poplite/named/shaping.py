@@ -168,7 +168,7 @@ def map_roles(x: Any, axes_map: AxesMap) -> Op:
     operand = as_op(x, "map_roles")
     if not isinstance(axes_map, AxesMap):
         raise AxisError(
-            f"map_roles: {clipped(axes_map)} is no map of axes",
+            f"map_roles: {clipped(axes_map)} is not a map of axes",
             found=operand.text,
             fix=f"ng.map_roles({spelled(operand)}, "
             f"ng.AxesMap({{{one_name(operand.axes)}: other}}))",
@@ -254,7 +254,7 @@ def check_axis_is_new(what: str, axis: object, x: Op) -> Axis:
     """Return an axis that x has not; raises DuplicateAxisError for one that it has."""
     if not isinstance(axis, Axis):
         raise AxisError(
-            f"{what}: {clipped(axis)} is no axis",
+            f"{what}: {clipped(axis)} is not an axis",
             found=of_type(axis),
             fix="an axis of ng.make_axis(length, name) that the tensor does not have",
         )
@@ -311,7 +311,7 @@ def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
     listed = operand.axes if axes is None else chosen(axes, operand.axes, "tensor_slice")
     if not isinstance(slices, list | tuple):
         raise AxisError(
-            f"tensor_slice: {clipped(slices)} is no list of slices",
+            f"tensor_slice: {clipped(slices)} is not a list of slices",
             found=operand.text,
             fix=f"one for each of [{', '.join(listed.names)}]; slice(None) takes all of an axis",
         )
@@ -338,7 +338,7 @@ def sliced(x: Op, parts: Mapping[Axis, Any]) -> Op:
     for axis, part in parts.items():
         if isinstance(part, Op):
             raise TensorIndexError(
-                f"axis '{axis.name}': a tensor is no index",
+                f"axis '{axis.name}': a tensor is not an index",
                 found=part.text,
                 fix=f"ng.where({spelled(part, 'p')}, {spelled(x)}, 0) for a mask, "
                 f"ng.take({spelled(x)}, {spelled(part, 'i')}, {axis.name}) for rows",
@@ -484,7 +484,7 @@ def concat(xs: Sequence[Any], axis: Axis) -> Op:
 def _operands(xs: Sequence[Any], what: str) -> tuple[Op, ...]:
     if not isinstance(xs, Sequence):
         raise AxisError(
-            f"{what}: {clipped(xs)} is no list of tensors",
+            f"{what}: {clipped(xs)} is not a list of tensors",
             found=of_type(xs),
             fix=f"ng.{what}([x, y], axis)",
         )
@@ -547,7 +547,7 @@ def pad(x: Any, widths: Mapping[Axis, Any], value: float = 0) -> Op:
         A tensor whose padded axes are longer, and pair with x's no more.
 
     Raises:
-        AxisError: for a width that is no whole number from 0.
+        AxisError: if a width is not a whole number from 0.
 
     >>> import poplite.named as ng
     >>> H = ng.make_axis(3, "H")
@@ -640,7 +640,7 @@ def described(op: Op, allocation: Callable[[Op], TensorDescription]) -> TensorDe
 
     Args:
         op: the operation.
-        allocation: returns the description of what is no view, and has storage if it is stored.
+        allocation: returns the description of a tensor with its own storage.
     """
     found: dict[int, TensorDescription] = {}
     waiting = [op]

@@ -259,7 +259,7 @@ def check_hints(hints: Mapping[Any, Any]) -> None:
     for axis, count in hints.items():
         if not isinstance(axis, Axis):
             raise AxisError(
-                f"make_transformer: map has {clipped(axis)}, which is no axis",
+                f"make_transformer: map has {clipped(axis)}, which is not an axis",
                 found=of_type(axis),
                 fix='the axis itself: map={N: "tiles"}',
             )

@@ -266,7 +266,7 @@ def _state(
 
 
 def _check_constant(state: TensorOp, value: Op) -> None:
-    """Raise for a tensor as the initial value of state that is no constant on axes of it."""
+    """Raise unless an initial value that is a tensor is a constant on axes of the state."""
     what = f"the initial value of '{state.name}'"
     if not isinstance(value, TensorOp) or not value.constant:
         raise ReadOnlyError(
@@ -332,7 +332,7 @@ def _array_of(value: Any, what: str, axes: Axes) -> npt.NDArray[Any]:
         array = np.asarray(unmasked(value, what))
     except ValueError as error:
         raise ElementTypeError(
-            f"{what}: {clipped(value)} is no array",
+            f"{what}: {clipped(value)} is not an array",
             found=f"lists of several lengths; the axes are {axes}",
             fix="lists of one length in each dimension",
         ) from error
@@ -357,7 +357,7 @@ def check_hint(what: str, axes: Axes, hint: Any) -> None:
     """Raise for a hint of a tensor that is none on any device.
 
     Raises:
-        AxisError: for what is no hint, and for an axis that the tensor has not.
+        AxisError: if the hint is malformed or names an axis that the tensor lacks.
         InvalidTileMapping: for a tile below 0.
     """
     if hint is None or isinstance(hint, TileMapping) or _is_stored(hint):
@@ -463,7 +463,7 @@ def place(x: Any, map: Any) -> Op:  # noqa: A002  (the word of `ng.variable`)
         map: as for `ng.variable`.
 
     Raises:
-        AxisError: for what is no hint, and an axis that x has not.
+        AxisError: if the hint is malformed or names an axis that x lacks.
         InvalidTileMapping: for a tile below 0.
     """
     operand = as_op(x, "place")

@@ -319,7 +319,7 @@ class Computation:
 
 
 def _key(key: object) -> str:
-    """Return a key of a dictionary that is no parameter, as messages name it."""
+    """Return a key of a dictionary that is not a parameter, as messages name it."""
     if isinstance(key, Op):
         return f"'{key.name or key.called}'"
     return f"the text {clipped(key)}" if isinstance(key, str) else clipped(key)
@@ -380,8 +380,8 @@ class Transformer:
             name: of the program, and in reports.
 
         Raises:
-            AxisError: for a parameter that is no tensor, and for placeholders that are needed and
-                not among them.
+            AxisError: if a parameter is not a tensor, or a placeholder that is needed is
+                missing.
             InvalidOption: for a name that another computation has.
         """
         if name is not None:
@@ -620,7 +620,7 @@ def make_transformer(
         )
     if target is not None and not isinstance(target, Target):
         raise InvalidOption(
-            f"make_transformer: {clipped(target)} is no target",
+            f"make_transformer: {clipped(target)} is not a target",
             found=of_type(target),
             fix="pl.Target(tiles=...), or tiles=...",
         )

@@ -96,7 +96,7 @@ class StepAccesses:
         kind: what it is; "control" is what decides what runs.
         places: program, and number of the step in it from 1; of what decides, of the step that it
             decides on first.
-        compute_set: position in `Compilation.compute_sets`; None for what is no Execute.
+        compute_set: position in `Compilation.compute_sets`; None unless it is an Execute.
         at: the user's line.
         accesses: what it reads and writes.
     """

@@ -28,7 +28,7 @@ from poplite.report.program_tree import Programs, nodes_of, tree_of
 from poplite.report.validate import check_report
 from poplite.text import clipped
 
-REPORTS = Format("report", (5,), "no report", "report.save(path)", ("poplite", "version"))
+REPORTS = Format("report", (5,), "a report", "report.save(path)", ("poplite", "version"))
 """The version increases when the meaning of a field changes."""
 
 TABLES, LINES = "tables", "lines"
@@ -71,7 +71,7 @@ def _tables(data: Json) -> ArrayReader:
         raise Malformed(f"{clipped(data)} are no tables of numbers")
     for name in data:
         if name not in PACKED:
-            raise Malformed(f"{clipped(name)} is no type of numbers")
+            raise Malformed(f"{clipped(name)} is not a valid type of numbers")
     return ArrayReader(
         {
             name: np.frombuffer(b64decode(text, validate=True), ELEMENT_DTYPES[name])
@@ -112,7 +112,7 @@ class _ProgramsCoder(Coder):
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
         if type(data) is not dict:
-            raise Malformed(f"{clipped(data)} is no object")
+            raise Malformed(f"{clipped(data)} is not a valid object")
         trees = {name: tree_of(as_list(nodes)) for name, nodes in data.items()}
         return Programs(lambda: trees)
 

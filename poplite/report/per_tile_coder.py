@@ -98,7 +98,7 @@ class PerTileCoder(Coder):
         else:
             numbers = compact(_whole(values))
         if numbers.count != tiles.count:
-            raise Malformed(f"{clipped(data)} is no number for each tile")
+            raise Malformed(f"{clipped(data)} is not a valid number for each tile")
         low, high = limits(numbers)
         if low < self.whole.start:
             raise Malformed(f"{clipped(data)} has numbers below {self.whole.start}")
@@ -190,7 +190,7 @@ def _of_ranges(ranges: Json, size: int) -> Series | Runs:
     before = -1
     for each in as_list(ranges):
         if type(each) is not list or list(map(type, each)) != [int, int]:
-            raise Malformed(f"{clipped(each)} is no range of tiles")
+            raise Malformed(f"{clipped(each)} is not a valid range of tiles")
         first, last = each
         if not before < first <= last:
             raise Malformed(f"tiles {first:,} to {last:,} do not rise")

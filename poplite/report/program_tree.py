@@ -49,7 +49,7 @@ _ARRANGING = (
     *(ProgramType.SEQUENCE, ProgramType.REPEAT, ProgramType.REPEAT_WHILE, ProgramType.LOOP),
     *(ProgramType.IF, ProgramType.SWITCH, ProgramType.CALL),
 )
-"""What is no step, also where it holds nothing."""
+"""Kinds that are not steps, even when they are empty."""
 
 
 @frozen(repr=False, eq=False)

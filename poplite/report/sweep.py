@@ -113,7 +113,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
     __hash__ = None  # type: ignore[assignment]
 
     def measure(self, name: str) -> npt.NDArray[np.float64]:
-        """Return what was measured; raises `UnknownName` where that is no measure."""
+        """Return the values of a measure; raises `UnknownName` for an unknown one."""
         if not isinstance(name, str) or name not in MEASURES:
             raise UnknownName(
                 f"a sweep does not measure {clipped(name)}{_meant(name, MEASURES)}",
@@ -190,7 +190,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
 
         Raises:
             FileLoadError: for anything else.
-            ElementTypeError: for what is no path.
+            ElementTypeError: if it is not a path.
         """
         name = str(checked_path(path, "Sweep.load", "sweep.json"))
         with SWEEPS.loading(repr(name)):
@@ -306,7 +306,7 @@ class SavedSweep:
 
 
 SWEEPS = Format(
-    "sweep", (2,), "no sweep", "pl.sweep(build, grid).save(path)", ("poplite", "version")
+    "sweep", (2,), "a sweep", "pl.sweep(build, grid).save(path)", ("poplite", "version")
 )
 
 _CODER = Codec({Scalar: _ParameterCoder(), float: _MeasureCoder()}).coder_of(SavedSweep)

@@ -364,7 +364,7 @@ def order_of(execution: Execution, trace: Trace) -> tuple[tuple[int, int], ...]:
         place = position.get((step.program_name, step.row))
         if place is None:
             raise UnknownName(
-                f"report: {step.name!r} of the trace is no step of it",
+                f"report: {step.name!r} of the trace is not a step of it",
                 found=f"step {step.number:,} of program {step.program_name!r}",
                 fix="make the report after the trace: engine.report().save(path, trace)",
             )

@@ -112,7 +112,7 @@ def test_saved_files_are_read_and_not_run(tmp_path: Path) -> None:
     [
         ("run.json", {}, "cannot read 'run.json': No such file"),
         ("work.py", {}, "'work.py' names no callable"),
-        ("text.json", {}, "'text.json' is no report that can be loaded"),
+        ("text.json", {}, "'text.json' cannot be loaded as a report"),
         ("text.json", {"run": True}, "--run is for a TARGET, and 'text.json' is a saved file"),
         ("text.json", {"given": [("a", 1)]}, "--arg is for a TARGET"),
         ("work.py:failing", {}, "'work.py:failing' cannot be run: .*no luck"),

@@ -191,11 +191,11 @@ def test_a_page_is_opened(
         (["absent.json"], "cannot read 'absent.json': No such file or directory"),
         (
             ["text.json"],
-            "'text.json' is no report that can be loaded: it is no JSON: Expecting value",
+            "'text.json' cannot be loaded as a report: it is not JSON: Expecting value",
         ),
         (
             ["run.json", "text.json"],
-            "'text.json' is no report that can be loaded: it is no JSON: Expecting",
+            "'text.json' cannot be loaded as a report: it is not JSON: Expecting",
         ),
         (["none.json", "-f", "svg"], "'none.json' has no numbers to draw"),
         (["run.json", "later.json", "-f", "svg"], "two reports are compared as text"),

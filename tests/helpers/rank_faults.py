@@ -331,7 +331,7 @@ def damaged(device: Any, interpret: bool) -> None:
             content = bytearray(path.read_bytes())
             content[content.index(b"memory/0") + 8] ^= 1
             path.write_bytes(content)
-        with pytest.raises(pl.FileLoadError, match="is no state of an engine that can be loaded"):
+        with pytest.raises(pl.FileLoadError, match="cannot be loaded as a state of an engine"):
             engine.load_state(path)
 
     class Unsendable(Exception):

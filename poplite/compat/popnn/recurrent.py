@@ -127,7 +127,7 @@ def check_recurrent_options(what: str, options: Options) -> None:
 def check_like_params(
     what: str, role: str, x: object, element: ElementClass, shape: Sequence[int]
 ) -> None:
-    """Refuse what is no tensor, and one that parameters describe otherwise."""
+    """Refuse what is not a tensor, or does not fit the parameters."""
     made = the_tensor(f"popnn.{what}", role, x)
     if made.shape != tuple(shape) or made.element_type is not element:
         raise TensorCreationError(

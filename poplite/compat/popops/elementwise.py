@@ -216,7 +216,7 @@ def _completed(
 def _node(what: str, expr: object, tensors: Sequence[Tensor], options: Options, form: str) -> Any:
     if not isinstance(expr, Expr):
         raise ElementTypeError(
-            f"popops.{what}: {clipped(expr)} is no expression of popops.expr",
+            f"popops.{what}: {clipped(expr)} is not an expression of popops.expr",
             found=of_type(expr),
             fix=f"popops.{what}(graph, expr._1 + expr._2, [a, b], prog)",
         )

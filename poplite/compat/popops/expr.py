@@ -263,7 +263,7 @@ class Const(Any):
         number = value.item() if isinstance(value, np.generic) else value
         if not isinstance(number, bool | int | float):
             raise ElementTypeError(
-                f"popops.expr.Const: {clipped(value)} is no number", found=of_type(value)
+                f"popops.expr.Const: {clipped(value)} is not a number", found=of_type(value)
             )
         self.value: bool | int | float = number
 

@@ -60,7 +60,7 @@ FORMAT, UNCHECKED_FORMAT = 7, 8
 that does not know them refuses them."""
 
 EXECUTABLES = Format(
-    "poplite executable", (FORMAT, UNCHECKED_FORMAT), "no executable", "executable.save(path)"
+    "poplite executable", (FORMAT, UNCHECKED_FORMAT), "an executable", "executable.save(path)"
 )
 
 

@@ -124,7 +124,7 @@ def _check_trees(executable: Executable, trees: Mapping[str, Program]) -> None:
             steps = {node.row for node in tree.walk() if not node.children}
             for row in _costly_rows(executable, code):
                 if row not in steps:
-                    raise Malformed(f"row {row:,} is no step of the program")
+                    raise Malformed(f"row {row:,} is not a valid step of the program")
             _check_numbers(code, num_steps(tree))
 
 
@@ -137,7 +137,7 @@ def _check_parts_of_reports(executable: Executable, trees: Mapping[str, Program]
     check_parts(executable, known, ("costs", "action_costs", "memory", "operations", "joined"))
     for number, each in enumerate(() if memory is None else memory.held):
         if each.category not in CATEGORIES:
-            told = f"{shown(each.category)} is no category of things in memory"
+            told = f"{shown(each.category)} is not a category of things in memory"
             raise Malformed(f"memory.held[{number}]: {told}")
     acting = {name: set(code.acting_rows) for name, code in executable.programs.items()}
     for number, step in enumerate(() if memory is None else memory.steps):

@@ -65,7 +65,7 @@ class NamedClass:
 
 
 def named_class(cls: type[Vertex]) -> NamedClass:
-    """Return how a file names a class that is no template; refuse one without source text.
+    """Return how a file names a class that is not a template; refuse one without source text.
 
     >>> from poplite.types import HALF
     >>> from poplite.vertices.elementwise import Add

@@ -132,7 +132,7 @@ class ProgramReader:
     def read(self, nodes: Json) -> None:
         """Read all programs, then the functions that none of them calls."""
         if type(nodes) is not list:
-            raise Malformed(f"{shown(nodes)} is no list of programs")
+            raise Malformed(f"{shown(nodes)} is not a valid list of programs")
         for number, each in enumerate(nodes):
             with at(f".programs[{number}]"):
                 self._of.programs.append(self._program(each))
@@ -175,7 +175,7 @@ class ProgramReader:
                 made: Program = _coder(name).decode(parts, self._of)
                 object.__setattr__(made, "location", _LOCATION.decode(location, self._of))
                 return made
-        raise Malformed(f"{shown(data)} is no program")
+        raise Malformed(f"{shown(data)} is not a valid program")
 
 
 # -- programs that are not made by their class alone ---------------------------------------------
@@ -205,7 +205,7 @@ def _stamp(tensor: Tensor, sync_type: Any, since: Tensor | None) -> CycleStamp:
     """Refuse what `cycle_stamp` and `cycle_count` do not make."""
     for each in (tensor,) if since is None else (tensor, since):
         if each.element_type is not UNSIGNED_INT or each.shape != (2,):
-            raise Malformed(f"'{each.name}' is no stamp of the cycle counter")
+            raise Malformed(f"'{each.name}' is not a valid stamp of the cycle counter")
     if not tensor.is_parallel_writeable():
         raise Malformed(f"'{tensor.name}' cannot be written")
     return CycleStamp(tensor, sync_type, since)

@@ -115,7 +115,7 @@ class ViewReader:
     def read_spaces(self, data: Json) -> None:
         """Read the concatenations that `ViewWriter.spaces` lists."""
         if type(data) is not list:
-            raise Malformed(f"{shown(data)} is no list of concatenations")
+            raise Malformed(f"{shown(data)} is not a valid list of concatenations")
         for number, each in enumerate(data):
             with at(f"[{number}]"):
                 self._spaces.append(self._space(each))
@@ -123,14 +123,14 @@ class ViewReader:
     def decode(self, data: Json) -> View:
         """Return the view of JSON; raise `Malformed` when there is none."""
         if type(data) is not list or len(data) < 2:
-            raise Malformed(f"{shown(data)} is no view")
+            raise Malformed(f"{shown(data)} is not a valid view")
         number, off, *shape = data
         given = shape.pop() if shape and type(shape[-1]) is list else None
         if not all(type(size) is int and 0 <= size < MOST for size in shape):
-            raise Malformed(f"{shown(shape)} is no shape")
+            raise Malformed(f"{shown(shape)} is not a valid shape")
         if number is None:
             if off != 0 or given is not None or math.prod(shape):
-                raise Malformed(f"{shown(data)} is no view of nothing")
+                raise Malformed(f"{shown(data)} is not a valid empty view")
             return empty(tuple(shape))
         if not 0 < math.prod(shape) < MOST or len(shape) > 32:
             raise Malformed(f"{shown(data)} has no elements, or too many")
@@ -157,7 +157,7 @@ class ViewReader:
             case [int(outer), template, extent, off] if type(outer) is int and outer > 0:
                 made = Cat(self._slices(template, extent, off, outer), outer)
             case _:
-                raise Malformed(f"{shown(data)} is no concatenation")
+                raise Malformed(f"{shown(data)} is not a valid concatenation")
         if made.levels > MOST_LEVELS or made.num_elements >= MOST:
             raise Malformed("it is too large, or nested too deeply")
         pieces = self._pieces_of(made.kids)
@@ -213,12 +213,12 @@ def _dims(given: Json, shape: Sequence[int]) -> tuple[Dim, ...]:
         if len(numbers) < len(digits) or not all(
             type(n) is int and -MOST < n < MOST for pair in numbers for n in pair
         ):
-            raise Malformed(f"{shown(each)} is no dimension")
+            raise Malformed(f"{shown(each)} is not a valid dimension")
         if type(each) is list:
             pairs = [(extent, stride) for extent, stride in numbers]
             whole = len(pairs) > 1 and min(extent for extent, _ in pairs) > 1
             if not whole or math.prod(extent for extent, _ in pairs) != size:
-                raise Malformed(f"{shown(each)} is no dimension of {size:,}")
+                raise Malformed(f"{shown(each)} is not a valid dimension of {size:,}")
             if pack(coalesce(pairs)) != tuple(pairs):
                 raise Malformed(f"{shown(each)} has digits that can be joined")
             found.append(tuple(pairs))
@@ -348,7 +348,7 @@ def _write_tensor(to: GraphWriter, tensor: Tensor) -> Json:
 
 def _read_tensor(of: GraphReader, data: Json) -> Tensor:
     if type(data) is not list or len(data) not in (2, 4):
-        raise Malformed(f"{shown(data)} is no tensor")
+        raise Malformed(f"{shown(data)} is not a valid tensor")
     tensor = tensor_of(of.graph, _TYPE.decode(data[0], of), of.views.decode(data[1]))
     if len(data) == 4:
         if tensor.view.space is not NOWHERE or type(data[2]) is not str:
@@ -365,7 +365,7 @@ def _metadata(of: GraphReader, data: Json) -> View | None:
     if view.shape or not all(
         of.graph.space.variable_of(each).element_type is QUARTER_METADATA for each in storages(view)
     ):
-        raise Malformed(f"{shown(data)} is no metadata")
+        raise Malformed(f"{shown(data)} is not valid metadata")
     return view
 
 

@@ -62,7 +62,7 @@ from poplite.machine.target import Target
 from poplite.program import Program
 from poplite.text import clipped, items_or_none, of_type
 
-GRAPHS = Format("poplite graph", (2,), "no graph", "graph.save(path, programs)")
+GRAPHS = Format("poplite graph", (2,), "a graph", "graph.save(path, programs)")
 
 PARTS: dict[str, Any] = {
     "target": Target,
@@ -102,7 +102,7 @@ def _named(programs: object) -> dict[str, Program]:
     for name, program in found.items():
         if not isinstance(name, str) or not isinstance(program, Program):
             raise ControlProgramError(
-                f"graph.save: {clipped(program, 60)} is no program",
+                f"graph.save: {clipped(program, 60)} is not a program",
                 found=f"{of_type(program)}, by the name {clipped(name, 60)}",
                 fix="graph.save(path, program), a list of programs, or {'name': program}",
             )

@@ -207,7 +207,7 @@ def _metadata_edges(graph: Graph, value: Tensor | Slices | SliceLists, field: Fi
     assert isinstance(tensor, Tensor), "metadata is one element"
     variables = [graph.space.variable_of(storage) for storage in storages(tensor.view)]
     if not all(variable.element_type is QUARTER_METADATA for variable in variables):
-        raise Malformed(f"'{field.name}' is no metadata")
+        raise Malformed(f"'{field.name}' is not valid metadata")
     return edges_of(value, field)
 
 
@@ -221,7 +221,7 @@ def _connected(
     num_edges = edges.rows.total()
     _check_series(edges.length, num_edges, f"lengths of '{field.name}'")
     if field.depth < 2 and edges.rows.only not in (1, None):
-        raise Malformed(f"'{field.name}' is no list of edges")
+        raise Malformed(f"'{field.name}' is not a valid list of edges")
     if field.depth == 0 and num_edges and edges.length.only != 1:
         raise Malformed(f"'{field.name}' is one element")
     if edges.start is not None:

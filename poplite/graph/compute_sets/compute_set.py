@@ -234,7 +234,7 @@ class VertexInstance:
         return FieldRef(self, field_of(self.vertex_class, field))
 
     def field_info(self, field: str) -> FieldData:
-        """Return what is known about a field: sizes, element type, layout, values.
+        """Return a field's sizes, element type, layout and values, as far as they are known.
 
         Args:
             field: the field's name.

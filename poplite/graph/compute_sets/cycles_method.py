@@ -128,7 +128,7 @@ def _checked(cls: type[Vertex], words: Sequence[int], what: str, value: Any) -> 
     code = method.__code__
     raise VertexDefinitionError(
         f"vertex class '{cls.__name__}': cycles returns {what}={clipped(value)}, "
-        "which is no whole number from 0 to 2**40",
+        "which is not a whole number from 0 to 2**40",
         at=SourceLocation(code.co_filename, code.co_firstlineno, "cycles"),
         found=f"its type is {type(value).__name__}\n{_in_words(cls, words)}",
         fix="return 20 + 3 * len(self.x) // 2, or VertexPerfEstimate(cycles, flops)",
@@ -153,7 +153,7 @@ def _in_words(cls: type[Vertex], words: Sequence[int]) -> str:
             parts.append(f"{field.name} of {amount(words[first], 'element')}")
         elif field.kind == "rows":
             rows = amount(words[first], "row")
-            parts.append(f"{field.name} of {rows}, {amount(words[first + 1], 'element')} in all")
+            parts.append(f"{field.name} of {rows}, {amount(words[first + 1], 'element')} in total")
         elif field.kind == "value":
             parts.append(f"{field.name}={_value(cls.fields[field.name], words[first])}")
     return "a vertex with " + ", ".join(parts or ["no lengths and no whole numbers of state"])

@@ -227,7 +227,7 @@ class _Seen:
         self._owners.append(storage.id)
 
     def numbered(self) -> tuple[tuple[int, ...], Hashable]:
-        """Return all variables, ascending, and which of them stands where."""
+        """Return all variables, ascending, and the position of each owner among them."""
         every: set[int] = set()
         for each in self._owners:
             every.update([each] if isinstance(each, int) else each.tolist())
@@ -262,8 +262,8 @@ def _series(series: Series) -> Hashable:
 def _edges(edges: Edges, seen: _Seen) -> Hashable:
     """Return what edges are within their variables.
 
-    None where elements of several variables are gathered: how far these lie apart on a tile depends
-    on all that is there.
+    None where elements of several variables are gathered: their distances on a tile depend on the
+    tile's whole memory.
     """
     counts, start, pieces = (_series(edges.rows), _series(edges.length)), edges.start, edges.pieces
     if not edges.num_elements:

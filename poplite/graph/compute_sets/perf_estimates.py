@@ -80,7 +80,7 @@ def estimator_for(
 ) -> Estimator | None:
     """Return the estimator of a class, or of the nearest base class with one.
 
-    None where there is none, or a nearer class has a method `cycles`.
+    None without one, or if a nearer class has a method `cycles`.
     """
     for base in cls.__mro__:
         if base in estimators:
@@ -140,7 +140,7 @@ class FieldData:
                 f"field '{self.name}' has no vector {clipped(index)}",
                 found=f"a list of {amount(self.size, 'vector')}"
                 if self.rank == 2
-                else "it is no list of vectors",
+                else "it is not a list of vectors",
                 fix="size_at(0) of a list, size of other fields",
             )
         return int(self.sizes[number])
@@ -183,7 +183,7 @@ class FieldData:
 
 
 def field_data(ref: FieldRef) -> FieldData:
-    """Return what is known about a field."""
+    """Return the sizes, element type, layout and values of a field."""
     vertex, field = ref.vertex, ref.field
     size = size_of(ref)
     if field.depth == 2:
@@ -225,7 +225,7 @@ def _count(name: str, what: str, value: object) -> int:
         number = whole_number(value)  # type: ignore[arg-type]
     except TypeError:
         raise ElementTypeError(
-            f"{name}: {what}={clipped(value)} is no whole number",
+            f"{name}: {what}={clipped(value)} is not a whole number",
             found=f"its type is {type(value).__name__}",
             fix="graph.set_perf_estimate(vertex, 120, flops=64)",
         ) from None

@@ -33,7 +33,7 @@ class ShapeField:
 
 
 def fields_of(cls: type[Vertex]) -> tuple[ShapeField, ...]:
-    """Return the shape field of each field of a class, which is no template, in their order.
+    """Return the shape field of each field of a class, which is not a template, in their order.
 
     >>> from poplite.types import FLOAT, INT
     >>> from poplite.vertex import Input, Output, State, Vector, Vertex

@@ -173,7 +173,7 @@ class VertexBlock(OnAccess[VertexInstance]):
             return rows, size
         if not isinstance(steps, Steps) or steps.split(len(self)) is None:
             return None
-        # Variables of equal sizes are evenly spaced too, but are no matrix.
+        # Variables of equal sizes are evenly spaced too, but are not a matrix.
         is_one = self._storage(steps.low) is self._storage(steps.high)
         return (rows, size) if is_one else None
 

@@ -20,8 +20,8 @@ that a message would name, and raises the rule's own error for it::
     probe.refuse([3, 7, 9], check)      check(3) raises for vertex 3; 7 and 9 are named below
     probe.check_each(check)             the same for all vertices that the rule refuses
 
-Layers of a network cut their tensors alike: where view and slices are the same but for the
-variable, edges are those of the earlier one, moved (`poplite.graph.compute_sets.forms`).
+Layers of a network cut their tensors in the same way: if view and slices differ only in the
+variable, the edges of the earlier one are reused, moved (`poplite.graph.compute_sets.forms`).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Probe:
     """One of many vertices that are being added: the one that a message would name.
 
     Attributes:
-        vertex: stands for that one; `move_to` changes its number.
+        vertex: represents that one; `move_to` changes its number.
         count: number of vertices, once it is known.
         tiles: their tiles, once they are known.
     """
@@ -564,8 +564,8 @@ def _of_lists(view: View, cuts: SliceCuts, lists: Int64) -> Edges:
 def _of_flat(flat: View, length: Series, rows: Series) -> Edges:
     """Return edges whose elements follow one another in a view."""
     apart = Edges(rows, length, None, flat)
-    # Edges are alike as a rule: the first tells that elements are not consecutive, and none are
-    # listed; nor are runs cut at the edges, where there are more of them than edges.
+    # Edges usually resemble each other: if the first shows that elements are not consecutive, no
+    # runs are listed; nor are runs cut at the edges if there are more runs than edges.
     first = int(length.array()[0]) if length.count else 0
     if num_runs(flat.slice(0, first, 0)) > 1:
         return apart

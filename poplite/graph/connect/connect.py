@@ -64,7 +64,7 @@ def vertex_class_of(value: object) -> type[Vertex]:
         value = _class_named(value)
     if not (isinstance(value, type) and issubclass(value, Vertex)):
         raise UnknownVertexType(
-            f"{clipped(value, 100)} is no vertex class",
+            f"{clipped(value, 100)} is not a vertex class",
             found=f"its type is {type(value).__name__}",
             fix="pass the class itself: add_vertex(cs, Add, tile=0, ...)",
         )
@@ -129,7 +129,7 @@ def field_ref(field: object) -> FieldRef:
     if isinstance(field, tuple) and len(field) == 2 and isinstance(field[0], VertexInstance):
         return field[0][field[1]]
     raise GraphConnectionError(
-        f"connect: {clipped(field, 80)} is no field of a vertex",
+        f"connect: {clipped(field, 80)} is not a field of a vertex",
         found=f"its type is {type(field).__name__}"
         + (f" of {field.vertex_class.__name__}" if isinstance(field, VertexInstance) else ""),
         fix="graph.connect(vertex['x'], tensor), or vertex['x'][2] for a row of a list of edges",

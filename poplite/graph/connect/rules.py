@@ -175,7 +175,7 @@ def as_number(vertex: VertexInstance, field: Field, value: object) -> bool | int
         what = f"{vertex}: field '{field.name}'"
         return scalar(field.element, value, what=what)  # type: ignore[arg-type]
     check_tensor(vertex, field, value, field.depth)
-    raise AssertionError("a tensor is no number")
+    raise AssertionError("a tensor is not a number")
 
 
 def takes_number(field: Field, value: object) -> bool:
@@ -381,7 +381,7 @@ def check_compute_set(graph: AnyGraph, value: object, call: str) -> None:
     if type(value) is ComputeSet and value.graph is graph.top_level_graph:
         return
     raise GraphConnectionError(
-        f"{clipped(value, 100)} is no compute set of {graph!r}",
+        f"{clipped(value, 100)} is not a compute set of {graph!r}",
         found="it is of another graph"
         if isinstance(value, ComputeSet)
         else f"its type is {type(value).__name__}",
@@ -396,7 +396,7 @@ def check_vertex(graph: AnyGraph, vertex: object, kind: type | UnionType, call: 
         return
     other = its is not None and its is not graph.top_level_graph
     raise GraphConnectionError(
-        f"{call}: {clipped(vertex, 100)} is no vertex of {graph!r}",
+        f"{call}: {clipped(vertex, 100)} is not a vertex of {graph!r}",
         found="it is of another graph" if other else f"its type is {type(vertex).__name__}",
         fix="a vertex of this graph: what add_vertex returned, or a block's block[0]",
     )

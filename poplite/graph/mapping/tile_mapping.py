@@ -282,7 +282,7 @@ def ranges(numbers: Iterable[int], limit: int = 4) -> str:
 
 
 def _check_pieces(num_tiles: object, tile: object, length: object) -> None:
-    """Refuse another number of tiles than a whole one, and what are not whole numbers in arrays."""
+    """Refuse a number of tiles, or arrays of pieces, that are not whole numbers."""
     for pieces in (tile, length):
         unmasked(pieces, "TileMapping")
     is_fit = (

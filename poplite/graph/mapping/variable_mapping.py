@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 Int32 = npt.NDArray[np.int32]
 
 NO_TILE = -1
-"""Stands where a tile number is missing."""
+"""Marks a missing tile number."""
 
 CAREFREE_PIECES = 2**26
 """Up to this number, pieces get memory before they are counted: untouched pages cost nothing."""
@@ -314,7 +314,7 @@ class VariableMapping:
         return merge(begin, end, tile)
 
     def _painted(self, rows: Int64) -> tuple[Int64, Int64, Int64]:
-        """Return what is seen of the pieces below, and of the log above them."""
+        """Return the pieces below, overwritten by the log above them."""
         below, tiles = self._pieces_below()
         return paint(
             np.concatenate([below[:-1], rows[:, 0]]),

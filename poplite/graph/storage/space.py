@@ -142,7 +142,7 @@ def checked_scope(name: object) -> str:
     if isinstance(name, str) and name:
         return name
     raise TensorCreationError(
-        f"{clipped(name)} is no name for a scope",
+        f"{clipped(name)} is not a valid name of a scope",
         found="an empty name" if isinstance(name, str) else f"its type is {type(name).__name__}",
         fix="graph.scope('layer1')",
     )
@@ -515,7 +515,7 @@ def variable_named(
     before = f"{call}: " if call else ""
     if not isinstance(name, str):
         raise ElementTypeError(
-            f"{before}{clipped(name)} is no name", at=at, fix="the name of a variable, as text"
+            f"{before}{clipped(name)} is not a name", at=at, fix="the name of a variable, as text"
         )
     found = space.named(name)
     if len(found) == 1:

@@ -67,7 +67,7 @@ class AllTiles:
         return mapping
 
     def check_complete(self, name: str, mapping: TileMapping, top_level: TileMapping) -> None:
-        """Refuse elements that are only on tiles of other graphs; here there are none."""
+        """Refuse elements that are only on tiles of other graphs; here, no element is."""
 
 
 class SomeTiles:
@@ -122,7 +122,7 @@ class SomeTiles:
         own = int(self._from[number])
         if own == NO_TILE:
             raise InvalidTileMapping(
-                f"tile {number} of the top-level graph is none of this virtual graph's "
+                f"tile {number} of the top-level graph is not among this virtual graph's "
                 f"{self.num_tiles:,}",
                 found=f"it is over tiles {ranges(np.sort(self._to))}",
                 fix=f"one of these, or create_virtual_graph with tile {number} among its tiles",
@@ -171,8 +171,8 @@ class SomeTiles:
 class NearTiles(SomeTiles):
     """The tile numbers of a virtual graph for its operations, which count other tiles as its own.
 
-    What lies on another tile is read and written from one of the graph: of the others in order,
-    each from the next, and again from the first.
+    Elements on other tiles are read and written from tiles of the graph: those tiles take turns, in
+    the order of the others.
 
     >>> import poplite as pl
     >>> tiles = NearTiles(SomeTiles(np.array([6, 4]), pl.Graph(pl.Target(tiles=8)), 8))

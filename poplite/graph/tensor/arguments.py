@@ -1,7 +1,7 @@
 """Checked arguments for tensors: indices, ranges, dimensions, shapes, and what a tensor refuses.
 
 `t[...]` follows NumPy's basic indexing: negative indices count from the end, slices are clamped
-and may have a step (also backwards), `None` adds a dimension, `...` stands for the dimensions that
+and may have a step (also backwards), `None` adds a dimension, `...` means the dimensions that
 are not named. `t.slice()` and the other methods follow Poplar: integers from 0, and an error for
 anything outside.
 
@@ -176,7 +176,7 @@ def dimension(value: object, tensor: NamedView, axis: object = None) -> int:
 
 
 def one_of(name: str, value: Any, axis: Any) -> Any:
-    """Return what is given by one of two names, or None."""
+    """Return an argument that has two names, or None."""
     if value is not None and axis is not None:
         raise TensorIndexError(
             "dimensions are given twice",
@@ -318,7 +318,7 @@ def select(key: object, tensor: NamedView) -> View:
         )
     if ellipses > 1:
         raise TensorIndexError(
-            f"'...' stands {ellipses} times in one index, but once is the most",
+            f"'...' occurs {ellipses} times in one index, but once is the most",
             found=described(tensor),
             fix="keep one '...', and write ':' for single dimensions",
         )
@@ -536,7 +536,7 @@ def removed(indices: int | Sequence[int] | None, tensor: NamedView) -> list[int]
 
 
 def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> list[int]:
-    """Return the sizes of a new shape of `count` elements; one that is -1 takes what is left."""
+    """Return the sizes of a new shape of `count` elements; one that is -1 is inferred."""
     if are_counts(values):
         return list(values)
     gaps: list[int] = []
@@ -546,7 +546,7 @@ def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> l
         raise TensorCreationError(
             f"{what} {shape_text(tuple(values))}: {len(gaps)} sizes are -1, but one may be",
             found=described(tensor),
-            fix=f"sizes whose product is {count:,}; -1 stands for what the others leave",
+            fix=f"sizes whose product is {count:,}; one of them may be -1, for the rest",
         )
     if not gaps:
         return numbers(values, what, tensor)
@@ -580,7 +580,7 @@ def of_one_level(view: View) -> View:
         raise SizeOverflowError(
             f"more than {MOST_LEVELS} concatenations and reshapes within each other",
             found=f"its {view.num_elements:,} elements are in too many pieces to be joined at once",
-            fix="copy an intermediate tensor to a variable (pl.Copy), and go on from that",
+            fix="copy an intermediate tensor to a variable (pl.Copy), and continue from that",
         )
     return found
 
@@ -593,10 +593,10 @@ _REFUSED = {
     "pos": ("unary '+' of a tensor", "the tensor as it is"),
     "round": ("round of a tensor", "ops.round(t) is an expression"),
     "contains": ("'in' a tensor", "ops.any(ops.equal(t, value)) is an expression"),
-    "float": ("a tensor is no float", _COMPUTE),
-    "int": ("a tensor is no int", _COMPUTE),
-    "complex": ("a tensor is no complex number", _COMPUTE),
-    "index": ("a tensor is no whole number", _COMPUTE),
+    "float": ("a tensor is not a float", _COMPUTE),
+    "int": ("a tensor is not an int", _COMPUTE),
+    "complex": ("a tensor is not a complex number", _COMPUTE),
+    "index": ("a tensor is not a whole number", _COMPUTE),
 }
 _ASSIGN = "graph.set_initial_value(t, value), engine.write(t, value), or Copy(source, t)"
 

@@ -78,7 +78,7 @@ class TensorRearranger:
 
         Returns:
             A 1-D tensor; or intervals whose slices, concatenated, are the rearranged
-            concatenation of the original slices. Each lies within one original interval.
+            concatenation of the original slices. Each is within one original interval.
 
         Raises:
             TensorCreationError: for another number of elements, or another kind of argument.
@@ -200,7 +200,7 @@ def _bounds(what: object, name: str) -> Int64:
     if len(wrong):
         begin, end = bounds[wrong[0]].tolist()
         raise TensorCreationError(
-            f"{name}: [{begin}, {end}) is no interval",
+            f"{name}: [{begin}, {end}) is not an interval",
             found=f"item {wrong[0]} of {amount(len(bounds), 'interval')}",
             fix="0 <= begin <= end",
         )
@@ -210,6 +210,6 @@ def _bounds(what: object, name: str) -> Int64:
 def _wrong_size(what: str, found: int, needed: int) -> TensorCreationError:
     return TensorCreationError(
         f"{what} with {amount(found, 'element')}, but {needed:,} are rearranged",
-        found="all tensors that are rearranged alike have equally many elements",
+        found="a rearranger takes tensors with the same number of elements",
         fix="t.broadcast(n, dim) and t.slice(begin, end) change how many they are",
     )

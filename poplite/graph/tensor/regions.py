@@ -73,7 +73,7 @@ class VariableInterval(_Elements):
         end: one past the last element.
 
     Raises:
-        TensorIndexError: for numbers that are none.
+        TensorIndexError: if they are not whole numbers.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (6,), "x").var_regions()[0].variable

@@ -458,7 +458,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
 
         Args:
             shape: the new sizes, one by one or in a list; their product is `num_elements`. One of
-                them may be -1: what is left for it.
+                them may be -1, and is inferred.
 
         Raises:
             TensorCreationError: for another number of elements.

@@ -363,7 +363,7 @@ def expression(tensor: Tensor) -> str:
 def _expression(tensor: Tensor, view: View) -> str:
     words: list[str] = []
     room = LONGEST_EXPRESSION
-    # What is shared by many parts is written at each place: 2^n times below n concatenations.
+    # A view that many parts share is written each time: 2^n times below n concatenations.
     stack: list[Iterator[str | View]] = [iter([view])]
     while stack:
         word = next(stack[-1], None)
@@ -380,7 +380,7 @@ def _expression(tensor: Tensor, view: View) -> str:
 
 
 def _words(tensor: Tensor, view: View) -> Iterator[str | View]:
-    """Yield the text of a view, with the views below it where theirs stands."""
+    """Yield the text of a view, with the views below it in place of theirs."""
     if not view.num_elements:
         yield "no elements"
         return

@@ -288,7 +288,7 @@ def element_term(field: Field, code: str, is_dereferenced: bool = False) -> Term
 #
 # math.exp(x)             pl::exp(x)                     the kernel, written into the same file
 # max(self.a, 0)          pl::maximum<float>(*a, 0.0f)
-# self.dot(x, row)        dot(row)                       a vector that is a field is no argument
+# self.dot(x, row)        dot(row)                       a vector field is not an argument
 #
 # Lanes of `compute` in C++: `pl::Lanes`, with its functions in `poplite/ipu/text/lanes.hpp`.
 #

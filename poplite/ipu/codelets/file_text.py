@@ -295,7 +295,7 @@ def codelet_text(classes: type[Vertex] | Iterable[type[Vertex]]) -> str:
         classes: a vertex class, or several; of a template, classes with element types.
 
     Raises:
-        ElementTypeError: for what is no vertex class.
+        ElementTypeError: if it is not a vertex class.
         VertexCompileError: when a `compute` is outside the dialect, has no text, prints, or works
             on QUARTER; with the line.
 
@@ -329,7 +329,7 @@ def codelet_text(classes: type[Vertex] | Iterable[type[Vertex]]) -> str:
     for each in listed:
         if not (isinstance(each, type) and issubclass(each, Vertex)):
             raise ElementTypeError(
-                f"codelet_text: {clipped(each)} is no vertex class",
+                f"codelet_text: {clipped(each)} is not a vertex class",
                 fix="codelet_text(Axpy), or codelet_text([Axpy, Scale[pl.FLOAT]])",
             )
     return codelet_file(listed).text

@@ -136,7 +136,7 @@ struct Column {
     }
   }
 
-  // The bytes of a number; 0 for what is no type.
+  // The bytes of a number; 0 for an unknown type.
   static std::size_t width(char type) {
     switch (type) {
     case 'B':

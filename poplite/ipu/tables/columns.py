@@ -71,7 +71,7 @@ def _checksum(data: bytes, more: Iterable[bytes | memoryview] = ()) -> int:
 def read(data: bytes) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of a file by name.
 
-    Raises `FileLoadError` for what is no such file.
+    Raises `FileLoadError` if it is not such a file.
     """
     if len(data) < _HEAD.size or not data.startswith(MAGIC):
         raise FileLoadError("no file of tables", at=None, fix="make it with poplite export")

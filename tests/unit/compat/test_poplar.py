@@ -46,7 +46,7 @@ REFUSED = {
     "compileGraph(graph, Program(), {}, lambda: None)": "progress .* is no function of two numbers",
     "Engine(graph, Program(), {}, 3)": "progress 3 is no function of two numbers",
     "Engine(graph, Program(), {}, None, 3)": "Engine: name 3 is not text",
-    "layout.to_string('Span')": "'Span' is no layout",
+    "layout.to_string('Span')": "'Span' is not a layout",
     "VariableInterval(x.var_regions()[0].var, 3)": "has no whole numbers",
     "Interval(None, 3).size": "has no whole numbers",
 }

@@ -384,7 +384,7 @@ def test_mappings_and_broadcasts(bench: Bench) -> None:
         (
             lambda b, x: popops.map(b.graph, x + 1, [x], b.prog),
             pl.ElementTypeError,
-            "no expression of popops.expr",
+            "is not an expression of popops.expr",
         ),
         (
             lambda b, x: ReduceParams(Operation.MAX, update=True),

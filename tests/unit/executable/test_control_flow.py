@@ -208,5 +208,5 @@ def test_a_file_whose_steps_are_not_those_of_its_program_is_refused(tmp_path: Pa
     numbers = np.zeros_like(code.step_numbers)  # as if all rows did the work of one step
     changed = replace(executable, programs={"0": replace(code, step_numbers=numbers)})
     changed.save(tmp_path / "other")
-    with pytest.raises(pl.FileLoadError, match="row [0-9] is no step of the program"):
+    with pytest.raises(pl.FileLoadError, match="row [0-9] is not a valid step of the program"):
         Executable.load(tmp_path / "other", vertices=[Add])

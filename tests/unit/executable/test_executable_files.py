@@ -495,7 +495,7 @@ def test_files_that_are_not_there(tmp_path: Path, model: dict[str, Any]) -> None
 def test_a_truncated_file(folder: Path, tmp_path: Path, model: dict[str, Any], kept: int) -> None:
     path = tmp_path / "cut"
     path.write_bytes((folder / "model.poplite").read_bytes()[:kept])
-    assert "no whole zip file" in refused(path, folder, model)
+    assert "not a complete zip file" in refused(path, folder, model)
 
 
 def test_an_altered_byte(folder: Path, tmp_path: Path, model: dict[str, Any]) -> None:
@@ -509,7 +509,7 @@ def test_an_altered_byte(folder: Path, tmp_path: Path, model: dict[str, Any]) ->
 def test_foreign_files(folder: Path, tmp_path: Path, model: dict[str, Any]) -> None:
     path = tmp_path / "foreign"
     path.write_text("not a zip file at all")
-    assert "no whole zip file: File is not a zip file" in refused(path, folder, model)
+    assert "not a complete zip file: File is not a zip file" in refused(path, folder, model)
     written(path, {})
     assert "no member 'manifest.json'" in refused(path, folder, model)
     written(path, {"manifest.json": b"{}"})
@@ -517,9 +517,9 @@ def test_foreign_files(folder: Path, tmp_path: Path, model: dict[str, Any]) -> N
     written(path, {"manifest.json": b"[" * 100_000})
     assert "manifest.json has 100,000 lists and 0 objects" in refused(path, folder, model)
     written(path, {"manifest.json": b"[" * 1_000})
-    assert "manifest.json is no JSON" in refused(path, folder, model)
+    assert "manifest.json is not JSON" in refused(path, folder, model)
     written(path, {"manifest.json": "{}".encode("utf-16")})
-    assert "manifest.json is no text: 'utf-8' codec" in refused(path, folder, model)
+    assert "manifest.json is not text: 'utf-8' codec" in refused(path, folder, model)
     written(path, {"manifest.json": b'{"format":5,"kind":"","format":1}'})
     assert "manifest.json has 'format' 2 times in one object" in refused(path, folder, model)
     for name in ("../manifest.json", "/etc/passwd", "arrays/../x.npy", "arrays/object.npy"):
@@ -532,7 +532,7 @@ def test_text_with_a_lone_surrogate(folder: Path, tmp_path: Path, model: dict[st
         _executable(manifest)["layout"]["variables"][0]["name"] = "caf\ud83d"
 
     told = refused(altered(folder / "model.poplite", change)(tmp_path / "half"), folder, model)
-    assert r"text with a lone surrogate, which is no character: ...'" in told
+    assert r"text with a lone surrogate, which is not a character: ...'" in told
     assert r"caf\ud83d'" in told
     graph = pl.Graph(pl.Target(tiles=1))
     x = graph.add_variable(pl.FLOAT, (3,), "x\ude00", mapping=0)
@@ -613,14 +613,17 @@ def _step(manifest: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 DAMAGE: list[tuple[Callable[[dict[str, Any]], object], str]] = [
-    (lambda m: m.pop("classes"), "classes: None is no list"),
-    (lambda m: m.pop("executable"), "None is no Executable"),
-    (lambda m: m["locations"].__setitem__(0, [["a", "b", "c"], []]), "no line of a file"),
+    (lambda m: m.pop("classes"), "classes: None is not a valid list"),
+    (lambda m: m.pop("executable"), "None is not a valid Executable"),
+    (lambda m: m["locations"].__setitem__(0, [["a", "b", "c"], []]), "not a valid line of a file"),
     (lambda m: m["locations"].__setitem__(0, ["a", 1, "c"]), "not list the callers of each line"),
     (lambda m: m["locations"].__setitem__(0, [["a", 1, "c"], {}]), "not list the callers of each"),
-    (lambda m: m["locations"].__setitem__(0, [["a", 1, "c"], [["a", 1]]]), "no line of a file"),
-    (lambda m: _executable(m).pop("steps"), "is no Executable"),
-    (lambda m: _executable(m).update(more=1), "is no Executable"),
+    (
+        lambda m: m["locations"].__setitem__(0, [["a", 1, "c"], [["a", 1]]]),
+        "not a valid line of a file",
+    ),
+    (lambda m: _executable(m).pop("steps"), "is not a valid Executable"),
+    (lambda m: _executable(m).update(more=1), "is not a valid Executable"),
     (lambda m: _executable(m).update(checks="lax"), "checks: 'lax' is none of 'strict', 'fast'"),
     (lambda m: _executable(m)["target"].update(tiles=0), "tiles=0"),
     (lambda m: _executable(m)["target"].update(tiles=True), "target.tiles: True is not of type in"),
@@ -638,7 +641,7 @@ DAMAGE: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda m: _step(m, 0)["groups"][0].update(cls=99), "groups[0].cls: 99 is the number of no cl"),
     (lambda m: _step(m, 0)["groups"][0]["columns"].pop(), "do not describe the fields"),
     (lambda m: _step(m, 0)["groups"][0]["rows"].__setitem__(1, 1 << 40), "is not in the file"),
-    (lambda m: _step(m, 0)["groups"][0]["rows"].__setitem__(2, [-1, -8]), "is no shape"),
+    (lambda m: _step(m, 0)["groups"][0]["rows"].__setitem__(2, [-1, -8]), "is not a valid shape"),
     (lambda m: _step(m, 0)["groups"][0]["rows"].__setitem__(0, "object"), "is not in the file"),
     (lambda m: _step(m, 0)["groups"][0].update(rows=["uint8", 0, [1, 8]]), "an array of uint8"),
     (lambda m: _executable(m)["layout"].update(temporary_bytes=-64), "-64 B of temporaries"),
@@ -889,7 +892,7 @@ def test_the_digest_of_a_text_is_the_same_in_every_version_of_python(model: dict
 )
 def test_whatever_wrong_data_raise_is_an_error_of_the_file(use: Any, told: str) -> None:
     with (
-        pytest.raises(pl.FileLoadError, match=f"'a' is no state that can be loaded: {told}"),
-        Format("state", (1,), "no state", "engine.save_state(path)").loading("'a'"),
+        pytest.raises(pl.FileLoadError, match=f"'a' cannot be loaded as a state: {told}"),
+        Format("state", (1,), "a state", "engine.save_state(path)").loading("'a'"),
     ):
         use()

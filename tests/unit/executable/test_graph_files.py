@@ -284,7 +284,7 @@ def test_variables_of_a_virtual_graph_or_an_operation_that_a_file_lacks_are_refu
         "'x' was made with a virtual graph not listed": lambda m: m["graph"]["variables"][0].update(
             home=1
         ),
-        "create_virtual_graph: tiles [] are none": lambda m: m["graph"]["virtual_graphs"][
+        "create_virtual_graph: tiles [] selects no tile": lambda m: m["graph"]["virtual_graphs"][
             0
         ].__setitem__(2, [0]),
         "[1, 100] are not the numbers of variables up to": lambda m: next(
@@ -516,7 +516,7 @@ DAMAGE: dict[str, Damage] = {
     "it has format 1, and this poplite reads 2": lambda m: m.update(format=1),
     "it does not say that it is a poplite graph": lambda m: m.update(kind="x"),
     "its graph has other parts": lambda m: m["graph"].pop("streams"),
-    "classes: None is no list": lambda m: m.pop("classes"),
+    "classes: None is not a valid list": lambda m: m.pop("classes"),
     "two variables are called 'x'": lambda m: m["graph"]["variables"][1].update(name="x"),
     "is on tile 8 of 8": lambda m: m["graph"]["variables"][1].update(tile=8),
     "has values of another type or shape": lambda m: m["graph"]["variables"][0].update(shape=[72]),
@@ -527,15 +527,15 @@ DAMAGE: dict[str, Damage] = {
     "is the number of no variable": lambda m: _view(m).__setitem__(0, 99),
     "has no elements, or too many": lambda m: _view(m).__setitem__(2, 0),
     "elements of another size": lambda m: _quarters(m).__setitem__(0, 0),
-    "is no list of edges": lambda m: _blocks(m)[0]["edges"][0][1].update(
+    "is not a valid list of edges": lambda m: _blocks(m)[0]["edges"][0][1].update(
         rows=[2, 12, 0], length=[1, 24, 0]
     ),
     "is the number of nothing that stands before": lambda m: m["nodes"][2][2][1].append(7),
     "names a tensor that has the name": lambda m: m["nodes"][1][2][0].extend(["x", None]),
-    "is no metadata": lambda m: m["nodes"][1][2].__setitem__(
+    "is not valid metadata": lambda m: m["nodes"][1][2].__setitem__(
         0, ["FLOAT", [None, 0, 5, 0], "x", [0, 0]]
     ),
-    "is no program": lambda m: m["nodes"][0].__setitem__(0, "Copied"),
+    "is not a valid program": lambda m: m["nodes"][0].__setitem__(0, "Copied"),
     "a field nests 3 vectors": lambda m: m["classes"][0]["fields"][0].update(depth=3, name="other"),
 }
 
@@ -574,7 +574,7 @@ def test_what_cannot_be(told: str) -> None:
 
 def test_what_is_no_program_of_the_graph_is_refused(tmp_path: Path) -> None:
     graph, other = pl.Graph(), pl.Graph()
-    with pytest.raises(pl.ControlProgramError, match="is no program"):
+    with pytest.raises(pl.ControlProgramError, match="is not a program"):
         graph.save(tmp_path / "x", "main")  # type: ignore[arg-type]
     with pytest.raises(pl.ControlProgramError, match="ComputeSet 'a' belongs to another graph"):
         graph.save(tmp_path / "x", pl.Execute(other.add_compute_set("a")))
@@ -590,7 +590,7 @@ def test_files_that_hold_no_graph(tmp_path: Path) -> None:
         pl.Graph.load(3)  # type: ignore[arg-type]
     with pytest.raises(pl.FileLoadError, match="the stream holds no graph"):
         pl.Graph.deserialize(io.StringIO("{}"))
-    with pytest.raises(pl.FileLoadError, match=r"(?s)holds no graph.*the text is no JSON"):
+    with pytest.raises(pl.FileLoadError, match=r"(?s)holds no graph.*the text is not JSON"):
         pl.Graph.deserialize(io.StringIO("[" * 10_000))
     graph = pl.Graph()
     x = graph.add_variable(pl.INT, (3,), "x", mapping=0)

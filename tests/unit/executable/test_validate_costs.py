@@ -104,7 +104,10 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: phase(e)["cycles"].update(tiles=[[-1, 6]]), "tiles -1 to 6 do not rise"),
     (lambda e: phase(e)["cycles"].update(values=-4), "cycles: .* has numbers below 0"),
     (lambda e: phase(e)["cycles"].update(values=[1 << 41] * 8), "numbers above 1,099,511,627,776"),
-    (lambda e: phase(e)["cycles"].update(values=[1] * 7), "cycles: .* is no number for each tile"),
+    (
+        lambda e: phase(e)["cycles"].update(values=[1] * 7),
+        "cycles: .* is not a valid number for each tile",
+    ),
     (lambda e: phase(e)["sent"].update(of=8), "sent: .* are no numbers of tiles"),
     (lambda e: phase(e)["sent"].pop("tiles"), "sent: .* are no numbers of tiles"),
     (lambda e: phase(e).update(sent=[]), r"sent: \[\] are no numbers of tiles"),
@@ -133,7 +136,7 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: e["memory"]["held"][0].update(align=0), r"memory.held\[0\]: Held.align cannot be 0"),
     (
         lambda e: e["memory"]["held"][0].update(category="x"),
-        r"memory.held\[0\]: 'x' is no category of things",
+        r"memory.held\[0\]: 'x' is not a category of things",
     ),
     (
         lambda e: e["memory"].update(including_gaps={"tiles": [], "values": 0}),

@@ -480,9 +480,9 @@ class TestRefused:
 
     def test_other_compute_sets_and_classes(self, graph: pl.Graph, x: pl.Tensor) -> None:
         other = pl.Graph().add_compute_set("other")
-        with pytest.raises(pl.GraphConnectionError, match="is no compute set of <Graph 4 tiles"):
+        with pytest.raises(pl.GraphConnectionError, match="is not a compute set of <Graph 4 tiles"):
             graph.add_vertices(other, Add, tile=0, x=x, y=x, z=x)
-        with pytest.raises(pl.ElementTypeError, match="3 is no vertex class"):
+        with pytest.raises(pl.ElementTypeError, match="3 is not a vertex class"):
             graph.add_vertices(graph.add_compute_set("cs"), 3, tile=0)  # type: ignore[arg-type]
 
 

@@ -50,7 +50,7 @@ def test_unknown_names_come_with_the_nearest(graph: pl.Graph) -> None:
     )
     with pytest.raises(pl.UnknownName, match=r"no variable 'tap' \(did you mean 'taps'\?\)"):
         graph.tensor("tap")
-    with pytest.raises(pl.ElementTypeError, match=r"graph.tensor\(3\): 3 is no name"):
+    with pytest.raises(pl.ElementTypeError, match=r"graph.tensor\(3\): 3 is not a name"):
         graph.tensor(3)  # type: ignore[arg-type]
 
 

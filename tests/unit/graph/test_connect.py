@@ -128,11 +128,11 @@ class TestAddVertex:
             vertex["z"]
 
     def test_what_is_no_compute_set_or_class(self, graph: Graph, cs: ComputeSet) -> None:
-        with pytest.raises(GraphConnectionError, match="'step' is no compute set of <Graph"):
+        with pytest.raises(GraphConnectionError, match="'step' is not a compute set of <Graph"):
             graph.add_vertex("step", Axpy)  # type: ignore[arg-type]
-        with pytest.raises(GraphConnectionError, match="is no compute set of <Graph 4 tiles"):
+        with pytest.raises(GraphConnectionError, match="is not a compute set of <Graph 4 tiles"):
             graph.add_vertex(Graph().add_compute_set(), Axpy)
-        with pytest.raises(ElementTypeError, match="3 is no vertex class"):
+        with pytest.raises(ElementTypeError, match="3 is not a vertex class"):
             graph.add_vertex(cs, 3)  # type: ignore[arg-type]
 
     def test_the_tile_must_exist(self, graph: Graph, cs: ComputeSet) -> None:
@@ -173,7 +173,8 @@ class TestAddVertex:
         vertex = graph.add_vertex(cs, Gather)
         for wrong in ("y", vertex, (vertex,), (x, "y")):
             with pytest.raises(
-                GraphConnectionError, match=r"(?s)^connect: .* is no field .*connect\(vertex\['x'\]"
+                GraphConnectionError,
+                match=r"(?s)^connect: .* is not a field .*connect\(vertex\['x'\]",
             ):
                 graph.connect(wrong, x)  # type: ignore[arg-type]
         with pytest.raises(

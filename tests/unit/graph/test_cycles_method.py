@@ -202,10 +202,10 @@ def test_what_is_no_count_is_refused(value: object) -> None:
         return value
 
     error = refused(cycles)
-    assert f"'Bad': cycles returns cycles={value!r}, which is no whole number" in error.what
+    assert f"'Bad': cycles returns cycles={value!r}, which is not a whole number" in error.what
     assert error.found == (
         f"its type is {type(value).__name__}\n"
-        "a vertex with x of 8 elements, rows of 2 rows, 6 elements in all, n=5"
+        "a vertex with x of 8 elements, rows of 2 rows, 6 elements in total, n=5"
     )
     assert error.at is not None
     assert (error.at.line, error.at.function) == (first_line(cycles), "cycles")

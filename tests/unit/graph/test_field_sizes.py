@@ -191,7 +191,7 @@ def test_other_fields_have_no_size_to_set(scene: Scene) -> None:
     for size in (-1, 1.5, "3", None, True, 2**32):
         with pytest.raises(pl.TensorIndexError, match=f"field 'rows' is given size {size!r} "):
             graph.set_field_size(vertex["rows"], size)  # type: ignore[arg-type]
-    with pytest.raises(pl.GraphConnectionError, match="'rows' is no field of a vertex"):
+    with pytest.raises(pl.GraphConnectionError, match="'rows' is not a field of a vertex"):
         graph.set_field_size("rows", 3)  # type: ignore[arg-type]
 
 

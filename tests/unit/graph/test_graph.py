@@ -139,7 +139,9 @@ class TestNames:
 
     @pytest.mark.parametrize("name", ["", None, 3])
     def test_scopes_need_a_name(self, graph: Graph, name: object) -> None:
-        with pytest.raises(TensorCreationError, match="is no name for a scope.*test_graph.py"):
+        with pytest.raises(
+            TensorCreationError, match="is not a valid name of a scope.*test_graph.py"
+        ):
             graph.scope(name)  # type: ignore[arg-type]
 
 

@@ -44,7 +44,7 @@ def test_bits_of_halves_are_16_bits(graph: pl.Graph) -> None:
 def test_variables_and_ways_to_map_a_buffer_are_checked(graph: pl.Graph) -> None:
     x = graph.add_variable(pl.INT, (2,), "x", mapping=0)
     for call in (graph.getVariable, graph.isConstant):
-        with pytest.raises(pl.ElementTypeError, match="is no variable"):
+        with pytest.raises(pl.ElementTypeError, match="is not a variable"):
             call(x)  # type: ignore[arg-type]
     function = graph.add_function(pl.WriteUndef(x))
     with pytest.raises(pl.ElementTypeError, match="3 is not in FunctionBufferMappingType"):
@@ -60,9 +60,9 @@ def test_connections_are_a_dictionary(graph: pl.Graph) -> None:
 
     cs, x = graph.add_compute_set("cs"), graph.add_variable(pl.INT, (), "x")
     for wrong, match in (
-        (3, "connections 3 are no dictionary"),
-        ({1: x}, "1 is no name of a field"),
-        ([("x", x, x)], "are no dictionary"),
+        (3, "connections 3 are neither a dictionary"),
+        ({1: x}, "1 is not the name of a field"),
+        ([("x", x, x)], "are neither a dictionary"),
     ):
         with pytest.raises(pl.ElementTypeError, match=match):
             graph.addVertex(cs, Idle, wrong)  # type: ignore[arg-type]
@@ -130,7 +130,7 @@ def test_tensors_of_mixed_types_and_without_elements_are_read(graph: pl.Graph) -
 
 def test_tensors_are_written_as_a_list_in_a_known_format(graph: pl.Graph) -> None:
     x = graph.add_variable(pl.INT, (6,), "x")
-    with pytest.raises(pl.ElementTypeError, match="is no list of tensors"):
+    with pytest.raises(pl.ElementTypeError, match="is not a list of tensors"):
         graph.serialize_tensors(io.StringIO(), x)  # type: ignore[arg-type]
     with pytest.raises(pl.InvalidOption, match="format: 'json' is not in SerializationFormat"):
         graph.serialize_tensors(io.StringIO(), [x], "json")

@@ -78,7 +78,7 @@ def test_another_number_of_elements_is_refused(graph: pl.Graph) -> None:
         rearranger.rearrange(y)
     with pytest.raises(pl.TensorCreationError, match="2 intervals with 5 elements, but 6"):
         rearranger.undo([(0, 2), (4, 7)])
-    with pytest.raises(pl.TensorCreationError, match=r"undo: \[4, 2\) is no interval"):
+    with pytest.raises(pl.TensorCreationError, match=r"undo: \[4, 2\) is not an interval"):
         rearranger.undo([(0, 6), (4, 2)])
     with pytest.raises(pl.TensorCreationError, match="7 elements, but 6 are rearranged"):
         graph.reorder_to_simplify(x, [y])

@@ -96,19 +96,19 @@ def test_a_virtual_target_has_whole_shares_of_ipus_or_one(tiles: Any, ipus: int)
         ((17,), "tiles up to 17, but the graph has 16 tiles"),
         ((-1,), "tiles up to -1, but the graph has 16 tiles"),
         ((4, 17), "tiles up to 17, but the graph has 16 tiles"),
-        ((0,), "tiles 0 up to 0 are none, but at least 1 is needed"),
-        ((8, 5), "tiles 8 up to 5 are none, but at least 1 is needed"),
-        (([],), r"tiles \[\] are none, but at least 1 is needed"),
+        ((0,), "tiles 0 up to 0 selects no tile, but at least 1 is needed"),
+        ((8, 5), "tiles 8 up to 5 selects no tile, but at least 1 is needed"),
+        (([],), r"tiles \[\] selects no tile, but at least 1 is needed"),
         (([3, 16],), "tile 16, but the graph has 16 tiles"),
         (([-1],), "tile -1, but the graph has 16 tiles"),
         (([5, 2, 5],), "tile 5 is listed as tile 0 and as tile 2"),
-        (("all",), "'all' is no list of tile numbers"),
-        ((2.5,), "2.5 is no list of tile numbers"),
-        (([0.5],), r"\[0.5\] is no list of tile numbers"),
-        (([[1], [2, 3]],), r"\[\[1\], \[2, 3\]\] is no list of tile numbers"),
-        (([1, 2], 4), r"\[1, 2\] with upper=4 is no list of tile numbers"),
-        ((True,), "True is no tile number"),
-        ((0, 2.5), "2.5 is no tile number"),
+        (("all",), "'all' is not a list of tile numbers"),
+        ((2.5,), "2.5 is not a list of tile numbers"),
+        (([0.5],), r"\[0.5\] is not a list of tile numbers"),
+        (([[1], [2, 3]],), r"\[\[1\], \[2, 3\]\] is not a list of tile numbers"),
+        (([1, 2], 4), r"\[1, 2\] with upper=4 is not a list of tile numbers"),
+        ((True,), "True is not a tile number"),
+        ((0, 2.5), "2.5 is not a tile number"),
     ],
 )
 def test_tiles_of_a_virtual_graph_are_checked(arguments: tuple[Any, ...], message: str) -> None:
@@ -147,7 +147,7 @@ def test_tiles_beyond_a_virtual_graph_are_refused() -> None:
 
 def test_tiles_are_converted_only_where_there_are_such() -> None:
     part = pl.Graph(MACHINE).create_virtual_graph(4, 8)
-    outside = "(?s)^tile 3 of the top-level graph is none of this virtual graph's 4 .*tiles 4-7"
+    outside = "(?s)^tile 3 of the top-level graph is not among this virtual graph's 4 .*tiles 4-7"
     with pytest.raises(pl.InvalidTileMapping, match=outside):
         part.convert_top_level_graph_tile_to_tile(3)
     outside = "^convert_top_level_graph_tile_to_tile: tile 16, but the graph has 16 tiles"
@@ -212,7 +212,7 @@ def test_another_graph_is_still_another() -> None:
         part.set_tile_mapping(x, 0)
     with pytest.raises(pl.GraphConnectionError, match="'x' belongs to another graph"):
         part.add_vertex(cs, Scale, tile=0, x=x)
-    with pytest.raises(pl.GraphConnectionError, match="is no compute set of"):
+    with pytest.raises(pl.GraphConnectionError, match="is not a compute set of"):
         foreign.add_vertex(cs, Scale, tile=0)
     vertex = part.add_vertex(cs, Scale)
     with pytest.raises(pl.GraphConnectionError, match="belongs to another graph"):

@@ -265,7 +265,7 @@ def test_a_class_is_refused_at_its_line(cls: type[pl.Vertex], what: str, line: s
 
 
 def test_what_is_no_class_is_refused() -> None:
-    with pytest.raises(pl.ElementTypeError, match="3 is no vertex class"):
+    with pytest.raises(pl.ElementTypeError, match="3 is not a vertex class"):
         pl.ipu.codelet_text([Scale[pl.FLOAT], 3])  # type: ignore[list-item]
 
 

@@ -289,7 +289,7 @@ def test_a_variable_that_no_vertex_has_needs_no_tile() -> None:
 def test_what_is_no_graph_and_no_class_is_refused() -> None:
     with pytest.raises(pl.ControlProgramError, match="lint: 3 is not a graph"):
         pl.ipu.lint(3)  # type: ignore[arg-type]
-    with pytest.raises(pl.ElementTypeError, match="codelet_text: 3 is no vertex class"):
+    with pytest.raises(pl.ElementTypeError, match="codelet_text: 3 is not a vertex class"):
         pl.ipu.codelet_text(3)  # type: ignore[arg-type]
 
 

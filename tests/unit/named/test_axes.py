@@ -351,7 +351,7 @@ def test_dots_stand_for_all_others() -> None:
         chosen([AXES["P"]], a, "sum")
     assert "test_axes.py" in caught.value.found
     assert caught.value.fix.startswith("the axes are (C:4, ")
-    with pytest.raises(AxisError, match="^sum: 3 is no axis"):
+    with pytest.raises(AxisError, match="^sum: 3 is not an axis"):
         chosen([3], a, "sum")
 
 

@@ -229,11 +229,11 @@ def test_effects_take_no_part_in_formulas() -> None:
     update = ng.assign(x, 1)
     with pytest.raises(AxisError, match="changes tensors, and has no value"):
         x + update
-    with pytest.raises(AxisError, match="parallel: .* is no assignment"):
+    with pytest.raises(AxisError, match="parallel: .* is not an assignment"):
         ng.parallel([x + 1])
     with pytest.raises(AxisError, match="repeat: -1 times"):
         ng.repeat(-1, update)
-    with pytest.raises(AxisError, match="sequential: .* is no list"):
+    with pytest.raises(AxisError, match="sequential: .* is not a list"):
         ng.sequential(update)  # type: ignore[arg-type]
 
 

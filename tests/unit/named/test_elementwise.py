@@ -186,7 +186,7 @@ VALUES = [
     (pl.HALF, [1e6, 0, 0], SizeOverflowError, "t (H:3): 1000000.0 does not fit HALF"),
     (pl.INT, [0.5, 0, 0], ElementTypeError, "t: a value of dtype float64 for INT"),
     (pl.BOOL, [2, 0, 0], ElementTypeError, "t: a value of dtype int64 for BOOL"),
-    (pl.FLOAT, [[1], [2, 3], []], ElementTypeError, "t: [[1], [2, 3], []] is no array"),
+    (pl.FLOAT, [[1], [2, 3], []], ElementTypeError, "t: [[1], [2, 3], []] is not an array"),
     (pl.FLOAT, ["a", "b", "c"], ElementTypeError, "t: values of dtype <U1"),
     (pl.FLOAT, [None, 1, 2], ElementTypeError, "t: values of dtype object"),
 ]

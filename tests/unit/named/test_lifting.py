@@ -137,7 +137,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(AxisError, match="result has axis 'N', which it does not see") as caught:
         ng.nmap(lambda a: a * X, X, axes=[W])
     assert caught.value.fix == "list 'N' in axes, or give its tensor to nmap"
-    with pytest.raises(AxisError, match="nmap: 3 is no function"):
+    with pytest.raises(AxisError, match="nmap: 3 is not a function"):
         ng.nmap(3, X, axes=[W])
     with pytest.raises(AxisError, match="RunningSum has 1 input and 1 output for 2 tensors"):
         ng.nmap(RunningSum, X, X, axes=[W])

@@ -218,7 +218,7 @@ def test_derivatives_are_those_of_central_differences(name: str) -> None:
     ids=["L2_norm", "dot", "power"],
 )
 def test_the_derivative_of_a_norm_that_is_0_is_0(norm: Any) -> None:
-    """One of its subgradients; what is no number stays that."""
+    """One of its subgradients; what is not a number stays that."""
     x = ng.variable([H, B], [[0, 0], [3, 4], [np.nan, 0]], name="x")
     gradient = ng.deriv(ng.sum(norm(x), ...), x)
     expected: Any = [[0, 0], [0.6, 0.8], [np.nan, np.nan]]

@@ -40,14 +40,19 @@ def mapped(hint: Any) -> ng.Op:
 Call = Callable[[], Any]
 
 REFUSED: list[tuple[Call, type[Exception], str, str]] = [
-    (lambda: ng.sum(x, "H"), AxisError, "sum: 'H' is no axis", "axes.find('H') of (H:3, W:4)"),
-    (lambda: ng.sum(x, ["H"]), AxisError, "sum: 'H' is no axis", "axes.find('H')"),
-    (lambda: ng.softmax(x, 1), AxisError, "softmax: 1 is no axis", "the axes are (H:3, W:4)"),  # type: ignore[arg-type]
+    (lambda: ng.sum(x, "H"), AxisError, "sum: 'H' is not an axis", "axes.find('H') of (H:3, W:4)"),
+    (lambda: ng.sum(x, ["H"]), AxisError, "sum: 'H' is not an axis", "axes.find('H')"),
+    (lambda: ng.softmax(x, 1), AxisError, "softmax: 1 is not an axis", "the axes are (H:3, W:4)"),  # type: ignore[arg-type]
     (lambda: ng.constant([1, 2]), AxisError, "constant: an array of shape (2,) with 0 axes", "[H"),
-    (lambda: x[None], TensorIndexError, "axis 'H': None is no index", "ng.expand_dims(x, axis)"),
+    (
+        lambda: x[None],
+        TensorIndexError,
+        "axis 'H': None is not an index",
+        "ng.expand_dims(x, axis)",
+    ),
     (lambda: x[H, 0, H, 2], DuplicateAxisError, "x[(H:3, 0, H:3, 2)]: axis 'H' stands tw", "once"),
-    (lambda: x[H, [0, 2]], TensorIndexError, "axis 'H': [0, 2] is no index", "ng.concat joins"),
-    (lambda: x[x > 0], TensorIndexError, "axis 'H': a tensor is no index", "ng.where(p, x, 0)"),
+    (lambda: x[H, [0, 2]], TensorIndexError, "axis 'H': [0, 2] is not an index", "ng.concat joins"),
+    (lambda: x[x > 0], TensorIndexError, "axis 'H': a tensor is not an index", "ng.where(p, x, 0)"),
     (lambda: ng.concat([x, v], H), MissingAxisError, "concat: axes of 'v': no axis 'W' among", ""),
     (lambda: ng.concat([v, i], H), ElementTypeError, "concat: FLOAT and INT are not mixed", "(i,"),
     (lambda: ng.assign(v, x), MissingAxisError, "assign: axes of the target: no axis 'W'", ""),

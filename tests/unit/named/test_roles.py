@@ -55,7 +55,7 @@ def test_axes_of_a_role() -> None:
 
 
 def test_roles_are_roles() -> None:
-    with pytest.raises(AxisError, match="'Height' is no role of an axis"):
+    with pytest.raises(AxisError, match="'Height' is not a role of an axis"):
         ng.make_axis(3, roles=["Height"])  # type: ignore[list-item]
     with pytest.raises(AxisError, match="takes no roles, but its parts do"):
         ng.FlattenedAxis(ax.H + ax.W).add_role(ar.Depth)

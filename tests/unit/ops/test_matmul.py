@@ -678,7 +678,7 @@ def test_operands_must_fit() -> None:
     assert caught.value.fix == "ops.cast(whole, FLOAT)"
     with pytest.raises(pl.ElementTypeError, match="'whole.T' is INT, 'whole' is INT"):
         _ = whole.T @ whole
-    with pytest.raises(pl.ElementTypeError, match="ops.matmul: 2.0 is no matrix"):
+    with pytest.raises(pl.ElementTypeError, match="ops.matmul: 2.0 is not a matrix"):
         ops.matmul(a, 2.0)  # type: ignore[arg-type]
     with pytest.raises(pl.ElementTypeError, match="ops.matmul of FLOAT with partials of HALF"):
         ops.matmul(a, b, partials=pl.HALF)

@@ -222,7 +222,7 @@ def refusals(graph: pl.Graph) -> list[tuple[Any, type[pl.PopliteError], str]]:
         (lambda: ops.assign(b.reshape((1, 6)).broadcast(4, 0), x), pl.GraphConnectionError, "'b'"),
         (lambda: ops.map(ops.arg(0) + 1), pl.TensorIndexError, r"ops.arg\(0\), but 0 are given"),
         (lambda: ops.map(3.0), pl.ElementTypeError, "no tensor takes part"),
-        (lambda: ops.map(untyped("x")), pl.ElementTypeError, "'x' is no operand"),
+        (lambda: ops.map(untyped("x")), pl.ElementTypeError, "'x' is not a valid operand"),
         (lambda: x + 1e39, pl.SizeOverflowError, r"1e\+39 does not fit FLOAT"),
         (lambda: i + 2**31, pl.SizeOverflowError, "2147483648 does not fit INT"),
         (lambda: i / 2, pl.ElementTypeError, "'/': 'i' is INT"),

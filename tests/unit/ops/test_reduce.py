@@ -98,7 +98,9 @@ def test_element_types_that_do_not_fit(
 
 
 def test_a_tensor_or_an_expression_is_needed() -> None:
-    with pytest.raises(pl.ElementTypeError, match=r"ops.reduce 'add': \[1, 2\] is no operand"):
+    with pytest.raises(
+        pl.ElementTypeError, match=r"ops.reduce 'add': \[1, 2\] is not a valid operand"
+    ):
         pl.ops.reduce([1, 2], 0, "add")  # type: ignore[arg-type]
     with pytest.raises(pl.ElementTypeError, match="ops.reduce 'add': 2.0 is one number"):
         pl.ops.reduce(2.0, 0, "add", scale=2)  # type: ignore[arg-type]

@@ -463,14 +463,14 @@ def test_json_is_plain_to_read(report: Report) -> None:
         (lambda data: data.pop("execution"), "a Report has no 'execution'"),
         (lambda data: data["execution"].update(runs="1"), "'1' is not of type int"),
         (lambda data: data["instrumentation"].update(checks="some"), "'some' is none of 'strict'"),
-        (lambda data: data["compilation"].update(vertex_types=3), "3 is no list"),
+        (lambda data: data["compilation"].update(vertex_types=3), "3 is not a valid list"),
         (
             lambda data: data["compilation"]["modelled"]["including_gaps"].update(of=2),
             "are no numbers of tiles",
         ),
         (
             lambda data: data["compilation"]["modelled"]["including_gaps"].update(values=[1]),
-            "is no number for each tile",
+            "is not a valid number for each tile",
         ),
         (
             lambda data: data["compilation"]["modelled"]["including_gaps"].update(
@@ -483,7 +483,7 @@ def test_json_is_plain_to_read(report: Report) -> None:
             "are no whole numbers",
         ),
         (lambda data: data["tables"].update(uint16="AAECAwQFBg=="), "buffer size must be a mult"),
-        (lambda data: data["tables"].update(uint9=""), "'uint9' is no type of numbers"),
+        (lambda data: data["tables"].update(uint9=""), "'uint9' is not a valid type of numbers"),
         (lambda data: data.pop("tables"), "None are no tables of numbers"),
         (
             lambda data: next(iter(data["compilation"]["programs"].values()))[0].pop(),
@@ -520,11 +520,11 @@ def tabled(data: Any, *ref: object) -> None:
 
 
 def test_files_that_are_no_reports(tmp_path: Path) -> None:
-    with pytest.raises(pl.FileLoadError, match="no report that can be loaded"):
+    with pytest.raises(pl.FileLoadError, match="cannot be loaded as a report"):
         Report.from_json("{")
     (path := tmp_path / "latin").write_bytes(b'{"\xff": 1}')
     for load in (Report.load, pl.Sweep.load):
-        with pytest.raises(pl.FileLoadError, match="it is no text: "):
+        with pytest.raises(pl.FileLoadError, match="it is not text: "):
             load(path)
     with pytest.raises(pl.FileLoadError, match=r"cannot read .*absent\.json.*No such file"):
         Report.load(tmp_path / "absent.json")

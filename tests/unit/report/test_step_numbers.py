@@ -179,7 +179,7 @@ def test_the_order_of_a_trace_is_kept(tmp_path: Path) -> None:
     assert names == [step.name for step in trace.steps]
     assert names[:5] == ["test", "body", "test", "n to other", "out"]
     assert report.order == ()
-    with pytest.raises(pl.UnknownName, match="'test' of the trace is no step of it") as caught:
+    with pytest.raises(pl.UnknownName, match="'test' of the trace is not a step of it") as caught:
         earlier.save(tmp_path / "no.json", trace)
     assert caught.value.found == "step 1 of program '0'"
     assert not (tmp_path / "no.json").exists()

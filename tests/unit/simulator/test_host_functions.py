@@ -103,7 +103,9 @@ def test_calls_that_do_not_fit() -> None:
         pl.Call(two, [], [x[:3], x[1:]])
     with pytest.raises(pl.StreamConnectionError, match="host function 'two': there is one"):
         graph.add_host_function("two")
-    with pytest.raises(pl.TensorCreationError, match="is no .element type, number of elements."):
+    with pytest.raises(
+        pl.TensorCreationError, match="is not a valid .element type, number of elements."
+    ):
         graph.add_host_function("bad", [pl.INT])  # type: ignore[list-item]
     with pytest.raises(pl.ElementTypeError, match="QUARTER"):
         graph.add_host_function("bad", [(pl.QUARTER, 1)])

@@ -103,8 +103,8 @@ def keep(manifest: dict[str, Any]) -> None:
 WRONG: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
     ("it does not say that it is a poplite state", lambda m: m.update(kind="x")),
     ("it has format 1, and this poplite reads 2", lambda m: m.update(format=1)),
-    ("is no SavedState", lambda m: m.pop("remote")),
-    (r"graph\[0\]: 3 is no list", lambda m: m.update(graph=[3])),
+    ("is not a valid SavedState", lambda m: m.pop("remote")),
+    (r"graph\[0\]: 3 is not a valid list", lambda m: m.update(graph=[3])),
     ("program '0' is another", lambda m: m["graph"][-3].__setitem__(1, "00")),
     ("its replicas are not those of its graph", lambda m: m.update(replicas=2)),
     ("other vertices were counted", lambda m: m.update(counted=[])),
@@ -114,7 +114,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
     ("its streams are not those of its graph", lambda m: m.update(streams=[])),
     ("its streams are not those of its graph", lambda m: m.update(streams=[["in", []]])),
     ("0.5 is not of type int", lambda m: m.update(streams=[["in", [0.5]]])),
-    ("loaded: 7 is no list", lambda m: m.update(loaded=7)),
+    ("loaded: 7 is not a valid list", lambda m: m.update(loaded=7)),
     ("the code of 'q' is loaded, which never is", lambda m: m.update(loaded=["q"])),
     ("its ended is 4,611,686,018,427,387,904, which no", lambda m: m.update(ended=1 << 62)),
     ("its runs_again is 2,305,843,009,213,693,952", lambda m: m.update(runs_again=1 << 61)),
@@ -257,5 +257,5 @@ def test_other_files_and_paths_are_refused(path: Path) -> None:
     with pytest.raises(pl.FileLoadError, match="there is no folder"):
         engine.save_state(path / "no" / "run.state")
     pl.Engine(pl.Graph(), pl.Sequence()).executable.save(path)
-    with pytest.raises(pl.FileLoadError, match="is no state of an engine"):
+    with pytest.raises(pl.FileLoadError, match="cannot be loaded as a state of an engine"):
         engine.load_state(path)

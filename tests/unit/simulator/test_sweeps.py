@@ -475,10 +475,10 @@ def test_files_hold_all_of_it(tmp_path: Path) -> None:
     ]
     for change, told in changes:
         path.write_text(json.dumps(data | change))
-        with pytest.raises(pl.FileLoadError, match=f"is no sweep that can be loaded: .*{told}"):
+        with pytest.raises(pl.FileLoadError, match=f"cannot be loaded as a sweep: .*{told}"):
             pl.Sweep.load(path)
     path.write_text("[]")
-    with pytest.raises(pl.FileLoadError, match="is no sweep"):
+    with pytest.raises(pl.FileLoadError, match="cannot be loaded as a sweep"):
         pl.Sweep.load(path)
 
 

@@ -132,7 +132,7 @@ def test_limits_are_told(graph: pl.Graph) -> None:
         graph.max_field_dim(Sums, "x", False)
     with pytest.raises(pl.UnknownField, match=r"has no field 'rosw' \(did you mean 'rows'\?\)"):
         graph.max_field_dim(Sums, "rosw")
-    with pytest.raises(pl.ElementTypeError, match="3 is no vertex class"):
+    with pytest.raises(pl.ElementTypeError, match="3 is not a vertex class"):
         graph.max_field_dim(3, "x")  # type: ignore[arg-type]
 
 
