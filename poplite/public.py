@@ -170,7 +170,7 @@ def misfit(
         return None
     error, names = why
     text = signature_text(function, owners)
-    fix = _remedy(called, names[owners:], options)
+    fix = _remedy(called, names[owners:], options) or _named(called, function, owners)
     return ElementTypeError(f"{called}: {error}", found=called + text, fix=fix)
 
 
@@ -193,6 +193,15 @@ def signature_text(function: Callable[..., Any], owners: int = 0) -> str:
     """Return the arguments that a function takes, as they are written."""
     parameters = list(inspect.signature(function).parameters.values())[owners:]
     return str(inspect.Signature([each.replace(annotation=each.empty) for each in parameters]))
+
+
+def _named(called: str, function: Callable[..., Any], owners: int) -> str:
+    """Return the shortest call with the arguments that are given by name; nothing for none."""
+    parameters = list(inspect.signature(function).parameters.values())[owners:]
+    needed = [each for each in parameters if each.default is each.empty]
+    by_name = [f"{each.name}=..." for each in needed if each.kind is each.KEYWORD_ONLY]
+    in_order = [each.name for each in needed if each.kind is each.POSITIONAL_OR_KEYWORD]
+    return f"{called}({', '.join([*in_order, *by_name])})" if by_name else ""
 
 
 def _remedy(called: str, taken: Sequence[str], options: Mapping[str, Any]) -> str:

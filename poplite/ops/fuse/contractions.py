@@ -224,18 +224,21 @@ class ProductPrices(NamedTuple):
     Attributes:
         multiplied: as its plan has it.
         summed: as a sum.
+        fits: whether the sum needs no more memory than the product may take.
     """
 
     multiplied: Bound
     summed: Bound
+    fits: bool = True
 
     @property
     def is_sum(self) -> bool:
         """Whether the product is to be a sum."""
-        return self.summed.cycles < self.multiplied.cycles
+        return self.fits and self.summed.cycles < self.multiplied.cycles
 
     def __str__(self) -> str:
-        return f"{self.multiplied} cycles by a plan, {self.summed} as a sum"
+        why = "" if self.fits else ", which needs more memory than the product may take"
+        return f"{self.multiplied} cycles by a plan, {self.summed} as a sum{why}"
 
 
 def with_dots(roots: Sequence[Expr]) -> list[Expr]:

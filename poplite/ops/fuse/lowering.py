@@ -55,7 +55,7 @@ from poplite.ops.fuse.placement import (
     positions,
     spread,
 )
-from poplite.ops.fuse.pricing import compared
+from poplite.ops.fuse.pricing import Remembered, compared
 from poplite.ops.fuse.recipe import Note, Straight, in_order, straight
 from poplite.ops.fuse.storing import (
     MOST_FIELDS,
@@ -73,6 +73,9 @@ from poplite.ops.reductions.build import Fused, FusedReduction, reduce_into
 from poplite.ops.reductions.order import ordered
 from poplite.program.recording import Recorder
 from poplite.view import storages
+
+_PRICES = Remembered[ProductPrices](most=64)
+"""Of products by one row or column, by what they depend on."""
 
 MOST_REDUCED = 64
 """Most lines of an operand that is reduced without being stored: its class has each 25 times."""
@@ -336,21 +339,30 @@ class Lowering:
         """Return a product by one row or column as a sum, where that is cheaper."""
         if not is_vector_product(expr) or not expr.num_elements:
             return None
-        left, right = self._operands(expr)
-        total = as_sum(with_operands(expr, (Leaf(left), Leaf(right))))
-        _, layout = layout_of(self.graph, expr)
+        total = as_sum(with_operands(expr, tuple(map(Leaf, self._operands(expr)))))
         fused = self._fused(total, None)
         if fused is None:
             return None
-        sent = sent_to_sums(self.mappings, expr, left, right)
-        sums = (each.and_also(sent) for each in fused.bounds())
-        products = bounds_of_product(self.mappings, layout, *as_matrices(expr, left, right))
-        prices = self._prices[expr] = ProductPrices(*compared(products, sums))
-        if not prices.is_sum or not self._fits_as_sum(expr, fused, layout.request.memory):
+        key = fused.key and (fused.key, expr.how)
+        prices = self._prices[expr] = _PRICES.of(key, lambda: self._product_prices(expr, fused))
+        if not prices.is_sum:
             return None
         self.notes.append(Note.of("reduced", expr, str(prices)))
         self._sums[total] = fused
         return total
+
+    def _product_prices(self, expr: Contraction, fused: FusedReduction) -> ProductPrices:
+        """Return the cycles of a product by one row or column, by its plan and as a sum."""
+        left, right = self._operands(expr)
+        _, layout = layout_of(self.graph, expr)
+        sent = sent_to_sums(self.mappings, expr, left, right)
+        sums = (each.and_also(sent) for each in fused.bounds())
+        products = bounds_of_product(self.mappings, layout, *as_matrices(expr, left, right))
+        prices = ProductPrices(*compared(products, sums))
+        if prices.is_sum:
+            fits = self._fits_as_sum(expr, fused, layout.request.memory)
+            prices = prices._replace(fits=fits)
+        return prices
 
     def _fits_as_sum(self, expr: Contraction, fused: FusedReduction, share: float) -> bool:
         """Return whether what a sum needs takes no more of tiles than a plan may."""
@@ -518,6 +530,7 @@ class Lowering:
             self._target(expr, out, body.tensors),
             expr.element_type,
             lies or (self.mappings.of(main), 0.0),
+            self.mappings.key(*body.tensors),
         )
 
     def _share_of(self, tensor: Tensor, main: Tensor) -> HeldShare:

@@ -45,6 +45,9 @@ VECTOR_BYTES = 8
 LEAST_BYTES = 128
 """What a tile has at least of a tensor that is spread linearly."""
 
+MOST_INTERVALS = 1 << 14
+"""Intervals of mappings that keys have: those of many pieces would fill the memory."""
+
 
 class Mappings:
     """The tile mappings of tensors, each found once for an operation."""
@@ -59,6 +62,25 @@ class Mappings:
         if found is None:
             found = self._known[tensor] = self.graph.tile_mapping(tensor)
         return found
+
+    def key(self, *tensors: Tensor) -> object:
+        """Return what says how tensors lie, where each is one range of memory and it is short."""
+        lies = [self.of(each) for each in tensors]
+        is_short = sum(len(each.begin) for each in lies) <= MOST_INTERVALS
+        if not is_short or not all(each.is_contiguous() for each in tensors):
+            return None
+        return tuple(
+            [
+                (
+                    each.shape,
+                    each.element_type,
+                    own.ptr.tobytes(),
+                    own.begin.tobytes(),
+                    own.end.tobytes(),
+                )
+                for each, own in zip(tensors, lies, strict=True)
+            ]
+        )
 
     def lay(self, tensor: Tensor, mapping: TileMapping) -> None:
         """Put a tensor on tiles."""

@@ -10,15 +10,17 @@ their compiled code.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from poplite.expr.tree import ElementClass
 from poplite.machine.target import Target
 from poplite.ops.fuse.recipe import Body, Line, OperandPart, ReductionRecipe
 from poplite.types import BOOL, FLOAT, HALF, INT
 from poplite.vertices.estimators.maps import MapOperation, is_priced, own_slots
+
+Found = TypeVar("Found")
 
 _NAMES = {
     "absolute": "abs",
@@ -263,6 +265,30 @@ def _slots(step: MapOperation) -> float | None:
 
 # -- which of two ways takes fewer cycles ----------------------------------------------------------
 # Prices take long to find, so each way says at first what it takes at least, then ever more nearly.
+
+
+class Remembered(Generic[Found]):
+    """What was found before, by all that it depends on; some of it is kept.
+
+    >>> known = Remembered[int](most=1)
+    >>> [known.of(key, [].__len__) for key in ("a", "a", "b", None)]
+    [0, 0, 0, 0]
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._found: dict[object, Found] = {}
+
+    def of(self, key: object, find: Callable[[], Found]) -> Found:
+        """Return what is known of a key, or what is found now; for None nothing is kept."""
+        if key is None:
+            return find()
+        found = self._found.get(key)
+        if found is None:
+            if len(self._found) >= self._most:
+                self._found.clear()
+            found = self._found[key] = find()
+        return found
 
 
 class Bound(NamedTuple):

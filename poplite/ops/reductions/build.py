@@ -32,7 +32,7 @@ from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.gathering import HeldShare, ReadOperand
 from poplite.ops.fuse.maps import add_copy, least_map_cycles, map_cycles
 from poplite.ops.fuse.placement import Mappings
-from poplite.ops.fuse.pricing import Bound, computed_of
+from poplite.ops.fuse.pricing import Bound, Remembered, computed_of
 from poplite.ops.fuse.recipe import ReductionRecipe, Straight
 from poplite.ops.reductions.first_extremes import OF_ROWS, FirstExtremes
 from poplite.ops.reductions.order import Order, ordered
@@ -417,6 +417,10 @@ class Fused:
         return made | {f"k{n}": each.value.item() for n, each in enumerate(self.body.numbers)}
 
 
+_IN_ONE = Remembered[bool](most=64)
+"""Whether reductions of expressions are computed in one, by what their prices depend on."""
+
+
 class FusedReduction:
     """A reduction of an expression that is to be computed where it is reduced, or stored first.
 
@@ -431,9 +435,11 @@ class FusedReduction:
         result_type: of a new one.
         stored: the tiles of a tensor that would hold the expression, and the cycles of sending them
             the operands.
+        key: how the operands lie, as `Mappings.key` has it.
 
     Attributes:
         body: the lines of the expression.
+        key: all that its price depends on; None for one that is not remembered.
     """
 
     def __init__(
@@ -447,8 +453,12 @@ class FusedReduction:
         output: Tensor | None,
         result_type: ElementClass,
         stored: tuple[TileMapping, float],
+        key: object,
     ) -> None:
         self._graph, self._dims = recorder.graph, dims
+        self.key: object = None
+        if key is not None and output is None:
+            self.key = self._graph.target, fused.body.body, key, main.shape, dims, how, result_type
         self._fused, self._main, self._output = fused, main, output
         self._type, self.body = result_type, fused.body
         way = OPERATIONS[how]
@@ -466,7 +476,8 @@ class FusedReduction:
         """Whether it takes no more cycles than storing the expression."""
         if self._fused.computed is None:
             return True
-        return is_cheaper_in_one(self._graph.target, *self._ways)
+        target = self._graph.target
+        return _IN_ONE.of(self.key, lambda: is_cheaper_in_one(target, *self._ways))
 
     def bounds(self) -> Iterator[Bound]:
         """Yield cycles of the cheaper way: at least, and as they are, which takes plans."""

@@ -22,7 +22,7 @@ from poplite.frozen import frozen
 from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.gathering import ReadOperand, VectorReads, exchange_cycles, gathering_cycles
-from poplite.ops.fuse.pricing import Bound, Computed, compared
+from poplite.ops.fuse.pricing import Bound, Computed, Remembered, compared
 from poplite.ops.reductions.stage import (
     LEAST_WORK,
     Effort,
@@ -250,7 +250,7 @@ class Plan(NamedTuple):
     prices: dict[object, float]
 
 
-_PLANS: dict[object, Plan] = {}
+_PLANS = Remembered[Plan](MOST_KEPT)
 
 
 def plan_for(target: Target, problem: Problem) -> Plan:
@@ -265,12 +265,7 @@ def plan_for(target: Target, problem: Problem) -> Plan:
         None if breaks is None else breaks.tobytes(),
         (problem.reduced, problem.inner, problem.types),
     )
-    found = _PLANS.get(key)
-    if found is None:
-        if len(_PLANS) >= MOST_KEPT:
-            _PLANS.clear()
-        found = _PLANS[key] = _Planner(target, problem).plan()
-    return found
+    return _PLANS.of(key, _Planner(target, problem).plan)
 
 
 def _bytes(mapping: TileMapping) -> tuple[bytes, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +13,10 @@ import pytest
 import poplite as pl
 from helpers.depth import interpreted, thinned
 from poplite import ops
+from poplite.ops.fuse import lowering
+from poplite.ops.fuse.contractions import ProductPrices
 from poplite.ops.fuse.gathering import ReadOperand, VectorReads, gathering_cycles
+from poplite.ops.fuse.pricing import Bound, Remembered, compared
 from poplite.ops.reductions import build
 from poplite.ops.reductions.plan import Plan, Problem, plan_for
 from poplite.vertices.estimators.poplibs import reduce_one
@@ -33,6 +36,13 @@ FORMS: dict[str, Form] = {
     "norm(p)": lambda p, _: ops.norm(p),
     "sum(p ** 2)": lambda p, _: ops.sum(p**2),
 }
+
+
+@pytest.fixture
+def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let prices that other tests found be found anew."""
+    monkeypatch.setattr(lowering, "_PRICES", Remembered[ProductPrices](most=9))
+    monkeypatch.setattr(build, "_IN_ONE", Remembered[bool](most=9))
 
 
 class Dot(pl.Vertex):
@@ -281,8 +291,34 @@ def test_a_product_is_no_sum_where_its_repeated_vector_does_not_fit(
     v = graph.add_variable(element, (size,), "v", mapping="linear")
     with graph.steps() as steps:
         result = ops.map(a @ v)
-    assert ops.explain(result).startswith("reduced: a @ v" if is_sum else "multiplied: a @ v")
+    why = ops.explain(result)
+    assert why.startswith("reduced: a @ v" if is_sum else "multiplied: a @ v")
+    assert ("which needs more memory than the product may take" in why) != is_sum
     pl.Engine(graph, steps)  # fits
+
+
+@pytest.mark.usefixtures("nothing_known")
+def test_products_that_lie_as_others_are_priced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    priced = []
+
+    def counted(one: Iterator[Bound], other: Iterator[Bound]) -> tuple[Bound, Bound]:
+        priced.append(1)
+        return compared(one, other)
+
+    monkeypatch.setattr(lowering, "compared", counted)
+
+    def made(mapping: Any, element: type[pl.ElementType[Any]] = pl.FLOAT) -> str:
+        graph = pl.Graph(pl.Target(tiles=4))
+        a = graph.add_variable(element, (40, 30), "a", mapping="linear")
+        v = graph.add_variable(element, (30,), "v", mapping=mapping)
+        with graph.steps():
+            return ops.explain(ops.map(a @ v)).splitlines()[0]
+
+    others = [("linear", pl.FLOAT), (2, pl.FLOAT), (2, pl.HALF)]
+    found = [made(*each) for each in others]
+    assert len(priced) == 3
+    assert [made(*each) for each in others] == found
+    assert len(priced) == 3
 
 
 def test_what_follows_a_product_by_a_column_is_a_map_behind_its_sum() -> None:
@@ -609,6 +645,7 @@ class Total(pl.Vertex):
         self.out = total
 
 
+@pytest.mark.usefixtures("nothing_known")
 def test_a_sum_that_is_cheaper_in_one_makes_one_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[Problem] = []
 
@@ -627,6 +664,7 @@ def test_a_sum_that_is_cheaper_in_one_makes_one_plan(monkeypatch: pytest.MonkeyP
                 assert len(planned) == 1, (tiles, size)
 
 
+@pytest.mark.usefixtures("nothing_known")
 def test_a_product_that_is_a_sum_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[Problem] = []
 

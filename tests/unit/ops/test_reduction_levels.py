@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples, thinned
+from poplite.ops.fuse.pricing import Remembered
 from poplite.ops.reductions.plan import (
     Levels,
     RemainingPartials,
@@ -93,7 +95,7 @@ def test_no_more_cycles_than_by_a_fixed_number_of_groups(
     shape: tuple[int, ...], dim: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned = cycles(shape, [dim])
-    monkeypatch.setattr(PLAN, "_PLANS", {})
+    monkeypatch.setattr(PLAN, "_PLANS", Remembered[Any](most=1))
     monkeypatch.setattr(PLAN, "cheapest_levels", former_rule)
     assert planned <= cycles(shape, [dim])
 
@@ -111,7 +113,7 @@ def test_reductions_of_outer_dimensions_know_how_far_their_partials_are_apart(
     shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned = cycles(shape, [0, 2])
-    monkeypatch.setattr(PLAN, "_PLANS", {})
+    monkeypatch.setattr(PLAN, "_PLANS", Remembered[Any](most=1))
     monkeypatch.setattr(
         PLAN, "cheapest_levels", lambda t, spread: cheapest_levels(t, spread._replace(span=0))
     )
