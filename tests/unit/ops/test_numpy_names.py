@@ -230,7 +230,7 @@ def test_a_misspelt_name_says_which_package_has_the_function(
 def test_every_function_of_an_operand_is_found_by_who_takes_it_for_a_method() -> None:
     x: Any = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
     packages = (ops, ops.nn, ops.random, ops.linalg)
-    functions = {name: vars(package)[name] for package in packages for name in package.__all__}
+    functions = {name: getattr(package, name) for package in packages for name in package.__all__}
     taking = {name for name, function in functions.items() if _takes_operand(function)}
     answered = {name for name in functions if _is_answered(x, name)}
     assert taking - set(dir(x)) - answered == set()
