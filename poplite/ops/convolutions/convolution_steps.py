@@ -45,6 +45,7 @@ from poplite.ops.convolutions.layout import (
     windows_of,
     with_taps,
 )
+from poplite.ops.planning import part_edges
 from poplite.program import Copy, WriteUndef
 from poplite.program.recording import Recorder
 from poplite.types import FLOAT
@@ -89,16 +90,6 @@ def weights_of(
 def grain_of(target: Target) -> int:
     """Return how many sums are added up at a time."""
     return int(target.cost("add_partials_bytes")) // FLOAT.size_bytes
-
-
-def part_edges(size: int, parts: int, grain: int) -> Int64:
-    """Return where parts of a block begin and end, in complete grains.
-
-    >>> part_edges(10, 3, 4).tolist()
-    [0, 4, 8, 10]
-    """
-    edges: Int64 = np.minimum(np.arange(parts + 1) * -(-size // grain) // parts * grain, size)
-    return edges
 
 
 def record_convolutions(recorder: Recorder, several: Sequence[Convolution]) -> list[Tensor]:

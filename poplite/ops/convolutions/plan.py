@@ -34,8 +34,7 @@ from poplite.ops.convolutions.layout import ConvolutionLayout, collapsed_weights
 from poplite.ops.convolutions.request import ConvolutionRequest, parts
 from poplite.ops.convolutions.search import cheapest_ways, way_with_blocks
 from poplite.ops.operands import check_parts, count_of, counts_of
-from poplite.ops.products.layout import by, held_text
-from poplite.ops.products.plan import cycles_of
+from poplite.ops.planning import by, cycles_of_graph, held_text
 from poplite.program.control import check_graph
 from poplite.program.copy import TensorCopy
 from poplite.program.recording import Recorder
@@ -406,4 +405,4 @@ def exact_cycles(target: Target, layouts: tuple[ConvolutionLayout, ...]) -> int:
     ]
     recorder = Recorder(graph)
     record_convolutions(recorder, several)
-    return cycles_of(graph, [each for each in recorder.steps if isinstance(each, TensorCopy)])
+    return cycles_of_graph(graph, [each for each in recorder.steps if isinstance(each, TensorCopy)])

@@ -4,8 +4,7 @@ What a way costs: bytes at the rate of the exchange, and what goes before them; 
 `poplite.vertices.convolution`; the vertices that add up. Inputs are assumed to have the plan's
 mapping: of a block's input, its tile has the part that no block before it reads, shared with the
 tiles that make other outputs of it. An input whose taps count as channels is exchanged and
-copied before. The parts of a dimension that are tried are those of matrix products
-(`poplite.ops.products.search`); of long lists, some.
+copied before.
 """
 
 from __future__ import annotations
@@ -20,17 +19,10 @@ from poplite.arrays.intervals import Int64
 from poplite.machine.target import Target
 from poplite.ops.convolutions.layout import ConvolutionLayout, expansions, side_by_side
 from poplite.ops.convolutions.request import ConvolutionRequest, together
-from poplite.ops.products.layout import too_large
-from poplite.ops.products.search import parts_of
+from poplite.ops.planning import PricedWays, blocks_of_all, cheapest, exchanged, too_large
 from poplite.types import FLOAT
 from poplite.vertices.convolution import convolution_cycles
 from poplite.vertices.partials import partials_cycles
-
-KEPT = 8
-"""Ways that are kept."""
-
-MOST_WAYS = 100_000
-"""Ways that are priced at most."""
 
 CODE_BYTES = 16 << 10
 """Approximate bytes of the code and stacks of a tile, besides operands and blocks."""
@@ -48,22 +40,12 @@ def cheapest_ways(target: Target, request: ConvolutionRequest) -> list[Convoluti
     Of equal ones the one with the fewest vertices of a tile, then the least memory, then the
     longest rows. Raises GraphMemoryAllocationError where none fits.
     """
-    searches = [_Search(target, each) for each in expansions(request)]
-    columns = zip(*(search.rank for search in searches), strict=True)
-    over, *others = (np.concatenate(column) for column in columns)
-    first = np.cumsum([0, *(search.rank[0].size for search in searches)])
-
-    def layout(way: int) -> ConvolutionLayout:
-        """Return a way of one of the searches."""
-        number = int(np.searchsorted(first, way, side="right")) - 1
-        return searches[number].layout(way - int(first[number]))
-
-    order = np.lexsort((*others[::-1], over))[:KEPT].tolist()
-    if over[order[0]]:
-        held = layout(order[0]).held
+    found = cheapest([_Search(target, each).ways for each in expansions(request)])
+    if not found[0].fits:
+        held = found[0].layout.held
         tries = ["more tiles", "a smaller batch"]
         raise too_large(f"convolution of {request}", target, request.memory, held, TERMS, tries)
-    return [layout(way) for way in order if not over[way]]
+    return [each.layout for each in found if each.fits]
 
 
 def way_with_blocks(
@@ -73,9 +55,9 @@ def way_with_blocks(
     sizes = request.batch, *request.field, request.inputs, request.outputs
     blocks = like.batch, *like.field, like.inputs, like.outputs
     parts = tuple(np.array([min(part, size)]) for part, size in zip(blocks, sizes, strict=True))
-    search = _Search(target, request, parts)
-    made = search.layout(0)
-    return None if search.rank[0][0] or made.cuts != like.cuts else made
+    ways = _Search(target, request, parts).ways
+    made = ways.layout(0)
+    return None if ways.rank[0][0] or made.cuts != like.cuts else made
 
 
 class _Search:
@@ -144,7 +126,8 @@ class _Search:
         total: Any = sum(self.held)
         cycles = self.cycles[0] + self.cycles[1] + self.cycles[2]
         over, crowded = np.where(total > limit, total, 0), total + self.operands > whole
-        self.rank = over, crowded, cycles, self.turns, total, cuts[-3]
+        rank = over, crowded, cycles, self.turns, total, cuts[-3]
+        self.ways = PricedWays(rank, self.layout)
 
     def _operands(self, cuts: Sequence[Any], made: Any) -> Int64:
         """Return the bytes of input, weights and output on the fullest tile, about."""
@@ -181,14 +164,14 @@ class _Search:
         together = side_by_side(request) * request.element_type.size_bytes
         copied = held / cost("memcpy_bytes_per_cycle") + held / together * cost("copy_piece_cycles")
         copied = np.ceil(copied + cost("worker_call")).astype(np.int64)
-        return self._moved(held, 1) + copied
+        return exchanged(self.target, held) + copied
 
     def _exchange(self, received: Any, gathered: Any) -> Any:
         """Return the cycles in which tiles get their operands, and put what they have between."""
         cost, passes = self.target.cost, -(-self.turns // self.at_once)
         copied = np.ceil(self.turns * gathered / cost("memcpy_bytes_per_cycle"))
         copied = copied + passes * cost("worker_call")
-        return self._moved(self.turns * received, passes) + copied.astype(np.int64)
+        return exchanged(self.target, self.turns * received, passes) + copied.astype(np.int64)
 
     def _addition(self, outputs: Any, deep: Any, has_partials: Any) -> Any:
         """Return the cycles of adding up partials, on the tiles that made them."""
@@ -196,14 +179,7 @@ class _Search:
         received = share * FLOAT.size_bytes * (deep - 1)
         kinds = FLOAT, self.request.element_type
         added = partials_cycles(share, deep - 1, *kinds, self.target)
-        return self._moved(received, 1) + np.where(has_partials, added, 0)
-
-    def _moved(self, received: Any, times: Any) -> Int64:
-        """Return the cycles of exchanges by the bytes that a tile receives in them."""
-        start = self.target.cost("sync_cycles") + self.target.cost("latency_cycles")
-        cycles = np.ceil(received / self.target.exchange_bytes_per_cycle) + times * start
-        moved: Int64 = np.where(received > 0, cycles, 0).astype(np.int64)
-        return moved
+        return exchanged(self.target, received) + np.where(has_partials, added, 0)
 
     def layout(self, way: int) -> ConvolutionLayout:
         """Return a way."""
@@ -229,30 +205,5 @@ def _parts(target: Target, request: ConvolutionRequest) -> Way:
     inputs = int(target.cost("amp_inputs_bytes")) // request.element_type.size_bytes
     outputs = target.getNumConvUnits(request.element_type, FLOAT)
     sizes = request.batch, *request.field, request.inputs, request.outputs
-    grains = *(1 for _ in range(len(sizes) - 2)), inputs, outputs
-    lists = [
-        parts_of(size, 1, grain, target.tiles_per_ipu)[0]
-        for size, grain in zip(sizes, grains, strict=True)
-    ]
-    return combined(lists)
-
-
-def combined(lists: Sequence[Int64]) -> Way:
-    """Return the sizes of blocks of all ways; `lists` has some for each dimension.
-
-    Of long lists some are taken, so many that the ways are no more than 100,000.
-    """
-    most = max(map(len, lists))
-    while math.prod(min(most, len(each)) for each in lists) > MOST_WAYS:
-        most -= 1
-    few = [thinned(each, most) for each in lists]
-    return tuple(part.ravel() for part in np.meshgrid(*few, indexing="ij"))
-
-
-def thinned(parts: Int64, most: int) -> Int64:
-    """Return at most so many of some sizes, at equal ratios."""
-    if len(parts) <= most:
-        return parts
-    at = np.unique(np.geomspace(1, len(parts), most).astype(int)) - 1
-    kept: Int64 = parts[::-1][at][::-1]
-    return kept
+    grains = *(1 for _ in sizes[:-2]), inputs, outputs
+    return blocks_of_all(sizes, grains, target.tiles_per_ipu)

@@ -77,10 +77,9 @@ from poplite.ops.convolutions.request import (
     joined,
     parts,
 )
-from poplite.ops.convolutions.search import combined
 from poplite.ops.moving import pad
 from poplite.ops.operands import Given, called, count_of
-from poplite.ops.products.search import parts_of
+from poplite.ops.planning import PricedWays, blocks_of_all, cheapest
 from poplite.ops.record import map as stored
 from poplite.ops.reductions.build import reduce_into
 from poplite.ops.reductions.plan import RemainingPartials, cheapest_levels, cycles_of
@@ -736,14 +735,15 @@ def pooling_layout(target: Target, request: ConvolutionRequest, how: How) -> Con
         how: what vertices do.
     """
     channels = request.inputs
-    found = [
-        _best(target, replace(request, groups=channels // part, inputs=part, outputs=part), how)
+    several = [
+        _ways(target, replace(request, groups=channels // part, inputs=part, outputs=part), how)
         for part in range(1, channels + 1)
         if channels % part == 0
     ]
-    rank, layout = min(found, key=lambda each: each[0])
-    limit = int(request.memory * target.tile_memory_bytes)
-    if rank[0]:
+    (best,) = cheapest(several, 1)
+    layout: ConvolutionLayout = best.layout
+    if not best.fits:
+        limit = int(request.memory * target.tile_memory_bytes)
         raise GraphMemoryAllocationError(
             f"pooling of {request} does not fit: a tile needs at least {layout.bytes:,} B of "
             f"{limit:,} B ({request.memory:g} of its {target.tile_memory_bytes:,} B)",
@@ -753,19 +753,11 @@ def pooling_layout(target: Target, request: ConvolutionRequest, how: How) -> Con
     return layout
 
 
-def _best(
-    target: Target, request: ConvolutionRequest, how: How
-) -> tuple[tuple[int, ...], ConvolutionLayout]:
-    """Return the cheapest layout of blocks of some channels, and what it is compared by."""
-    size = request.element_type.size_bytes
-    lists = [
-        parts_of(whole, 1, 1, target.tiles_per_ipu)[0] for whole in (request.batch, *request.field)
-    ]
-    batch, *field = combined(lists)
-    cuts = [
-        -(-whole // part)
-        for whole, part in zip((request.batch, *request.field), (batch, *field), strict=True)
-    ]
+def _ways(target: Target, request: ConvolutionRequest, how: How) -> PricedWays[ConvolutionLayout]:
+    """Return the ways with blocks of some channels."""
+    size, sizes = request.element_type.size_bytes, (request.batch, *request.field)
+    batch, *field = parts = blocks_of_all(sizes, [1] * len(sizes), target.tiles_per_ipu)
+    cuts = [-(-whole // part) for whole, part in zip(sizes, parts, strict=True)]
     turns: Any = -(-request.groups * math.prod(cuts) // target.tiles_per_ipu)
     operands = 2 if how == "backward" else 1
     reach: Any = batch * request.inputs * size * operands
@@ -786,16 +778,18 @@ def _best(
     work = turns * pooling_cycles(how, rows, request.taps, vectors, target)
     total: Any = at_once * reach + turns * made
     rank = np.where(total > limit, total, 0), np.ceil(exchange) + work, turns, total
-    way = int(np.lexsort(rank[::-1])[0])
-    layout = ConvolutionLayout(
-        request,
-        int(batch[way]),
-        tuple(int(part[way]) for part in field),
-        request.outputs,
-        request.inputs,
-        int(turns[way]),
-        int(at_once[way]),
-        (int(exchange[way]), int(work[way]), 0),
-        (int(at_once[way] * reach[way]), 0, int(turns[way] * made[way]), 0),
-    )
-    return tuple(int(each[way]) for each in rank), layout
+
+    def layout(way: int) -> ConvolutionLayout:
+        return ConvolutionLayout(
+            request,
+            int(batch[way]),
+            tuple(int(part[way]) for part in field),
+            request.outputs,
+            request.inputs,
+            int(turns[way]),
+            int(at_once[way]),
+            (int(exchange[way]), int(work[way]), 0),
+            (int(at_once[way] * reach[way]), 0, int(turns[way] * made[way]), 0),
+        )
+
+    return PricedWays(rank, layout)

@@ -17,8 +17,7 @@ take it together. Of several products, groups, each set of tiles of a grid makes
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
@@ -27,7 +26,6 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import (
     ElementTypeError,
-    GraphMemoryAllocationError,
     InvalidOption,
     SizeOverflowError,
     TensorCreationError,
@@ -36,7 +34,6 @@ from poplite.errors import (
 from poplite.frozen import frozen
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.machine.target import Target
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import FLOAT, HALF, ElementType, ElementTypeLike, element_type
 
@@ -219,38 +216,6 @@ def request_of(
     return ProductRequest(
         groups, m, k, n, element, result, partials, options.memory, options.constraints
     )
-
-
-def too_large(
-    what: str,
-    target: Target,
-    memory: float,
-    held: Sequence[int],
-    terms: Sequence[str],
-    tries: Sequence[str],
-) -> GraphMemoryAllocationError:
-    """Return the error for what takes more of a tile's memory than its share, for each term."""
-    whole, least = target.tile_memory_bytes, sum(held)
-    parts = [(name, size) for name, size in zip(terms, held, strict=True) if size]
-    largest, most = max(parts, key=lambda part: part[1])
-    share = [f"memory={math.ceil(100 * least / whole) / 100:g}"] if least <= whole else []
-    text = " + ".join(f"{size:,} B for {name}" for name, size in parts)
-    return GraphMemoryAllocationError(
-        f"{what} does not fit: a tile needs at least {least:,} B of "
-        f"{int(memory * whole):,} B ({memory:g} of its {whole:,} B)",
-        found=f"{text}; the largest term is {largest}, {most:,} B",
-        fix=", or ".join([*share, *tries]),
-    )
-
-
-def by(numbers: Sequence[int]) -> str:
-    """Return sizes as a plan shows them."""
-    return " x ".join(f"{n:,}" for n in numbers)
-
-
-def held_text(names: Sequence[str], held: Sequence[int]) -> str:
-    """Return what the memory of a tile is for, as a plan shows it."""
-    return " + ".join(f"{n} {b:,}" for n, b in zip(names, held, strict=True) if b)
 
 
 # -- blocks ----------------------------------------------------------------------------------------

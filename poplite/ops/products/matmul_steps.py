@@ -24,6 +24,7 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
+from poplite.ops.planning import part_edges
 from poplite.ops.products.layout import MatrixBlocks, ProductLayout, ProductRequest
 from poplite.program import WriteUndef
 from poplite.program.recording import Recorder
@@ -185,6 +186,22 @@ def _room(layout: ProductLayout, group: Int64, i: Int64, j: Int64, l: Int64) -> 
 # -- where they lie ------------------------------------------------------------------------------
 
 
+def mapping_of_left(target: Target, layout: ProductLayout) -> TileMapping:
+    """Return the tiles of the left matrices in flat order: those that use them."""
+    group, i, j = (column[:, None] for column in layout.left.all())
+    return mapping_of(
+        target, layout, layout.left, layout.tile(group, i, j, np.arange(layout.grid[2]))
+    )
+
+
+def mapping_of_right(target: Target, layout: ProductLayout) -> TileMapping:
+    """Return the tiles of the right matrices in flat order: those that use them."""
+    group, j, l = (column[:, None] for column in layout.right.all())  # noqa: E741
+    return mapping_of(
+        target, layout, layout.right, layout.tile(group, np.arange(layout.grid[0]), j, l)
+    )
+
+
 @lru_cache(maxsize=32)
 def mapping_of_product(target: Target, layout: ProductLayout, by_rows: bool) -> TileMapping:
     """Return the tiles of products in flat order: those that make them."""
@@ -245,21 +262,9 @@ def rows_cost_more(target: Target, layout: ProductLayout) -> bool:
     return more > step * target.exchange_bytes_per_cycle
 
 
-def part_edges(size: Int64, parts: int, grain: Int64) -> Int64:
-    """Return where parts of some sizes begin and end, int64[sizes, parts + 1], in complete grains.
-
-    >>> part_edges(np.array([10, 3]), 3, np.array([4, 4])).tolist()
-    [[0, 4, 8, 10], [0, 0, 0, 3]]
-    """
-    grains = -(-size // grain)[:, None]
-    edges = np.arange(parts + 1) * grains // parts * grain[:, None]
-    return np.minimum(edges, size[:, None])
-
-
 def part_sizes(target: Target, layout: ProductLayout, size: int, parts: int) -> Int64:
     """Return how many elements of a block each of its parts has."""
-    grain = np.full(1, grain_of(target, layout.request))
-    sizes: Int64 = np.diff(part_edges(np.full(1, size), parts, grain))[0]
+    sizes: Int64 = np.diff(part_edges(size, parts, grain_of(target, layout.request)))
     return sizes
 
 
@@ -268,17 +273,13 @@ def part_sizes(target: Target, layout: ProductLayout, size: int, parts: int) -> 
 
 def left_of(graph: Graph, layout: ProductLayout, name: str) -> Tensor:
     """Make a variable for the left matrices, [groups, m, k], on the tiles that use them."""
-    group, i, j = (column[:, None] for column in layout.left.all())
-    tiles = layout.tile(group, i, j, np.arange(layout.grid[2]))
-    mapping = mapping_of(graph.target, layout, layout.left, tiles)
+    mapping = mapping_of_left(graph.target, layout)
     return layout.left.matrices(_on_tiles(graph, layout, layout.left, mapping, name))
 
 
 def right_of(graph: Graph, layout: ProductLayout, name: str) -> Tensor:
     """Make a variable for the right matrices, [groups, k, n], on the tiles that use them."""
-    group, j, l = (column[:, None] for column in layout.right.all())  # noqa: E741
-    tiles = layout.tile(group, np.arange(layout.grid[0]), j, l)
-    mapping = mapping_of(graph.target, layout, layout.right, tiles)
+    mapping = mapping_of_right(graph.target, layout)
     return layout.right.matrices(_on_tiles(graph, layout, layout.right, mapping, name))
 
 

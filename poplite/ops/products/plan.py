@@ -1,100 +1,36 @@
 """Plans of matrix products: the cheapest of all ways to share one among tiles.
 
 The search prices all ways by formulas (`poplite.ops.products.search`); of the best eight the one is
-taken that is cheapest by the cost model (`priced`). Those that cannot be, by bounds in closed form
-(below, and `most_cycles`), are priced only to be shown. What a plan says becomes part of the graph:
-which vertex multiplies what, and where. So an executable needs no plan.
-
-The lower bound is the cycles that a layout takes at least by the cost model.
-
-    of one tile   its own parts of its blocks are copied            worker call + a row for each
-                  the other parts arrive, in words or in controls   sync + latency + the larger
-                  its blocks are multiplied                         as exact
-                  its part of the sums arrives, and is added up     likewise
-
-Only tiles with complete blocks are considered, and the shortest way between tiles represents all;
-else it is what `priced` finds on a graph. So it is near to that, never above, and takes no graph:
-of several layouts few have to be priced to find the cheapest. `nearer_cycles` looks up the ways
-between the tiles, and multiplies blocks at edges as well.
+taken that is cheapest by the cost model. What a plan says becomes part of the graph: which vertex
+multiplies what, and where. So an executable needs no plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
 
-import numpy as np
-
-from poplite.arrays.intervals import Int64
-from poplite.cost.exchange.latency import has_map, places, route
-from poplite.cost.model import step_costs
-from poplite.cost.workers import tile_cycles
 from poplite.errors import TensorCreationError
-from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
 from poplite.machine.target import Target
 from poplite.ops.operands import check_parts
+from poplite.ops.planning import best_priced, by, held_text
 from poplite.ops.products.layout import (
     Options,
     ProductLayout,
     ProductRequest,
     Three,
-    by,
     checked_options,
-    held_text,
     request_of,
 )
-from poplite.ops.products.matmul_steps import (
-    Multiplication,
-    left_of,
-    part_sizes,
-    product_of,
-    right_of,
-)
-from poplite.ops.products.search import cheapest_ways, most_cycles
+from poplite.ops.products.matmul_steps import left_of, product_of, right_of
+from poplite.ops.products.search import cheapest_ways, exact_cycles, least_cycles
 from poplite.program.control import check_graph
-from poplite.program.copy import TensorCopy
-from poplite.program.recording import Recorder
 from poplite.text import amount
 from poplite.types import FLOAT, ElementTypeLike, element_type
-from poplite.vertices.amp import amp_cycles
-from poplite.vertices.partials import partials_cycles
-
-# -- exact prices ----------------------------------------------------------------------------------
-# What a layout costs by the cost model: its first pass is built on a graph of its own, and priced.
-#
-# Nothing is run or compiled. Passes cost as much as the first; only the last ones may be smaller.
-
-
-def priced(target: Target, layout: ProductLayout) -> ProductLayout:
-    """Return a layout with its exact cycles."""
-    request, (height, _, width), (tall, _, wide) = layout.request, layout.block, layout.grid
-    m, n = min(request.m, height * tall), min(request.n, width * wide)
-    one = replace(layout, request=replace(request, m=m, n=n), passes=(1, 1))
-    graph = Graph(target)
-    recorder = Recorder(graph)
-    work = Multiplication(
-        graph, recorder, one, left_of(graph, one, "left"), right_of(graph, one, "right")
-    )
-    work.products(product_of(graph, one, "product"))
-    return replace(layout, exact=layout.num_passes * cycles_of(graph))
-
-
-def cycles_of(graph: Graph, copies: Sequence[TensorCopy] = ()) -> int:
-    """Return the cycles of all compute sets of a graph, and of copies, each of them once."""
-    costs = step_costs(graph, graph.compute_sets, edge_table, copies)
-    cycles = 0
-    for cost in costs:
-        slots = [each.slots for each in cost.vertices if each.slots is not None]
-        for phase in (*cost.before, *cost.after):
-            cycles += phase.sync + phase.cycles.most
-        cycles += tile_cycles(cost.vertices, slots, graph.target).most
-    return cycles
-
 
 # -- plans -----------------------------------------------------------------------------------------
 
@@ -314,38 +250,17 @@ def plan_by(
 def _planned_and_priced(target: Target, request: ProductRequest) -> ProductLayout:
     """Return the best way with its exact cycles, which plans show."""
     layout = planned(target, request)
-    return layout if request.is_empty or layout.exact else priced(target, layout)
+    return layout if request.is_empty else replace(layout, exact=exact_cycles(target, layout))
 
 
 @lru_cache(maxsize=256)
 def planned(target: Target, request: ProductRequest) -> ProductLayout:
-    """Return the best way: the cheapest by the cost model, of equal ones the first of the search.
-
-    Ways are priced in the order of their least cycles, until no other one can be cheaper; and only
-    those that may be cheaper than the first one at its most.
-    """
+    """Return the best way: the cheapest by the cost model, of equal ones the first."""
     ways = cheapest_ways(target, request)
     if request.is_empty:
         return ways[0]
-    rivals = list(range(len(ways)))
-    for bound in (least_cycles, nearer_cycles):
-        if len(rivals) > 1:
-            bounds = sorted((bound(target, ways[k]), k) for k in rivals)
-            first = bounds[0][1]
-            most = most_cycles(target, ways[first]), first
-            bounds = [each for each in bounds if each <= most]
-            rivals = [k for _, k in bounds]
-    if len(rivals) == 1:
-        return ways[rivals[0]]
-    best: tuple[int, int, ProductLayout] | None = None
-    for least, number in bounds:
-        if best is not None and (least, number) > best[:2]:
-            break
-        exact = priced(target, ways[number])
-        found = exact.total_cycles, number, exact
-        best = found if best is None or found[:2] < best[:2] else best
-    assert best is not None, "a search returns a way, or raises"
-    return best[2]
+    least, exact = (partial(price, target) for price in (least_cycles, exact_cycles))
+    return best_priced(ways, least, exact)
 
 
 def estimated_plan(graph: Graph, what: str, sizes: Sizes, element: ElementTypeLike) -> MatMulPlan:
@@ -366,7 +281,7 @@ def ranked(target: Target, request: ProductRequest) -> tuple[ProductLayout, ...]
     """Return the best ways, the cheapest by the cost model first."""
     ways = cheapest_ways(target, request)
     if not request.is_empty:
-        ways = [priced(target, way) for way in ways]
+        ways = [replace(way, exact=exact_cycles(target, way)) for way in ways]
     return tuple(sorted(ways, key=lambda way: way.total_cycles))
 
 
@@ -403,138 +318,3 @@ def _check_plan(graph: Graph, plan: MatMulPlan, sizes: Sizes, element: ElementTy
             found=f"{plan.graph!r}, and the matrices are of {graph!r}",
             fix=f"ops.plan_matmul(graph, {asked}, type=pl.{element!r})",
         )
-
-
-# -- lower bound -----------------------------------------------------------------------------------
-
-
-def least_cycles(target: Target, layout: ProductLayout) -> int:
-    """Return cycles of all passes that the cost model never goes below."""
-    own = layout.slots * int(amp_cycles(*layout.block, *layout.request.kinds, target))
-    return layout.num_passes * (own + _operands(target, layout) + _sums(target, layout))
-
-
-def nearer_cycles(target: Target, layout: ProductLayout) -> int:
-    """Return cycles as `least_cycles`, somewhat more of them for somewhat more work."""
-    request = layout.request
-    sizes = []
-    for block, parts, size in zip(layout.block, layout.grid, request.sizes, strict=True):
-        part = min(size, block * parts)  # of the first pass
-        sizes.append(sorted({min(block, part), part % block or min(block, part)}))
-    # Blocks at edges may take longer: workers wait for weights.
-    height, deep, width = np.meshgrid(*sizes)
-    found = amp_cycles(height, deep, width, *request.kinds, target)
-    product = layout.slots * int(found.max())
-    ways = _operands(target, layout, is_near=True) + _sums(target, layout, is_near=True)
-    return layout.num_passes * (product + ways)
-
-
-def _operands(target: Target, layout: ProductLayout, *, is_near: bool = False) -> int:
-    """Return the least cycles in which tiles get the operands, and put their own parts between."""
-    (height, deep, width), (tall, cuts, wide) = layout.block, layout.grid
-    left = part_sizes(target, layout, height * deep, wide)
-    right = part_sizes(target, layout, deep * width, tall)
-    # Tiles (i, 0, l) of the first set, where blocks are complete.
-    rows, columns = _complete(layout)
-    i, l = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")  # noqa: E741
-    tile = l * cuts * tall + i
-    mate = tile ^ 1
-    # Both tiles of a pair take what both want from others together, half of the words each.
-    from_left = _received(left, l, mate, has_mate=(tall * cuts == 1) & (mate < wide))
-    from_right = _received(right, i, mate % tall, has_mate=mate // tall == tile // tall)
-    size = layout.slots * layout.request.element_type.size_bytes
-    sources = np.count_nonzero(left) - (left[l] > 0) + np.count_nonzero(right) - (right[i] > 0)
-    copied = [
-        np.where((part > 0) & (part < whole.sum()), layout.slots * _row(target, layout, part), 0)
-        for whole, part in ((left, left[l]), (right, right[i]))
-    ]
-    rows_copied = copied[0] + copied[1]
-    call = np.where(rows_copied > 0, target.cost("worker_call"), 0)
-    first: Any = 0
-    if is_near:
-        by_row, by_column = tile.astype(np.int64), tile.T.astype(np.int64)
-        # Blocks that are not complete take part as well.
-        others = np.arange(wide) * cuts * tall, np.arange(tall)
-        first = np.minimum(
-            _first_words(target, by_row, others[0] + i[:, :1]),
-            _first_words(target, by_column, others[1] + (l[:1] * cuts * tall).T).T,
-        )
-    return int((rows_copied + call).max()) + _exchange(
-        target, size * (from_left + from_right), sources, first
-    )
-
-
-def _sums(target: Target, layout: ProductLayout, *, is_near: bool = False) -> int:
-    """Return the least cycles in which tiles get partials, and add them up."""
-    if not layout.has_partials:
-        return 0
-    request, (height, _, width), (_, cuts, _) = layout.request, layout.block, layout.grid
-    part = part_sizes(target, layout, height * width, cuts)
-    received = layout.slots * request.partials.size_bytes * (cuts - 1) * part
-    kinds = request.partials, request.result
-    added = layout.slots * partials_cycles(part, cuts - 1, *kinds, target)
-    first: Any = 0
-    if is_near and cuts > 1:
-        rows, columns = _complete(layout)
-        i, l = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")  # noqa: E741
-        tall = layout.grid[0]
-        tiles = np.arange(cuts) * tall + (l * cuts * tall + i).reshape(-1, 1)
-        first = _first_words(target, tiles, tiles).max(axis=0)
-    return int(added.max()) + _exchange(target, received, (cuts - 1) * (part > 0), first)
-
-
-def _received(parts: Int64, own: Int64, others: Int64, *, has_mate: Any) -> Any:
-    """Return elements that tiles with parts `own` of a block receive; shared ones count half."""
-    missing = parts.sum() - parts[own]
-    of_mate = parts[np.minimum(others, len(parts) - 1)]
-    return np.where(has_mate, (missing + of_mate) / 2, missing)
-
-
-def _row(target: Target, layout: ProductLayout, elements: Int64) -> Any:
-    """Return the cycles of copying a row, without the call of workers."""
-    size = elements * layout.request.element_type.size_bytes
-    return target.cost("copy_piece_cycles") + np.ceil(size / target.cost("memcpy_bytes_per_cycle"))
-
-
-def _complete(layout: ProductLayout) -> tuple[int, int]:
-    """Return how many rows and columns of tiles of the first set have complete blocks."""
-    (height, _, width), (tall, _, wide) = layout.block, layout.grid
-    return min(tall, layout.request.m // height), min(wide, layout.request.n // width)
-
-
-def _first_words(target: Target, tiles: Int64, others: Int64) -> Any:
-    """Return when tiles send or receive a first word at the earliest, beyond the shortest time.
-
-    Tiles `[n, k]` exchange with others `[n, p]` of their row only.
-    """
-    if not has_map(target):
-        return np.zeros(tiles.shape, np.int64)
-    shape = (*tiles.shape, others.shape[1])
-    one, other = (
-        np.ascontiguousarray(np.broadcast_to(each, shape))
-        for each in (tiles[:, :, None], others[:, None])
-    )
-    found = np.full(tiles.shape, np.iinfo(np.int64).max)
-    for source, to in ((one, other), (other, one)):
-        # A word leaves no earlier than its sender can send.
-        time = np.maximum(route(target, source.ravel(), to.ravel()), 0).reshape(shape)
-        time = time + int(target.cost("row_cycles")) * places(target)[to, 0]
-        found = np.minimum(found, np.where(one == other, found.max(), time).min(axis=2))
-    return np.where(found < np.iinfo(np.int64).max, found, 0)
-
-
-def _exchange(target: Target, received: Any, sources: Int64, first: Any = 0) -> int:
-    """Return the least cycles of an exchange by the bytes that tiles receive, and from how many.
-
-    `first` is what the first word of each takes beyond the shortest time.
-    """
-    if not received.any():
-        return 0
-    start = target.cost("sync_cycles")
-    if has_map(target):
-        start += target.cost("setup_cycles") + target.cost("arrival_cycles")
-    else:
-        start += target.cost("exchange_cycles")
-    words = np.ceil(received / target.exchange_bytes_per_cycle)
-    work = np.maximum(words, target.cost("receive_controls") * sources)
-    return int(start + np.where(received > 0, first + work, 0).max())

@@ -1,0 +1,321 @@
+"""How a plan is chosen: many ways are priced by formulas, the cheapest few may be priced exactly.
+
+    candidates    sizes of the blocks of tiles        an array for each dimension: one way a place
+    rank          bytes too many, cycles, ...         an array for each, the first counts most
+    cheapest      the layouts of the first few        those that fit the memory of a tile
+    best_priced   of these the cheapest by the        in the order of lower bounds, until no other
+                  cost model                          one can be cheaper
+
+An operation says its candidates and their rank, and makes the layout of a way. What vertices read
+is priced by the cost model without a graph: where operands lie follows from the layout.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.arrays.sweep import sorted_order
+from poplite.cost.exchange.on_tile_copies import CopiedRows, copy_phase, joined_rows
+from poplite.cost.exchange.pieces import MovedPieces
+from poplite.cost.exchange.within_ipu import exchange_phase, load_of
+from poplite.cost.model import step_costs
+from poplite.cost.workers import tile_cycles
+from poplite.errors import GraphMemoryAllocationError
+from poplite.frozen import frozen
+from poplite.graph.compute_sets.edge_table import edge_table
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.machine.target import Target
+from poplite.program.copy import TensorCopy
+
+Layout = TypeVar("Layout")
+
+# -- candidates ------------------------------------------------------------------------------------
+
+
+MOST_WAYS = 100_000
+"""Ways that are priced at most."""
+
+
+def parts_of(size: int, passes: int, grain: int, most: int) -> tuple[Int64, Int64]:
+    """Return sizes of equal parts of a pass, in complete grains, and how many of each there are.
+
+    >>> [numbers.tolist() for numbers in parts_of(100, 1, 16, 1000)]
+    [[16, 32, 48, 64, 100], [7, 4, 3, 2, 1]]
+    """
+    grains = -(-size // (grain * passes))
+    part = np.unique(-(-grains // np.arange(1, min(grains, most) + 1)))
+    return np.minimum(part * grain, size), -(-grains // part)
+
+
+def blocks_of_all(sizes: Sequence[int], grains: Sequence[int], most: int) -> tuple[Any, ...]:
+    """Return the sizes of blocks of all ways, an array for each dimension.
+
+    `most` are the parts of a dimension. Of long lists some are taken, at equal ratios, so many that
+    the ways are no more than 100,000.
+    """
+    lists = [parts_of(size, 1, grain, most)[0] for size, grain in zip(sizes, grains, strict=True)]
+    longest = max(map(len, lists))
+    while math.prod(min(longest, len(each)) for each in lists) > MOST_WAYS:
+        longest -= 1
+    few = [_thinned(each, longest) for each in lists]
+    return tuple(part.ravel() for part in np.meshgrid(*few, indexing="ij"))
+
+
+def _thinned(parts: Int64, most: int) -> Int64:
+    if len(parts) <= most:
+        return parts
+    at = np.unique(np.geomspace(1, len(parts), most).astype(int)) - 1
+    kept: Int64 = parts[::-1][at][::-1]
+    return kept
+
+
+def part_edges(size: int | Int64, parts: int, grain: int | Int64) -> Int64:
+    """Return where parts of some sizes begin and end, int64[..., parts + 1], in complete grains.
+
+    >>> part_edges(np.array([10, 3]), 3, 4).tolist()
+    [[0, 4, 8, 10], [0, 0, 0, 3]]
+    """
+    size, grain = np.asarray(size)[..., None], np.asarray(grain)[..., None]
+    edges: Int64 = np.minimum(np.arange(parts + 1) * -(-size // grain) // parts * grain, size)
+    return edges
+
+
+# -- ranks -----------------------------------------------------------------------------------------
+
+
+KEPT = 8
+"""Ways that are kept."""
+
+
+@frozen
+class PricedWays(Generic[Layout]):
+    """Ways to share an operation among tiles, priced by formulas.
+
+    Attributes:
+        rank: what they are compared by, int64[ways] each: first the bytes of a tile where these are
+            too many, else 0.
+        layout: makes the layout of a way.
+    """
+
+    rank: tuple[Int64, ...]
+    layout: Callable[[int], Layout]
+
+
+class Ranked(NamedTuple):
+    """A way, and what it is compared by: the lower the better."""
+
+    rank: tuple[int, ...]
+    layout: Any
+
+    @property
+    def fits(self) -> bool:
+        """Whether it fits the memory of tiles."""
+        return not self.rank[0]
+
+
+def cheapest(several: Sequence[PricedWays[Any]], count: int = KEPT) -> list[Ranked]:
+    """Return the first few of all ways by their ranks, in order; of equal ones the first."""
+    columns = [np.concatenate(each) for each in zip(*(ways.rank for ways in several), strict=True)]
+    first = np.cumsum([0, *(len(ways.rank[0]) for ways in several)])
+    chosen = _first(columns, count)
+    numbers = np.searchsorted(first, chosen, side="right") - 1
+    ranks = zip(*(column[chosen].astype(np.int64).tolist() for column in columns), strict=True)
+    places = zip(numbers.tolist(), (chosen - first[numbers]).tolist(), strict=True)
+    return [
+        Ranked(rank, several[number].layout(way))
+        for rank, (number, way) in zip(ranks, places, strict=True)
+    ]
+
+
+def _first(rank: Sequence[Int64], count: int) -> Int64:
+    """Return the numbers of the ways that are first by their ranks, in order.
+
+    >>> _first((np.array([0, 0, 1, 0]), np.array([5, 3, 1, 3])), 3).tolist()
+    [1, 3, 0]
+    """
+    # Few are sorted: those that the first number chooses in which ways differ.
+    some = np.arange(len(rank[0]))
+    for column in rank:
+        if len(some) <= count:
+            break
+        own = column[some]
+        last = np.partition(own, count - 1)[count - 1]
+        some = some[own <= last]
+        if (own < last).any():
+            break
+    return some[np.lexsort([column[some] for column in rank[::-1]])[:count]]
+
+
+def best_priced(
+    ways: Sequence[Layout], least: Callable[[Layout], int], exact: Callable[[Layout], int]
+) -> Layout:
+    """Return the way of the fewest exact cycles, of equal ones the first.
+
+    `least` are cycles that a way takes at least; where no other way can be cheaper, it is not
+    priced exactly.
+    """
+    bounds = sorted((least(way), number) for number, way in enumerate(ways)) if ways[1:] else []
+    best = math.inf, 0
+    for bound, number in bounds:
+        if (bound, number) > best:
+            break
+        best = min(best, (exact(ways[number]), number))
+    return ways[best[1]]
+
+
+# -- formulas --------------------------------------------------------------------------------------
+
+
+def exchanged(target: Target, received: Any, times: Any = 1) -> Int64:
+    """Return the cycles of exchanges by the bytes that a tile receives in them."""
+    start = target.cost("sync_cycles") + target.cost("latency_cycles")
+    cycles = np.ceil(received / target.exchange_bytes_per_cycle) + times * start
+    moved: Int64 = np.where(received > 0, cycles, 0).astype(np.int64)
+    return moved
+
+
+# -- what vertices read ----------------------------------------------------------------------------
+
+
+class Reads(NamedTuple):
+    """A range of elements of a variable for each of some vertices.
+
+    Attributes:
+        mapping: of the variable.
+        size_bytes: of an element.
+        tile: int64[n], of the vertex.
+        begin: int64[n], the first element.
+        end: int64[n], one past the last.
+    """
+
+    mapping: TileMapping
+    size_bytes: int
+    tile: Int64
+    begin: Int64
+    end: Int64
+
+
+def cycles_of_reads(target: Target, several: Sequence[Reads], *, once: bool = False) -> int:
+    """Return the cycles by the cost model until all vertices have what they read.
+
+    Each of `several` is of a variable of its own, and the ranges of a tile do not overlap; with
+    `once`, none of any two tiles do.
+    """
+    found, base = [], 0
+    for reads in several:
+        found.append(_moved(reads, base))
+        base += reads.mapping.num_elements + 1
+    rows = [rows for _, rows in found if len(rows.tile)]
+    cycles = copy_phase(target, joined_rows(rows), ()).cycles.most if rows else 0
+    pieces = _by_source(target, [pieces for pieces, _ in found])
+    if len(pieces.to):
+        phase = exchange_phase(target, load_of(target, [pieces], once), ())
+        cycles += phase.sync + phase.cycles.most
+    return cycles
+
+
+def _moved(reads: Reads, base: int) -> tuple[MovedPieces, CopiedRows]:
+    """Return what comes from other tiles, and what is put between it.
+
+    `base` is the place of the variable's first element.
+    """
+    order = np.lexsort((reads.begin, reads.tile))
+    tile, begin, end = (column[order] for column in reads[2:])
+    low, high, owner = reads.mapping.in_order()
+    first = np.searchsorted(low, begin, side="right") - 1
+    counts = np.searchsorted(low, end) - first
+    vertex = np.repeat(np.arange(len(tile)), counts)
+    piece = np.arange(len(vertex)) + np.repeat(first - np.cumsum(counts) + counts, counts)
+    place = base + _places(owner, high - low) - low
+    source, to = owner[piece], tile[vertex]
+    low = np.maximum(low[piece], begin[vertex])
+    size, at = np.minimum(high[piece], end[vertex]) - low, low + place[piece]
+    width, is_own = np.full(len(to), reads.size_bytes), source == to
+    # What is beside an element of the own tile does not land directly behind the piece before.
+    jumps, follows = (
+        np.zeros(len(to), np.bool_),
+        (to[1:] == to[:-1]) & (low[1:] == (low + size)[:-1]),
+    )
+    jumps[1:] = follows & is_own[:-1]
+    jumps[:-1] |= follows & is_own[1:]
+    rows = CopiedRows(to, vertex, at, low - begin[vertex], size, width)
+    kept = is_own & (counts[vertex] > 1)
+    return (
+        MovedPieces(source, to, at, size, width, jumps).ordered(np.flatnonzero(~is_own)),
+        CopiedRows._make(column[kept] for column in rows),
+    )
+
+
+def _places(owner: Int64, size: Int64) -> Int64:
+    """Return where pieces begin in memory: those of a tile lie together, in their order."""
+    order = np.argsort(owner, kind="stable")
+    places = np.empty_like(size)
+    places[order] = np.cumsum(size[order]) - size[order]
+    return places
+
+
+def _by_source(target: Target, several: Sequence[MovedPieces]) -> MovedPieces:
+    """Return the pieces of several variables by receiver and sender."""
+    every = MovedPieces._make(map(np.concatenate, zip(*several, strict=True)))
+    order = sorted_order(every.to * target.tiles + every.source)
+    every = every.ordered(order)
+    variable = np.repeat(np.arange(len(several)), [len(pieces.to) for pieces in several])[order]
+    for number in range(len(several)):  # the first piece of each lands in a place of its own
+        own = np.flatnonzero(variable == number)
+        every.jumps[own[np.diff(every.to[own], prepend=-1) != 0]] = True
+    return every
+
+
+# -- whole graphs ----------------------------------------------------------------------------------
+
+
+def cycles_of_graph(graph: Graph, copies: Sequence[TensorCopy]) -> int:
+    """Return the cycles by the cost model of all compute sets and of copies, each of them once."""
+    cycles = 0
+    for cost in step_costs(graph, graph.compute_sets, edge_table, copies):
+        slots = [each.slots for each in cost.vertices if each.slots is not None]
+        for phase in (*cost.before, *cost.after):
+            cycles += phase.sync + phase.cycles.most
+        cycles += tile_cycles(cost.vertices, slots, graph.target).most
+    return cycles
+
+
+# -- texts -----------------------------------------------------------------------------------------
+
+
+def too_large(
+    what: str,
+    target: Target,
+    memory: float,
+    held: Sequence[int],
+    terms: Sequence[str],
+    tries: Sequence[str],
+) -> GraphMemoryAllocationError:
+    """Return the error for what takes more of a tile's memory than its share, for each term."""
+    whole, least = target.tile_memory_bytes, sum(held)
+    parts = [(name, size) for name, size in zip(terms, held, strict=True) if size]
+    largest, most = max(parts, key=lambda part: part[1])
+    share = [f"memory={math.ceil(100 * least / whole) / 100:g}"] if least <= whole else []
+    text = " + ".join(f"{size:,} B for {name}" for name, size in parts)
+    return GraphMemoryAllocationError(
+        f"{what} does not fit: a tile needs at least {least:,} B of "
+        f"{int(memory * whole):,} B ({memory:g} of its {whole:,} B)",
+        found=f"{text}; the largest term is {largest}, {most:,} B",
+        fix=", or ".join([*share, *tries]),
+    )
+
+
+def by(numbers: Sequence[int]) -> str:
+    """Return sizes as a plan shows them."""
+    return " x ".join(f"{n:,}" for n in numbers)
+
+
+def held_text(names: Sequence[str], held: Sequence[int]) -> str:
+    """Return what the memory of a tile is for, as a plan shows it."""
+    return " + ".join(f"{n} {b:,}" for n, b in zip(names, held, strict=True) if b)
