@@ -75,7 +75,7 @@ class ArrayWriter:
     def add(self, values: Array) -> list[Any]:
         """Return the reference to an array in the manifest: type, first element, shape.
 
-        Of a number that is repeated only one is kept; the shape of the array stands fourth.
+        A repeated number is kept once; the shape of its array is a fourth item.
         """
         if id(values) not in self._refs:
             self._kept.append(values)  # so that no other array gets its id
@@ -203,7 +203,7 @@ def read_archive(path: str | os.PathLike[str], kind: Format) -> tuple[Any, Array
 def opened(
     path: str | os.PathLike[str], kind: Format, is_allowed: Callable[[str], bool]
 ) -> Iterator[tuple[Any, zipfile.ZipFile]]:
-    """Open an archive; give its manifest, and the zip of what is allowed beside it.
+    """Open an archive; give its manifest, and the zip with its allowed members.
 
     The header is checked first, as a file of another kind or format may have anything else.
 
@@ -258,7 +258,7 @@ def _check_members(infos: Sequence[zipfile.ZipInfo], size_bytes: int) -> None:
 
 
 def _header(dtype: np.dtype[Any], count: int) -> bytes:
-    """Return what stands before the numbers of a .npy file, as NumPy writes it."""
+    """Return the header of a .npy file, as NumPy writes it."""
     kind = dtype.newbyteorder("<").str
     text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({count},), }}"
     return b"\x93NUMPY\x01\x00v\x00" + text.ljust(HEADER_BYTES - 11).encode() + b"\n"

@@ -1,7 +1,7 @@
 """Finished data as JSON and arrays, by the annotations of its classes.
 
 Executables and reports are made of frozen dataclasses, so their annotations say how to write them,
-and what may stand in a file at each place.  A file names a class only where there are several to
+and what a file may hold at each place.  A file names a class only where there are several to
 choose from (`ComputeStep | CopyStep`)::
 
     Cause(what="x", bytes=40, ...)      {"what": "x", "bytes": 40, ...}
@@ -159,7 +159,7 @@ def locations_of(data: Json) -> list[SourceLocation]:
 
 def _portable(location: SourceLocation) -> list[Any]:
     """Return a line with its path below the working directory, else the file's name."""
-    # Bytes of a path that are no UTF-8 are surrogates in its text.
+    # Bytes of a path that are not UTF-8 are surrogates in its text.
     file = shortest(location.file).encode(errors="replace").decode()
     return [
         os.path.basename(file) if os.path.isabs(file) else file,

@@ -26,7 +26,7 @@ Json = Any
 
 
 class Writer:
-    """What is collected while data are written: arrays, and numbers of vertex classes and lines.
+    """State of writing data: collected arrays, and numbers of vertex classes and lines.
 
     `lines` are those that are text, `locations` those that are not; `written` is what was written
     of some objects that others share, with these, by their id.
@@ -42,7 +42,7 @@ class Writer:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Reader:
-    """What is looked up while data are read.
+    """State of reading data: the tables to look things up in.
 
     Attributes:
         arrays: those of the file.
@@ -152,7 +152,7 @@ class ChosenCoder(Coder):
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
         if type(data) is not str or data not in self.values:
-            raise Malformed(f"{shown(data)} is none of {', '.join(map(repr, self.values))}")
+            raise Malformed(f"{shown(data)} is not one of {', '.join(map(repr, self.values))}")
         return self.values[data]
 
 
@@ -480,7 +480,7 @@ class EitherCoder(Coder):
         match data:
             case [str() as name, inner] if name in self.options:
                 return self.options[name].decode(inner, of)
-        raise Malformed(f"{shown(data)} is none of {self.name}")
+        raise Malformed(f"{shown(data)} is not one of {self.name}")
 
 
 def as_list(data: Json) -> list[Any]:

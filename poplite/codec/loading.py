@@ -1,4 +1,4 @@
-"""Loading files that cannot be trusted: how each kind is told apart and refused, and its memory.
+"""Loading untrusted files: each kind has its header, refusals and a bound of memory.
 
 A `Format` is a kind of files.  Its header, kind and number of the format, is checked before all
 else.  What a file says that cannot be is `Malformed`, and in the end one `FileLoadError`.
@@ -7,10 +7,10 @@ No load takes more memory than its budget, one for all kinds:
 
     1 GiB + 32 B for each byte of the file + 4 KiB for each tile of the machine that it is of
 
-What a file holds takes memory in proportion to it: members of a zip are not compressed, and JSON of
-next to nothing but brackets is refused.  Few numbers of it may stand for many, though: vertices at
-regular distances, one number that an array repeats, a view of views.  Whoever makes the many of the
-few asks before: `check_room` for what is soon given back, `take_room` for what stays.
+The contents of a file take memory in proportion to its size: members of a zip are not compressed,
+and JSON of little but brackets is refused.  A few numbers may expand to many, though: vertices
+at regular distances, one number that an array repeats, a view of views.  Code that expands them
+asks before: `check_room` for temporary memory, `take_room` for memory that stays.
 
     >>> with Format("sketch", (1,), "a sketch", "sketch.save(path)").loading("'a.sketch'"):
     ...     check_room(1 << 20, "a mebibyte")
@@ -39,7 +39,7 @@ LEAST_BYTES = 1 << 30
 """Memory that any file may take, however short it is: five million pieces of a concatenation."""
 
 BYTES_A_BYTE, BYTES_A_TILE = 32, 1 << 12
-"""What is added for each byte of a file, and for each tile of the machine that it is of."""
+"""Memory that each byte of a file allows, and each tile of its machine."""
 
 OBJECT_BYTES, LIST_BYTES, BYTES_A_CHARACTER = 240, 80, 20
 """Memory of an object with one value and of a short list, and the most for each character."""
@@ -50,8 +50,8 @@ SMALL_BYTES = 1 << 20
 Pairs = list[tuple[str, Any]]
 
 _TEXT = re.compile(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)
-"""A text in JSON, whose brackets are none of lists and objects; it may lack its end, as looking for
-one from each quote on would never end."""
+"""A text in JSON, whose brackets do not count; it may lack its end, as searching for one from each
+quote would take forever."""
 
 _SURROGATE = re.compile(r"\\u[dD]")
 
@@ -67,7 +67,7 @@ class Malformed(ValueError):
     """A file says something that cannot be.
 
     Attributes:
-        what: what is wrong.
+        what: the fault.
         place: where in its data, innermost first.
     """
 
@@ -82,7 +82,7 @@ class Malformed(ValueError):
 
 
 class at:  # noqa: N801  # a class as it is quick: a load enters ten thousand of them
-    """Add a place to the message of what is found malformed within."""
+    """Add a place to the messages of `Malformed` that are raised within."""
 
     __slots__ = ("_place",)
 
@@ -145,9 +145,9 @@ class Format:
 
     @contextmanager
     def loading(self, name: str) -> Iterator[None]:
-        """Refuse what cannot be read, or says what cannot be, as a `FileLoadError`.
+        """Refuse an unreadable or malformed file as a `FileLoadError`.
 
-        Memory of what is loaded within is counted as that of one file, which messages call `name`.
+        Memory of all that is loaded within counts as that of one file, `name` in messages.
         """
         before = _room.set(LEAST_BYTES)
         try:

@@ -55,7 +55,7 @@ _KINDS: Mapping[str, tuple[Any, str]] = MappingProxyType(
         "Target": (Target, "a target, such as graph.target"),
     }
 )
-"""Classes by their annotation, and what is asked for."""
+"""Classes by their annotation, with their names in messages."""
 
 HAVE_OUTPUTS = frozenset(
     f"popops.{name}" for name in ("cast", "dynamicSlice", "map", "reduce")
@@ -164,7 +164,7 @@ def operand_of(what: str, name: str, value: object) -> Operand | Number:
 
 
 def sizes_of(what: str, name: str, value: object) -> tuple[int, ...]:
-    """Return whole numbers as they stand in a list, or raise."""
+    """Return the whole numbers of a list, or raise."""
     given = value.tolist() if isinstance(value, np.ndarray) else value
     found = given if isinstance(given, Sequence) and not isinstance(given, str | bytes) else [None]
     numbers = [integer_or_none(each) for each in found]

@@ -32,10 +32,9 @@ from poplite.types import ElementTypeLike, element_type
 
 @dataclass(slots=True)
 class InputTransform:
-    """What becomes of an input, or a kernel, before it is convolved, in this order.
+    """Transforms of an input, or a kernel, before it is convolved, in this order.
 
-    Empty lists stand for nothing that is done; a number alone is that of dimensions, as in C++:
-    one to three.
+    Empty lists leave it as it is; a number alone is that of dimensions, as in C++: one to three.
 
     Attributes:
         truncationLower: elements that are left out before.
@@ -182,8 +181,8 @@ class ConvParams:
             TensorCreationError: for a kernel that is larger than the input, both as transforms
                 make them, for truncations of more than there is, and for lists of another length
                 than the field.
-            InvalidOption: for negative truncations and paddings, and distances that are none.
-            ElementTypeError: for transforms that are none, and flips that are no truth values.
+            InvalidOption: for negative truncations and paddings, and invalid distances.
+            ElementTypeError: for other transforms, and flips that are not truth values.
 
         >>> ConvParams("half", 1, [8, 5], [3, 3], 1, 1, 1).getOutputFieldShape()
         [6, 3]

@@ -72,7 +72,7 @@ def convolution(
         in_: [batch, channels, field ...].
         weights: [groups, output channels, input channels, kernel ...]; transposed, with the two
             channels swapped.
-        params: what is convolved.
+        params: of the convolution.
         transposeAndFlipWeights: whether the channels of weights are swapped and the kernel is
             turned around.
         prog: where the steps go.

@@ -60,7 +60,8 @@ def cholesky(graph: Graph, a: Tensor, lower: bool, *arguments: Any) -> Tensor:
         *arguments: `[blockSize,] prog, debug_context="", options=None, cache=None`.
 
     Returns:
-        A new tensor of the shape of a. See `ops.linalg.cholesky` for what is not positive definite.
+        A new tensor of the shape of a. `ops.linalg.cholesky` describes matrices that are not
+        positive definite.
 
     Raises:
         the errors of `ops.linalg.cholesky`, and InvalidOption for an unknown option.
@@ -138,8 +139,8 @@ def triangularSolve(
 
     Args:
         graph: of the matrices.
-        a: [..., n, n], of which one triangle is looked at.
-        b: [..., n, k], or [..., k, n] where a stands at the right.
+        a: [..., n, n], of which one triangle is read.
+        b: [..., n, k], or [..., k, n] if a is on the right.
         leftSide: solve `a x = b`, or `x a = b`.
         lower: which triangle.
         unitDiagonal: take the diagonal for 1.
@@ -336,7 +337,7 @@ def meshgrid2d(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
     """Return views of x along columns and of y along rows, [y, x] both: `numpy.meshgrid`.
 
     Raises:
-        TensorCreationError: for tensors that are no vectors.
+        TensorCreationError: for tensors that are not vectors.
     """
     for each in (x, y):
         if each.rank != 1:

@@ -1,4 +1,4 @@
-"""Poplar's namespace `layout`: how vectors of fields lie in memory, as estimators are told.
+"""Poplar's namespace `layout`: layouts of vector fields in memory, for estimators.
 
 from poplite.compat import layout
 vertex.field_info("x").getProfilerVectorLayout(0) is layout.Vector.Span

@@ -3,7 +3,7 @@
     poplin::createMatMulInputLHS(graph, HALF, {64, 96}, {96, 32}, "w", options, &cache)
     poplin.createMatMulInputLHS(graph, HALF, (64, 96), (96, 32), "w", options, cache)
 
-Arguments stand in the order of the C++ functions: the graph first, then operands, the program, the
+Arguments have the order of the C++ functions: the graph first, then operands, the program, the
 debug name, options and the cache. Types of outputs may be left out where C++ has a second form
 without them. Options that plans of poplite have are used, `availableMemoryProportion` and
 `partialsType`; the others that PopLibs knows are taken, and change nothing.

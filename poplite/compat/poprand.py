@@ -89,12 +89,12 @@ class _Draw(NamedTuple):
     prog: Steps
 
     def how(self, element: ElementClass, mapping: TileMapping) -> dict[str, Any]:
-        """Return what all functions of `ops.random` are told by name."""
+        """Return the named arguments that all functions of `ops.random` get."""
         steps = {"name": self.name, "program": self.prog}
         return {"element_type": element, "mapping": mapping, **steps}
 
     def key(self) -> Tensor:
-        """Record what is drawn from, and return it; all other arguments are checked before."""
+        """Record the key to draw from, and return it; all other arguments are checked before."""
         if self.seed is None:
             return _state(self.graph)
         return self.seeded(ops.random.key(self.graph, 0, "poprand/key"))

@@ -5,7 +5,7 @@ executable, actions hold no tensors, only where their elements lie::
 
     PrintTensor("loss", loss)   ->   Print("loss", HostTensor("loss", FLOAT, (), ...), ...)
 
-Data that they move stand in blocks of bytes in the arena, dense and in row-major order; copies
+Their data are blocks of bytes in the arena, dense and in row-major order; copies
 before and after an action bring tensors there and back (`poplite.compile.program_parts`).
 `poplite.simulator.host.actions` runs them.
 """
@@ -202,7 +202,8 @@ class Equal:
 
     Attributes:
         program: what messages call it.
-        kind: "truth" or "value" of the scalar by which all of them go on, or "assumption".
+        kind: "truth" or "value" of the scalar that decides how all of them continue, or
+            "assumption".
     """
 
     program: str

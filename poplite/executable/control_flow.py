@@ -7,7 +7,7 @@
 
 `poplite.compile.emit` writes each kind of program as a pattern of ops that its first op identifies.
 Rows that keep to these patterns are read once, in their order, however deep programs are nested;
-rows that do not are refused, so that nothing which follows jumps can go on for ever.
+rows that do not are refused, so that code which follows jumps always ends.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class ControlFlow:
         tests = np.isin(kind, [op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO]) & (target <= number)
         for row in np.flatnonzero(tests).tolist():
             if self._tests.setdefault(self._ops[row][1], row) != row:
-                raise Unstructured(f"two loops go on at row {self._ops[row][1]:,}")
+                raise Unstructured(f"two loops continue at row {self._ops[row][1]:,}")
         control = np.flatnonzero(np.isin(kind, _CONTROL)).tolist()
         self._stops: list[int] = sorted({*control, *self._loops})
         ends = np.flatnonzero(np.isin(kind, [op.END, op.RETURN]))

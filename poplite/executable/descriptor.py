@@ -91,7 +91,7 @@ def _parts(field: Field, form: RowForm | None) -> Iterator[tuple[str, Kind]]:
 
 
 def forms_of(described: Columns, num_fields: int) -> Forms:
-    """Return how the rows of each declared field are found; None for fields that are no lists."""
+    """Return how the rows of each declared field are found; None for fields that are not lists."""
     found: dict[int, RowForm] = {}
     for column in described:
         match column.part:

@@ -42,7 +42,7 @@ class Executable:
         programs: the ops of each program.
         actions: what Python does at the CALLBACK ops, by number.
         origins: what messages call the vertices of each compute step, by step.
-        checks: what is looked at while it runs: "strict", "fast" or "none", see `Engine`.
+        checks: while it runs: "strict", "fast" or "none", see `Engine`.
         float_modes: how floating-point arithmetic may behave (`poplite.machine.floating_point`),
             the mode that programs begin in first.
         elements_per_tile: fewest and most variable elements on one tile.

@@ -1,8 +1,8 @@
 """Whether two executables are of the same programs: a digest of each variable, step and program.
 
 Lines and paths of source do not count, nor do initial values, which one rank alone may have read,
-nor how much is checked.  Where only what programs do matters, they are compared without what is
-copied into temporaries and saved for faults, which compiled code has less of.
+nor how much is checked.  Where only the effect of programs matters, they are compared without
+copies into temporaries and saves for faults, of which compiled code has fewer.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A *record* is six words (destination, source, rows, bytes, far, near), all positions and distances
 in bytes: block r goes from `source + r * near` to `destination + r * far`.  Pieces at uneven
 distances are listed in three uint32 words each, which is a quarter of a record.  One record
-stands for a list; its `bytes` are 0, and `far` is where the list begins::
+represents a list; its `bytes` are 0, and `far` is where the list begins::
 
     records    100   0   8   64   256   64       8 blocks of 64 bytes
                  0 500   3    0     0    0       3 pieces, from number 0 of the list
@@ -115,7 +115,7 @@ class Moves:
         """Return the moves back, from the destinations to the sources."""
         records = self.records.copy()
         records[:, :2] = self.records[:, 1::-1]
-        blocks = records[:, 3] != 0  # the words of a list are no distances
+        blocks = records[:, 3] != 0  # the words of a list are not distances
         records[blocks, 4:] = self.records[blocks, :3:-1]
         return Moves(records, self.pieces[:, [1, 0, 2]])
 

@@ -13,7 +13,7 @@
     CASE             value          row                           these rows follow a SWITCH
     CALL             row                                          run it until its RETURN
     RETURN
-    CALLBACK         action                                       return to Python, then go on
+    CALLBACK         action                                       return to Python, then continue
     MARK                                                          nothing, but it is counted
     EXPECT           launch                                       forget what vertices returned
     COLLECT          launch         scalar                        whether all returned true
@@ -27,12 +27,12 @@
     END
 
 A scalar is named by its byte position in the arena, and is that of replica 0 where replicas were
-found to agree; the cases of a switch stand in rising order of their values, as signed numbers.
+found to agree; the cases of a switch are in rising order of their values, as signed numbers.
 Only programs that run on several ranks have EXCHANGE and ALL; no file holds them, nor LOOK, which
 engines write in place of the first LAUNCH of some steps.
 
 An engine binds every LAUNCH to a row of its launch table (a: the row, b: whether the next op
-goes on with the same step), which names chunks.  A chunk is one driver call: the vertices of one
+belongs to the same step), which names chunks.  A chunk is one driver call: the vertices of one
 group from one number in the first of its descriptor rows to one in the last.  Gathers, vertices,
 scatters and copies are all launches: a copy is a driver whose rows are copy records.
 """
@@ -100,7 +100,7 @@ run costs, and what an unfinished one has cost so far, in nanoseconds."""
     FAULT_WORD,
 ) = range(15)  # fmt: skip
 """Words of a chunk: driver, arena, descriptor rows and their width (0 for copy records); its
-rows, the first vertex in the first of them and the end of those in the last; where it goes on
+rows, the first vertex in the first of them and the end of those in the last; where it resumes
 after it was cut; whether a vertex returned false; the floating-point state; where to write down
 what each vertex took; where the log of an address is, of DEFINED, less four times that address;
 its fault."""
@@ -142,8 +142,8 @@ LOOK_IN_PYTHON = -1
 """Words of what a LOOK does: the function that does it; the launch of its row; how often it may
 look until Python does, fewer than 0 for any number; whether it also looks where all is written, as
 workers may race; whether it trusts the step, which then runs as it is; the ends of four parts of
-its items, and the items.  The parts are what is done before anything changes but temporaries; what
-is undone where something is wrong; what is done once nothing is; and what undoes the second
+its items, and the items.  The parts are the work before anything but temporaries changes; the work
+that undoes it after a fault; the work once there is no fault; and the work that undoes the second
 part."""
 
 ITEM_FUNCTION, ITEM_COUNT, ITEM_RULE, ITEM_ARGUMENTS = range(4)

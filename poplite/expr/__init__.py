@@ -7,5 +7,5 @@
     matrix_shapes  which shapes of matrices multiply
     formula      an expression as text
 
-A tensor is a leaf of an expression: what is needed of it is its shape, element type and name.
+A tensor is a leaf of an expression, which needs its shape, element type and name.
 """

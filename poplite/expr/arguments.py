@@ -1,4 +1,4 @@
-"""Places for tensors in expressions, `ops.arg(0)`, and what is put there."""
+"""Placeholders for tensors in expressions, `ops.arg(0)`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
 
 
 def number_of_arguments(expr: Expr) -> int:
-    """Return how many tensors stand for the arguments of an expression."""
+    """Return how many tensors the arguments of an expression need."""
     found, seen, waiting = 0, {expr}, [expr]
     while waiting:
         node = waiting.pop()

@@ -470,7 +470,7 @@ def _dims(dims: object, called: str) -> tuple[int, ...] | None:
         return (operator.index(dims),)  # type: ignore[arg-type]
     except TypeError:
         raise TensorIndexError(
-            f"{called}: {clipped(dims)} are no dimensions",
+            f"{called}: {clipped(dims)} are not valid dimensions",
             found=of_type(dims),
             fix="a number, or a list such as [0, 1]; left out, all dimensions",
         ) from None
@@ -516,9 +516,9 @@ NUMPYS_REDUCTIONS = {
 
 
 def of_numpy(operand: Operand, function: str, method: str, inputs: Sequence[object]) -> object:
-    """Return what an operator between NumPy's numbers and an operand makes.
+    """Return the expression of an operator between a NumPy number and an operand.
 
-    Raises ElementTypeError for functions of NumPy, with the operation that stands for one.
+    Raises ElementTypeError for functions of NumPy, with the operation to use instead.
     """
     name = _NUMPYS_NAMES.get(function, function)
     is_beside = any(isinstance(each, np.generic | np.ndarray) for each in inputs)

@@ -70,7 +70,7 @@ class Equality(HoldsNoValues):
         raise self.refused("np.asarray")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **_: object) -> bool:
-        """Compare it with truth values of NumPy's, which stand on the left; refuse the rest."""
+        """Compare it with a NumPy truth value on the left; refuse all else."""
         if method == "__call__" and ufunc in (np.equal, np.not_equal):
             other = next(each for each in inputs if each is not self)
             # NumPy brings its numbers as arrays of rank 0.

@@ -43,7 +43,7 @@ REDUCTIONS = {"add": "sum", "mul": "prod", "logical_and": "all", "logical_or": "
 """Names of reductions in `poplite.ops`, where they differ."""
 
 MOST_NODES, MOST_LEVELS = 200, 60
-"""What is written; formulas that share parts can be very long, and others very deep."""
+"""Limits of a formula's text: those that share parts can be very long, and others very deep."""
 
 
 def formula(expr: Expr, most_nodes: int = MOST_NODES) -> str:
@@ -63,7 +63,7 @@ def bracketed(
     most_nodes: int,
     most_levels: int,
 ) -> str:
-    """Return a tree as text with the brackets it needs, and dots for what is too much or deep."""
+    """Return a tree as text with the brackets it needs, and dots where it is too long or deep."""
     left, levels = [most_nodes], [most_levels]
 
     def written(node: Any, above: int, is_right: bool = False) -> str:
@@ -79,7 +79,7 @@ def bracketed(
 
 
 def operation_name(expr: Expr) -> str:
-    """Return the name in `poplite.ops` of the outermost operation; empty where there is none."""
+    """Return the name in `poplite.ops` of the outermost operation; empty without one."""
     if isinstance(expr, Reduction):
         return REDUCTIONS.get(expr.how, expr.how)
     if isinstance(expr, Contraction):

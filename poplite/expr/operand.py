@@ -52,7 +52,7 @@ def _reduced(how: str, x: Operand, dims: Dims, axis: Dims, keepdims: bool) -> Ex
 class Operand:
     """A tensor, or an expression of tensors.
 
-    Operators make expressions (`poplite.ops` has what no operator stands for). Their meaning is
+    Operators make expressions (`poplite.ops` has the operations without one). Their meaning is
     NumPy's: shapes are broadcast, `//` and `%` round down, `>>` keeps the sign. Python's numbers
     take the element type of the other operand, which must be able to hold them.
     """
@@ -322,7 +322,7 @@ class Operand:
 
 
 def as_read(value: Any, *beside: object) -> Any:
-    """Return what is read for an argument: the tensor of a loop's index, all else as it is."""
+    """Return an argument as it is read: a loop's index as its tensor, all else unchanged."""
     return value._read_as(beside) if isinstance(value, Operand) else value
 
 

@@ -44,11 +44,11 @@ class ElementOperation:
     Attributes:
         name: as in `poplite.ops`.
         arity: how many operands it has.
-        text: what `compute` writes, by the kind of its operands; "unsigned" and "LONGLONG" stand
-            for those integers, where they differ.
-        symbol: an operator of Python, where one stands for it.
+        text: its text in `compute`, by the kind of its operands; "unsigned" and "LONGLONG" for
+            those integers, where they differ.
+        symbol: its operator in Python, if there is one.
         gives: "same" type as its operands, or BOOL.
-        is_exact: whether its result is a number of the type already, which nothing rounds or cuts.
+        is_exact: whether its result is a number of the type already, without rounding.
         other_kind: names of the types whose text gives another kind of number than their elements:
             signed for unsigned, or a Python float for a float32. It is stored in the type, too.
         helpers: names of functions in `HELPERS` that the text calls.

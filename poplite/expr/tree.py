@@ -228,7 +228,7 @@ class Number(Expr):
 
 
 class Weak(Expr):
-    """A number of Python's that stands beside arguments, and has no element type yet."""
+    """A Python number next to arguments, which has no element type yet."""
 
     __slots__ = ("value",)
 
@@ -238,7 +238,7 @@ class Weak(Expr):
 
 
 class Argument(Expr):
-    """A place for a tensor: `ops.arg(0)` stands for the first one that is given."""
+    """A placeholder for a tensor: `ops.arg(0)` is the first one that is given."""
 
     __slots__ = ("number",)
 

@@ -19,7 +19,7 @@ def viewed(
     """Return a view of what expressions come to: of tensors at once, of others once stored.
 
     Args:
-        operands: what is viewed.
+        operands: the expressions that are viewed.
         how: makes the view of their tensors; it is compared and hashed to find equal views.
         shape: of the view.
         element: its element type.

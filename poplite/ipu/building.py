@@ -1,4 +1,4 @@
-"""What is compiled before a device can run: codelets and the host program, each once.
+"""Builds codelets and the host program, each once, before a device can run.
 
 What compilers made is kept in the user's cache folder under a hash of all that it depends on. A
 file appears complete or not at all, so several processes may fill one folder. Where the folder
@@ -36,7 +36,7 @@ LAST_LINES = 30
 
 
 def built(name: str, parts: Sequence[object], build: Callable[[Path], None]) -> Path:
-    """Return a file that was made of `parts`; `build` writes it where there is none yet.
+    """Return a file that was made of `parts`; `build` writes it unless it exists.
 
     Its name ends with `name`; each part has the same `repr` whenever the file is the same.
     """
@@ -111,7 +111,7 @@ NAMES = ("c++", "g++", "clang++")
 def cpp_compiler() -> tuple[str, ...]:
     """Return the words that call a C++ compiler.
 
-    Raises `FileLoadError` where there is none, or `$CXX` names none.
+    Raises `FileLoadError` without one, or if `$CXX` names none.
     """
     if chosen := os.environ.get("CXX"):
         words = shlex.split(chosen)
@@ -119,7 +119,7 @@ def cpp_compiler() -> tuple[str, ...]:
             return tuple(words)
         raise FileLoadError(
             f"there is no C++ compiler {chosen!r}, which CXX names",
-            fix="CXX=g++, or leave CXX out for what is on PATH",
+            fix="CXX=g++, or leave CXX out to search PATH",
         )
     for name in NAMES:
         if found := shutil.which(name):
@@ -189,7 +189,7 @@ class Sdk:
 
     @staticmethod
     def at(root: Path) -> Sdk:
-        """Return the SDK in a folder; raises `DeviceRuntimeError` where there is none."""
+        """Return the SDK in a folder; raises `DeviceRuntimeError` without one."""
         if (root / "bin" / "popc").is_file():
             return Sdk(root.absolute())
         raise _missing(f"in {str(root)!r}", "there is no bin/popc")
@@ -259,7 +259,7 @@ class Sdk:
 def find_sdk() -> Sdk:
     """Return the SDK of this machine.
 
-    Raises `DeviceRuntimeError` where there is none, which says what to set and how to export.
+    Raises `DeviceRuntimeError` without one, which says what to set and how to export.
     """
     if root := os.environ.get(VARIABLE):
         return Sdk.at(Path(root))

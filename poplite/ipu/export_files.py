@@ -33,12 +33,12 @@ def export(
     """Write a graph and its programs as C++ and tables, to be built where there is an SDK.
 
     Nothing is compiled. Equal graphs give equal bytes, and files that are so already are left as
-    they are, so that they need not be built again. The README in the folder says how to go on.
+    they are, so that they need not be built again. The README in the folder has the next steps.
 
     Args:
         graph: the graph.
         programs: one program, several in a list, or named ones in a dictionary.
-        folder: where the files go; it is made where there is none.
+        folder: where the files go; it is made if it does not exist.
         checks: with "fast", an index outside of a field stops its vertex, and the program.
 
     Returns:

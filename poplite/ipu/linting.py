@@ -8,8 +8,8 @@ elements of 1 or 2 bytes side by side, they may share a word::
     h   HALF   | 0 1 | 2 3 | 4 5 |        vertex 0 writes h[0:3], vertex 1 writes h[3:6]:
                        ^                   elements 2 and 3 are one word
 
-Words are counted from where the part of a variable on the tile begins.  What is copied on its tile,
-or comes from other tiles, begins a buffer: which edges those are is what the cost model says.
+Words are counted from where the part of a variable on the tile begins.  Data that are copied on the
+tile, or come from other tiles, begin a buffer: the cost model says which edges those are.
 
 What a tile would have to emulate in a `compute`, or would do dearly.
 
@@ -81,7 +81,7 @@ def lint(graph: Graph) -> list[Finding]:
 
     Returns:
         Findings, in the order of compute sets, vertices and lines, those of the user's classes
-        before those of poplite's; printed, each has the line, what is wrong and what to try.
+        before those of poplite's; printed, each has the line, the fault and what to try.
 
     Raises:
         ControlProgramError: if `graph` is not a graph.
@@ -129,7 +129,7 @@ def is_placed(graph: Graph, compute_set: ComputeSet) -> bool:
 
 
 class _InPlace(NamedTuple):
-    """Edges that vertices access where they lie; what is copied, or received, begins a buffer.
+    """Edges that vertices access in place; copied or received data begin a buffer.
 
     Attributes:
         vertex: int64[n], positions of the vertices.
@@ -254,7 +254,7 @@ def _misaligned(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
 
 
 def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iterator[Finding]:
-    """Yield what is copied on its tile before or after the vertices run, as reports count it."""
+    """Yield the copies on tiles before or after the vertices run, as reports count them."""
     for phases, when in zip(
         phases_of_compute_set(graph, compute_set, table), ("before", "after"), strict=True
     ):
@@ -314,7 +314,7 @@ _OF_DOUBLES = (_OF_FLOATS - {"as_float"}) | frozenset(
 def emulated(vertex: type[Vertex]) -> list[Finding]:
     """Return what a tile would emulate, and stores of parts of words by several workers.
 
-    A class whose `cpp` stands for its `compute` has none. Raises `VertexCompileError` when
+    A class with `cpp` in place of `compute` has none. Raises `VertexCompileError` when
     `compute` is outside the dialect.
     """
     if own_text(vertex) is not None:
@@ -497,7 +497,7 @@ class Finding:
     Attributes:
         rule: "double", "division", "sub-word store", "alignment" or "copy".
         name: the function, or the compute set.
-        what: what is wrong.
+        what: the fault.
         at: the user's line.
         found: the line of text, or the elements.
         fix: what to try.

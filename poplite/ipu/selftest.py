@@ -166,11 +166,11 @@ COPIES = "copies in a loop, reversed"
 HOST_CALL = "a function of the host"
 
 EXTRA = (COPIES, HOST_CALL)
-"""Rows that are no vertex class."""
+"""Rows that are not a vertex class."""
 
 
 Built = tuple[Graph, Program, dict[str, list[Tensor]]]
-"""A graph, its program, and what is compared of each row."""
+"""A graph, its program, and the tensors to compare of each row."""
 
 
 @frozen
@@ -297,7 +297,7 @@ def own_rows() -> Built:
     reversed_ = graph.clone(moved, name="reversed")
     outputs |= {COPIES: [moved], HOST_CALL: [reversed_]}
     call = Call(reverse, [moved], [reversed_])
-    # What is set so at first anyway: the table shows that a device knows the calls.
+    # These are the initial modes anyway: the table shows that a device knows the calls.
     modes = InTurn(
         ModifyFloatingPointBehaviour(clear=_behaviour(esr=True), set=_behaviour()),
         SetStochasticRounding(False),

@@ -97,7 +97,7 @@ class Device:
         return False
 
     def getAttributes(self) -> dict[str, str]:
-        """Return what the driver says of the device: nothing, as there is none."""
+        """Return the driver's attributes of the device: none, without a driver."""
         return {}
 
     def getDriverIDs(self) -> list[int]:
@@ -150,7 +150,7 @@ class Device:
 
         Raises:
             InvalidMachineModel: for anything but a target.
-            InvalidOption: for options that are no dictionary.
+            InvalidOption: for options that are not a dictionary.
 
         >>> Device.createSimulatorDevice(Target(tiles=8)).getTarget().tiles
         8
@@ -202,7 +202,7 @@ class DeviceManager:
 
         Raises:
             InvalidMachineModel: for another type, and a number of IPUs that cannot be.
-            InvalidOption: for options that are no dictionary.
+            InvalidOption: for options that are not a dictionary.
 
         >>> [device.getId() for device in DeviceManager().getDevices(TargetType.IPU, 3)]
         [7]
@@ -235,7 +235,7 @@ class DeviceManager:
 
         Raises:
             UnknownName: when there is no such device.
-            InvalidOption: for options that are no dictionary.
+            InvalidOption: for options that are not a dictionary.
 
         >>> DeviceManager().getDevice(1).getTarget().ipus
         2
@@ -398,7 +398,7 @@ class IPUModel:
         Raises:
             InvalidMachineModel: for numbers that no machine or device has, and a version that was
                 changed.
-            InvalidOption: for options that are no dictionary.
+            InvalidOption: for options that are not a dictionary.
             ElementTypeError: for an `accurate_half` that is not a truth value.
 
         >>> IPUModel("ipu1").createDevice({}, True, 3).getId()

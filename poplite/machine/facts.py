@@ -59,7 +59,7 @@ class Fact:
 
 
 def fact(architecture: Architecture, name: str) -> Fact:
-    """Return a constant of a machine; raise KeyError where there is none.
+    """Return a constant of a machine; raise KeyError for an unknown one.
 
     >>> fact("gc2", "tiles").value
     1216
@@ -216,7 +216,7 @@ _EXCHANGES: _Rows = {
     "pair_tiles": (2, "tiles", "model", "tilesPerSuperTile, poplibs, lib/poputil"),
     "send_controls": (1, "cycles", "model", f"one instruction a fragment, {_EXCHANGE}"),
     "receive_controls": (2, "cycles", "model", f"source and neutral, {_EXCHANGE}"),
-    "pointer_controls": (1, "cycles", "model", f"where it does not go on, {_EXCHANGE}"),
+    "pointer_controls": (1, "cycles", "model", f"where it does not continue, {_EXCHANGE}"),
     "longest_send_words": (4_148, "words", "model", _EXCHANGE),
     "send_lanes": (2, "lanes", "model", f"of a pair: each tile has its own, {_EXCHANGE}"),
     "latency_cycles": (

@@ -167,7 +167,7 @@ def convert_from_quarter(
     numbers = numbers if numbers.size else numbers.astype(np.uint8)
     if numbers.dtype.kind not in "iu" or np.any((numbers < 0) | (numbers > 0xFF)):
         raise ElementTypeError(
-            f"{call}: {clipped(codes, 60)} are no codes of QUARTER",
+            f"{call}: {clipped(codes, 60)} are not codes of QUARTER",
             found=f"an array of {numbers.dtype}",
             fix="whole numbers from 0 to 255, as convert_to_quarter returns",
         )
@@ -193,7 +193,7 @@ def _real(values: npt.ArrayLike, call: str) -> Array:
         array, found = np.array(None), "rows of several lengths"
     if array.dtype.kind not in "biuf":
         raise ElementTypeError(
-            f"{call}: {clipped(values, 60)} are no real numbers",
+            f"{call}: {clipped(values, 60)} are not real numbers",
             found=found,
             fix=f"{call}([1.0, -2.0], ...)",
         )
@@ -205,7 +205,7 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def _floats(numbers: npt.ArrayLike, call: str) -> Array:
-    """Return numbers that are no array as one."""
+    """Return numbers as an array."""
     try:
         array = np.asarray(unmasked(numbers, call))
     except ValueError:  # rows of several lengths

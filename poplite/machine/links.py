@@ -3,7 +3,7 @@
 IPUs are arranged in a ladder; two of them make a card::
 
     0 ===== 1       card    4 links between the two of a card, for data from one to the other
-    |       |       cross   2 links there, for data that go on to another card
+    |       |       cross   2 links there, for data on the way to another card
     2 ===== 3       up      2 links to the same side of the next card
     |       |       down    2 links to the same side of the card before
     4 ===== 5

@@ -194,7 +194,7 @@ def checked_options(options: object, call: str, known: Collection[str] | None = 
     """Refuse anything but a dictionary of options, and unknown names."""
     if options is not None and not isinstance(options, Mapping):
         raise InvalidOption(
-            f"{call}: options {clipped(options)} are no dictionary",
+            f"{call}: options {clipped(options)} are not a dictionary",
             found=of_type(options),
             fix="OptionFlags()",
         )
@@ -274,7 +274,7 @@ def read_json_from_env(variable: str, flags: OptionFlags) -> None:
 def _read(text: str, flags: OptionFlags, what: str) -> None:
     if not isinstance(flags, OptionFlags):
         raise InvalidOption(
-            f"{what}: {clipped(flags)} are no OptionFlags",
+            f"{what}: {clipped(flags)} are not OptionFlags",
             found=of_type(flags),
             fix="OptionFlags()",
         )

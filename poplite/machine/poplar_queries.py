@@ -105,7 +105,7 @@ def createIPUTarget(
 
     Raises:
         InvalidMachineModel: for another system, and numbers that cannot be.
-        InvalidOption: for options that are no dictionary.
+        InvalidOption: for options that are not a dictionary.
 
     >>> createIPUTarget(2, 4, "ipu2").tiles, createIPUTarget("ipu21").architecture
     (8, 'bow')

@@ -27,7 +27,7 @@ MOST_REPLICAS = 1 << 16
 
 
 def checked_target(value: object) -> Target:
-    """Return a graph's machine, `Target()` for None; raise InvalidMachineModel if it is none."""
+    """Return a graph's machine, `Target()` for None; refuse anything but a target."""
     if value is None:
         return Target()
     if isinstance(value, Device):

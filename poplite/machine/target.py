@@ -246,7 +246,7 @@ def _architecture(name: object) -> Architecture:
 
 
 def _known(name: str, architecture: Architecture) -> Fact:
-    """Return a constant of an architecture; raise UnknownName where there is none."""
+    """Return a constant of an architecture; raise UnknownName for an unknown one."""
     facts = FACTS[architecture]
     if not isinstance(name, str) or name not in facts:
         raise UnknownName(

@@ -337,7 +337,7 @@ class OnRank:
         self._states.save(path)
 
     def load_state(self, path: object) -> None:
-        """Let rank 0 read a file, and go on with what it holds."""
+        """Let rank 0 read a file, and continue from its state."""
         self._states.load(path)
 
     def forget_sent(self) -> None:

@@ -5,8 +5,8 @@
     the end     of a run: all ranks tell how it ended for them
 
 A callback that raises, `engine.stop()` and Ctrl-C end the run at one place on all ranks
-(see below), and their engines go on.  Whatever else ends a run is known to one rank, while others
-may be a step ahead: that ends the run everywhere, and engines need `load()`.
+(see below), and their engines can run again.  Whatever else ends a run is known to one rank, while
+others may be a step ahead: that ends the run everywhere, and engines need `load()`.
 
 Runs that are stopped from outside end after the same step on all ranks.
 
@@ -14,7 +14,7 @@ Runs that are stopped from outside end after the same step on all ranks.
     rank 1    step 1  2  3  4  5  6 |       sent: 6     limit 6          | stopped
 
 A rank that has to stop says how many rows it has begun.  Each of the others, wherever Python is
-entered next, says the same of itself, and all go on until the greatest of these numbers, to the
+entered next, says the same of itself, and all continue until the greatest of these numbers, to the
 next step that has not begun.  Control flow is the same everywhere, so that is one place.  A rank
 that leaves alone would let its neighbours wait for ever.  Ranks that exchange nothing may be far
 apart: one that is on its way says so again, and those at the limit wait for it.

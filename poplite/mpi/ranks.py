@@ -44,7 +44,7 @@ class Word:
     Attributes:
         call: what the user called.
         value: what it says about it.
-        failed: why the rank cannot go on; empty where it can.
+        failed: why the rank cannot continue; empty if it can.
         is_last: whether the rank has ended the call.
         is_stop: whether the rank asks to stop the run.
     """
@@ -138,7 +138,7 @@ class Ranks:
         return any(word.is_last for word in self._inbox[rank])
 
     def failure(self) -> tuple[int, str] | None:
-        """Return a rank that has said that it cannot go on, and why."""
+        """Return a rank that has said that it cannot continue, and why."""
         self.look()
         for rank, words in enumerate(self._inbox):
             for word in words:

@@ -72,7 +72,7 @@ class AxisRole:
 
 
 def checked_roles(roles: Iterable[AxisRole]) -> list[AxisRole]:
-    """Return roles; raises AxisError for what is none."""
+    """Return roles as a list; raises AxisError for anything else."""
     found = items_or_none(roles)
     listed: list[Any] = [roles] if found is None else found
     for role in listed:
@@ -337,7 +337,7 @@ def is_slice(part: object) -> bool:
 
 
 def length_of(value: object, name: str) -> int:
-    """Return a length that a user gave; raises AxisLengthError for what is none."""
+    """Return a length that a user gave; raises AxisLengthError for anything else."""
     number = integer_or_none(value)
     if number is None or number < 0 or isinstance(value, bool):
         raise AxisLengthError(
@@ -375,7 +375,7 @@ def make_axis(
     Args:
         length: number of indices; left out, it is set later: `axis.length = 128`.
         name: for messages and pictures; left out, an automatic one.
-        roles: what it stands for, such as `ar.Height`.
+        roles: its meanings, such as `ar.Height`.
         docstring: what it is for.
 
     Raises:
@@ -402,7 +402,7 @@ def make_axis(
 
 
 AxesLike = Axis | Iterable[Any] | EllipsisType | None
-"""An Axis, or a list, tuple or Axes of them; a list in a list stands for one flattened axis."""
+"""An Axis, or a list, tuple or Axes of them; an inner list is one flattened axis."""
 
 
 class Axes:
@@ -663,7 +663,7 @@ def axes_of(like: AxesLike) -> Axes:
 
 
 def chosen(like: AxesLike, all_axes: Axes, what: str) -> Axes:
-    """Return axes that a user listed, among those of a tensor; `...` stands for all others.
+    """Return axes that a user listed, among those of a tensor; `...` means all others.
 
     Raises MissingAxisError for one that the tensor has not, and DuplicateAxisError for one that is
     listed twice.
@@ -674,7 +674,7 @@ def chosen(like: AxesLike, all_axes: Axes, what: str) -> Axes:
         others = (all_axes - named).items
         if sum(each is ... for each in listed) > 1:
             raise DuplicateAxisError(
-                f"{what}: '...' stands twice in the list",
+                f"{what}: '...' occurs twice in the list",
                 found=f"the axes are {all_axes}",
                 fix="once",
             )
@@ -839,7 +839,7 @@ def _no_axis(item: object) -> AxisError:
     if hasattr(item, "dtype"):
         fix = "the axes first, then values: ng.variable(axes, array); for a constant values first"
     if isinstance(item, EllipsisType):
-        fix = "list the axes; '...' stands for others only where a tensor has them"
+        fix = "list the axes; '...' means the other axes of a tensor, and here is no tensor"
     return AxisError(f"{clipped(item)} is not an axis", found=of_type(item), fix=fix)
 
 
@@ -866,7 +866,7 @@ class FlattenedAxis(Axis):
 
     Args:
         axes: the parts, as a list or Axes; of none, its length is 1.
-        line: where it was made; left out, where the call stands.
+        line: where it was made; left out, the place of the call.
 
     >>> from poplite.named.axes import make_axes
     >>> one = FlattenedAxis(make_axes({"H": 3, "W": 4}))

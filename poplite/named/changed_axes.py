@@ -1,4 +1,4 @@
-"""Other axes for a tensor's: what may stand in place of them, and what is refused.
+"""Axes that may replace those of a tensor, and errors for others.
 
 `of` is the tensor whose axes they are, for messages.
 """
@@ -29,7 +29,7 @@ from poplite.source import SourceLocation
 from poplite.text import amount, clipped, integer_or_none, of_type
 
 Part = slice | int
-"""What is taken of an axis: some of its indices, or one, without the axis."""
+"""Indices to take of an axis: a slice keeps it, one index drops it."""
 
 _TAKEN = "{0}[{1}, 0] or {0}[{1}, 1:3]; ng.concat joins several of them"
 
@@ -63,13 +63,13 @@ def broader(axes: Axes, like: AxesLike, of: Named) -> Axes:
     listed = axes_of(like)
     for axis in axes:
         if axis not in listed:
-            raise missing("broadcast: what is listed", axis, listed)
+            raise missing("broadcast: the list", axis, listed)
     check_lengths("broadcast", axes, listed, (of, f"listed {listed}"))
     return listed
 
 
 def ordered(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
-    """Return a tensor's axes in the order that a user listed; `...` stands for the others."""
+    """Return a tensor's axes in the order that a user listed; `...` means the others."""
     if like.__class__ is Axes and like.root_set == axes.root_set:
         own = dict(zip(axes.roots, axes.items, strict=True))
         return alike([own[root] for root in like.roots], like)
@@ -108,7 +108,7 @@ def relabelled(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
 def joined(
     axes: Axes, like: AxesLike, name: str | None, of: Named, line: SourceLocation
 ) -> tuple[Axes, int]:
-    """Return a tensor's axes with some, that stand side by side, as one, and where this stands.
+    """Return a tensor's axes with some adjacent ones as one axis, and its position.
 
     None for all of them; none at all make an axis of length 1 at the end.
     """
@@ -122,7 +122,7 @@ def joined(
     behind = first + len(listed)
     if axes.roots[first:behind] != listed.roots:
         raise AxisError(
-            f"flatten: {listed} do not stand side by side in this order",
+            f"flatten: {listed} are not adjacent in this order",
             found=of.text,
             fix=f"ng.axes_with_order({spelled(of)}, [..., {', '.join(listed.names)}]) first",
         )

@@ -2,8 +2,8 @@
 
     dw, db = deriv(loss, [w, b])
 
-Reverse mode: from the result to its operands, each operation gives its operands what its own
-adjoint comes to. Forward and backward parts are one graph, so that what is stored is decided once.
+Reverse mode: from the result to its operands, each operation turns its adjoint into those of its
+operands. Forward and backward parts are one graph, so that one decision covers what to store.
 """
 
 from __future__ import annotations

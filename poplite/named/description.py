@@ -1,4 +1,4 @@
-"""What is known of a tensor before it has storage, and where its elements lie when it has.
+"""Descriptions of tensors before they have storage, and of the places of their elements after.
 
 TensorDescription((H:3, W:4))               an allocation, whose layout is free
     .slice({H: slice(None, None, -1)})      a view of it
@@ -79,7 +79,7 @@ class Element(NamedTuple):
 
 
 class TensorDescription:
-    """The axes of a tensor, its element type, and where its elements lie.
+    """The axes of a tensor, its element type, and the places of its elements.
 
     It does not change; each method returns another one, on the same storage.
 
@@ -93,8 +93,8 @@ class TensorDescription:
     Attributes:
         axes: its axes, in its order.
         dtype: element type.
-        sources: what it is a view of: one description, or several that stand behind each other;
-            none for an allocation, which has storage of its own.
+        sources: the description of which it is a view, or several in a row; none for an
+            allocation, which has storage of its own.
         step: how it is made of these; None for an allocation.
         name: for messages.
         line: the user's line that made it.
@@ -138,7 +138,7 @@ class TensorDescription:
         *more: TensorDescription,
         line: SourceLocation | None = None,
     ) -> TensorDescription:
-        """Return a view of this description, and of more that stand behind it, by one step."""
+        """Return a view of this description, and of more that follow it, by one step."""
         made = TensorDescription.__new__(TensorDescription)
         made.axes, made.dtype, made.line = axes, self.dtype, line or here(3)
         made.sources, made.step = (self, *more), step
@@ -188,8 +188,8 @@ class TensorDescription:
     def read_only(self) -> bool:
         """Whether nothing can be assigned to it.
 
-        Constants and results are; so is a view in which an element stands for several, or that
-        stands for several tensors. Other views are as what they are views of.
+        Constants and results are; so is a view that repeats an element or shows several tensors.
+        Other views are as their sources.
         """
         if not self.sources:
             return self._is_read_only
@@ -207,7 +207,7 @@ class TensorDescription:
 
     @cached_property
     def _strided(self) -> StridedAxes | None:
-        """Where elements lie, as far as strides tell it; None while a layout is free, too."""
+        """The places of elements as strides; None without any, and while a layout is free."""
         if not self.sources:
             if self._layout is None:
                 return None
@@ -224,19 +224,19 @@ class TensorDescription:
         """How far apart the elements of neighbouring indices are, in elements, with a sign.
 
         None for an axis whose elements no single stride reaches, and for all axes while the layout
-        is free, or where a view stands for several storages. For lengths 0 and 1 it says nothing.
+        is free, or where a view shows several storages. For lengths 0 and 1 it says nothing.
         """
         where = self._strided
         return (None,) * len(self.axes) if where is None else where.strides
 
     @property
     def offset(self) -> int | None:
-        """Where the element at index 0 of all axes lies; None where no stride is known."""
+        """Position of the element at index 0 of all axes; None where no stride is known."""
         return None if self._strided is None else self._strided.offset
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether its elements, in row-major order, lie one behind the other in one storage."""
+        """Whether its elements, in row-major order, are consecutive in one storage."""
         if self._strided is None:
             return self.fixed and len(self.bases) == 1 and self._example.is_contiguous()
         digits = [each for own in self._strided.digits if own is not None for each in own]
@@ -247,7 +247,7 @@ class TensorDescription:
 
     @property
     def contains_aliases(self) -> bool:
-        """Whether an element of storage stands for several of its elements."""
+        """Whether several of its elements are one element of storage."""
         return self._example.contains_aliases()
 
     @cached_property
@@ -284,7 +284,7 @@ class TensorDescription:
         return self.seen(some(reversed(self.axes.items)), _TRANSPOSE)
 
     def reorder(self, axes: AxesLike) -> TensorDescription:
-        """Return it with its axes in another order; `...` stands for those that are not listed.
+        """Return it with its axes in another order; `...` means those that are not listed.
 
         Raises:
             MissingAxisError: for an axis that it has not, and one that is not listed.
@@ -323,7 +323,7 @@ class TensorDescription:
             TensorIndexError: for an index that an axis has not.
         """
         made: dict[AxisRoot, changed_axes.Part] = {}
-        for axis, part in listed_parts(parts, "slice: what is taken", "slice({H: slice(1, None)})"):
+        for axis, part in listed_parts(parts, "slice: parts", "slice({H: slice(1, None)})"):
             try:
                 own = self.axes.own(axis)
             except (AttributeError, ValueError):
@@ -337,7 +337,7 @@ class TensorDescription:
         *,
         copy: Literal["never", "view"] | None = None,
     ) -> TensorDescription:
-        """Return it with several axes, which stand side by side, as one.
+        """Return it with several adjacent axes as one.
 
         Args:
             axes: the axes, in their order; left out, all of them.
@@ -347,7 +347,7 @@ class TensorDescription:
 
         Raises:
             NeedsCopyError: where no single stride reaches all elements.
-            AxisError: for axes that do not stand side by side.
+            AxisError: for axes that are not adjacent.
 
         Source: seed 003, "flattening"; the condition is `stride == inner length * inner stride`
         for each pair of neighbours whose lengths are not 1.
@@ -379,7 +379,7 @@ class TensorDescription:
         Args:
             others: of the same axes, in any order, and the same element type; lengths differ along
                 `axis` only.
-            axis: along which they stand.
+            axis: along which they are joined.
 
         Raises:
             MissingAxisError: for one without an axis that this has.
@@ -389,9 +389,9 @@ class TensorDescription:
         total = own.known_length("concat")
         listed = []
         fix = "description.concat([another], H)"
-        check_kind(others, (list, tuple), "concat: what stands behind", fix)
+        check_kind(others, (list, tuple), "concat: others", fix)
         for each in others:
-            check_kind(each, TensorDescription, "concat: what stands behind", fix)
+            check_kind(each, TensorDescription, "concat: others", fix)
             other = changed_axes.one_of(chosen([axis], each.axes, "concat"), "concat")
             total += other.known_length("concat")
             order = changed_axes.ordered(each.axes, self.axes, each, "concat")
@@ -552,7 +552,7 @@ class TensorDescription:
         return f"{name}{self.axes}, {what} made at {self.line}"
 
     def explain(self) -> str:
-        """Return its axes, layout and steps, and where its elements lie: a line for each."""
+        """Return its axes, layout, steps and the places of its elements: a line for each."""
         pieces = 0 if self._strided is not None or not self.fixed else self._example.num_regions()
         return explained(self, pieces)
 
@@ -614,7 +614,7 @@ NO_COPY = "; no copy"
 
 
 def explained(description: TensorDescription, pieces: int) -> str:
-    """Return axes, layout and steps, and where elements lie; `pieces` is 0 where strides do."""
+    """Return axes, layout, steps and places of elements; `pieces` is 0 if strides give them."""
     name = description.name or ("view" if description.is_view else "tensor")
     lines = [f"{name} {description.axes} {description.dtype!r}"]
     taken: list[str] = []

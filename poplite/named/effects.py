@@ -63,7 +63,7 @@ class Assign(Effect):
 
     Attributes:
         target: a tensor with storage, or a view of one.
-        value: what is written, whose axes the target has.
+        value: the value, all of whose axes the target has.
     """
 
     target: Op
@@ -135,10 +135,10 @@ def assign(target: Op, value: Any) -> Assign:
 
     Raises:
         ReadOnlyError: for a target that has no storage, or is a constant.
-        MissingAxisError: for an axis of the value that the target has not.
+        MissingAxisError: for an axis of the value that the target lacks.
         AxisLengthError: for an axis that has two lengths.
-        ElementTypeError: for what is not a tensor, another element type, and a number that this one
-            cannot hold.
+        ElementTypeError: if the target is not a tensor, or its element type is another one or
+            cannot hold the number.
 
     >>> import poplite.named as ng
     >>> w = ng.variable([ng.make_axis(3, "H")], name="w")
@@ -186,11 +186,11 @@ def assign(target: Op, value: Any) -> Assign:
 
 
 def base_of(target: Op) -> TensorOp | None:
-    """Return the tensor with storage that a view shows; None for what is computed."""
+    """Return the tensor with storage that a view shows; None for a computed one."""
     while isinstance(target, Slice | Relabelled | Regrouped | Broadcast):
         (inner,) = target.args
         if isinstance(target, Broadcast) and not inner.axes.is_equal_set(target.axes):
-            return None  # elements that stand for several
+            return None  # it repeats elements
         target = inner
     return target if isinstance(target, TensorOp) else None
 
@@ -199,8 +199,8 @@ def sequential(items: Sequence[Any]) -> Sequential:
     """Return the effect of doing items one after the other; its value is that of the last.
 
     Args:
-        items: tensors and effects. A tensor is computed at its place, and keeps that value where it
-            stands again.
+        items: tensors and effects. A tensor is computed at its first place, and keeps that value at
+            later ones.
     """
     found = tuple(item_of(each, "sequential") for each in _list(items, "sequential"))
     return recorded(Sequential(found), found)
@@ -384,7 +384,7 @@ def roots_of(items: Iterable[Item]) -> list[Op]:
 
 
 def written_by(items: Iterable[Item]) -> list[tuple[Op, Op]]:
-    """Return what is assigned by items: targets, and what is written to them."""
+    """Return the targets of assignments among items, each with its value."""
     found = [each for each in inside(items) if isinstance(each, Assign)]
     return [(each.target, each.value) for each in found]
 

@@ -1,7 +1,7 @@
 """Operations on elements: axes of operands pair by identity, and are put in one order.
 
-Tensors beside each other have one type, and numbers of Python's take it, if it can hold them.
-Everything is known when an operation is built, and refused there.
+Operands have one element type, and Python numbers take it if it can hold them. Everything is
+known when an operation is built, and refused there.
 
     x + 1        the type of x            where(p, 1, 0)     INT, as `ng.constant` of 1 and 0
     x < 1        BOOL                     x (INT) + 0.5      refused: INT holds whole numbers
@@ -33,7 +33,7 @@ _NAMES = {"select": "where", "floor_divide": "floordivide", "remainder": "mod"}
 
 @makes("number")
 class NumberOp(Op):
-    """A number of Python's beside tensors: it takes their element type."""
+    """A Python number as an operand: it takes the element type of the tensors."""
 
     __slots__ = ("value",)
     what = "number"
@@ -140,7 +140,7 @@ def of_floats(x: Any, what: str) -> Op:
 
 
 def _of_numbers(numbers: Sequence[Op]) -> ElementClass:
-    """Return the element type of numbers that no tensor stands beside."""
+    """Return the element type of numbers without any tensor among the operands."""
     values = [each.value if isinstance(each, NumberOp) else 0.0 for each in numbers]
     kinds = [BOOL if isinstance(v, bool) else INT if isinstance(v, int) else FLOAT for v in values]
     return kinds[0] if len(set(kinds)) == 1 else FLOAT if FLOAT in kinds else INT
@@ -158,7 +158,7 @@ def is_held(number: Op, element: ElementClass | None) -> bool:
 
 
 def check_number(what: str, number: NumberOp, beside: Op, element: ElementClass) -> None:
-    """Raise where an element type cannot hold a number that stands beside a tensor of it.
+    """Raise if the element type of the other operand cannot hold a number.
 
     ElementTypeError is raised for a number of another kind, such as 0.5 for INT, and
     SizeOverflowError for one out of range.
@@ -316,7 +316,7 @@ def pair(operation: str, one: Any, other: Any) -> Op:
 
 
 def _beside(operation: str, value: object) -> Op:
-    """Return a number that stands beside a tensor as an operand."""
+    """Return a number as an operand next to a tensor."""
     name = public_name(operation)
     if operation in JOINS_TRUTHS:
         check_no_truth(name, [value], "ng")

@@ -98,7 +98,7 @@ def views(
             first, *others = found.explain().splitlines()
             steps = others[0].strip()
             if any(each.concerns(node) for each in copied):
-                steps = f"{steps.removesuffix(NO_COPY)}; gathered, as told below"
+                steps = f"{steps.removesuffix(NO_COPY)}; gathered, as described below"
             lines += [f"  {first}  {node.line}", f"    {steps}"]
             lines.append(f"    {others[-1].strip()}")
     return lines
@@ -132,7 +132,7 @@ def copies(graph: Graph, sets: Iterable[ComputeSet], owners: Mapping[Variable, O
 
 
 def _written_by(graph: Graph, family: Family, owners: Mapping[Variable, Op]) -> Op | None:
-    """Return what vertices compute: what is held by the variable that they write."""
+    """Return the operation that vertices compute: the owner of the variable that they write."""
     for field in family.fields:
         if field.field.writes and field.edges.num_elements:
             (number,) = graph.space.owners(np.array(field.envelope[:1])).tolist()
@@ -170,7 +170,7 @@ def _reason(copied: Copied, why: Mapping[Op, Mapping[Op, str]]) -> str:
 def readers(
     roots: list[Op], description: Callable[[Op], TensorDescription], tensors: Iterable[TensorOp]
 ) -> dict[Op, dict[Op, str]]:
-    """Return which operations read rows of a tensor that are none, and how far elements lie."""
+    """Return which operations read rows that are not contiguous, and their distance."""
     owners = {id(description(each)): each for each in tensors}
     found: dict[Op, dict[Op, str]] = {}
     for node in below(roots):
@@ -229,7 +229,7 @@ _SHOWN = 80
 """Characters of a formula."""
 
 _MOST_NODES, _MOST_LEVELS = 40, 20
-"""What is written of one; formulas that share parts can be very long, and others very deep."""
+"""Limits of a formula's text: those that share parts can be very long, and others very deep."""
 
 
 def written(op: Op) -> str:
@@ -289,7 +289,7 @@ def _listed(axes: Axes) -> str:
 
 
 def _part(part: Part) -> str:
-    """Return an index, or a slice, as it stands between brackets."""
+    """Return an index, or a slice, as the text between brackets."""
     if not isinstance(part, slice):
         return str(part)
     ends = ":".join("" if each is None else str(each) for each in (part.start, part.stop))

@@ -305,7 +305,7 @@ def taken(digits: Digits, part: range) -> Digits | None:
 # -- the steps from storage to a view of it --------------------------------------------------------
 #
 # Each step says three things: what it makes of `pl.Tensor`s, of strides, and to which element of
-# what stands before it an element of its result belongs.
+# its operand an element of its result belongs.
 
 
 Index = tuple[int, ...]

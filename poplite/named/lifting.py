@@ -250,5 +250,5 @@ def _check_field(vertex: type[Vertex], field: Field, x: Op, seen: Axes) -> None:
             f"nmap: field '{field.name}' of {vertex.__name__} does not take {x.element_type!r} "
             f"along {seen}",
             found=f"the field is {field!r}; {x.text}",
-            fix="a Vector of that type for listed axes, a number where there are none",
+            fix="a Vector of that type for listed axes, a number without any",
         )

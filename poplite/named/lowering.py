@@ -7,7 +7,7 @@ of what has to be stored (a sum, a product) they are views of what stores it.
     x (N, H) - m (H)     slots (N, H)     Leaf(x) - Leaf(m[None, :])
     sum(x, [N]) * y (W, H)                View(Reduction(x in (H, N)), [1, H]) * Leaf(y)
 
-A slot is a dimension of what is asked for: the root of an axis, or None for a size of 1.
+A slot is a dimension of the wanted result: the root of an axis, or None for a size of 1.
 
     tensor (N, H, W)   slots (W, None, N)   parts {H: 2}      tensor[:, 2].dim_shuffle, reshaped
 """
@@ -64,7 +64,7 @@ from poplite.types import FLOAT, INT
 Slots = tuple[AxisRoot | None, ...]
 
 Parts = dict[AxisRoot, range | int]
-"""What is taken of axes: the indices, as far as these are not all, or one index."""
+"""Indices that are taken of axes, unless all are, or one index."""
 
 
 @frozen
@@ -73,7 +73,7 @@ class TensorFrame:
 
     Attributes:
         shape: the tensor's dimensions, one for each axis; None for those it has.
-        index: what is taken of each: `(start, stop, step)`, or a number, which drops it.
+        index: the part of each: `(start, stop, step)`, or a number, which drops it.
         order: of those that are left.
         sizes: the shape of the view, with dimensions of size 1.
     """
@@ -168,7 +168,7 @@ def _ends(taken: range) -> tuple[int | None, int | None, int]:
 
 
 def composed(part: slice | int, length: int, taken: range | int | None) -> range | int:
-    """Return what is taken of an axis, of which a part is taken, of which something is taken."""
+    """Return the part of an axis that a part of its part is."""
     if isinstance(part, int):
         return part
     whole = range(length)[part]
@@ -236,7 +236,7 @@ class LoweredExpressions:
         self._first: dict[Op, tuple[Slots, object]] = {}  # in which order it was made, and its key
 
     def forget(self) -> None:
-        """Forget all expressions, since a tensor changes: only what is remembered stays."""
+        """Forget all expressions but those to remember, since a tensor changes."""
         self._known, self._now, self._first = {}, {}, {}
 
     def all_of(self, op: Op, axes: Axes | None = None) -> Expr:
@@ -348,7 +348,7 @@ class LoweredExpressions:
         self, made: Expr, axes: Axes, first: Slots, slots: Slots, parts: Parts
     ) -> Expr:
         """Return what has dimensions by some slots by others; what has size 1 keeps it."""
-        shape = made.shape or (1,) * len(first)  # what is made of numbers alone has no dimension
+        shape = made.shape or (1,) * len(first)  # an expression of numbers alone has no dimension
         sizes = {root: size for root, size in zip(first, shape, strict=True) if root}
         roots = tuple(root for root in first if root in axes.root_set)
         taken: Parts = {}
@@ -564,7 +564,7 @@ class LoweredExpressions:
             made = self._viewed(made, TensorFrame(sizes, _all(sizes), order, ordered))
         return self._slotted(made, wanted, slots)
 
-    # -- views of what is made ---------------------------------------------------------------------
+    # -- views of results --------------------------------------------------------------------------
 
     def _framed(self, made: Expr, axes: Axes, slots: Slots, parts: Parts) -> Expr:
         return self._viewed(made, frame(axes.roots, made.shape, slots, parts))
@@ -634,7 +634,7 @@ class LoweredExpressions:
 
 
 def _made_for(op: Op, made: Expr) -> None:
-    """Tell what is new of an expression which operation it was made for."""
+    """Set the operation of the new nodes of an expression."""
     waiting = [made]
     while waiting:
         node = waiting.pop()

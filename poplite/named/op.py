@@ -38,7 +38,7 @@ Operator = Callable[["Op", Any], "Op"]
 
 
 MAKERS: dict[str, Callable[..., Any]] = {}
-"""What operators make: modules that stand behind this one fill it in, since all import it."""
+"""Results of operators: later modules fill it in, since all of them import this one."""
 
 
 def makes(name: str) -> Callable[[F], F]:
@@ -91,7 +91,7 @@ def written_as(name: str, made: AnyOp) -> AnyOp:
 
 
 class Op:
-    """A tensor whose dimensions are axes: a value, or what is computed of others.
+    """A tensor whose dimensions are axes: a value, or the result of an operation.
 
     Operators pair axes, in any order; axes that only one operand has are broadcast. `==` compares
     objects, `ng.equal` elements.
@@ -154,15 +154,15 @@ class Op:
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be assigned to it: a constant, what is computed, and views of these.
+        """Whether nothing can be assigned to it: a constant, a result, or a view of these.
 
-        So is a view in which an element stands for several; other views are as their tensors.
+        So is a view that repeats an element; other views are as their tensors.
         """
         return self.tensor_description.read_only
 
     @property
     def tensor_description(self) -> TensorDescription:
-        """Its axes and type, and the steps by which it is a view of what is stored."""
+        """Its axes and type, and the steps by which it is a view of its storage."""
         made: TensorDescription = MAKERS["description"](self)
         return made
 
@@ -260,9 +260,9 @@ class Op:
     def __setitem__(self, key: Any, value: Any) -> None:
         MAKERS["assign"](self, key, value)
 
-    # -- what it is not --------------------------------------------------------------------------
+    # -- unsupported operators -------------------------------------------------------------------
 
-    if not TYPE_CHECKING:  # to checkers, what is not declared is not there
+    if not TYPE_CHECKING:  # type checkers refuse undeclared names
 
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("_") or name in Op.__slots__:
@@ -375,13 +375,13 @@ _JOINED = {
     "take": "ng.take(table, indices, axis)",
     "where": "ng.where(p, x, y)",
 }
-"""What stands for NumPy's functions that take lists or positions."""
+"""Replacements of NumPy's functions that take lists or positions."""
 
 _OPERATORS = frozenset(
     ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power"]
     + ["less", "less_equal", "greater", "greater_equal"]
 )
-"""Operators that numbers of NumPy's may stand beside."""
+"""Operators that take NumPy numbers as the other operand."""
 
 
 def _apply(name: str, *operands: Any) -> Op:

@@ -2,7 +2,7 @@
 
     [loss, parallel([assign(w, w - rate * dw), assign(b, b - rate * db)])]
 
-    1   loss, and the sums that dw and db are of, in one decision of what is stored
+    1   loss, and the sums in dw and db, with one decision about what to store
     2   the writes, which read these sums
 
 An expression that is an item keeps its value: it is stored, and later items read what was stored.
@@ -137,7 +137,7 @@ class Items:
         return lambda: self._expressions.remembered[op]
 
     def _flush(self, extra: list[Expr]) -> list[Tensor]:
-        """Store what is pending, and other expressions, in one decision; return these."""
+        """Store pending and other expressions with one decision; return the others."""
         pending: list[Op] = []
         for op in self._pending:
             if isinstance(
@@ -220,7 +220,7 @@ class Items:
     def _read_first(self, values: list[Expr], written: ViewIndex[int]) -> list[Expr]:
         """Return values that may be written one after the other, though all are read before.
 
-        What is summed or multiplied is stored at once; so is a value that reads an earlier target.
+        Sums and products are stored at once; so is a value that reads an earlier target.
         """
         reads = _Reads(written, is_below=False)
         wanted: dict[Expr, None] = {}
@@ -315,7 +315,7 @@ def _part_name(expr: Expr) -> str:
 def _front(value: Expr, seen: set[Expr]) -> dict[Expr, None]:
     """Return the parts of a value that are stored, but for those that were seen before.
 
-    They are no operations on elements.
+    They are not operations on elements.
     """
     found: dict[Expr, None] = {}
     waiting = [value]

@@ -32,7 +32,7 @@ from poplite.named.shaping import axes_with_order, in_order, sliced
 from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT
 
 DEFAULT: Any = type("Default", (), {"__repr__": lambda self: "all shared axes"})()
-"""What stands for axes that a user did not give, where none would mean something else."""
+"""Default of axes where None has another meaning."""
 
 
 class Reduce(Op):
@@ -160,7 +160,7 @@ def max(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> O
 
 
 def min(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
-    """Return the least element along axes, of which none has length 0. See `sum`."""
+    """Return the least element along axes, none of length 0. See `sum`."""
     return _reduce("min", x, reduction_axes, out_axes, "min")
 
 
@@ -190,7 +190,7 @@ class Count(Op):
 
 
 def mean(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the mean along axes, of which none has length 0. See `sum`."""
+    """Return the mean along axes, none of length 0. See `sum`."""
     operand = of_floats(x, "mean")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "mean")
     check_not_empty("mean", operand, reduced)
@@ -294,7 +294,7 @@ def dot(x: Any, y: Any, axes: AxesLike = DEFAULT, out_axes: AxesLike = None) -> 
         y: a tensor or a number.
         axes: which shared axes are summed; left out, all of them. Others stay, as batches: each
             index of them is a product of its own.
-        out_axes: the order of what is left; left out, that of x, then that of y.
+        out_axes: the order of the axes that are left; left out, that of x, then that of y.
 
     Raises:
         MissingAxisError: for an axis that not both have.
@@ -404,7 +404,7 @@ def cross_entropy_multi(p: Any, t: Any, axes: AxesLike = None, out_axes: AxesLik
     Args:
         p: probabilities; of `ng.softmax` the logarithm is taken of what it was made of.
         t: targets, with all axes of p, or whose axes p has.
-        axes: along which classes stand, and are summed.
+        axes: the axes of the classes, which are summed.
         out_axes: the axes that are left, in this order.
 
     Raises:
@@ -498,7 +498,7 @@ def take(table: Any, indices: Any, axis: Axis) -> Op:
 
     Args:
         table: a tensor that has the axis.
-        indices: INT or UNSIGNED_INT, of any axes that the table does not have beside `axis`.
+        indices: INT or UNSIGNED_INT, without the other axes of the table.
         axis: the axis of the table that they number, from 0.
 
     Returns:

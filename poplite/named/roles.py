@@ -1,4 +1,4 @@
-"""What an axis stands for, whatever its length: the height of an image, or that of a filter."""
+"""Meanings of axes, whatever their length: the height of an image, or that of a filter."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
-            f"no axis or role '{name}' here: {', '.join(vars(self)) or 'there is none'}",
+            f"no axis or role '{name}' here: {', '.join(vars(self)) or 'there are none'}",
             name=name,
             obj=self,
         )
@@ -88,7 +88,7 @@ def by_roles(axes: Axes, roles: Iterable[AxisRole]) -> Axes:
 
 
 class AxesMap:
-    """A renaming: which axis stands for which other one; axes that it does not name stay.
+    """A renaming of axes; those that it does not name stay.
 
     Args:
         mapping: axes, or names of axes, and what takes their place: an axis of equal length, or a
@@ -129,7 +129,7 @@ class AxesMap:
                 )
 
     def map_axis(self, axis: Axis) -> Axis:
-        """Return what stands for an axis: itself, where the map does not name it."""
+        """Return the new axis for an axis: itself, where the map does not name it."""
         check_kind(axis, Axis, "map_axis: an axis", "ng.make_axis(3, 'H')")
         target = self._to.get(axis, self._to.get(axis.name, axis))
         if isinstance(target, Axis):
@@ -139,7 +139,7 @@ class AxesMap:
         return self._made[axis]
 
     def map_axes(self, axes: AxesLike) -> Axes:
-        """Return what stands for axes; raises DuplicateAxisError where two become one."""
+        """Return the new axes for axes; raises DuplicateAxisError where two become one."""
         return Axes([self.map_axis(each) for each in axes_of(axes)])
 
     def __repr__(self) -> str:

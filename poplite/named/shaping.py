@@ -116,7 +116,7 @@ def in_order(operand: Op, axes: AxesLike, what: str) -> Op:
 
 
 def expand_dims(x: Any, axis: Axis, pos: int = 0) -> Op:
-    """Return x repeated along one more axis, which stands at a position; x itself if it has it."""
+    """Return x repeated along one more axis, at a position; x itself if it has the axis."""
     operand = as_op(x, "expand_dims")
     new = changed_axes.one_of(axes_of(axis), "expand_dims")
     if new in operand.axes:
@@ -200,7 +200,7 @@ def axes_by_role(x: Any, roles: Any) -> Op:
 
 
 def flatten(x: Any, axes: AxesLike = None, name: str | None = None) -> Op:
-    """Return x with several axes, which stand side by side, as one.
+    """Return x with several adjacent axes as one.
 
     Args:
         x: a tensor.
@@ -208,7 +208,7 @@ def flatten(x: Any, axes: AxesLike = None, name: str | None = None) -> Op:
         name: of the new axis, in messages.
 
     Raises:
-        AxisError: for axes that do not stand side by side in x in this order.
+        AxisError: for axes that are not adjacent in x in this order.
 
     >>> import poplite.named as ng
     >>> x = ng.placeholder(ng.make_axes({"N": 8, "H": 3, "W": 4}))
@@ -279,7 +279,7 @@ class Slice(Op):
     """Some indices of axes.
 
     Attributes:
-        parts: by the roots of axes, what is taken of them.
+        parts: the parts that are taken, by the roots of axes.
     """
 
     __slots__ = ("parts",)
@@ -356,7 +356,7 @@ def by_key(x: Op, key: Any) -> Op:
 
 
 def parts_of(x: Op, key: Any) -> dict[Axis, Any]:
-    """Return what a key between brackets takes of which axes."""
+    """Return the axes of a key between brackets, each with its part."""
     if isinstance(key, Mapping):
         return {_own(x, axis): part for axis, part in key.items()}
     items = key if isinstance(key, tuple) else (key,)
@@ -379,7 +379,7 @@ def parts_of(x: Op, key: Any) -> dict[Axis, Any]:
     dots = [n for n, each in enumerate(items) if isinstance(each, EllipsisType)]
     if len(dots) > 1:
         raise TensorIndexError(
-            "'...' stands twice in brackets",
+            "'...' occurs twice in brackets",
             found=x.text,
             fix=f"{spelled(x)}[..., 0]: once, for all axes that no other index takes",
         )
@@ -396,13 +396,13 @@ def parts_of(x: Op, key: Any) -> dict[Axis, Any]:
 
 
 def _by_axis(x: Op, key: Any, items: tuple[Any, ...]) -> dict[Axis, Any]:
-    """Return what a key of axes, each before its index, takes of which."""
+    """Return the axes of a key of axes, each before its index, with their parts."""
     made: dict[Axis, Any] = {}
     for axis, part in zip(items[::2], items[1::2], strict=True):
         own = _own(x, axis)
         if own in made:
             raise DuplicateAxisError(
-                f"x[{clipped(key)}]: axis '{own.name}' stands twice",
+                f"x[{clipped(key)}]: axis '{own.name}' occurs twice",
                 found=x.text,
                 fix=f"each axis once; {spelled(x)}[{own.name}, 1:][{own.name}, 0] takes a part of "
                 "a part",
@@ -441,7 +441,7 @@ def concat(xs: Sequence[Any], axis: Axis) -> Op:
 
     Args:
         xs: tensors of the same axes, in any order, whose lengths differ along `axis` only.
-        axis: along which they stand.
+        axis: along which they are joined.
 
     Returns:
         A tensor in the order of the first one. Its axis pairs with `axis` where lengths are equal.
@@ -617,7 +617,7 @@ def one_hot(x: Any, axis: Axis) -> Op:
     check_axis_is_new("one_hot", axis, operand)
     if operand.dtype is not None and operand.dtype.dtype.kind not in "iu":
         raise ElementTypeError(
-            f"one_hot: numbers of {operand.dtype!r} are no positions",
+            f"one_hot: numbers of {operand.dtype!r} are not positions",
             found=operand.text,
             fix=f"ng.cast({spelled(operand)}, pl.INT)",
         )
@@ -626,12 +626,12 @@ def one_hot(x: Any, axis: Axis) -> Op:
     return cast(apply("equal", positions, wide), FLOAT)
 
 
-# -- as views of what is stored --------------------------------------------------------------------
+# -- as views of storage ---------------------------------------------------------------------------
 
 
 @makes("description")
 def description_of(op: Op) -> TensorDescription:
-    """Return what is known of an operation before it is stored."""
+    """Return the description of an operation before it is stored."""
     return described(op, _allocation)
 
 
@@ -670,7 +670,7 @@ def _allocation(op: Op) -> TensorDescription:
 
 
 def _step_of(op: Op) -> DescriptionStep | None:
-    """Return the step by which an operation is a view of its operands; None for what is none."""
+    """Return the step by which an operation is a view of its operands; None if it is not one."""
     match op:
         case Broadcast() | Relabelled() | Regrouped():
             return _STEPS[type(op)]

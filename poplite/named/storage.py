@@ -48,7 +48,7 @@ class Choice(NamedTuple):
 
 
 Bases = dict[tuple[TensorOp, AxisRoot], None]
-"""Tensors, each with its axis for one of what is computed of it."""
+"""Tensors, each with its axis for an axis of a result."""
 
 
 class Votes:
@@ -56,7 +56,7 @@ class Votes:
 
     Args:
         roots: all operations that are computed.
-        pairs: a tensor that is written, and what is written to it.
+        pairs: tensors that are written, each with its value.
     """
 
     def __init__(self, roots: Sequence[Op], pairs: Sequence[tuple[Op, Op]] = ()) -> None:
@@ -140,7 +140,7 @@ class Votes:
             self._leader[self._of(each)] = self._of(tensors[0])
 
     def _of(self, op: TensorOp) -> TensorOp:
-        """Return the one of those that vote together which stands for all."""
+        """Return the tensor that represents all those that vote together."""
         leader = op
         while (above := self._leader.get(leader, leader)) is not leader:
             leader = above
@@ -300,7 +300,7 @@ def _by_axes(
             continue
         dim = stored.order.index(axis)
         length = axes.own(axis).known_length("a place")
-        # What is room only lies with the last index.
+        # Padding is placed with the last index.
         index = np.minimum(np.arange(shape[dim]), max(length - 1, 0))
         block = index // max(1, -(-length // number))
         tile = tile + (block * stride).reshape([-1 if d == dim else 1 for d in range(outer)])

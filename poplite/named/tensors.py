@@ -52,7 +52,7 @@ class TensorOp(Op):
         number: how many were made before it.
         kind: "constant", "placeholder", "persistent tensor" or "variable".
         value: its first value, or that of a constant; None for none.
-        place: where it lies, as `map=` takes it; None for the transformer's rule.
+        place: its tiles, as `map=` takes them; None for the transformer's rule.
         storage: the description of its storage, of which views of it are views.
     """
 
@@ -134,7 +134,7 @@ def constant(
     axes: AxesLike = None,
     dtype: ElementTypeLike | None = None,
     name: str | None = None,
-    map: Any = None,  # noqa: A002  (a word of these tensors: where they lie)
+    map: Any = None,  # noqa: A002  (a word of these tensors: their tiles)
 ) -> TensorOp:
     """Return a tensor whose value never changes.
 
@@ -209,8 +209,8 @@ def variable(
             Left out, zeros.
         dtype: element type.
         name: for messages; left out, an automatic one.
-        map: where it lies: a tile, a `pl.TileMapping`, another named tensor, or what is done with
-            its axes, `{H: "tiles"}` or `{H: 4, W: 8}`. Left out, the transformer decides.
+        map: its tiles: a tile, a `pl.TileMapping`, another named tensor, or cuts of its axes,
+            `{H: "tiles"}` or `{H: 4, W: 8}`. Left out, the transformer decides.
         layout: in which order its axes are stored, and with how much room: `ng.row_major(axes)`,
             `ng.column_major(axes)`, `ng.Layout([W, H])`. Left out, what reads it decides.
 
@@ -350,11 +350,11 @@ def _array_of(value: Any, what: str, axes: Axes) -> npt.NDArray[Any]:
     return array.transpose([names.index(name) for name in axes.names])
 
 
-# -- where tensors lie, as users say it ------------------------------------------------------------
+# -- hints of users about tiles --------------------------------------------------------------------
 
 
 def check_hint(what: str, axes: Axes, hint: Any) -> None:
-    """Raise for a hint of a tensor that is none on any device.
+    """Raise if a hint is invalid on every device.
 
     Raises:
         AxisError: if the hint is malformed or names an axis that the tensor lacks.
@@ -370,7 +370,7 @@ def check_hint(what: str, axes: Axes, hint: Any) -> None:
         raise AxisError(
             f"{what} {axes}: {clipped(hint)}",
             found=of_type(hint),
-            fix="a tile, a pl.TileMapping, a named tensor, or what is done with its axes: "
+            fix="a tile, a pl.TileMapping, a named tensor, or cuts of its axes: "
             f'{{{one_name(axes)}: "tiles"}}, {{{one_name(axes)}: 4}}',
         )
     if tile < 0:
@@ -384,9 +384,9 @@ def _is_stored(hint: Any) -> bool:
 
 
 def check_by_axes(what: str, axes: Axes, hint: Mapping[Any, Any]) -> None:
-    """Raise for a hint by axes that are not those of the tensor, or no cuts.
+    """Raise for a hint with axes that the tensor lacks, or with invalid cuts.
 
-    Of a grid a tensor may lack an axis: it lies at the begin of that one.
+    A tensor may lack an axis of a grid: it is placed at the beginning of that one.
     """
     for axis, count in hint.items():
         if not isinstance(axis, Axis):
@@ -409,7 +409,7 @@ def blocks_of(what: str, axis: Axis, count: Any, tiles: int) -> int | None:
     return number
 
 
-# -- what is stored whatever that costs ------------------------------------------------------------
+# -- values that are stored whatever that costs ----------------------------------------------------
 
 
 class Keep(Op):
@@ -435,7 +435,7 @@ class PlacedByHint(Op):
 
 
 class Gradient(Op):
-    """An operand that is a derivative by a tensor: a result lies where a hint puts that tensor.
+    """An operand that is a derivative by a tensor: a result takes the tiles of that tensor's hint.
 
     Attributes:
         by: the tensor.

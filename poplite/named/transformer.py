@@ -48,7 +48,7 @@ from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, of_type
 
 _LISTED = Axis, Axes, list
-"""What says the axes of an array beside it."""
+"""Kinds of values that list the axes of an array."""
 
 
 @made_by("transformer.computation(results, *placeholders)")
@@ -133,7 +133,7 @@ class Computation:
         return self._transformer.engine_for(self)
 
     def tensor(self, op: Op) -> Tensor:
-        """Return the tensor of an operation: its storage, or a view of what is stored.
+        """Return the tensor of an operation: its storage, or a view of storage.
 
         Raises:
             AxisError: for an operation that is not stored.
@@ -197,9 +197,8 @@ class Computation:
     def explain(self) -> str:
         """Return how tensors are stored, what is computed when, and why, with numbers.
 
-        Tensors come first, with their layouts, then views of them, then what is copied since its
-        elements do not lie as they are read, then what is stored, reduced, multiplied or computed
-        again.
+        Tensors come first, with their layouts, then views of them, then copies for reads in
+        another order, then results that are stored, reduced, multiplied or computed again.
         """
         _ = self.program
         assert self._work is not None
@@ -274,7 +273,7 @@ class Computation:
         """Return what is wrong with a dictionary of values; empty for nothing."""
         if beside:
             count = amount(beside, "value")
-            return f"'{self.name}': {count} by position beside feed_dict, which stands alone"
+            return f"'{self.name}': {count} by position and a feed_dict, which must be alone"
         known = {*self.params}
         others = [each for each in feed_dict if each not in known]
         told = [
@@ -337,7 +336,7 @@ class Transformer:
 
     Args:
         target: the device.
-        hints: where tensors lie that have one of these axes, as `map=` of `ng.variable` has them.
+        hints: tiles of tensors that have one of these axes, as `map=` of `ng.variable` takes them.
         is_strict: whether operations may not make outer products by themselves.
         fuse: "cost" to store what pays; "none" to store each operation by itself.
         checks: of the engine.
@@ -442,7 +441,7 @@ class Transformer:
 
     @property
     def fuse(self) -> str:
-        """The rule for what is stored: "cost", or "none" for each operation by itself."""
+        """The rule for storing results: "cost", or "none" for each operation by itself."""
         return self._fuse
 
     def check_has(self, computation: Computation) -> None:
@@ -489,7 +488,7 @@ class Transformer:
     def stored_order(self, op: Op) -> Axes:
         """Return the axes of an operation as they are stored, or are to be: the outermost first.
 
-        What is computed element by element lies as the tensor that it is of.
+        An elementwise result is stored as its operand is.
         """
         op = as_op(op, "stored_order")
         if isinstance(op, Gradient) and self.is_hinted(op.by):
@@ -504,12 +503,12 @@ class Transformer:
         return some(sorted(op.axes, key=lambda axis: -abs(far[axis.root] or 0)))
 
     def is_hinted(self, op: TensorOp) -> bool:
-        """Return whether a hint says where a tensor lies: its own, or that of the transformer."""
+        """Return whether a hint, its own or the transformer's, applies to a tensor."""
         _check_stored(op, "is_hinted")
         return op.place is not None or bool(self._hint_for(op))
 
     def why(self, op: TensorOp) -> str:
-        """Return where a tensor lies, and why its axes are stored in their order."""
+        """Return the tiles of a tensor, and why its axes are stored in their order."""
         _check_stored(op, "why")
         self.tensor(op)
         return self._reasons[op]
@@ -571,8 +570,8 @@ class Transformer:
     def _hint_for(self, op: Op) -> dict[Any, Any]:
         """Return the hints that concern a tensor.
 
-        An axis on "tiles" has all of them for itself; numbers of blocks make one grid together, of
-        which a tensor without one of the axes lies on the first tiles.
+        An axis on "tiles" has all of them for itself; numbers of blocks form one grid, and a tensor
+        without one of its axes is on the first tiles of it.
         """
         own = {axis: count for axis, count in self._hints.items() if axis in op.axes}
         if any(isinstance(count, int) for count in own.values()):
@@ -595,7 +594,7 @@ def make_transformer(
     Args:
         target: the device; left out, an IPU, or one of `tiles` tiles.
         tiles: how many tiles, where no target is given.
-        map: where tensors lie that have one of these axes, as `map=` of `ng.variable` takes them:
+        map: tiles of tensors that have one of these axes, as `map=` of `ng.variable` takes them:
             `{N: "tiles"}`.
         strict: whether operations are refused that make an outer product by themselves, as in a
             block of `ng.strict`.
@@ -603,7 +602,7 @@ def make_transformer(
         checks: of the engine, see `pl.Engine`.
 
     Raises:
-        InvalidOption: for a target beside tiles, and for options that are none.
+        InvalidOption: for both a target and tiles, and for unknown options.
 
     >>> import poplite.named as ng
     >>> H = ng.make_axis(3, "H")
@@ -615,7 +614,7 @@ def make_transformer(
     """
     if target is not None and tiles is not None:
         raise InvalidOption(
-            "make_transformer: a target beside tiles",
+            "make_transformer: both a target and tiles",
             fix="pl.Target(tiles=...) alone, or tiles= alone",
         )
     if target is not None and not isinstance(target, Target):
@@ -653,7 +652,7 @@ def _check_stored(op: object, method: str) -> None:
 
 
 def _in_order(value: npt.NDArray[Any], axes: Axes, layout: Layout) -> npt.NDArray[Any]:
-    """Return a value of some axes as it is stored, with zeros where there is only room."""
+    """Return a value of some axes as it is stored, with zeros as padding."""
     ordered = value.transpose([axes.index(axis) for axis in layout.order])
     if ordered.shape == layout.stored_shape:
         return ordered

@@ -75,7 +75,7 @@ DebugNameAndId | names are strings | with graph.scope("layer"): ...
 DebugInfo DebugSerializationFormat | the lines of the program that made each object are kept by themselves | with graph.scope("layer"): ...
 ProfileValue getAsProfileValue | a profile is made of Python's own values | engine.report().to_json()
 LegacyStreamCallback StreamCallbackHandle | any function can be connected | engine.connect_stream_to_callback(handle, function)
-ResumableStreamCallback | callbacks run in the thread that calls engine.run, and end before it goes on | pl.StreamCallback
+ResumableStreamCallback | callbacks run in the thread that calls engine.run, and end before it continues | pl.StreamCallback
 StreamCallbackWithMetadata | the metadata of a QUARTER stream is given when it is connected | engine.connect_stream(handle, codes, metadata=...)
 SupervisorVertex SupervisorVertexIf | what runs on a tile's supervisor is not modelled | class MyVertex(pl.MultiVertex)
 ExternalExchangeVertex | tiles have no exchange code of their own | pl.Copy(source, destination)

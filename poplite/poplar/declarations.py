@@ -161,7 +161,7 @@ DataStream addDeviceToHostFIFO(StringRef handle, const Type &elementType, std::s
 void setTileMapping(VertexRef v, unsigned tileNum) -> set_tile_mapping
 void setTileMapping(const Tensor &t, unsigned tileNum) -> set_tile_mapping
 ~ TileToTensorMapping getTileMapping(const Tensor &t, bool requireComplete = true, bool allowExternal = false) const -> tile_mapping(t, requireComplete)
-~ TileToTensorMapping getTileMapping(const Tensor &t, bool *isComplete, bool allowExternal = false) const -> tile_mapping(t) // Poplar has a pointer there, which is told whether all elements have a tile | graph.getTileMapping(tensor, False)
+~ TileToTensorMapping getTileMapping(const Tensor &t, bool *isComplete, bool allowExternal = false) const -> tile_mapping(t) // Poplar has a pointer there, which receives whether all elements have a tile | graph.getTileMapping(tensor, False)
 ~ TileToTensorMapping getVariableTileMapping(const Tensor &t) const -> variable_tile_mapping
 void setTileMapping(const Tensor &t, const TileToTensorMapping &mapping) -> set_tile_mapping
 ~ Tensor getVariable(VariableRef v) const // `graph.tensor("x")`

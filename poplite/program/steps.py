@@ -165,7 +165,7 @@ class PrintTensorFormat:
 
     Raises:
         ControlProgramError: for a number that is not a whole number from 0, too many digits, a
-            `float_format` that does not exist, and for brackets and separators that are no text.
+            `float_format` that does not exist, and for brackets and separators that are not text.
 
     >>> PrintTensorFormat(digits=3).digits
     3

@@ -38,7 +38,7 @@ def _are_pieces(variable: Variable, known: Known) -> bool:
 
 
 def _are_places(places: tuple[tuple[str, int], ...], known: Known) -> bool:
-    # What decides in all replicas alike may stand before the first step, at 0.
+    # A condition that is the same in all replicas may be before the first step, at 0.
     return all(0 <= number <= known.programs.get(name, -1) for name, number in places)
 
 
@@ -88,12 +88,12 @@ class Access:
 
 @frozen
 class StepAccesses:
-    """What a step reads and writes, wherever it stands in programs.
+    """Variables that a step reads and writes, wherever it is in programs.
 
     Attributes:
-        name: the name of the compute set, what is copied to where, or what the host does; of what
-            decides, its kind, such as "If".
-        kind: what it is; "control" is what decides what runs.
+        name: the name of the compute set, source and target of a copy, or the work of the host;
+            of a condition, its kind, such as "If".
+        kind: of the step; "control" for a condition.
         places: program, and number of the step in it from 1; of what decides, of the step that it
             decides on first.
         compute_set: position in `Compilation.compute_sets`; None unless it is an Execute.

@@ -202,7 +202,7 @@ class Compilation:
 
     @property
     def liveness_program_steps(self) -> Sequence[LivenessStep]:
-        """What each step needs in addition to what is always live."""
+        """Memory that each step needs in addition to always-live memory."""
         return self.memory.liveness()
 
     @property
@@ -211,5 +211,5 @@ class Compilation:
         return LoweredVariables(self.memory)
 
     def always_live_variables_for_tile(self, tile: int) -> list[MemoryVariable]:
-        """Return what is always live on a tile."""
+        """Return the always-live variables of a tile."""
         return [each for each in self.memory.variables(tile) if each.is_always_live]

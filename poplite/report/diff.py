@@ -40,7 +40,7 @@ LEAST_NAME = 12
 """Characters that are left of a name, however little room there is."""
 
 MANY = 10
-"""So many times more is told as that, not in percent."""
+"""Changes by this factor or more are shown as factors, not in percent."""
 
 
 @frozen
@@ -93,7 +93,7 @@ class ReportDiff:
         steps: cycles of steps of one name, those that changed most first.
         phases: cycles that a tile was busy on average, by kind of phase, and waited.
         memory: bytes of all tiles by category.
-        runs: what the cycles of each are of, such as "3 runs"; nothing where they are of alike.
+        runs: the runs whose cycles each has, such as "3 runs"; empty if both have the same.
     """
 
     totals: tuple[Change, ...]
@@ -112,7 +112,7 @@ class ReportDiff:
         return {name: tuple(c for c in changes if c.change) for name, changes in named.items()}
 
     def note(self, names: tuple[str, str] = ("before", "after")) -> str:
-        """Return that the two are of unlike runs; "" where they are of alike.
+        """Return a warning if the two are of different runs, else "".
 
         >>> ReportDiff((), (), (), (), ("1 run", "3 runs")).note()
         'unlike runs: before is of 1 run, after of 3 runs'

@@ -122,9 +122,9 @@ class ExecutionStep:
     """What one place of a program took, over all its executions.
 
     Attributes:
-        name: the name of the compute set, or what is copied to where.
-        kind: what it is.
-        program_name: the name of the program that it is a place in.
+        name: the name of the compute set, or source and target of a copy.
+        kind: of the step.
+        program_name: the name of the program that contains it.
         row: which row of that program's code it is.
         at: the user's line that added its first vertices, or made the Copy; empty where it is not
             known.
@@ -135,8 +135,8 @@ class ExecutionStep:
         vertex_types: what ran in it, with totals.
         operation: the name of the operation that recorded it; empty for none.
         number: from 1 over all programs, one after the other, as commands and pages count.
-        compute_set: position in `Compilation.compute_sets` of what it executes; None for what is
-            no Execute.
+        compute_set: position in `Compilation.compute_sets` of the one it executes; None unless
+            it is an Execute.
         target: the machine.
         programs: where its program is found.
     """

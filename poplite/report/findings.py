@@ -4,8 +4,8 @@
     findings     copied on its tile: 3,600 cycles (20.0%) ... in 200 steps (model.py:12)
                  exchange: 2,400 cycles (13.3%) ...
 
-Between two syncs each tile goes on by itself, so what a phase takes is what the step would be
-shorter by without it: work of a tile for which no other one waits takes nothing.
+Between two syncs each tile proceeds by itself, so the cost of a phase is the time that the step
+would save without it: work of a tile for which no other one waits costs nothing.
 
 >>> print(*insights_text(Insights(None, None, (Finding("guessed", 90, 0.5, ("Search",), (0,)),))))
 guessed: the cycles of Search depend on data that was not counted; a `cycles` method can state them
@@ -39,9 +39,8 @@ FindingKind = Literal[
     "copies apart",
     "guessed",
 ]
-"""What is found: tiles that wait for a slower one; workers of busy tiles that have nothing to do;
-data that move; data that are rearranged on their tile; neighbour Copies that could be one; cycles
-that nobody knows."""
+"""Kinds of findings: tiles that wait for a slower one; idle workers of busy tiles; data that move;
+data that are rearranged on their tile; neighbour Copies that could be one; unattributed cycles."""
 
 _OF_PHASE: dict[PhaseKind, FindingKind] = {
     "copy": "copied on its tile",
@@ -49,7 +48,7 @@ _OF_PHASE: dict[PhaseKind, FindingKind] = {
     "global exchange": "global exchange",
     "host exchange": "host exchange",
 }
-"""What is found in a phase in which data move."""
+"""Kinds of findings in phases in which data move."""
 
 MOST = 10
 """Most findings that are printed."""
@@ -94,9 +93,9 @@ class Finding:
             different ones.
         tiles: the most tiles that are busy with it in one step.
         bytes: total that moves.
-        what: the field or tensor, as messages call it; empty where there is none.
+        what: the field or tensor, as messages call it; empty without one.
         why: what happens to it, in words; how uneven or idle it is.
-        at: the user's line; empty where it is not known.
+        at: the user's line; empty if it is not known.
         of_tiles: tiles of the target.
     """
 
@@ -170,7 +169,7 @@ def insights_text(insights: Insights) -> list[str]:
 
 
 def where(line: str) -> str:
-    """Return the user's line in parentheses, as it follows a name; empty where there is none.
+    """Return the user's line in parentheses, as it follows a name; empty without one.
 
     >>> f"sums{where('model.py:12')}"
     'sums (model.py:12)'
@@ -178,7 +177,7 @@ def where(line: str) -> str:
     return f" ({line})" if line else ""
 
 
-# -- what is lost ----------------------------------------------------------------------------
+# -- lost cycles -----------------------------------------------------------------------------
 
 
 class _Loss(NamedTuple):
@@ -244,13 +243,13 @@ def _finding(
 
 
 def _of_step(number: int, step: ExecutionStep) -> Iterator[_Loss]:
-    """Yield what is lost in a step, group by group of phases between syncs."""
+    """Yield the losses of a step, group by group of phases between syncs."""
     for group in between_syncs(step.phases):
         busy = [phase.tile_cycles.array() for phase in group]
         together: Int64 = np.sum(busy, axis=0)
         longest = int(together.max(initial=0))
         for phase, own in zip(group, busy, strict=True):
-            # What is counted while it runs may have another slowest tile in each execution.
+            # Vertices that are counted while they run may have another slowest tile each time.
             more = phase.cycles - int(own.max(initial=0))
             without = int((together - own).max(initial=0))
             taken = longest - without + more

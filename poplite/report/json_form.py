@@ -6,7 +6,7 @@ Every dataclass is an object with the names of its fields (`poplite.codec`); key
 fields that have their default are left out.  Numbers of tiles name parts of `tables` where they are
 many, one long array of each type in base 64 (`poplite.report.per_tile_coder`).
 The user's lines are numbers of those in `lines`.  Programs are a list of nodes in which children
-stand before their parents, so that a function stands there once.
+precede their parents, so that a function occurs once.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _loaded(cls: type[T], data: Json, looks: int) -> T:
 
 def _tables(data: Json) -> ArrayReader:
     if not isinstance(data, dict):
-        raise Malformed(f"{clipped(data)} are no tables of numbers")
+        raise Malformed(f"{clipped(data)} is not a valid set of tables")
     for name in data:
         if name not in PACKED:
             raise Malformed(f"{clipped(name)} is not a valid type of numbers")

@@ -75,9 +75,9 @@ class Held:
         name: the name of the variable, which is that of one of `Compilation.variables` alone, or
             what the thing is.
         bytes: its bytes on each tile.
-        category: what kind of thing it is.
-        steps: when it is needed; None where it is always live.
-        at: the user's line; empty where there is none.
+        category: its kind.
+        steps: when it is needed; None if it is always live.
+        at: the user's line; empty without one.
         shape: of a variable or constant; None of other things.
         element_type: of its elements, such as "FLOAT"; empty where it has no shape.
         align: bytes that its address is a multiple of.
@@ -107,7 +107,7 @@ class Held:
 
 @frozen
 class MemoryStep:
-    """A step of a program; one that stands in several places of the program comes once.
+    """A step of a program; one that occurs in several places of the program is listed once.
 
     Attributes:
         program: the name of the program.
@@ -115,8 +115,8 @@ class MemoryStep:
         at: the user's line.
         most: bytes that are not always live in it, on the tile that has most of them.
         tile: that tile.
-        number: from 1 over all programs, where it stands first.
-        rows: of the program's code, wherever it stands; those of `ExecutionStep.row`.
+        number: from 1 over all programs, of its first place.
+        rows: of the program's code, of all its places; those of `ExecutionStep.row`.
     """
 
     program: str = field(metadata=checked(in_program))
@@ -176,7 +176,7 @@ class Memory:
         return PerTile.of(self.always_live.array() + self.not_always_live.array())
 
     def not_always_live_in(self, step: int) -> PerTile:
-        """Return the bytes that each tile needs in a step, besides what is always live."""
+        """Return the bytes that each tile needs in a step, besides always-live memory."""
         return self._sum(each for each in self.held if each.is_in(step))
 
     def categories(self) -> dict[str, PerTile]:
@@ -201,7 +201,7 @@ class Memory:
         return _on_tile(self.held, tile)
 
     def liveness(self) -> Sequence[LivenessStep]:
-        """Return what each step needs besides what is always live."""
+        """Return the memory that each step needs besides always-live memory."""
         return LazySequence(
             len(self.steps), lambda number: LivenessStep(number, self.steps[number], self.held)
         )
@@ -243,7 +243,7 @@ class Operation:
 
 @frozen
 class LivenessStep:
-    """What a step of a program needs besides what is always live.
+    """Memory that a step of a program needs besides always-live memory.
 
     Attributes:
         number: of the step.
@@ -261,13 +261,13 @@ class LivenessStep:
         return self.step.name
 
     def not_always_live_memory_for_tile(self, tile: int) -> NotAlwaysLive:
-        """Return what a tile needs in the step, besides what is always live."""
+        """Return the memory that a tile needs in the step besides always-live memory."""
         found = _on_tile((each for each in self.held if each.is_in(self.number)), tile)
         return NotAlwaysLive(sum(each.bytes for each in found), found)
 
 
 class NotAlwaysLive(NamedTuple):
-    """What a tile needs in one step besides what is always live.
+    """Memory that a tile needs in one step besides always-live memory.
 
     Attributes:
         bytes: the total.
@@ -284,7 +284,7 @@ class TileMemory:
 
     Attributes:
         total: bytes that it needs.
-        always_live_bytes: bytes of what is always live.
+        always_live_bytes: bytes that are always live.
         not_always_live_bytes: the other bytes, in the step with the most of them.
     """
 
@@ -321,9 +321,9 @@ class MemoryVariable(NamedTuple):
     Attributes:
         name: the name of the variable, or what the thing is.
         bytes: its bytes on the tile.
-        category: what kind of thing it is.
+        category: its kind.
         is_always_live: whether nothing else ever uses its memory.
-        at: the user's line; empty where there is none.
+        at: the user's line; empty without one.
     """
 
     name: str

@@ -56,7 +56,7 @@ KIND_NAMES = (*dict.fromkeys(KINDS.values()), OTHER, GAPS)
 """All kinds of thing, in the order of stacks from below."""
 
 NO_STEP = -1
-"""Stands for the fullest step of a tile on which everything is always live."""
+"""The fullest step of a tile on which everything is always live."""
 
 
 def kind_of(category: str) -> str:

@@ -78,7 +78,7 @@ class PerTile(Sequence[int]):
 
     @property
     def most(self) -> int:
-        """The greatest number; 0 where there are none."""
+        """The greatest number; 0 without any."""
         return max(0, self.values.high) if self.values.count else 0
 
     @property

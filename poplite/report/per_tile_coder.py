@@ -67,7 +67,7 @@ class PerTileCoder(Coder):
         return isinstance(value, PerTile)
 
     def encode(self, value: Any, to: Writer) -> Json:
-        """Return a value as JSON; None stands for zero on every tile."""
+        """Return a value as JSON; None means zero on every tile."""
         if value is None or self.of_tiles and not value.num_used:
             return {"tiles": [], "values": 0}
         if id(value.tiles) not in to.written:
@@ -83,9 +83,9 @@ class PerTileCoder(Coder):
         return found if self.of_tiles else {"of": value.num_tiles, **found}
 
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON: what is written about ranges stays as short."""
+        """Return the value of JSON: numbers of ranges stay as short as they are written."""
         if type(data) is not dict or data.keys() != self.keys:
-            raise Malformed(f"{clipped(data)} are no {self.name}")
+            raise Malformed(f"{clipped(data)} are not valid {self.name}")
         where, values = data["tiles"], data["values"]
         size = int(of.lent["target"].tiles) if self.of_tiles else data["of"]
         if type(size) is not int or not 0 <= size < MOST:
@@ -181,7 +181,7 @@ def _whole(data: Json) -> Int64:
     """Return a list of whole numbers, or of lists of as many."""
     numbers = np.array(as_list(data))
     if numbers.size and numbers.dtype != np.int64:
-        raise Malformed(f"{clipped(data)} are no whole numbers")
+        raise Malformed(f"{clipped(data)} is not a list of whole numbers")
     return numbers.astype(np.int64)
 
 

@@ -35,7 +35,7 @@ class Cause:
     Attributes:
         what: the field or tensor, as messages call it.
         why: what happens to it, in words.
-        at: the user's line; empty where there is none.
+        at: the user's line; empty without one.
         bytes: how much is moved in one execution.
     """
 

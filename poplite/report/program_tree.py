@@ -57,8 +57,8 @@ class Program:
     """A program in its tree.
 
     Attributes:
-        type: what it is.
-        name: the name of the compute set, what is copied to where, or how often it repeats.
+        type: its kind.
+        name: the name of the compute set, source and target of a copy, or number of repeats.
         row: its row in the code; the step of the same row describes what runs in it.
         children: the programs under it, in order; for a RepeatWhile the condition, then the body.
             A function is the only program under each of its calls.
@@ -179,7 +179,7 @@ BY_DATA = (ProgramType.REPEAT_WHILE, ProgramType.LOOP, ProgramType.IF, ProgramTy
 
 
 def repeats(node: Program) -> int:
-    """Return how often a Repeat runs what is under it.
+    """Return how often a Repeat runs its body.
 
     >>> repeats(Program(ProgramType.REPEAT, "1,000 times", 0))
     1000
@@ -223,10 +223,10 @@ def children_first(tree: Program) -> Iterator[Program]:
 
 
 class ProgramVisitor:
-    """Base of visitors: each method goes on to the children, until it is overridden."""
+    """Base of visitors: each method visits the children unless it is overridden."""
 
     def visit_children(self, program: Program) -> None:
-        """Visit what is under a program."""
+        """Visit the children of a program."""
         for child in program.children:
             child.accept(self)
 
@@ -284,7 +284,7 @@ class Programs(Mapping[str, Program]):
         return name in self._trees()
 
     def get(self, name: str, default: Any = None, /) -> Any:
-        """Return the tree of a program, or `default` where there is none."""
+        """Return the tree of a program, or `default` without one."""
         return self._trees().get(name, default)
 
     def __iter__(self) -> Iterator[str]:

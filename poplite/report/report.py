@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def step_named(
     report: Report, name: object, program: object = None, row: object = None
 ) -> ExecutionStep:
-    """Return a step by name, as `Report.step` does; None stands for any program or row."""
+    """Return a step by name, as `Report.step` does; None means any program or row."""
     call, at = f"report.step({clipped(name)})", here()
     if not report.instrumentation.is_modelled:
         raise ProfilingDisabled(
@@ -157,7 +157,7 @@ class Report(Displayed):
         order: what ran in which order, where that was recorded: positions in `Execution.steps`,
             and how often each ran in a row.
         measured: what runs on a device took, by program; steps and cycles are the model's.
-        between_ranks: what ranks sent each other, by place; nothing where there are none.
+        between_ranks: messages between ranks, by place; empty without ranks.
         note: why nothing was run that could have been, what decided in the run though nothing
             had written it, or which run would take more cycles than are counted; empty where there
             is nothing to say.
@@ -309,9 +309,9 @@ class Report(Displayed):
         """Return what one place of a program took, by name.
 
         Args:
-            name: of the compute set, or what is copied where.
+            name: of the compute set, or source and target of a copy.
             program: its name, or its position; left out, the one that has such a step.
-            row: of the program's code, where a step stands in it several times.
+            row: of the program's code, if a step occurs in it several times.
 
         Raises:
             UnknownName: when none has run, with the nearest name, or several have.
@@ -331,7 +331,7 @@ class Report(Displayed):
         """Compare with another report, of another mapping or of more runs.
 
         Args:
-            other: what is taken as the later one.
+            other: the later report.
 
         Returns:
             The changes, which `print` shows with the largest first.
@@ -409,7 +409,7 @@ class Report(Displayed):
             path: the file.
 
         Raises:
-            FileLoadError: when there is none, or it is something else.
+            FileLoadError: if there is no such file, or it is something else.
         """
         name = str(checked_path(path, "Report.load", "run.json"))
         from poplite.report.json_form import REPORTS, from_json

@@ -200,7 +200,7 @@ def _time(seconds: float) -> str:
 
 
 SHARED = "  (what no step needs together shares room: these add up to more than the total)"
-"""Stands below sums by kind that add up to more than the memory that is needed."""
+"""Note below sums by kind that add up to more than the memory that is needed."""
 
 
 def _memory(compilation: Compilation) -> list[str]:

@@ -38,14 +38,14 @@ CYCLES = "cycles", "compute", "copy", "exchange", "waiting"
 BYTES = "received", "fullest", "bytes"
 SECONDS = "build_seconds", "compile_seconds", "run_seconds"
 MEASURES = (*CYCLES, *BYTES, *SECONDS)
-"""What is measured of a point, in the order of columns."""
+"""Measures of a point, in the order of columns."""
 
 ERROR = "error"
 Scalar = str | int | float | bool
 
 _NUMBERS = (int, float, np.integer, np.floating)
 _SCALARS = (str, *_NUMBERS, np.bool_)
-"""Kinds of what is measured, and of parameters."""
+"""Types of measures, and of parameters."""
 
 
 class Sweep(Mapping[str, npt.NDArray[Any]]):
@@ -66,7 +66,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
 
     Raises:
         ElementTypeError: for rows without a value of each parameter, or without an error.
-        ControlProgramError: for a parameter that is called like what is measured.
+        ControlProgramError: for a parameter with the name of a measure.
 
     >>> found = Sweep(("n",), [{"n": 1, "cycles": 70, "error": ""}, {"n": 2, "error": "no"}])
     >>> found["n"].tolist(), found["cycles"].tolist(), found.num_failed
@@ -212,7 +212,7 @@ def _checked_names(parameters: object) -> tuple[str, ...]:
         checked_kind(name, str, "Sweep: the name of a parameter", fix)
         if name in (*MEASURES, ERROR):
             raise ControlProgramError(
-                f"Sweep: parameter '{name}' is called like what is measured",
+                f"Sweep: parameter '{name}' has the name of a measure",
                 found=f"measured are {', '.join((*MEASURES, ERROR))}",
                 fix=f"{name}_ or another name",
             )

@@ -84,7 +84,7 @@ class _Group:
         phases: what comes then.
         cycles: how long each tile is busy with each phase.
         moved: bytes that each tile receives, sends or rearranges in each phase, the most of them.
-        told: what is said of each phase beside its time, of all tiles.
+        told: details of each phase besides its time, of all tiles.
     """
 
     begin: int
@@ -108,7 +108,7 @@ class _Group:
         return round(len(busy) - int(busy.sum()) / most) if most else 0
 
     def on_tile(self, number: int, tile: int) -> Event:
-        """Return what is said of a phase on one tile: its bytes, and why if all have one cause."""
+        """Return details of a phase on one tile: its bytes, and why if all have one cause."""
         moved, causes = int(self.moved[number][tile]), self.phases[number].causes
         why = {} if len(causes) != 1 else {"why": _why(causes[0]), "at": causes[0].at}
         return {name: each for name, each in {"bytes": moved, **why}.items() if moved and each}
@@ -222,14 +222,14 @@ def _live(memory: Memory) -> dict[tuple[str, int], int]:
 
 
 def _told_of_step(step: ExecutionStep) -> Event:
-    """Return what is said of a step beside its time, of one execution."""
+    """Return details of a step besides its time, of one execution."""
     received = sum(phase.received.total for phase in step.phases) // step.executions
     known = {"step": step.number, "at": step.at, "received": received}
     return {"balance": round(step.tile_balance, 4), **{k: v for k, v in known.items() if v}}
 
 
 def _told_of_phase(phase: Phase, executions: int) -> Event:
-    """Return what is said of a phase on all tiles beside its time, of one execution."""
+    """Return details of a phase on all tiles besides its time, of one execution."""
     causes, lines = phase.causes, {cause.at for cause in phase.causes}
     known = {
         "bytes": phase.moved // executions,
@@ -262,7 +262,7 @@ class Trace:
             all its executions in the trace.
         is_complete: whether all steps were recorded: there may have been more than the limit.
         memory: what the memory of tiles holds.
-        replicas: how many replicas do what is told of one.
+        replicas: number of replicas, of which the trace shows one.
     """
 
     target: Target

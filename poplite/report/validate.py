@@ -3,11 +3,11 @@
     position    Access.variable            is below the number of variables
     name        ExecutionStep.operation    is that of an operation
     length      Memory.addresses           is that of `Memory.held`
-    total       Phase.cycles of all steps  is what 64 bits hold
+    total       Phase.cycles of all steps  fits 64 bits
 
-Fields say beside their types what they may hold (`checked`), and classes in `RULES` what is true of
-several of their fields.  Types have been looked at before, and whole numbers are at least 0.
-Numbers that nothing is looked up by may be any: a report may say nonsense.
+Fields declare bounds next to their types (`checked`), and classes in `RULES` declare relations of
+several fields.  Types have been checked before, and whole numbers are at least 0.
+Numbers that are not used for look-ups may be anything: a report may say nonsense.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Known(NamedTuple):
 
     @classmethod
     def of(cls, programs: Mapping[str, Program], memory: Any, **counted: Any) -> Known:
-        """Return what there is beside programs and a Memory, or None, for what is not counted."""
+        """Return the known counts for programs and a Memory or None; others are zero."""
         nothing = dict.fromkeys(("variables", "compute_sets", "places"), 0)
         return cls(
             memory_steps=0 if memory is None else len(memory.steps),
@@ -66,7 +66,7 @@ class Known(NamedTuple):
 Holds = Callable[[Any, Known], bool]
 
 Rule = tuple[str, Holds]
-"""What is true of several fields of an object, and what to say where it is not, first."""
+"""A message, and the relation of several fields of an object that it reports as broken."""
 
 
 def checked(holds: Holds) -> dict[str, Holds]:
@@ -126,7 +126,7 @@ def check_parts(whole: Any, known: Known, names: Iterable[str] | None = None) ->
 
 
 def _check(part: Any, known: Known, totals: Counter[tuple[type, str]]) -> None:
-    """Check the fields of an object, what is below it, then what is true of several fields."""
+    """Check the fields of an object, the objects below it, then its rules about several fields."""
     cls: Any = type(part)
     rules = _rules(cls)
     for name, holds in rules.fields:

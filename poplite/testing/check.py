@@ -238,7 +238,7 @@ def _check_once(answer: SortedRegions, flat: Int64, tiles: Int64) -> None:
     inside = np.ones(len(answer.begin), np.bool_)
     inside[answer.ptr[:-1]] = False
     goes_on = inside[1:] & (answer.begin[1:] == (answer.begin + answer.length)[:-1])
-    _same("without aliases: intervals that go on", np.flatnonzero(goes_on), [])
+    _same("without aliases: intervals that continue", np.flatnonzero(goes_on), [])
 
 
 def _check_aliases(answer: SortedRegions, flat: Int64) -> None:

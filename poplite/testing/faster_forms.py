@@ -38,7 +38,7 @@ from poplite.vertex.vertex import Vertex
 METADATA = QuarterMetadata("F143", scale=1)
 """Of all QUARTER fields."""
 
-RESULT = "what is returned"
+RESULT = "the returned value"
 
 
 @checked

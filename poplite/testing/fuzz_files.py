@@ -140,7 +140,7 @@ class Halve(Vertex):
     x: InOut[Vector[FLOAT]]
 
     def compute(self) -> None:
-        """Go on until all is small."""
+        """Divide until all numbers are small."""
         for i in range(len(self.x)):
             while self.x[i] > 1:
                 self.x[i] = 0.5 * self.x[i]

@@ -199,7 +199,7 @@ def _check_parameters(build: Callable[..., object], point: Point) -> None:
     for name in point:
         if name in (*MEASURES, ERROR):
             raise ControlProgramError(
-                f"sweep: parameter '{name}' is called like what is measured",
+                f"sweep: parameter '{name}' has the name of a measure",
                 found=f"measured are {', '.join((*MEASURES, ERROR))}",
                 fix=f"{name}_ or another name",
             )

@@ -665,7 +665,7 @@ REFUSALS = [
         "Graph",
         "getTileMapping(tensor, isComplete, allowExternal)",
         "graph.getTileMapping(x, [False], False)",
-        "Poplar has a pointer there, which is told whether all elements have a tile",
+        "Poplar has a pointer there, which receives whether all elements have a tile",
         "graph.getTileMapping(tensor, False)",
     ),
     Refusal(

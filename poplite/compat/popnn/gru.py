@@ -80,7 +80,7 @@ class GruParams:
         outputFullSequence: whether all outputs are returned, or the last one.
         calcInputGradients: whether gradients by the inputs are returned.
         cellOrder: the order of the gates in weights.
-        resetAfter: whether the reset gate stands behind the product, with two biases.
+        resetAfter: whether the reset gate comes after the product, with two biases.
         varTimeSteps: how many of the steps each sequence has, UNSIGNED_INT [batchSize] or [1];
             None where all have all of them. Outputs behind the end of a sequence are 0.
     """

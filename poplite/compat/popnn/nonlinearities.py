@@ -72,7 +72,7 @@ def nonLinearity(
         debug_context: name of the result.
 
     Raises:
-        ElementTypeError: for a type that is none, and elements that are no floats.
+        ElementTypeError: for an unknown type, and elements that are not floats.
     """
     made = _forward(non_linearity_type, t, "nonLinearity")
     name = debug_context or NonLinearityType(non_linearity_type).value
@@ -108,7 +108,7 @@ def nonLinearityInputGradient(
     prog: Place,
     debug_context: str = "",
 ) -> Tensor:
-    """Record the gradient by what is given, `popnn::nonLinearityInputGradient`.
+    """Record the gradient by the input, `popnn::nonLinearityInputGradient`.
 
     Args:
         graph: of the tensors.
@@ -304,8 +304,8 @@ def calcLoss(
     """Return a program that computes a loss and its gradient, `popnn::calcLoss`.
 
     Rows of the label `MASKED_LABEL_CODE` have no loss and no gradient. With a scale m of the
-    outputs and a scale s of the gradients, cross entropy is `-ln(p / m)` and its gradient by what
-    went into softmax `(p / m - t) * s`; of other losses there are no scales.
+    outputs and a scale s of the gradients, cross entropy is `-ln(p / m)` and its gradient by the
+    input of softmax `(p / m - t) * s`; other losses have no scales.
 
     Args:
         graph: of the tensors.
@@ -315,13 +315,13 @@ def calcLoss(
         deltas: [batch, classes], what takes the gradient.
         loss_type: which.
         debug_context: name of the steps.
-        deltas_scale: s; in order this and what follows stands before the type, as in C++.
+        deltas_scale: s; by position, this and the next ones come before the type, as in C++.
         model_output_scaling: m.
-        num_correct: what the number of right rows is added to.
+        num_correct: the number of right rows is added to it.
 
     Raises:
         TensorCreationError: for tensors that do not fit each other.
-        ElementTypeError: for labels that are no integers, and other arguments.
+        ElementTypeError: for labels that are not integers, and other arguments.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=1))

@@ -124,7 +124,7 @@ class Norm:
                 `multiplicand, addend, prog, ...` with one number of both for each channel.
 
         Returns:
-            What is normalised, and what is whitened; of the second form what is normalised.
+            The normalised and the whitened tensor; in the second form, the normalised one.
         """
         what = f"{self.name}alise"
         tensors, prog, rest = _cut(what, arguments, (2, 4))
@@ -151,8 +151,8 @@ class Norm:
             graph: of the tensors.
             acts: what was normalised, or what whitening made of it.
             grads_in: the gradient by the result.
-            *arguments: `mean, inv_std_dev, prog, ...` for what was normalised; `prog, partials
-                type, debug_context, options` for what is whitened.
+            *arguments: `mean, inv_std_dev, prog, ...` for the normalised input; `prog, partials
+                type, debug_context, options` for a whitened one.
         """
         what = f"{self.name}ParamGradients"
         tensors, prog, rest = _cut(what, arguments, (0, 2))
@@ -181,9 +181,9 @@ class Norm:
             graph: of the tensors.
             acts: what was normalised, or what whitening made of it.
             grads_in: the gradient by the result.
-            *arguments: `mean, inv_std_dev, gamma, prog, ...` for what was normalised;
-                `inv_std_dev, gamma, prog, partials type, debug_context, options` for what is
-                whitened.
+            *arguments: `mean, inv_std_dev, gamma, prog, ...` for the normalised input;
+                `inv_std_dev, gamma, prog, partials type, debug_context, options` for a
+                whitened one.
         """
         what = f"{self.name}Gradients"
         tensors, prog, rest = _cut(what, arguments, (2, 3))

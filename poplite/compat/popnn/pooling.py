@@ -75,7 +75,7 @@ class PoolParams:
 
         Raises:
             TensorCreationError: for a window that is larger than the input with its padding.
-            InvalidOption: for strides and paddings that are none.
+            InvalidOption: for invalid strides and paddings.
 
         >>> from poplite.types import FLOAT
         >>> params = PoolParams(PoolingType.MAX, [5], [2], [2], [0], [1], 1, 1, FLOAT)
@@ -137,7 +137,7 @@ def pool(
 
     Args:
         graph: of the input.
-        params: what is pooled.
+        params: of the pooling.
         in_: [batch, channels, field ...].
         prog: where the steps go.
         debug_context: name of the result.

@@ -107,7 +107,7 @@ def sizes_of(what: str, params: Any, kind: type) -> tuple[ElementClass, tuple[in
 
 
 def lengths_of(what: str, params: Any) -> Tensor | None:
-    """Return the steps of each sequence; one number stands for all. None where all have all."""
+    """Return the steps of each sequence, or one number for all; None if all have all steps."""
     if params.varTimeSteps is None:
         return None
     steps = the_tensor(f"popnn.{what}", "varTimeSteps", params.varTimeSteps)
@@ -127,7 +127,7 @@ def check_recurrent_options(what: str, options: Options) -> None:
 def check_like_params(
     what: str, role: str, x: object, element: ElementClass, shape: Sequence[int]
 ) -> None:
-    """Refuse what is not a tensor, or does not fit the parameters."""
+    """Refuse a value that is not a tensor, or does not fit the parameters."""
     made = the_tensor(f"popnn.{what}", role, x)
     if made.shape != tuple(shape) or made.element_type is not element:
         raise TensorCreationError(
@@ -151,7 +151,7 @@ def permutation(what: str, order: Sequence[Enum | str], units: type[Enum]) -> li
 
 
 def weights_of(what: str, weights: object, places: Sequence[int]) -> nn.RecurrentWeights:
-    """Return weights that were given with gates at other places; refuse what is none."""
+    """Return weights with their gates reordered; refuse other values."""
     return in_order(_tensors(what, "weights", weights, Weights), places)
 
 

@@ -3,9 +3,9 @@
     popops::map(graph, _1 * Const(2) + _2, {a, b}, prog)
     popops.map(graph, expr._1 * expr.Const(2) + expr._2, [a, b], prog)
 
-Arguments stand in the order of the C++ functions: the graph first, then operands, the program, the
-debug name and options. Options are none that change a result, so only those that PopLibs knows are
-taken, and nothing is done with them.
+Arguments have the order of the C++ functions: the graph first, then operands, the program, the
+debug name and options. No option changes a result: those that PopLibs knows are accepted and
+ignored.
 
 Source: PopLibs, `popops/ElementWise.hpp`, `popops/Expr.hpp`, `popops/Reduce.hpp`,
 `popops/ScaledAdd.hpp`, `popops/Cast.hpp`, `popops/Fill.hpp`, `popops/Zero.hpp`, `popops/Sort.hpp`,

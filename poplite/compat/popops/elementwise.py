@@ -121,7 +121,7 @@ def map(graph: Graph, expr: Expr | OpType | str, *arguments: Any, **named: Any) 
         expr: over the placeholders `expr._1`, `expr._2`, ...; or one operation, a member of
             `expr.UnaryOpType`, `expr.BinaryOpType` or `expr.TernaryOpType`, or its name.
         *arguments: `tensors, prog, debug_context="", options=None`, where `tensors` is a list of
-            what the placeholders stand for; after one operation its operands, in place of a list.
+            the placeholders' tensors; after one operation its operands, in place of a list.
             Of PopLibs' options `scalarMultiplyFloatToHalfTolerance` alone changes something.
         **named: those of them that are named.
 

@@ -4,7 +4,7 @@
 
 An expression here is a tree of names; `popops.map` makes it one of `poplite.ops`, in the meanings
 of PopLibs: `/` and `%` of integers round towards zero, `>>` brings in zeros, `==` and `!=` compare
-elements. Numbers stand for `Const` of them. `And`, `Or` and `Not` stand for `&&`, `||` and `!`.
+elements. Numbers are taken as `Const`; `And`, `Or` and `Not` are `&&`, `||` and `!`.
 
 Source: PopLibs, `popops/Expr.hpp`, `popops/ExprOp.hpp`; the generic code of its vertices for NaN.
 """
@@ -257,7 +257,7 @@ class PlaceHolder(Any):
 
 
 class Const(Any):
-    """A number, of the type of what stands beside it."""
+    """A number, of the type of the other operand."""
 
     def __init__(self, value: Number) -> None:
         number = value.item() if isinstance(value, np.generic) else value
@@ -276,7 +276,7 @@ class ConstHalf(Const):
     """A number of HALF."""
 
     def of(self, tensors: Sequence[Operand]) -> typing.Any:
-        """Return the number, beside which only HALF may stand."""
+        """Return the number, whose other operand must be HALF."""
         return ops.cast(self.value, HALF)
 
 
@@ -333,7 +333,7 @@ def _checked(value: object) -> Any:
     raise ElementTypeError(
         f"popops.expr: {clipped(value)} is not an expression",
         found=of_type(value),
-        fix="expr._1, expr._2, ... stand for the tensors of popops.map",
+        fix="expr._1, expr._2, ... are the tensors of popops.map",
     )
 
 

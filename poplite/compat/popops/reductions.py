@@ -60,7 +60,7 @@ _SCALED = (Operation.ADD, Operation.SQUARE_ADD, Operation.LOG_ADD)
 
 @dataclass(slots=True, eq=False)
 class ReduceParams:
-    """An operation, and what is done with its result, `popops::ReduceParams`.
+    """An operation, a scale and an update, `popops::ReduceParams`.
 
     Attributes:
         op: the operation.
@@ -191,7 +191,7 @@ def reduceMany(
 
     Args:
         graph: of the tensors.
-        reductions: what is reduced.
+        reductions: each with its tensor, dimensions and operation.
         outputs: a tensor for each of them; an empty list is filled with new ones.
         prog: where the steps go.
         debug_context: name of the results.

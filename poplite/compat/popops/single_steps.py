@@ -40,7 +40,7 @@ _SCALED_ADD = ("optimizeForSpeed", "scaleFloatToHalfTolerance")
 
 
 @overload
-def cast(  # type: ignore[overload-overlap]  # a tensor has a dtype, as what stands for a type may
+def cast(  # type: ignore[overload-overlap]  # a tensor has a dtype, as a type may
     graph: Graph, src: Tensor, dst: Tensor, cs: ComputeSet, /
 ) -> None: ...
 @overload
@@ -54,7 +54,7 @@ def cast(graph: Graph, src: Tensor, *arguments: Any, **named: Any) -> Tensor | S
 
     Args:
         graph: of the tensors.
-        src: what is cast.
+        src: the tensor to cast.
         *arguments: `element_type, prog, debug_context=""`, where `prog` may be a compute set that
             the vertices are added to; `dst, debug_context=""`, where `dst` is a tensor; or
             `dst, cs`, where `cs` is a compute set.
@@ -152,8 +152,8 @@ def scaledAddTo(
 
     Args:
         graph: of the tensors.
-        a: what is changed.
-        b: what is added, a tensor or an expression of them.
+        a: the tensor to change.
+        b: the addend, a tensor or an expression of tensors.
         k: its factor, a number or a tensor of one element.
         prog: where the steps go.
         debug_context: name of the steps.
@@ -256,7 +256,7 @@ def fill(
 
     Args:
         graph: of the tensor.
-        t: what is filled.
+        t: the tensor to fill.
         prog: where the steps go. Or in its place `tile_regions, tile, cs`, `tile, cs` or
             `mapping, cs`, which add vertices to the compute set `cs`: for intervals of the
             flattened tensor on a tile, for all elements on a tile, and for the intervals of each

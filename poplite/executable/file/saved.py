@@ -3,11 +3,11 @@
     manifest.json    {"format": 7, "classes": [...], "locations": [...], "lines": [...],
                       "executable": {...}}
 
-Compiled code trusts what is loaded, so every number is checked first
+Compiled code trusts an executable, so every number is checked first
 (`poplite.executable.file.validate`).  The format number rises when the meaning of a field changes;
 new fields with defaults need no new one.
 
-Whole numbers of what is modelled are none below zero; those of tiles are written as in reports
+Modelled whole numbers are at least zero; those of tiles are written as in reports
 (`poplite.report.per_tile_coder`).
 """
 

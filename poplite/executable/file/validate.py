@@ -74,7 +74,7 @@ def validate(executable: Executable) -> None:
                 _check_compute(step, arena)
     sets = [step for step in executable.steps if isinstance(step, ComputeStep)]
     if tuple(map(type, executable.steps[: len(sets)])) != (ComputeStep,) * len(sets):
-        raise Malformed("steps: copies stand before compute sets")
+        raise Malformed("steps: copies come before compute sets")
     if len(executable.origins) != len(sets):
         raise Malformed(f"origins: {len(executable.origins)} of {len(sets)} compute sets")
     for number, (origins, step) in enumerate(zip(executable.origins, sets, strict=True)):
@@ -83,7 +83,7 @@ def validate(executable: Executable) -> None:
     if not executable.float_modes or not _all_below(executable.float_modes, FLOAT_MODES):
         raise Malformed(f"float_modes: {executable.float_modes!r:.60}")
     if not executable.programs:
-        raise Malformed("programs: there is none")
+        raise Malformed("programs: it has none")
     for name, code in executable.programs.items():
         with at(f".programs[{name!r}]"):
             check_code(
@@ -117,7 +117,7 @@ def _check_joined(executable: Executable) -> None:
 
 
 def _check_trees(executable: Executable, trees: Mapping[str, Program]) -> None:
-    """Check that what takes time stands in the trees of programs, from which reports are made."""
+    """Check that the trees of programs, from which reports are made, contain all timed steps."""
     for name, tree in trees.items():
         code = executable.programs[name]
         with at(f".programs[{name!r}]"):
@@ -137,8 +137,8 @@ def _check_parts_of_reports(executable: Executable, trees: Mapping[str, Program]
     check_parts(executable, known, ("costs", "action_costs", "memory", "operations", "joined"))
     for number, each in enumerate(() if memory is None else memory.held):
         if each.category not in CATEGORIES:
-            told = f"{shown(each.category)} is not a category of things in memory"
-            raise Malformed(f"memory.held[{number}]: {told}")
+            what = f"{shown(each.category)} is not a category of things in memory"
+            raise Malformed(f"memory.held[{number}]: {what}")
     acting = {name: set(code.acting_rows) for name, code in executable.programs.items()}
     for number, step in enumerate(() if memory is None else memory.steps):
         if not acting[step.program].issuperset(step.rows):
@@ -146,7 +146,7 @@ def _check_parts_of_reports(executable: Executable, trees: Mapping[str, Program]
 
 
 def _check_numbers(code: Code, count: int) -> None:
-    """Check that steps are numbered as they stand in the tree; those of calls are added up."""
+    """Check that steps are numbered in the order of the tree; those of calls are added up."""
     if code.num_steps != count:
         raise Malformed(f"num_steps: {code.num_steps:,}, there are {count:,}")
     _check_within(code.step_numbers, count)  # so that sums of them do not wrap
@@ -321,7 +321,7 @@ def check_moves(moves: Moves, destination: int, source: int) -> None:
     words, memory = np.ascontiguousarray(records.T), np.array([[destination], [source]])
     first, rows, size, step = words[:2], words[2], words[3], words[4:]
     listed = size == 0
-    # Floats do not wrap: they refuse what is too large, so that the integers below do not either.
+    # Floats do not wrap: what they refuse as too large cannot wrap in the integers below.
     reach, moved = (rows - 1.0) * step, rows.astype(np.float64) * size
     reach[:, listed] = 0
     inside = (first >= 0) & (first <= memory) & (size >= 0) & (size <= memory)

@@ -42,9 +42,9 @@ class _Numbers:
 
     Attributes:
         count: int64[rows], vertices of each row.
-        first: int64[rows], the number of the first vertex, or what a table is added to.
-        step: int64[rows], the distance to the next number; 0 where there is a table.
-        table: uint32[n], what is added to `first`; None without a table.
+        first: int64[rows], the number of the first vertex, or the base of a table.
+        step: int64[rows], the distance to the next number; 0 with a table.
+        table: uint32[n], offsets from `first`; None without a table.
         begin: int64[rows], where in the table the vertices of a row begin.
         added: least and greatest number of the table.
         within: a range that holds all numbers, and may hold others.

@@ -107,7 +107,7 @@ def found_classes(
     """Return the classes that a file names; look among those of the user first.
 
     Classes that are missing, or have other code, are refused together; `path` is for messages.
-    One of poplite that has the name of a missing class, and other code, is told beside it.
+    A class of poplite with the name of a missing one, and other code, is named with it.
     """
     by_name: dict[str, list[type[Vertex]]] = {}
     for cls in chain(_generated(named), classes_of_user(sources), defined_classes(Vertex)):
@@ -212,7 +212,7 @@ def classes_of_user(
 
 
 def _within(values: Iterable[object]) -> Iterator[type[Vertex]]:
-    """Yield vertex classes among values, and those that stand inside of classes."""
+    """Yield vertex classes among values, and those nested in classes."""
     for value in values:
         if inspect.isclass(value):
             if issubclass(value, Vertex):
@@ -225,7 +225,7 @@ def _within(values: Iterable[object]) -> Iterator[type[Vertex]]:
 
 
 def defined_classes(cls: type[Vertex]) -> Iterator[type[Vertex]]:
-    """Yield the classes below one, without those that stand in for others."""
+    """Yield the classes below one, without those that replace missing ones."""
     for sub in cls.__subclasses__():
         if why_missing(sub) is None:
             yield sub

@@ -77,7 +77,7 @@ class DeclaredClass:
 
     @property
     def declaration(self) -> tuple[object, ...]:
-        """What is equal where vertices can have either class."""
+        """A key that two classes share if vertices can have either of them."""
         fields = tuple((f.name, f.role, f.element, f.depth, f.layout) for f in self.fields)
         return fields, self.is_multi, self.elements
 
@@ -99,7 +99,7 @@ def declared_class(cls: type[Vertex]) -> DeclaredClass:
         raise FileLoadError(
             f"a graph with a vertex of template '{cls.__name__}' cannot be saved yet",
             at=cls.location,
-            found=f"nothing says which types {variables} stand for",
+            found=f"nothing says which types {variables} are",
             fix="connect the fields that decide it, or save a graph without the vertex",
         )
     template, elements = template_of(cls)
@@ -128,7 +128,7 @@ def _code_of(cls: type[Vertex]) -> ClassCode | None:
 def known_classes(
     declared: Sequence[DeclaredClass], sources: Iterable[VertexSource]
 ) -> list[type[Vertex]]:
-    """Return the classes that a file names, or classes that stand in for them."""
+    """Return the classes that a file names, or replacements of missing ones."""
     given = list(classes_of_user(sources, "Graph.load"))
     defined = list(dict.fromkeys(defined_classes(Vertex)))
     found = []

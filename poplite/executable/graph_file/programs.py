@@ -148,7 +148,7 @@ class ProgramReader:
             saved = self._saved[number]
             if not 0 <= saved.program < len(self._of.programs):
                 raise Malformed(
-                    f"function '{saved.name}' runs what does not stand before its calls"
+                    f"function '{saved.name}' runs a program that is not before its calls"
                 )
             graph = self._of.graph
             made = graph.add_function(self._of.programs[saved.program], saved.name)

@@ -1,4 +1,4 @@
-"""What a graph's file says of objects that stand elsewhere in it: numbers, also for views.
+"""References of a graph's file to its objects: numbers, also for views.
 
     Variable, ComputeSet     its number in the graph
     Program                  its number in the list of all programs, children first
@@ -205,7 +205,7 @@ class ViewReader:
 def _dims(given: Json, shape: Sequence[int]) -> tuple[Dim, ...]:
     """Return dimensions as views have them: digits that cannot be joined."""
     if len(given) != len(shape):
-        raise Malformed(f"{shown(given)} are no dimensions of {len(shape)}")
+        raise Malformed(f"{shown(given)} are not {len(shape)} dimensions")
     found: list[Dim] = []
     for size, each in zip(shape, given, strict=True):
         digits = each if type(each) is list else [[size, each]]
@@ -246,7 +246,7 @@ def _is_within(shape: Sequence[int], dims: Sequence[Dim], off: int, size: int) -
 
 
 class GraphWriter(Writer):
-    """What is collected while a graph is written, and the numbers of its objects.
+    """State of writing a graph: collected data, and the numbers of its objects.
 
     Attributes:
         views: writes views, and lists the concatenations below them.
@@ -263,7 +263,7 @@ class GraphWriter(Writer):
 
 @dataclass(slots=True, eq=False)
 class GraphReader(Reader):
-    """What is looked up while a graph is read.
+    """State of reading a graph: the objects to look up by number.
 
     Attributes:
         graph: what has been made so far.
@@ -283,7 +283,7 @@ class GraphReader(Reader):
 
 
 class ReferenceCoder(Coder):
-    """Objects of one kind: `number` and `found` say what stands for one, and which one is meant."""
+    """Coder of objects of one kind: `number` gives the number of one, `found` the object of it."""
 
     def __init__(
         self,
@@ -320,7 +320,7 @@ def _of_list(objects: Callable[[GraphReader], Any]) -> Callable[[GraphReader, Js
     def found(of: GraphReader, data: Json) -> Any:
         known = objects(of)
         if type(data) is not int or not 0 <= data < len(known):
-            raise Malformed(f"{shown(data)} is the number of nothing that stands before")
+            raise Malformed(f"{shown(data)} is not the number of an earlier object")
         return known[data]
 
     return found

@@ -154,7 +154,7 @@ def is_saved_graph(path: str | os.PathLike[str]) -> bool:
         with zipfile.ZipFile(path) as archive:
             return f'"kind":"{GRAPHS.kind}"'.encode() in archive.read(MANIFEST)
     except (KeyError, zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError):
-        return False  # whoever reads it as something else says what is wrong
+        return False  # reading it as another kind reports the fault
 
 
 def load(

@@ -153,7 +153,7 @@ def add_block(graph: Graph, compute_set: ComputeSet, saved: SavedBlock) -> Verte
     if (np.diff(stops, prepend=0) < 0).any() or (stops > MOST_EDGES).any():
         raise Malformed("a block has too many vertices")
     if tiles.dtype.kind != "i":
-        raise Malformed("the tiles of a block are no whole numbers")
+        raise Malformed("the tiles of a block are not whole numbers")
     count = int(stops[-1]) if len(stops) else 0
     fields, values, beside = saved.vertex_class.fields, dict[str, Any](), dict[str, Edges]()
     for name, edges in saved.edges.items():
@@ -171,10 +171,10 @@ def add_block(graph: Graph, compute_set: ComputeSet, saved: SavedBlock) -> Verte
     numbers = AllTiles(graph.target.tiles)
     at = saved.location
     block = block_of(numbers, compute_set, saved.vertex_class, tile, values, at)
-    # Fields without elements were given metadata of their own, which stands among the variables.
+    # Fields without elements were given metadata of their own, which is among the variables.
     block.edges.update(beside)
     if not all(variable.constant for variable in saved.constants):
-        raise Malformed("the numbers of a block are no constants")
+        raise Malformed("the numbers of a block are not constants")
     block.constants = tuple(of_variable(graph, variable) for variable in saved.constants)
     if saved.estimates is not None:
         name = saved.vertex_class.__name__
@@ -421,7 +421,7 @@ def _vertex(graph: Graph, compute_set: ComputeSet, saved: SavedVertex) -> Vertex
             if number < 0 or ref.field.depth != 2:
                 raise Malformed(f"{vertex}: field '{name}' has no row {number:,}")
             bind_row(ref, tensor_of(graph, ref.field.element, view), at)
-    # A field without elements was given metadata of its own, which stands among the variables.
+    # A field without elements was given metadata of its own, which is among the variables.
     vertex.connections.update(beside)
     for name in saved.numbers:
         if not _is_number(graph, vertex.connections.get(name)):

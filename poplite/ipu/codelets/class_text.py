@@ -17,7 +17,7 @@ public:
 Which outputs a `compute` writes completely, whatever its fields hold.
 
 What a real machine leaves in elements of an `Output` that are not written is not promised; so all
-others are exported as `InOut`. Told from the text alone::
+others are exported as `InOut`. The text alone decides::
 
     self.y = ...                                        outside of branches and loops
     for i in range(len(self.out)): self.out[i] = ...    the same, in every turn
@@ -162,7 +162,7 @@ def _check_fields(vertex: type[Vertex]) -> None:
 def _functions(
     checked: Checked, mathematics: set[tuple[str, Kind]], *, is_multi: bool, stops_outside: bool
 ) -> list[list[str]]:
-    """Return the text of `compute` and of all that it calls, what is called first."""
+    """Return the text of `compute` and of all that it calls, callees first."""
     names = dict(_names(checked))
     return [
         function_text(

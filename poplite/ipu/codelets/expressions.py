@@ -363,7 +363,7 @@ class CallWriter:
         return "" if is_field else self.function.kept(type_name, self.argument(node))
 
     def argument(self, node: ast.expr) -> str:
-        """Return what is passed for a parameter."""
+        """Return the argument for a parameter."""
         value = self.facts.containers.get(node)
         if value is None:
             return self.expressions.term(node).code

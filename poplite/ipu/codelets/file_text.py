@@ -186,7 +186,7 @@ class _Value:
         self.writer, self.code, self.type_name = writer, code, type_name
 
     def beside(self, other: Any) -> str:
-        """Return what stands beside this value: a plain number is of its type."""
+        """Return the other operand as text: a plain number is of this value's type."""
         if isinstance(other, _Value):
             return other.code
         kind = _KINDS.get(self.type_name)
@@ -196,7 +196,7 @@ class _Value:
         return text if self.type_name == "int" or text.endswith(("LL", "e")) else f"{text}LL"
 
     def made(self, symbol: str, left: str, right: str) -> _Value:
-        """Return the variable of an operation on this value and what stands beside it."""
+        """Return the variable of an operation on this value and another operand."""
         is_float = self.type_name in _KINDS
         if is_float or symbol not in _INTEGER_FUNCTIONS:
             return self.writer.made(self.type_name, f"{left} {symbol} {right}")
@@ -289,7 +289,7 @@ def codelet_text(classes: type[Vertex] | Iterable[type[Vertex]]) -> str:
 
     The file includes Poplar's headers and nothing else of poplite. Equal classes give an equal
     text. `@pl.faster` forms are left out. A class may have the body of `compute` in C++ of its own,
-    as the text `cpp`; it is taken as it is, and stands beside fields that are declared as always.
+    as the text `cpp`; it is taken unchanged, with fields that are declared as always.
 
     Args:
         classes: a vertex class, or several; of a template, classes with element types.

@@ -3,8 +3,8 @@
 The lines of a block are collected in `lines`; an expression that needs a variable of its own adds a
 line there, before the line of its statement. Some calls of helpers do more than return a number:
 they store, or may stop the vertex. C++ leaves open in which order the operands of `+` are
-evaluated; Python goes from left to right. So what stands beside such a call is kept in variables of
-its own, one after the other.
+evaluated; Python goes from left to right. So the other operands of such a call are kept in
+variables of their own, one after the other.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SUFFIXES = {
 }
 
 Place = tuple[tuple[int, int], ...]
-"""Where a statement stands: the block and the number in it, for each block around it."""
+"""Place of a statement: the block and the number in it, for each block around it."""
 
 
 def type_of(version: Version) -> str:
@@ -146,8 +146,8 @@ class _Uses:
     """Where and how the locals of a function are used.
 
     Attributes:
-        versions: the names that are read, each with what is read.
-        places: where each name stands.
+        versions: the names that are read, each with its version.
+        places: where each name is used.
         stored: names that a statement other than a loop assigns.
     """
 

@@ -6,7 +6,7 @@
 
 A name that C++ keeps for itself gets an underscore: the field `float` is `float_` there.  So does
 one that a header may define as a macro.  Macros are spelled in capitals, so every name that begins
-with a capital and goes on with a capital, a digit or an underscore gets one, whichever headers a
+with a capital, followed by a capital, a digit or an underscore, gets one, whichever headers a
 compiler has; for the few macros in small letters there is a list.  Ordinary names stay readable.
 """
 

@@ -68,7 +68,7 @@ _HIGH = 16
 """File descriptors from here on are in nobody's way when the process gets its own."""
 
 Serve = Callable[[str, str], bool]
-"""Takes "fetch" or "sink" and a stream, or "call" and a function; tells whether the run goes on."""
+"""Takes "fetch" or "sink" and a stream, or "call" and a function; returns whether to continue."""
 
 
 def _no_stream(verb: str, name: str) -> bool:

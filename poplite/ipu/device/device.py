@@ -253,7 +253,7 @@ class OnDevice:
             self._in_use.release()
 
     def _serve(self, verb: str, name: str) -> bool:
-        """Move a block of a stream or call a function; return whether the program goes on."""
+        """Move a block of a stream or call a function; return whether the program continues."""
         try:
             self._running.watch()
             if verb != "call" and name in self._tables.prints:

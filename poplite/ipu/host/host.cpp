@@ -316,7 +316,7 @@ template <class F> auto with_type(Integer number, F use) {
 
 class Builder {
 public:
-  // What stands behind a field, as in poplite/ipu/tables/tables.py.
+  // The form of a field's data, as in poplite/ipu/tables/tables.py.
   enum Kind { SCALAR_EDGE, VECTOR_EDGE, LIST_OF_EDGES, ONE_VALUE, SERIES, VALUES, VECTORS };
 
   Builder(const Tables &tables, poplar::Graph &graph, bool is_model)
@@ -570,7 +570,7 @@ private:
     }
   }
 
-  // The model needs an estimate for each vertex; 1 stands for what nobody estimated.
+  // The model needs an estimate for each vertex; 1 if nobody estimated it.
   void estimate(Integer family, const std::vector<poplar::VertexRef> &vertices) {
     const Integer cycles = tables["family.cycles"][family];
     if (cycles < 0 && !is_model) return;
@@ -859,7 +859,7 @@ poplar::Device device_of(const std::string &kind, unsigned num_tiles) {
 
 template <class E> bool is(const std::exception &error) { return dynamic_cast<const E *>(&error) != nullptr; }
 
-// The name of the class of an exception; derived classes stand before their bases.
+// The name of the class of an exception; derived classes come before their bases.
 std::string class_of(const std::exception &error) {
 #define POPLITE_CLASS(name)                                                                                  \
   if (is<poplar::name>(error)) return #name;
@@ -1012,7 +1012,7 @@ private:
     return "ready " + std::to_string(built) + " " + std::to_string(seconds_since(begin) - built);
   }
 
-  // What is kept, or what Poplar compiles; notes the seconds to build the graph.
+  // The saved executable, or one that Poplar compiles; notes the seconds to build the graph.
   poplar::Executable executable(double &built) const {
     const std::string &path = arguments.executable;
     std::ifstream kept(path, std::ios::binary);

@@ -131,7 +131,7 @@ def aligned(size: int) -> int:
 
 
 NONE = -1
-"""In place of a number of a series: there is none."""
+"""Marks a missing number of a series."""
 
 
 class Texts:

@@ -67,7 +67,7 @@ class CopiedInput:
 
     @property
     def taken(self) -> Edges:
-        """What is copied, as one edge."""
+        """The elements to copy, as one edge."""
         return Edges(constant(1, 1), constant(self.num_elements, 1), None, self.source)
 
     @property

@@ -93,7 +93,7 @@ def handle_columns(graph: Graph, texts: Texts, edges: EdgesTable) -> dict[str, l
 
 
 class HostPlaces:
-    """The streams and functions of the host that programs use, and streams of what is printed.
+    """The streams and functions of the host that programs use, and streams of printed tensors.
 
     Attributes:
         streams: by name.

@@ -11,17 +11,17 @@ names with their line; the size of a machine has none.
 
 Program trees as columns: each distinct program once, after those below it.
 
-    node.op, .a, .b       what it is, and up to two numbers
-    node.children_end     its parts stand in `child`
+    node.op, .a, .b       its kind, and up to two numbers
+    node.children_end     its parts are in `child`
     case.value            the values of the cases of a Switch, from `b` on
     call.tensor           inputs, then outputs of a call of the host, from `b` on
     stamp.tile, .sync, .tensor, .since
     program.name, .root
     function.name, .root
 
-What is printed leaves by a stream of its own, so that Python writes it as always. An Execute whose
-vertices read what they write is a sequence of copies and the Execute. A cycle counter that an
-earlier one is subtracted from needs a vertex for that, `CyclesSince`.
+Each printed tensor leaves by a stream of its own, so that Python writes it as always. An Execute
+whose vertices read what they write is a sequence of copies and the Execute. A cycle counter from
+which an earlier one is subtracted needs a vertex for that, `CyclesSince`.
 
 Compute sets as columns: families of vertices of one class, and their fields.
 
@@ -135,7 +135,7 @@ class Tables:
         data: the file.
         codelets: the C++ text of all vertex classes, and their names in it.
         programs: names of the programs.
-        streams: the place of each stream, by name; also of those that carry what is printed.
+        streams: the place of each stream, by name; also of those that carry printed tensors.
         functions: the places of the arrays of each function of the host, inputs first.
         prints: by the name of its stream, the program that prints.
         reads: the place of each handle that the host reads: "variable:x", "handle:x".
@@ -414,7 +414,7 @@ class ProgramColumns(ColumnRows):
     def add_compute_set(
         self, compute_set: ComputeSet, number: int, copied: Sequence[CopiedInput]
     ) -> None:
-        """Note the number of a compute set, and what is copied before it runs."""
+        """Note the number of a compute set, and the copies before it runs."""
         self._compute_sets[compute_set] = number, copied
 
     def add(self, name: str, program: Program) -> None:
@@ -545,7 +545,7 @@ class ProgramColumns(ColumnRows):
 
 
 class FieldForm(IntEnum):
-    """What stands behind a field."""
+    """The form of a field's data."""
 
     SCALAR_EDGE = 0
     VECTOR_EDGE = 1

@@ -39,7 +39,7 @@ REFUSED = {
     "graph.cloneN(FLOAT, x, 2, element_type=FLOAT)": "element_type in order, FLOAT, and by name",
     "graph.createHostWrite('w', x, 'yes')": "createHostWrite: rearrangeOnHost is 'yes', not",
     "graph.registerPerfEstimator(Scale, lambda: 3)": "too many positional arguments",
-    "compileGraph(graph, Program(), 3)": "compileGraph: options 3 are no dictionary",
+    "compileGraph(graph, Program(), 3)": "compileGraph: options 3 are not a dictionary",
     "compileGraph(graph, Program(), True, {'oqt.x': 1})": "there is no option 'oqt.x'",
     "compileGraph(graph, Program(), {}, None, 'n', 3)": "what follows the third argument does",
     "compileGraph(graph, Program(), {}, print, progress=len)": "what follows the third",

@@ -166,7 +166,7 @@ def line(manifest: Any) -> dict[str, Any]:
         (lambda m: recipe(m, MapRecipe)["body"].update(result="self"), "results in 'self'"),
         (lambda m: recipe(m, MapRecipe).update(out="INT"), "gives FLOAT, not INT"),
         (lambda m: recipe(m, MapRecipe).update(parts=["ROW"]), "2 tensors and 1 parts"),
-        (lambda m: recipe(m, MapRecipe).update(parts=["ROW", "SHELF"]), "'SHELF' is none of"),
+        (lambda m: recipe(m, MapRecipe).update(parts=["ROW", "SHELF"]), "'SHELF' is not one of"),
         (lambda m: recipe(m, MapRecipe).update(in_place=7), "replaces tensor 7"),
         (lambda m: recipe(m, MapRecipe)["body"].update(numbers=["QUARTER"]), "do not take"),
         (lambda m: recipe(m, ReductionRecipe).update(how="sum"), "FLOAT by 'sum'"),

@@ -530,7 +530,7 @@ DAMAGE: dict[str, Damage] = {
     "is not a valid list of edges": lambda m: _blocks(m)[0]["edges"][0][1].update(
         rows=[2, 12, 0], length=[1, 24, 0]
     ),
-    "is the number of nothing that stands before": lambda m: m["nodes"][2][2][1].append(7),
+    "is not the number of an earlier object": lambda m: m["nodes"][2][2][1].append(7),
     "names a tensor that has the name": lambda m: m["nodes"][1][2][0].extend(["x", None]),
     "is not valid metadata": lambda m: m["nodes"][1][2].__setitem__(
         0, ["FLOAT", [None, 0, 5, 0], "x", [0, 0]]

@@ -25,7 +25,7 @@ def test_options_of_streams_are_poplars(graph: pl.Graph) -> None:
         graph.addHostToDeviceFIFO("s", pl.INT, 4, {"bufferingDepth": "-1"}, buffering_depth=2)
     with pytest.raises(pl.InvalidOption, match="options .* and "):
         graph.addHostToDeviceFIFO("s", pl.INT, 4, {"bufferingDepth": "2"}, {"splitLimit": "1"})
-    with pytest.raises(pl.InvalidOption, match="options 3 are no dictionary"):
+    with pytest.raises(pl.InvalidOption, match="options 3 are not a dictionary"):
         graph.addDeviceToHostFIFO("s", pl.INT, 4, 3)  # type: ignore[arg-type]
     with pytest.raises(pl.InvalidOption, match="'depth'"):
         graph.addDeviceToHostFIFO("s", pl.INT, 4, {"depth": "2"})

@@ -167,7 +167,7 @@ RECORDS = np.zeros(2, [("a", "f4")])
 def test_what_becomes_quarter_is_real_numbers(values: Any) -> None:
     metadata = pl.QuarterMetadata("F143")
     for convert in (pl.quarter_metadata_for, lambda v: pl.convert_to_quarter(v, metadata)):
-        with pytest.raises(pl.ElementTypeError, match="are no real numbers"):
+        with pytest.raises(pl.ElementTypeError, match="are not real numbers"):
             convert(values)
     for call in (pl.convert_to_quarter, pl.convert_from_quarter):
         with pytest.raises(pl.TensorMetadataError, match="3 is not a QuarterMetadata"):

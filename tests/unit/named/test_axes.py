@@ -345,7 +345,7 @@ def test_dots_stand_for_all_others() -> None:
     assert chosen(..., a, "sum") == a
     assert chosen([*axes("WH")], a, "sum") == axes("WH")
     assert chosen(None, a, "sum") == axes("")
-    with pytest.raises(DuplicateAxisError, match="sum: '...' stands twice"):
+    with pytest.raises(DuplicateAxisError, match="sum: '...' occurs twice"):
         chosen([..., ...], a, "sum")
     with pytest.raises(MissingAxisError, match=r"sum: no axis 'P' among \(C:4, H:6") as caught:
         chosen([AXES["P"]], a, "sum")

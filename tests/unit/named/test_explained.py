@@ -120,8 +120,8 @@ def test_each_reader_is_told_of_what_it_gathers_and_no_view_of_that_is_free() ->
     found = re.findall(rf"  copied: 'x' \(A:5, C:2\), (\d+) B: (.*) at \S*{FILE}:.* reads", told)
     assert sorted(found) == [("24", "x[A, ::2] + 0"), ("40", "flatten(x) * 2")]
     assert work.report().bytes_gathered == 64
-    assert "slice; gathered, as told below" in told
-    assert "flatten; gathered, as told below" in told
+    assert "slice; gathered, as described below" in told
+    assert "flatten; gathered, as described below" in told
     assert "slice; no copy\n    strides 1; offset 0" in told
 
 

@@ -39,7 +39,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: ng.concat([], H), "concat: no tensor"),
     (lambda: ng.stack([v, v], N), "stack: 2 tensors along axis 'N' of 5"),
     (lambda: ng.stack([v] * 5, N, pos=4), "stack: position 4 of 2"),
-    (lambda: ng.one_hot(v, N), "one_hot: numbers of FLOAT are no positions"),
+    (lambda: ng.one_hot(v, N), "one_hot: numbers of FLOAT are not positions"),
     (lambda: ng.cross_entropy_multi(v, ng.placeholder([W]), [H]), "cross_entropy_multi: neither"),
     (lambda: ng.mean(x), "mean: neither reduction_axes nor out_axes"),
     (lambda: ng.argmax(x, ...), "argmax: along 2 axes, (H:3, W:4)"),
@@ -48,7 +48,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: ng.stack([v] * 3, H), "stack: axis 'H' is there already"),
     (lambda: ng.tensor_slice(x, [0]), "tensor_slice: 1 slice for 2 axes"),
     (lambda: x[0, 1, 2], "3 indices for 2 axes"),
-    (lambda: x[..., 0, ...], "'...' stands twice in brackets"),
+    (lambda: x[..., 0, ...], "'...' occurs twice in brackets"),
     (lambda: x[H], "x["),
     (lambda: ng.unflatten(x), "unflatten: no axis is a flattened one"),
     (

@@ -183,7 +183,7 @@ def test_what_a_description_tells() -> None:
         (lambda x: x.broadcast([H.resized(5), W]), AxisLengthError, "'H' has length 3"),
         (lambda x: x.cast([A, B]), AxisLengthError, "'H' has length 3, 'A' 5"),
         (lambda x: x.unflatten(), AxisError, "no axis is a flattened one"),
-        (lambda x: x.transpose().flatten([H, W]), AxisError, "do not stand side by side"),
+        (lambda x: x.transpose().flatten([H, W]), AxisError, "are not adjacent in this order"),
         (lambda x: x.with_layout(ng.column_major([H, W])), AxisError, "the layout is fixed"),
         (lambda x: x.concat([x], A), MissingAxisError, "concat: no axis 'A'"),
         (lambda x: x.view(), AxisError, "0 tensors for 1 storage"),

@@ -50,7 +50,7 @@ REFUSED: list[tuple[Call, type[Exception], str, str]] = [
         "axis 'H': None is not an index",
         "ng.expand_dims(x, axis)",
     ),
-    (lambda: x[H, 0, H, 2], DuplicateAxisError, "x[(H:3, 0, H:3, 2)]: axis 'H' stands tw", "once"),
+    (lambda: x[H, 0, H, 2], DuplicateAxisError, "x[(H:3, 0, H:3, 2)]: axis 'H' occurs t", "once"),
     (lambda: x[H, [0, 2]], TensorIndexError, "axis 'H': [0, 2] is not an index", "ng.concat joins"),
     (lambda: x[x > 0], TensorIndexError, "axis 'H': a tensor is not an index", "ng.where(p, x, 0)"),
     (lambda: ng.concat([x, v], H), MissingAxisError, "concat: axes of 'v': no axis 'W' among", ""),

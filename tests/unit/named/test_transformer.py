@@ -74,7 +74,7 @@ def test_parameters_are_given_by_position_or_by_tensor() -> None:
         ((), "", "feed_dict lacks 'x', 'y'"),
         ((), "xyz", "feed_dict has no use for 'z'"),
         ((), ["x", "Y"], "feed_dict lacks 'y' and has no use for the text 'y'"),
-        ((1, 2), "xy", "2 values by position beside feed_dict, which stands alone"),
+        ((1, 2), "xy", "2 values by position and a feed_dict, which must be alone"),
     ],
 )
 def test_what_is_wrong_with_a_feed_dict_is_named(given: Any, keys: Any, said: str) -> None:
@@ -335,7 +335,7 @@ def test_options_are_checked() -> None:
     device.computation(x, x, name="same")
     with pytest.raises(InvalidOption, match="a computation named 'same' is there already"):
         device.computation(x, x, name="same")
-    with pytest.raises(InvalidOption, match="a target beside tiles"):
+    with pytest.raises(InvalidOption, match="both a target and tiles"):
         ng.make_transformer(pl.Target(tiles=2), tiles=2)
     bad: Any = "all"
     with pytest.raises(InvalidOption, match="fuse='all'"):

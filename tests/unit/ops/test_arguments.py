@@ -91,7 +91,7 @@ WRONG: dict[str, tuple[Call, str, str]] = {
     "text on the left": (
         lambda x: "1" - expr._1,  # type: ignore[arg-type]
         "popops.expr: '1' is not an expression",
-        "expr._1, expr._2, ... stand for the tensors of popops.map",
+        "expr._1, expr._2, ... are the tensors of popops.map",
     ),
 }
 

@@ -55,7 +55,7 @@ def reduced(
         ([2], "ops.reduce 'add': dimension 2 of 'x', which has 2"),
         (-3, "ops.reduce 'add': dimension -3 of 'x', which has 2"),
         ([0, 1, 0], "ops.reduce 'add': a dimension is listed twice"),
-        (["rows"], "are no dimensions"),
+        (["rows"], "are not valid dimensions"),
     ],
 )
 def test_dimensions_are_checked(dims: Any, message: str) -> None:

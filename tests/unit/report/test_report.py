@@ -462,11 +462,14 @@ def test_json_is_plain_to_read(report: Report) -> None:
         (lambda data: data.update(version=3), "it has version 3, and this poplite reads 5"),
         (lambda data: data.pop("execution"), "a Report has no 'execution'"),
         (lambda data: data["execution"].update(runs="1"), "'1' is not of type int"),
-        (lambda data: data["instrumentation"].update(checks="some"), "'some' is none of 'strict'"),
+        (
+            lambda data: data["instrumentation"].update(checks="some"),
+            "'some' is not one of 'strict'",
+        ),
         (lambda data: data["compilation"].update(vertex_types=3), "3 is not a valid list"),
         (
             lambda data: data["compilation"]["modelled"]["including_gaps"].update(of=2),
-            "are no numbers of tiles",
+            "are not valid numbers of tiles",
         ),
         (
             lambda data: data["compilation"]["modelled"]["including_gaps"].update(values=[1]),
@@ -480,11 +483,11 @@ def test_json_is_plain_to_read(report: Report) -> None:
         ),
         (
             lambda data: data["compilation"]["modelled"]["including_gaps"].update(values=[1.5] * 4),
-            "are no whole numbers",
+            "is not a list of whole numbers",
         ),
         (lambda data: data["tables"].update(uint16="AAECAwQFBg=="), "buffer size must be a mult"),
         (lambda data: data["tables"].update(uint9=""), "'uint9' is not a valid type of numbers"),
-        (lambda data: data.pop("tables"), "None are no tables of numbers"),
+        (lambda data: data.pop("tables"), "None is not a valid set of tables"),
         (
             lambda data: next(iter(data["compilation"]["programs"].values()))[0].pop(),
             "compilation.programs: .* is not a program",

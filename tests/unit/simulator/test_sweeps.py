@@ -385,7 +385,7 @@ REFUSED: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [
     ("which is neither number nor text", (build, {"tiles": [None]}), {}),
     ("other parameters than the first", (build, [{"tiles": 1}, {"form": "copy"}]), {}),
     ("does not take the parameters of the grid", (build, {"tile": [1]}), {}),
-    ("'cycles' is called like what is measured", (dict, {"cycles": [1]}), {}),
+    ("'cycles' has the name of a measure", (dict, {"cycles": [1]}), {}),
     ("workers=0 is no number of processes", (build, GRID), {"workers": 0}),
     (
         "a worker ended without a result.*\n  it was terminated\n",
@@ -540,5 +540,5 @@ def test_parameters_of_several_kinds_are_saved_as_numbers(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["cycles", "error"])
 def test_no_parameter_of_a_sweep_is_called_like_what_is_measured(name: str) -> None:
-    with pytest.raises(pl.ControlProgramError, match=f"'{name}' is called like what is measured"):
+    with pytest.raises(pl.ControlProgramError, match=f"'{name}' has the name of a measure"):
         pl.Sweep((name,), [{name: "", "error": ""}])

@@ -240,7 +240,7 @@ BROKEN = [
     (Blocked, "'y'[64] is "),
     (Empty, "only the faster form stops, Empty 0 on tile 0: 'Empty.x': index -1 of 0"),
     (Ragged, "'x[1]'["),
-    (Returned, "'what is returned' is False by compute, and True"),
+    (Returned, "'the returned value' is False by compute, and True"),
     (Raised, "only compute stops, Raised 0 on tile 0"),
     (Counted, "rounds = 7"),
 ]
