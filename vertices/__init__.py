@@ -16,8 +16,6 @@ from poplite.public import loaded_on_use
 
 if TYPE_CHECKING:
     from poplite.vertices.amp import AmpMatMul as AmpMatMul, AmpMatMulInHalf as AmpMatMulInHalf
-    from poplite.vertices.counting import CountFrom as CountFrom, CountOn as CountOn
-    from poplite.vertices.dot import Dot as Dot
     from poplite.vertices.elementwise import (
         Absolute as Absolute,
         Add as Add,
@@ -43,10 +41,12 @@ if TYPE_CHECKING:
         Cast as Cast,
         CastToInteger as CastToInteger,
         Copy as Copy,
+        CountFrom as CountFrom,
+        CountOn as CountOn,
         Fill as Fill,
         Iota as Iota,
     )
-    from poplite.vertices.partials import AddPartials as AddPartials
+    from poplite.vertices.order import ArgSort as ArgSort, Sort as Sort
     from poplite.vertices.random import (
         AdvanceKey as AdvanceKey,
         Bernoulli as Bernoulli,
@@ -57,10 +57,12 @@ if TYPE_CHECKING:
         Uniform as Uniform,
     )
     from poplite.vertices.reduce import (
+        AddPartials as AddPartials,
         AllColumns as AllColumns,
         AllRows as AllRows,
         AnyColumns as AnyColumns,
         AnyRows as AnyRows,
+        Dot as Dot,
         MaxColumns as MaxColumns,
         MaxRows as MaxRows,
         MinColumns as MinColumns,
@@ -81,23 +83,19 @@ if TYPE_CHECKING:
         MultiUpdateMax as MultiUpdateMax,
         MultiUpdateMul as MultiUpdateMul,
     )
-    from poplite.vertices.sorting import ArgSort as ArgSort, Sort as Sort
 
 __all__, __getattr__, __dir__ = loaded_on_use(
     __name__,
     {
         "amp": "AmpMatMul AmpMatMulInHalf",
-        "counting": "CountFrom CountOn",
-        "dot": "Dot",
         "elementwise": "Absolute Add Clamp Divide Exp Log Maximum Minimum Multiply Negative Relu "
         "Scale ScaledAdd Select Sigmoid Sqrt Square Subtract Tanh",
-        "filling": "Cast CastToInteger Copy Fill Iota",
-        "partials": "AddPartials",
+        "filling": "Cast CastToInteger Copy CountFrom CountOn Fill Iota",
+        "order": "ArgSort Sort",
         "random": "AdvanceKey Bernoulli Dropout Integers Normal TruncatedNormal Uniform",
-        "reduce": "AllColumns AllRows AnyColumns AnyRows MaxColumns MaxRows MinColumns MinRows "
-        "ProductColumns ProductRows SumColumns SumRows",
+        "reduce": "AddPartials AllColumns AllRows AnyColumns AnyRows Dot MaxColumns MaxRows "
+        "MinColumns MinRows ProductColumns ProductRows SumColumns SumRows",
         "scans": "CumulativeProduct CumulativeSum",
         "slices": "MultiSlice MultiUpdate MultiUpdateAdd MultiUpdateMax MultiUpdateMul",
-        "sorting": "ArgSort Sort",
     },
 )

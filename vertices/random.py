@@ -22,8 +22,7 @@ import numpy.typing as npt
 
 from poplite.types import FLOAT, LONGLONG, UNSIGNED_INT, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.compute.mathematics.functions import evaluate
-from poplite.vertex.vertex import InOut, Input, Output, State, Vector, Vertex
-from poplite.vertices.references import dtype_of
+from poplite.vertex.vertex import InOut, Input, Output, State, Vector, Vertex, dtype_of
 
 T = TypeVar("T", bound=ElementType[Any])
 

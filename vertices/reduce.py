@@ -1,4 +1,4 @@
-"""Reducing many elements to few: sums, products, extremes, all or any.
+"""Reducing many elements to few: sums, products, dot products, extremes, all or any.
 
 The elements of an output lie in the memory of a tile in one of two ways::
 
@@ -19,23 +19,50 @@ to the last, as NumPy does along axis 0. `Rows` keeps 64 running results in lane
 (`poplite.vertex.compute.lanes`), number k for elements k, k + 64, ... of the row, as far as there
 are such, and then joins the second half of them to the first, 32, 16, ... 1. NaN is the least and
 the greatest number, as in NumPy.
+
+`Dot` adds products up as `Rows` adds elements. `FirstGreatestRows` and its like find two numbers at
+once, an extreme and its position: the first goes through rows, `FirstGreatest` through what several
+vertices found in one row, in any order. Of several NaNs the first counts::
+
+    x   3 9 2 9 | 1 1 0 5      two rows of four, of which the first elements are 8 in their rows
+        9 9     | 5 11         the greatest of each, and its position
+
+They take the time of PopLibs' `ReduceMaxClassGather` and `ReduceMaxClassSparse`, whose loop takes
+three instructions for an element, of FLOAT and HALF; other types are priced by the compiled code.
+
+`AddPartials` adds up partial results, those of the tile itself, and those that others sent::
+
+    partials    a0 a1 a2 a3
+                b0 b1 b2 b3
+                c0 c1 c2 c3
+    out         a0 + b0 + c0, a1 + b1 + c1, ...
+
+It takes PopLibs' estimate for `ReduceAdd` of a single input
+(lib/poplin/PerformanceEstimation.hpp): 16 bytes of outputs at a time, 8 bytes loaded in a cycle.
+
+    >>> from poplite.machine.target import Target
+    >>> int(partials_cycles(96, 7, FLOAT, FLOAT, Target()))     # 4 loops a worker, of 8 + 2 * 7
+    681
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.machine.target import Target
 from poplite.types import (
     BOOL,
     CHAR,
     FLOAT,
+    HALF,
     INT,
     SHORT,
     SIGNED_CHAR,
@@ -45,11 +72,21 @@ from poplite.types import (
     ElementType,
 )
 from poplite.vertex.faster import faster
-from poplite.vertex.vertex import Input, MultiVertex, Output, State, StridedRows, Vector, Vertex
+from poplite.vertex.vertex import (
+    Input,
+    MultiVertex,
+    Output,
+    State,
+    StridedRows,
+    Vector,
+    Vertex,
+    dtype_of,
+)
 from poplite.vertices.estimators.poplibs import reduce_columns
 from poplite.vertices.estimators.reductions import of_columns, of_rows
-from poplite.vertices.references import dtype_of
 
+F = TypeVar("F", FLOAT, HALF)
+G = TypeVar("G", FLOAT, HALF)
 T = TypeVar("T", bound=ElementType[Any])
 U = TypeVar("U", bound=ElementType[Any])
 V = TypeVar(
@@ -294,13 +331,17 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
         )
 
 
-class ProductRows(SumRows[T, U]):
-    """`out[i]` is the product of the i-th of equally long parts of x."""
+# -- other operations --------------------------------------------------------------------------
 
-    UFUNC = np.multiply
+
+class _Product(Vertex):
+    """Multiplies."""
+
+    UFUNC: ClassVar[Any] = np.multiply
+    ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two."""
+        """Make lanes of two, or a number."""
         return a * b
 
     def fold(self, a: Any) -> Any:
@@ -308,35 +349,14 @@ class ProductRows(SumRows[T, U]):
         return a.prod()
 
 
-class ProductColumns(SumColumns[T, U]):
-    """`out[i]` is the product of `x[i], x[i + stride], x[i + 2 * stride], ...`."""
+class _Min(Vertex):
+    """Finds the least; NaN if one is."""
 
-    UFUNC = np.multiply
+    UFUNC: ClassVar[Any] = np.minimum
     ADDS = False
-
-    def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two."""
-        return a * b
-
-
-class ProductColumnsOfTile(SumColumnsOfTile[V]):
-    """`SumColumnsOfTile` with products."""
-
-    ADDS = False
-    in_order = SumColumnsOfTile.in_order
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two, or a number."""
-        return a * b
-
-
-class MinRows(SumRows[T, U]):
-    """`out[i]` is the least element of the i-th of equally long parts of x; NaN if one is."""
-
-    UFUNC = np.minimum
-
-    def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two."""
         return np.minimum(a, b)
 
     def fold(self, a: Any) -> Any:
@@ -344,35 +364,14 @@ class MinRows(SumRows[T, U]):
         return a.min()
 
 
-class MinColumns(SumColumns[T, U]):
-    """`out[i]` is the least of `x[i], x[i + stride], x[i + 2 * stride], ...`; NaN if one is."""
+class _Max(Vertex):
+    """Finds the greatest; NaN if one is."""
 
-    UFUNC = np.minimum
+    UFUNC: ClassVar[Any] = np.maximum
     ADDS = False
-
-    def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two."""
-        return np.minimum(a, b)
-
-
-class MinColumnsOfTile(SumColumnsOfTile[V]):
-    """`SumColumnsOfTile` with the least element."""
-
-    ADDS = False
-    in_order = SumColumnsOfTile.in_order
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two, or a number."""
-        return np.minimum(a, b)
-
-
-class MaxRows(SumRows[T, U]):
-    """`out[i]` is the greatest element of the i-th of equally long parts of x; NaN if one is."""
-
-    UFUNC = np.maximum
-
-    def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two."""
         return np.maximum(a, b)
 
     def fold(self, a: Any) -> Any:
@@ -380,35 +379,14 @@ class MaxRows(SumRows[T, U]):
         return a.max()
 
 
-class MaxColumns(SumColumns[T, U]):
-    """`out[i]` is the greatest of `x[i], x[i + stride], ...`; NaN if one is."""
+class _All(Vertex):
+    """Finds whether all are true."""
 
-    UFUNC = np.maximum
+    UFUNC: ClassVar[Any] = np.logical_and
     ADDS = False
-
-    def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two."""
-        return np.maximum(a, b)
-
-
-class MaxColumnsOfTile(SumColumnsOfTile[V]):
-    """`SumColumnsOfTile` with the greatest element."""
-
-    ADDS = False
-    in_order = SumColumnsOfTile.in_order
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two, or a number."""
-        return np.maximum(a, b)
-
-
-class AllRows(SumRows[BOOL, BOOL]):
-    """`out[i]` says whether all elements of the i-th of equally long parts of x are true."""
-
-    UFUNC = np.logical_and
-
-    def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two."""
         return a & b
 
     def fold(self, a: Any) -> Any:
@@ -416,35 +394,14 @@ class AllRows(SumRows[BOOL, BOOL]):
         return a.all()
 
 
-class AllColumns(SumColumns[BOOL, BOOL]):
-    """`out[i]` says whether `x[i], x[i + stride], x[i + 2 * stride], ...` are all true."""
+class _Any(Vertex):
+    """Finds whether any is true."""
 
-    UFUNC = np.logical_and
+    UFUNC: ClassVar[Any] = np.logical_or
     ADDS = False
-
-    def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two."""
-        return a & b
-
-
-class AllColumnsOfTile(SumColumnsOfTile[BOOL]):
-    """`SumColumnsOfTile` with whether all elements are true."""
-
-    ADDS = False
-    in_order = SumColumnsOfTile.in_order
 
     def join(self, a: Any, b: Any) -> Any:
         """Make lanes of two, or a number."""
-        return a & b
-
-
-class AnyRows(SumRows[BOOL, BOOL]):
-    """`out[i]` says whether an element of the i-th of equally long parts of x is true."""
-
-    UFUNC = np.logical_or
-
-    def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two."""
         return a | b
 
     def fold(self, a: Any) -> Any:
@@ -452,26 +409,74 @@ class AnyRows(SumRows[BOOL, BOOL]):
         return a.any()
 
 
-class AnyColumns(SumColumns[BOOL, BOOL]):
-    """`out[i]` says whether one of `x[i], x[i + stride], x[i + 2 * stride], ...` is true."""
-
-    UFUNC = np.logical_or
-    ADDS = False
-
-    def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two."""
-        return a | b
+class ProductRows(_Product, SumRows[T, U]):
+    """`out[i]` is the product of the i-th of equally long parts of x."""
 
 
-class AnyColumnsOfTile(SumColumnsOfTile[BOOL]):
-    """`SumColumnsOfTile` with whether any element is true."""
+class ProductColumns(_Product, SumColumns[T, U]):
+    """`out[i]` is the product of `x[i], x[i + stride], x[i + 2 * stride], ...`."""
 
-    ADDS = False
+
+class ProductColumnsOfTile(_Product, SumColumnsOfTile[V]):
+    """`SumColumnsOfTile` with products."""
+
     in_order = SumColumnsOfTile.in_order
 
-    def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two, or a number."""
-        return a | b
+
+class MinRows(_Min, SumRows[T, U]):
+    """`out[i]` is the least element of the i-th of equally long parts of x; NaN if one is."""
+
+
+class MinColumns(_Min, SumColumns[T, U]):
+    """`out[i]` is the least of `x[i], x[i + stride], x[i + 2 * stride], ...`; NaN if one is."""
+
+
+class MinColumnsOfTile(_Min, SumColumnsOfTile[V]):
+    """`SumColumnsOfTile` with the least element."""
+
+    in_order = SumColumnsOfTile.in_order
+
+
+class MaxRows(_Max, SumRows[T, U]):
+    """`out[i]` is the greatest element of the i-th of equally long parts of x; NaN if one is."""
+
+
+class MaxColumns(_Max, SumColumns[T, U]):
+    """`out[i]` is the greatest of `x[i], x[i + stride], ...`; NaN if one is."""
+
+
+class MaxColumnsOfTile(_Max, SumColumnsOfTile[V]):
+    """`SumColumnsOfTile` with the greatest element."""
+
+    in_order = SumColumnsOfTile.in_order
+
+
+class AllRows(_All, SumRows[BOOL, BOOL]):
+    """`out[i]` says whether all elements of the i-th of equally long parts of x are true."""
+
+
+class AllColumns(_All, SumColumns[BOOL, BOOL]):
+    """`out[i]` says whether `x[i], x[i + stride], x[i + 2 * stride], ...` are all true."""
+
+
+class AllColumnsOfTile(_All, SumColumnsOfTile[BOOL]):
+    """`SumColumnsOfTile` with whether all elements are true."""
+
+    in_order = SumColumnsOfTile.in_order
+
+
+class AnyRows(_Any, SumRows[BOOL, BOOL]):
+    """`out[i]` says whether an element of the i-th of equally long parts of x is true."""
+
+
+class AnyColumns(_Any, SumColumns[BOOL, BOOL]):
+    """`out[i]` says whether one of `x[i], x[i + stride], x[i + 2 * stride], ...` is true."""
+
+
+class AnyColumnsOfTile(_Any, SumColumnsOfTile[BOOL]):
+    """`SumColumnsOfTile` with whether any element is true."""
+
+    in_order = SumColumnsOfTile.in_order
 
 
 def _wide(x: Array) -> Array:
@@ -516,3 +521,264 @@ def rows_reference(join: Join, x: Array) -> Array:
         lanes = lanes[:half]
     total: Array = lanes[0]
     return total
+
+
+# -- the product of two vectors ----------------------------------------------------------------
+
+
+class Dot(Vertex, Generic[F, G]):
+    """`out` is the sum of `a[i] * b[i]`, made in float32 and rounded once."""
+
+    a: Input[Vector[F]]
+    """at least one element"""
+    b: Input[Vector[F]]
+    """as many elements as a"""
+    out: Output[G]
+    """one number"""
+
+    def compute(self) -> None:
+        """Add up products, 64 at a time."""
+        size = len(self.a)
+        rest = size % 64
+        if size < 64:
+            total = self.a.lanes(0, size) * self.b.lanes(0, size)
+        else:
+            total = self.a.lanes(0, 64) * self.b.lanes(0, 64)
+            for i in range(64, size - 63, 64):
+                total += self.a.lanes(i, 64) * self.b.lanes(i, 64)
+            total += self.a.lanes(size - rest, rest) * self.b.lanes(size - rest, rest)
+        self.out = total.sum()
+
+    @classmethod
+    def reference(cls, a: Array, b: Array) -> Array:
+        """Return `np.dot(a, b)`, added up in the order of the vertex."""
+        products = a.astype(np.float32) * b.astype(np.float32)
+        total: Array = rows_reference(np.add, products[None])[0].astype(dtype_of(cls, "out"))
+        return total
+
+
+# -- the greatest or least element, with its position ------------------------------------------
+
+
+class _Greatest(Vertex):
+    """Looks for the greatest."""
+
+    FIND: ClassVar[Any] = np.argmax
+
+    def is_beyond(self, a: float, b: float) -> bool:
+        """Return whether one number takes the place of another."""
+        return a > b
+
+
+class _Least(Vertex):
+    """Looks for the least."""
+
+    FIND: ClassVar[Any] = np.argmin
+
+    def is_beyond(self, a: float, b: float) -> bool:
+        """Return whether one number takes the place of another."""
+        return a < b
+
+
+class FirstGreatestRows(_Greatest, Generic[F]):
+    """The greatest elements of equally long parts of x, of at least one element, and where."""
+
+    x: Input[Vector[F]]
+    """the parts, one after the other"""
+    value: Output[Vector[F]]
+    """one element for each part"""
+    position: Output[Vector[UNSIGNED_INT]]
+    """of it, the first of equal ones"""
+    first: State[UNSIGNED_INT]
+    """position of the first element of each part"""
+
+    def compute(self) -> None:
+        """Go through part by part."""
+        length = len(self.x) // len(self.value)
+        for row in range(len(self.value)):
+            begin = row * length
+            best = self.x[begin]
+            place = 0
+            for i in range(1, length):
+                if best == best:  # else a NaN, which is final
+                    element = self.x[begin + i]
+                    if self.is_beyond(element, best) or element != element:
+                        best = element
+                        place = i
+            self.value[row] = best
+            self.position[row] = self.first + place
+
+    def cycles(self, target: Target) -> VertexPerfEstimate:
+        """Return the slots of a worker of PopLibs' `ReduceMaxClassGather`, part by part."""
+        rows, elements = len(self.value), len(self.x)
+        cost = target.cost
+        slots = cost("extreme_entry") + rows * cost("extreme_row")
+        slots += (elements - rows) * cost("extreme_element")
+        return VertexPerfEstimate(int(slots), elements)
+
+    @classmethod
+    def reference(cls, x: Array, first: int, size: int) -> dict[str, Array]:
+        """Return the extremes of `x.reshape(size, -1)` along its rows, and their positions."""
+        rows = x.reshape(size, -1)
+        place = cls.FIND(rows, axis=1)
+        value = rows[np.arange(size), place]
+        return {"value": value, "position": (place + first).astype(np.uint32)}
+
+
+class FirstLeastRows(_Least, FirstGreatestRows[F]):
+    """The least elements of equally long parts of x, of at least one element, and where."""
+
+
+class FirstGreatest(_Greatest, Generic[F]):
+    """The greatest of some elements of a row, whose positions are known, and its position."""
+
+    values: Input[Vector[F]]
+    """at least one element"""
+    positions: Input[Vector[UNSIGNED_INT]]
+    """of each of them"""
+    value: Output[Vector[F]]
+    """one element"""
+    position: Output[Vector[UNSIGNED_INT]]
+    """of it, the least of those of equal elements"""
+
+    def compute(self) -> None:
+        """Go through them."""
+        best = self.values[0]
+        place = self.positions[0]
+        for i in range(1, len(self.values)):
+            element = self.values[i]
+            position = self.positions[i]
+            is_same = element == best or (element != element and best != best)
+            is_new = best == best and (self.is_beyond(element, best) or element != element)
+            if is_new or (is_same and position < place):
+                best = element
+                place = position
+        self.value[0] = best
+        self.position[0] = place
+
+    def cycles(self, target: Target) -> VertexPerfEstimate:
+        """Return the slots of PopLibs' `ReduceMaxClassSparse`."""
+        elements, cost = len(self.values), target.cost
+        slots = cost("extreme_sparse_entry") + (elements - 1) * cost("extreme_element")
+        return VertexPerfEstimate(int(slots), elements)
+
+    @classmethod
+    def reference(cls, values: Array, positions: Array) -> dict[str, Array]:
+        """Return the extreme of `values` in the order of `positions`, and its position."""
+        order = np.argsort(positions, kind="stable")
+        place = order[cls.FIND(values[order])]
+        return {"value": values[[place]], "position": positions[[place]]}
+
+
+class FirstLeast(_Least, FirstGreatest[F]):
+    """The least of some elements of a row, whose positions are known, and its position."""
+
+
+# -- partial results: those of the tile itself, with those that others sent --------------------
+
+
+class AddPartials(MultiVertex, Generic[F, G]):
+    """`out = partials[0] + partials[1] + ...`, of vectors, rounded once, at the end."""
+
+    partials: Input[Vector[Vector[F]]]
+    """at least one vector, each as long as out"""
+    out: Output[Vector[G]]
+    """any number of elements"""
+
+    def compute(self, worker: int) -> None:
+        """Add up a part of the outputs."""
+        size, workers = len(self.out), self.num_workers
+        first, end = size * worker // workers, size * (worker + 1) // workers
+        for low in range(first, end, 64):
+            count = min(64, end - low)
+            total = self.partials[0].lanes(low, count)
+            for row in range(1, len(self.partials)):
+                total += self.partials[row].lanes(low, count)
+            self.out.set_lanes(low, total)
+
+    @faster(bits="equal")
+    def by_one_worker(self, worker: int) -> None:
+        """Let one worker add up 64 outputs at a time, of which the last begin early to be 64."""
+        size = len(self.out)
+        if worker == 0 and 0 < size < 64:
+            total = self.partials[0].lanes(0, size)
+            for row in range(1, len(self.partials)):
+                total += self.partials[row].lanes(0, size)
+            self.out.set_lanes(0, total)
+        elif worker == 0 and size > 0:
+            for block in range(0, size, 64):
+                low = min(block, size - 64)
+                total = self.partials[0].lanes(low, 64)
+                for row in range(1, len(self.partials)):
+                    total += self.partials[row].lanes(low, 64)
+                self.out.set_lanes(low, total)
+
+    def cycles(self, target: Target) -> VertexPerfEstimate:
+        """Return the cycles of the tile."""
+        outputs, others = len(self.out), len(self.partials) - 1
+        kinds = self.fields["partials"].element, self.fields["out"].element
+        cycles = int(partials_cycles(outputs, others, *kinds, target))
+        return VertexPerfEstimate(cycles, outputs * others)
+
+    @classmethod
+    def reference(cls, partials: Array) -> Array:
+        """Return `np.sum(partials, axis=0)`, from the first to the last in float32."""
+        return partials_reference(partials, dtype_of(cls, "out"))
+
+
+def partials_cycles(
+    outputs: int | Int64,
+    others: int | Int64,
+    partials: type[ElementType[Any]],
+    result: type[ElementType[Any]],
+    target: Target,
+) -> Int64:
+    """Return the tile cycles of adding up partials; of several additions, as arrays.
+
+    `outputs` are all results of the tile, `others` the partials of each besides the tile's own;
+    `partials` and `result` are element types, HALF or FLOAT.
+    """
+    cost = target.cost
+    at_once = cost("add_partials_bytes")
+    loops = np.ceil(outputs * partials.size_bytes / (at_once * target.workers))
+    each = cost("add_partials_float" if partials is FLOAT else "add_partials_half")
+    each += cost("add_partials_to_float") if result is FLOAT else 0
+    slots = loops * (each + others * at_once / cost("load_bytes_per_cycle"))
+    start = cost("add_partials_supervisor") + target.workers * cost("add_partials_entry")
+    cycles: Int64 = np.asarray(start + target.workers * slots, np.int64)
+    return cycles
+
+
+def sum_cycles(
+    outputs: int,
+    others: int,
+    partials: type[ElementType[Any]],
+    result: type[ElementType[Any]],
+    slots: float,
+    target: Target,
+) -> int:
+    """Return the tile cycles of adding up partials, and of what is computed of each sum.
+
+    That takes `slots` for each 64 bits of results, beside those of `partials_cycles`.
+
+    >>> sum_cycles(96, 7, FLOAT, FLOAT, 2, Target())     # 8 pairs a worker
+    777
+    """
+    cycles = int(partials_cycles(outputs, others, partials, result, target))
+    share = -(-outputs * result.size_bytes // (8 * target.workers))
+    return cycles + target.workers * math.ceil(share * slots)
+
+
+def partials_reference(partials: Array, dtype: npt.DTypeLike) -> Array:
+    """Return what `AddPartials` writes, in NumPy, with equal bits: dtype[n].
+
+    `partials` is float32[partials, n] or float16.
+
+    >>> partials_reference(np.float16([[1, 2], [3, 4], [5, 6]]), np.float32)
+    array([ 9., 12.], dtype=float32)
+    """
+    total = partials[0].astype(np.float32)
+    for partial in partials[1:]:
+        total = total + partial.astype(np.float32)
+    result: Array = total.astype(dtype)
+    return result

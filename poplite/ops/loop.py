@@ -35,7 +35,7 @@ from poplite.program.control import check_graph, with_times
 from poplite.program.recording import RecordedSteps
 from poplite.text import clipped, of_type, why_not_called
 from poplite.types import BOOL, UNSIGNED_INT
-from poplite.vertices.counting import CountFrom, CountOn
+from poplite.vertices.filling import CountFrom, CountOn
 
 if TYPE_CHECKING:  # a type checker lets it go wherever a tensor may
     from poplite.graph.tensor.tensor import Tensor as ReadAsTensor

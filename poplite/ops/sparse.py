@@ -41,8 +41,7 @@ from poplite.program.control import check_graph
 from poplite.program.recording import Recorder, recorder
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT, UNSIGNED_INT, ElementType, ElementTypeLike, element_type
-from poplite.vertices.estimators.sparse import sparse_rows
-from poplite.vertices.sparse import SparseDots, SparseRows
+from poplite.vertices.sparse import SparseDots, SparseRows, sparse_rows
 
 MOST = 2**63 - 1
 """The greatest number that a pattern holds."""

@@ -53,6 +53,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, get_args, get_origin
 
+import numpy as np
+
 from poplite.errors import ElementTypeError, MemoryElemConstraintsError, UnknownField, did_you_mean
 from poplite.frozen import frozen
 from poplite.source import SourceLocation, here
@@ -76,6 +78,7 @@ from poplite.vertex.fields import (
     with_metadata,
 )
 from poplite.vertex.templates import (
+    example,
     inherited_fields,
     mixin_arguments,
     parameters,
@@ -414,6 +417,27 @@ def field_of(cls: type[Vertex], name: str) -> Field:
         found=found,
         fix=f"use a declared field, or declare '{name}' in class {cls.__name__} ({cls.location})",
     )
+
+
+def dtype_of(cls: type[Vertex], name: str) -> np.dtype[Any]:
+    """Return the NumPy type of a field of a class whose element types are named.
+
+    Raises:
+        ElementTypeError: for a template, which has no type yet.
+
+    >>> from poplite.types import HALF
+    >>> from poplite.vertices import Fill
+    >>> dtype_of(Fill[HALF], "out")
+    dtype('float16')
+    """
+    field = field_of(cls, name)
+    if field.variable is not None:
+        raise ElementTypeError(
+            f"the element type of '{name}' of {cls.__name__} is not known",
+            found=f"{cls.__name__} is a template",
+            fix=f"name the type: {example(cls)}.reference(...)",
+        )
+    return np.dtype(field.element.dtype)
 
 
 def _fields_of_bases(

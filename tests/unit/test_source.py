@@ -13,7 +13,7 @@ import pytest
 import poplite as pl
 from helpers.scripts import load
 from poplite.source import SourceLocation, here
-from poplite.vertices.counting import CountFrom
+from poplite.vertices.filling import CountFrom
 
 
 def test_the_line_is_that_of_the_call() -> None:

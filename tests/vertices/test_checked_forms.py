@@ -72,7 +72,7 @@ CHECKED: Mapping[Key, Mapping[str, Any]] = {
     ("docs/vertices.md", "AddProduct"): PRODUCT,
     ("vertices/amp.py", "AmpMatMul"): BLOCKS,
     ("vertices/convolution.py", "AmpConvolution"): WINDOWS,
-    ("vertices/partials.py", "AddPartials"): PARTIALS,
+    ("vertices/reduce.py", "AddPartials"): PARTIALS,
     **{
         ("vertices/reduce.py", f"{how}ColumnsOfTile"): COLUMNS
         for how in ("All", "Any", "Max", "Min", "Product", "Sum")

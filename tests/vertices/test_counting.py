@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.running import both_forms
 from poplite.vertices import CountFrom, CountOn
-from poplite.vertices.counting import count_reference
+from poplite.vertices.filling import count_reference
 
 LAST = 2**32 - 1
 NUMBERS = st.one_of(st.integers(0, 9), st.integers(LAST - 9, LAST), st.integers(0, LAST))

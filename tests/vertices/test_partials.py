@@ -1,4 +1,4 @@
-"""poplite.vertices.partials: what adding up takes, against the estimator of poplibs."""
+"""poplite.vertices.reduce: what adding up takes, against the estimator of poplibs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from poplite.vertices.partials import AddPartials, partials_cycles
+from poplite.vertices.reduce import AddPartials, partials_cycles
 
 TYPES = st.sampled_from([pl.FLOAT, pl.HALF])
 

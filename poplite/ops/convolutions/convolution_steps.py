@@ -50,7 +50,7 @@ from poplite.program import Copy, WriteUndef
 from poplite.program.recording import Recorder
 from poplite.types import FLOAT
 from poplite.vertices.convolution import AmpConvolution
-from poplite.vertices.partials import AddPartials
+from poplite.vertices.reduce import AddPartials
 
 
 def weights_of(

@@ -22,7 +22,7 @@ from poplite.ops.convolutions.request import ConvolutionRequest, together
 from poplite.ops.planning import PricedWays, blocks_of_all, cheapest, exchanged, too_large
 from poplite.types import FLOAT
 from poplite.vertices.convolution import convolution_cycles
-from poplite.vertices.partials import partials_cycles
+from poplite.vertices.reduce import partials_cycles
 
 CODE_BYTES = 16 << 10
 """Approximate bytes of the code and stacks of a tile, besides operands and blocks."""

@@ -379,7 +379,7 @@ def _sum(recipe: SumRecipe, lines: WrittenLines) -> ClassText:
         [*method, "", *_cost(recipe)],
         imports=[
             "from poplite.vertex.vertex import MultiVertex",
-            "from poplite.vertices.partials import sum_cycles",
+            "from poplite.vertices.reduce import sum_cycles",
             LANES,
         ],
         base="MultiVertex",

@@ -4,7 +4,7 @@ columns 0 to b      some tiles find V and T of the block: a = (I - V T V') R
 columns after       A -= V (T' (V' A)), three products that all tiles share
 Q                   from the identity, block after block from the last: Q -= V (T (V' Q))
 
-Blocks of columns that workers of some tiles reflect: `poplite.vertices.reflectors`.
+Blocks of columns that workers of some tiles reflect: `poplite.vertices.linear`.
 
 rows       worker 0 of tile 0      each worker has some rows of all columns of the block,
            worker 1                and the same of V
@@ -40,7 +40,7 @@ from poplite.ops.record import copy, map as stored, zero
 from poplite.program import Execute, Repeat, Sequence, Sequence as Steps
 from poplite.program.recording import recorder
 from poplite.types import FLOAT, INT
-from poplite.vertices.reflectors import FOUND, JoinReflectors, ReflectColumn, UpdateColumns
+from poplite.vertices.linear import FOUND, JoinReflectors, ReflectColumn, UpdateColumns
 
 
 def qr(

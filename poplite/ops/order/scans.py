@@ -46,7 +46,7 @@ from poplite.vertices.scans import (
     part_length,
     running_slots,
 )
-from poplite.vertices.taking import PackUnique, TakeRanks, pack_slots, rank_slots
+from poplite.vertices.slices import PackUnique, TakeRanks, pack_slots, rank_slots
 
 
 def cumulative_sum(

@@ -43,7 +43,7 @@ from poplite.vertices.order import (
     sort_slots,
     value_slots,
 )
-from poplite.vertices.taking import TakePart
+from poplite.vertices.slices import TakePart
 
 # -- plans -----------------------------------------------------------------------------------------
 # How rows are cut for sorting: the way of the fewest modelled cycles.

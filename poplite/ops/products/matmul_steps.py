@@ -32,7 +32,7 @@ from poplite.types import FLOAT, ElementType
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.amp import vertex_of
 from poplite.vertices.estimators.poplibs import binary, share
-from poplite.vertices.partials import AddPartials
+from poplite.vertices.reduce import AddPartials
 
 # -- passes ----------------------------------------------------------------------------------------
 # The numbers of the vertices that make a product: their tiles, and what each of them has.

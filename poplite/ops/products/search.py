@@ -43,7 +43,7 @@ from poplite.ops.products.matmul_steps import (
 )
 from poplite.types import HALF
 from poplite.vertices.amp import amp_cycles
-from poplite.vertices.partials import partials_cycles
+from poplite.vertices.reduce import partials_cycles
 
 # -- ways ------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ from poplite.ops.reductions.plan import Levels, RemainingPartials, cheapest_leve
 from poplite.ops.reductions.stage import Mask, repeated
 from poplite.program.recording import Recorder
 from poplite.vertex.vertex import Vertex
-from poplite.vertices.extremes import (
+from poplite.vertices.reduce import (
     FirstGreatest,
     FirstGreatestRows,
     FirstLeast,

@@ -187,7 +187,7 @@ _FILLING: dict[str, Recipe] = {
 RECIPES: dict[Key, Recipe] = {
     **{("vertices/elementwise.py", name): recipe for name, recipe in _ELEMENTWISE.items()},
     **{("vertices/filling.py", name): recipe for name, recipe in _FILLING.items()},
-    ("vertices/dot.py", "Dot"): dot,
-    ("vertices/sorting.py", "Sort"): sort,
-    ("vertices/sorting.py", "ArgSort"): arg_sort,
+    ("vertices/reduce.py", "Dot"): dot,
+    ("vertices/order.py", "Sort"): sort,
+    ("vertices/order.py", "ArgSort"): arg_sort,
 }

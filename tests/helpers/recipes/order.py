@@ -10,12 +10,6 @@ import numpy.typing as npt
 
 from helpers.recipes.shared import Expected, Recipe, Values, floats
 from helpers.vertex_classes import Key
-from poplite.vertices.extremes import (
-    FirstGreatest,
-    FirstGreatestRows,
-    FirstLeast,
-    FirstLeastRows,
-)
 from poplite.vertices.order import (
     POSITIONS,
     KeyRule,
@@ -28,8 +22,14 @@ from poplite.vertices.order import (
     sorted_reference,
     words_reference,
 )
+from poplite.vertices.reduce import (
+    FirstGreatest,
+    FirstGreatestRows,
+    FirstLeast,
+    FirstLeastRows,
+)
 from poplite.vertices.scans import running_reference
-from poplite.vertices.taking import pack_reference, ranks_reference, take_reference
+from poplite.vertices.slices import pack_reference, ranks_reference, take_reference
 
 Array = npt.NDArray[Any]
 
@@ -223,10 +223,10 @@ def take_ranks(rng: np.random.Generator) -> tuple[Values, Expected]:
 
 
 RECIPES: dict[Key, Recipe] = {
-    ("vertices/extremes.py", "FirstGreatest"): found_extremes(FirstGreatest.reference),
-    ("vertices/extremes.py", "FirstGreatestRows"): extremes_of_rows(FirstGreatestRows.reference),
-    ("vertices/extremes.py", "FirstLeast"): found_extremes(FirstLeast.reference),
-    ("vertices/extremes.py", "FirstLeastRows"): extremes_of_rows(FirstLeastRows.reference),
+    ("vertices/reduce.py", "FirstGreatest"): found_extremes(FirstGreatest.reference),
+    ("vertices/reduce.py", "FirstGreatestRows"): extremes_of_rows(FirstGreatestRows.reference),
+    ("vertices/reduce.py", "FirstLeast"): found_extremes(FirstLeast.reference),
+    ("vertices/reduce.py", "FirstLeastRows"): extremes_of_rows(FirstLeastRows.reference),
     ("vertices/order.py", "LeastElements"): least_elements,
     ("vertices/order.py", "LeastWords"): least_words,
     ("vertices/order.py", "MergeWords"): merge_words,
@@ -237,7 +237,7 @@ RECIPES: dict[Key, Recipe] = {
     ("vertices/scans.py", "CumulativeSum"): running(np.add, 0),
     ("vertices/scans.py", "TotalProduct"): total(np.multiply),
     ("vertices/scans.py", "TotalSum"): total(np.add),
-    ("vertices/taking.py", "PackUnique"): pack_unique,
-    ("vertices/taking.py", "TakePart"): take_part,
-    ("vertices/taking.py", "TakeRanks"): take_ranks,
+    ("vertices/slices.py", "PackUnique"): pack_unique,
+    ("vertices/slices.py", "TakePart"): take_part,
+    ("vertices/slices.py", "TakeRanks"): take_ranks,
 }

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from helpers.recipes.shared import Expected, Recipe, Values
 from helpers.vertex_classes import Key
 
-FILE = "vertices/reflectors.py"
+FILE = "vertices/linear.py"
 
 Floats = npt.NDArray[np.float32]
 

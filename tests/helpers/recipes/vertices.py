@@ -12,9 +12,8 @@ from helpers.recipes.shared import Expected, Recipe, Values, floats
 from helpers.vertex_classes import Key
 from poplite.vertices.amp import amp_reference
 from poplite.vertices.convolution import convolution_reference
-from poplite.vertices.partials import partials_reference
 from poplite.vertices.pooling import How, gradient_reference, pooling_reference
-from poplite.vertices.reduce import Join, columns_reference, rows_reference
+from poplite.vertices.reduce import Join, columns_reference, partials_reference, rows_reference
 
 
 def amp(rng: np.random.Generator) -> tuple[Values, Expected]:
@@ -179,9 +178,9 @@ RECIPES: dict[Key, Recipe] = {
     ("vertices/pooling.py", "PoolMax"): partial(pooling, how="max"),
     ("vertices/pooling.py", "PoolMaxGradient"): pooling_back,
     ("vertices/pooling.py", "PoolSum"): partial(pooling, how="sum"),
-    ("vertices/counting.py", "CountFrom"): count_from,
-    ("vertices/counting.py", "CountOn"): count_on,
-    ("vertices/partials.py", "AddPartials"): add_partials,
+    ("vertices/filling.py", "CountFrom"): count_from,
+    ("vertices/filling.py", "CountOn"): count_on,
+    ("vertices/reduce.py", "AddPartials"): add_partials,
     ("vertices/reduce.py", "AllColumns"): columns(np.logical_and),
     ("vertices/reduce.py", "AllColumnsOfTile"): columns_of_tile(np.logical_and),
     ("vertices/reduce.py", "AllRows"): rows(np.logical_and),

@@ -15,7 +15,7 @@ from helpers.depth import forms, interpreted, thinned, values_only
 from poplite import ops
 from poplite.ops.products.layout import MatrixBlocks
 from poplite.vertices.amp import amp_cycles, amp_reference
-from poplite.vertices.partials import partials_reference
+from poplite.vertices.reduce import partials_reference
 
 BOW = pl.Target(architecture="bow")
 

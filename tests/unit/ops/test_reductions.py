@@ -16,7 +16,7 @@ from helpers.depth import deep, interpreted, thinned, values_only
 from helpers.running import words_of
 from poplite import ops
 from poplite.testing import assert_vertex
-from poplite.vertices import extremes
+from poplite.vertices import reduce
 
 Dims = int | list[int] | None
 
@@ -75,7 +75,7 @@ import numpy as np
 import poplite as pl
 from poplite import ops
 from poplite.testing import assert_vertex
-from poplite.vertices import extremes
+from poplite.vertices import reduce
 
 graph = pl.Graph(pl.Target(tiles=400))
 rng = np.random.default_rng(0)
@@ -281,13 +281,13 @@ def test_vertices_that_find_extremes(element: type[pl.ElementType[Any]]) -> None
     values = np.array([1, 3, 3, 2, np.nan, 5, np.nan, 0, -0.0, 0, 0, 1], element.dtype)
     places = np.array([7, 2, 9, 1, 30, 31, 8, 0, 3, 4, 5, 6], np.uint32)
     rows: Any
-    for rows in (extremes.FirstGreatestRows, extremes.FirstLeastRows):
+    for rows in (reduce.FirstGreatestRows, reduce.FirstLeastRows):
         for size in (1, 3, 12):
             assert_vertex(
                 rows[element], {"x": values, "first": 40}, partial(rows.reference, size=size)
             )
     found: Any
-    for found in (extremes.FirstGreatest, extremes.FirstLeast):
+    for found in (reduce.FirstGreatest, reduce.FirstLeast):
         for begin in (0, 7, 11):
             inputs = {"values": values[begin:], "positions": places[begin:]}
             assert_vertex(found[element], inputs, found.reference)

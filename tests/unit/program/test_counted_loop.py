@@ -7,7 +7,7 @@ import pytest
 
 import poplite as pl
 from helpers.running import both_forms
-from poplite.vertices.counting import count_reference
+from poplite.vertices.filling import count_reference
 
 
 class Append(pl.Vertex):
