@@ -15,9 +15,7 @@ from functools import cache, cached_property, partial
 from poplite.errors import VertexCompileError
 from poplite.executable.descriptor import Columns
 from poplite.jit import digest, object_cache
-from poplite.jit.build import Builds, built
-from poplite.jit.job import Job
-from poplite.jit.native import kernel_job
+from poplite.jit.build import Builds, Job, built, kernel_job
 from poplite.simulator import progress
 from poplite.simulator.codegen.compute_code import Variant
 from poplite.source import SourceLocation

@@ -33,7 +33,7 @@ from poplite.executable.executable import Checks, Executable
 from poplite.graph.graph import Graph
 from poplite.graph.host import StreamCallback
 from poplite.graph.tensor.tensor import Tensor
-from poplite.jit.garbage import no_collection
+from poplite.jit.build import no_collection
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.option_flags import checked_runtime_options
 from poplite.machine.replicas import tiles_text

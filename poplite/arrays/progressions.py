@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.digits import Digit
+from poplite.jit.build import address, native
 from poplite.jit.kernels.intervals import repeat_joining, repeat_pattern
-from poplite.jit.native import address, native
 
 Int64 = npt.NDArray[np.int64]
 

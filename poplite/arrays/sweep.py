@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from poplite.arrays.intervals import Int64, distinct, merge
+from poplite.jit.build import address, native
 from poplite.jit.kernels.intervals import DIGIT_BITS, common, sort_by_digit, topmost
-from poplite.jit.native import address, native
 
 FEW = 2048
 """Intervals up to which loading compiled code is not worth it."""

@@ -32,7 +32,7 @@ from typing import Any
 from poplite.errors import FileLoadError, PopliteError
 from poplite.files import WRONG_CONTENT
 from poplite.frozen import frozen
-from poplite.jit.garbage import no_collection
+from poplite.jit.build import no_collection
 from poplite.text import clipped
 
 LEAST_BYTES = 1 << 30

@@ -32,7 +32,7 @@ from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
-from poplite.jit.garbage import no_collection
+from poplite.jit.build import no_collection
 from poplite.machine.floating_point import STOCHASTIC, TRAPS, reachable
 from poplite.program import CycleStamp, Program
 from poplite.program.base import programs_or_none

@@ -47,8 +47,8 @@ from poplite.executable.descriptor import (
     width,
 )
 from poplite.executable.step import Vertices
+from poplite.jit.build import address, native
 from poplite.jit.kernels.intervals import go_on
-from poplite.jit.native import address, native
 from poplite.vertex.vertex import Vertex
 
 # -- lists of edges ----------------------------------------------------------------------------

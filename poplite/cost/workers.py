@@ -27,8 +27,8 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.step_cost import VertexCosts
 from poplite.graph.mapping.variable_mapping import Int32
+from poplite.jit.build import address, native
 from poplite.jit.kernels.exchange import finish, pack
-from poplite.jit.native import address, native
 from poplite.report.per_tile import PerTile
 from poplite.vertex.vertex import MultiVertex
 

@@ -17,7 +17,7 @@ from poplite.graph.graph import Graph
 from poplite.ipu.building import host_text
 from poplite.ipu.linting import check_graph
 from poplite.ipu.tables import Place, Tables, tables_of
-from poplite.jit.garbage import no_collection
+from poplite.jit.build import no_collection
 from poplite.text import clipped
 
 Checks = Literal["fast", "none"]

@@ -6,11 +6,10 @@ puts it there.  Numba is imported only to compile.
 This package alone uses what is private to Numba (`tests/packaging/test_layers.py`); the rest has
 these for it, and of Numba itself `types` and `TypingError`, which are public:
 
-    rules           what Numba is told of a type or a function: how it is held, typed, emitted
-    emission        what emits code sees: members of values, casts, operations, how vertices stop
-    inlined         calls of Python functions, compiled with their callers
-    llvm_modules    a module made from Python functions; the processor that code is for
-    numba_context   common types, types of calls, functions that are replaced by others
+    rules           what Numba is told of a type or a function: how it is held, typed, emitted;
+                    calls of Python functions, compiled with their callers
+    numba_context   common types, types of calls, functions that are replaced by others; what emits
+                    code sees; modules made from Python functions; the processor code is for
     thread_layer    the threads that share a loop
 
 Before the bound in `pyproject.toml` is raised, look here.  What is used, and what breaks with it:
@@ -21,7 +20,7 @@ Before the bound in `pyproject.toml` is raised, look here.  What is used, and wh
     RegistryLoader, _registries,     rules that are functions in Python are left out, which saves
     _Overload*Template, _defns       0.3 s; helpers are registered while code is compiled
     callconv.CPUCallConv,            statuses in place of exceptions, -1 and 1 of which are Numba's
-    _return_errcode_raw              own (`instructions`): a fault would have another name
+    _return_errcode_raw              own (`kernel_code`): a fault would have another name
     compiler, passes, Flags          a pipeline that prunes no branches, which would change types
     templates, datamodel, imputils   rules, code and members of poplite's types
     Conversion, BoundFunction        lanes of two widths in one variable; methods

@@ -1,19 +1,101 @@
-"""From the description of code to the address of its native form."""
+"""From the description of code to the address of its native form.
+
+    >>> import numpy as np
+    >>> from poplite.jit.kernels.intervals import repeat_pattern
+    >>> pattern, base, out = np.array([0, 1]), np.array([10, 20]), np.empty(4, np.int64)
+    >>> native(repeat_pattern)(address(pattern), 2, address(base), 2, address(out), 4)
+    4
+    >>> out.tolist()
+    [10, 11, 20, 21]
+
+A call through ctypes costs about a microsecond and releases the interpreter lock.  For a few runs
+views therefore use no kernels, and never load or compile any.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import threading
-from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from poplite.jit import object_cache
-from poplite.jit.garbage import no_collection
-from poplite.jit.job import Job
+from poplite.frozen import frozen
+from poplite.jit import digest, object_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import numpy as np
+    import numpy.typing as npt
 
     from poplite.jit.side_by_side import SideBySide
+
+    Argument: TypeAlias = int | npt.NDArray[Any]
+
+# -- code as data, which any process can make --------------------------------------------------
+
+Made = tuple[bytes, list[str], Mapping[str, Any]]
+"""An object file, the symbols that it takes from the process, and facts to keep with it, in values
+that JSON has."""
+
+
+@frozen(eq=False)
+class Job:
+    """One piece of native code, to be made.
+
+    Job("7f3a...", "poplite.jit.native_code:optimized_object", (text, processor))
+
+    Attributes:
+        name: `digest` of everything on which the code depends.
+        maker: module and name of a function of poplite that makes it; it takes the name of the C
+            function to export, and the arguments.
+        arguments: values that JSON has.
+    """
+
+    name: str
+    maker: str
+    arguments: tuple[Any, ...]
+
+    def content(self) -> bytes:
+        """Make the code, and return the content of its cache file."""
+        module, _, function = self.maker.partition(":")
+        assert module.startswith("poplite."), "nobody else makes code"
+        shown = exported(self.name)
+        made: Made = getattr(import_module(module), function)(shown, *self.arguments)
+        code, needed, about = made
+        return object_cache.pack(code, shown, needed, about)
+
+
+def exported(name: str) -> str:
+    """Return the name of the C function of a job."""
+    return f"poplite_{name}"
+
+
+# -- code that is found or made ----------------------------------------------------------------
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Let no cycles be collected for a while, where they would have been.
+
+    Each time that a quarter more objects are there, the collector visits all of them: of a million
+    variables, that is two fifths of the time that an engine takes to be made, and of what Numba
+    makes a tenth of the time of typing and lowering.
+
+    >>> with no_collection():
+    ...     gc.isenabled()
+    False
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
 
 _lock = threading.RLock()
 
@@ -119,3 +201,68 @@ def _is_found(name: str) -> bool:
 def _keep(name: str, content: bytes) -> None:
     _known[name] = Native(content)
     object_cache.store(name, content)  # where a user turned warnings into errors, this raises
+
+
+# -- kernels, made when they are first called --------------------------------------------------
+
+
+@cache
+def native(function: Callable[..., int]) -> Callable[..., int]:
+    """Return the compiled form of a kernel from `poplite.jit.kernels`.
+
+    It takes the address of an array for each pointer, and an int for each `int`, as the kernel's
+    annotations say.
+    """
+    kinds = [kind for name, kind in function.__annotations__.items() if name != "return"]
+    arguments = [ctypes.c_int64 if kind == "int" else ctypes.c_void_p for kind in kinds]
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(address_of(function))
+
+
+@cache
+def address_of(function: Callable[..., int]) -> int:
+    """Return the address of the compiled form of a kernel."""
+    job = kernel_job(function.__module__, function.__name__)
+    return built(job.name, lambda: job).address
+
+
+class BoundKernel:
+    """A kernel with its first arguments; it is compiled when it is first called.
+
+    Attributes:
+        kernel: from `poplite.jit.kernels`.
+        arguments: numbers and contiguous arrays, which it keeps alive.
+    """
+
+    __slots__ = ("_native", "_places", "arguments", "kernel")
+
+    def __init__(self, kernel: Callable[..., int], *arguments: Argument) -> None:
+        self.kernel, self.arguments = kernel, arguments
+        self._native: Callable[..., int] | None = None
+        self._places: tuple[int, ...] = ()
+
+    def places(self) -> tuple[int, ...]:
+        """Return its arguments as compiled code takes them."""
+        return _places(self.arguments)
+
+    def __call__(self, *others: Argument) -> int:
+        """Call it with its last arguments."""
+        if self._native is None:
+            self._places, self._native = self.places(), native(self.kernel)
+        return self._native(*self._places, *_places(others))
+
+
+def _places(arguments: tuple[Argument, ...]) -> tuple[int, ...]:
+    """Return numbers as they are, arrays as their addresses."""
+    return tuple([each if isinstance(each, int) else address(each) for each in arguments])
+
+
+def kernel_job(module: str, name: str) -> Job:
+    """Return the job that compiles a kernel."""
+    maker = "poplite.jit.kernel_code:kernel_object"
+    return Job(digest([__name__, module], "kernel", name), maker, (module, name))
+
+
+def address(array: npt.NDArray[np.generic]) -> int:
+    """Return the address of a contiguous array's elements; the caller keeps the array alive."""
+    place: int = array.__array_interface__["data"][0]
+    return place

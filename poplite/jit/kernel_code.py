@@ -15,13 +15,17 @@ numbers are int64 and wrap around, pointers have one of three types, and functio
     f(...)       a call of an internal function, inlined unless it is `not_inlined`, or what a
                  `Primitive` emits
 
+Drivers, which no text of Python has, use its instructions too: loops, room on the stack, calls by
+name, statuses.
+
 Importing this module imports llvmlite.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -34,7 +38,7 @@ from poplite.jit.kernels import Kernel, simple_kernels
 from poplite.jit.native_code import Effort, host, optimized_object
 
 if TYPE_CHECKING:
-    from poplite.jit.job import Made
+    from poplite.jit.build import Made
 
 WORD, BOOL = ir.IntType(64), ir.IntType(1)
 
@@ -481,3 +485,47 @@ class _Body:
             raise self._refused(node)
         value = self._builder.call(function, values)
         return None if isinstance(value.type, ir.VoidType) else value
+
+
+# -- instructions of all emitted code ----------------------------------------------------------
+
+OUTSIDE_STATUS, RAISED_STATUS, TRAPPED_STATUS = (ir.IntType(32)(each) for each in (-1, 1, 2))
+"""What a compiled function returns where it stops: an access was outside of a field, which is
+recorded; it raised an exception; a trap. Where it comes to its end, it returns 0.
+
+Numba has the first two, and its own code returns them.
+"""
+
+
+@contextmanager
+def count_up(builder: ir.IRBuilder, end: Any, begin: Any = None) -> Iterator[Any]:
+    """Emit a loop from `begin` (0 if None) to `end`; what is emitted inside is its body.
+
+    The value yielded is the number of the iteration.
+    """
+    before, head, body, after = builder.block, *(builder.append_basic_block() for _ in range(3))
+    builder.branch(head)
+    builder.position_at_end(head)
+    number = builder.phi(end.type)
+    number.add_incoming(end.type(0) if begin is None else begin, before)
+    builder.cbranch(builder.icmp_signed("<", number, end), body, after)
+    builder.position_at_end(body)
+    yield number
+    number.add_incoming(builder.add(number, end.type(1), flags=["nsw"]), builder.block)
+    builder.branch(head)
+    builder.position_at_end(after)
+
+
+def on_stack(builder: ir.IRBuilder, kind: ir.Type, count: int = 1) -> Any:
+    """Emit room on the stack for `count` values, of which the first is 0 at the beginning."""
+    with builder.goto_entry_block():
+        place = builder.alloca(kind, size=count if count > 1 else None)
+        builder.store(kind(None), place)
+    return place
+
+
+def call_named(builder: ir.IRBuilder, name: str, result: ir.Type, arguments: Sequence[Any]) -> Any:
+    """Emit the call of a function that is defined elsewhere."""
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    return builder.call(function, arguments)

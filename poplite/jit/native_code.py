@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 
 from poplite.frozen import frozen
 from poplite.jit import object_cache
-from poplite.jit.job import Made
+from poplite.jit.build import Made
 
 _TRUNCATION = """
 define half @__truncdfhf2(double %value) {

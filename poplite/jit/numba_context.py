@@ -1,4 +1,4 @@
-"""A Numba of our own: typing rules, registries and code generation for vertices.
+"""A Numba of our own: typing, registries, code generation for vertices.
 
 Two things differ from the Numba that users call, and neither touches it, because the
 contexts here are private:
@@ -7,7 +7,8 @@ contexts here are private:
   integer or a Python float outweighs a float32.  Here Python numbers are weak: an operation
   with one float32 operand is a float32 operation, and a variable that is a Python number on
   one path and float32 on another becomes float32.  `docs/arithmetic.md` is the table.
-* **Text.** Code ends as LLVM text, which is changed and compiled without Numba.
+* **Text.** Code ends as LLVM text, which is changed and compiled without Numba: `emitted_module`
+  leaves it as it was emitted, and `poplite.jit.native_code` compiles it.
 
 Importing this module imports Numba, which is done only when there is something to compile.
 """
@@ -16,14 +17,18 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import ref
 
+import llvmlite.binding as llvm
 import numpy as np
+from llvmlite import ir
 from numba.core import (
     callconv,
+    cgutils,
     compiler,
     config,
     cpu,
@@ -42,17 +47,15 @@ from numba.core.typing.templates import (
     _OverloadAttributeTemplate,
     _OverloadFunctionTemplate,
     builtin_registry,
+    signature,
 )
 
-from poplite.jit.emission import Emission
-from poplite.jit.instructions import RAISED_STATUS
-from poplite.jit.native_code import Processor, with_short_vectors
+from poplite.frozen import frozen
+from poplite.jit.kernel_code import RAISED_STATUS
+from poplite.jit.native_code import Processor, hide, with_short_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from llvmlite import ir
-
+    from collections.abc import Iterator, Mapping
 
 typing_rules = TypingRegistry()
 """Typing templates for poplite's own types and intrinsics."""
@@ -244,7 +247,7 @@ class WeakNumberContext(typing.Context):
         if isinstance(val, _REPLACEABLE):
             val = replacements.get(val, val)
         if isinstance(val, FunctionType) and self._lookup_global(val) is None:
-            from poplite.jit.inlined import function_type  # which imports this module
+            from poplite.jit.rules import function_type  # which imports this module
 
             return function_type(val)
         return super().resolve_value_type(val)
@@ -472,3 +475,124 @@ class TextCodegen(JITCPUCodegen):
 
     def _add_module(self, module: Any) -> None:
         pass
+
+
+# -- code that is being emitted ----------------------------------------------------------------
+
+
+@frozen
+class Emission:
+    """Where code is emitted, for a call with operands of types `kinds`, if it is one.
+
+    code.builder                     llvmlite's builder, where the next instruction goes
+    code.kinds, code.result          types of operands and result of the call that is emitted
+    code.parts(kind, value).length   a member of a value that has several
+    code.value_of(parts)             such a value, from its members
+    code.cast(value, kind, to)       conversions, other operations and functions
+    code.stop(status)                the function returns: its vertex stops
+    """
+
+    context: Any
+    builder: ir.IRBuilder
+    kinds: Sequence[Any] = ()
+    result: Any = None
+
+    @property
+    def watch(self) -> Watch | None:
+        """What inspects the operations of the function that is being compiled."""
+        found: Watch | None = self.context.typing_context.watch
+        return found
+
+    def register(self, kind: Any) -> ir.Type:
+        """Return the LLVM type of values of a type."""
+        return self.context.get_value_type(kind)
+
+    def parts(self, kind: Any, value: Any = None) -> Any:
+        """Return an object with the members of a value, or of a new one, to be read and set.
+
+        They are on the stack, as Numba's variables are: instructions on whole values become
+        longer code.
+        """
+        return cgutils.create_struct_proxy(kind)(self.context, self.builder, value=value)
+
+    def value_of(self, parts: Any) -> Any:
+        """Emit the value of which there are `parts`."""
+        return parts._getvalue()
+
+    def cast(self, value: Any, kind: Any, to: Any) -> Any:
+        """Emit a conversion."""
+        return self.context.cast(self.builder, value, kind, to)
+
+    def constant(self, kind: Any, value: float) -> Any:
+        """Return a number as a value of a type."""
+        return self.context.get_constant(kind, value)
+
+    def operation(self, key: object, result: Any, *kinds: Any) -> Callable[..., Any]:
+        """Return what emits an operation, known by `key`, on operands of these types."""
+        emit = self.context.get_function(key, signature(result, *kinds))
+        return lambda *operands: emit(self.builder, operands)
+
+    def function(self, kind: Any, given: Sequence[Any]) -> tuple[Callable[..., Any], Any]:
+        """Return what emits calls of a function on values of `given` types, and its result's type.
+
+        Values are cast to the types of its arguments; those that are left out have their defaults.
+        """
+        context, builder, count = self.context, self.builder, len(given)
+        typed = context.typing_context.resolve_function_type(kind, tuple(given), {})
+        emit = context.get_function(kind, typed)
+        left_out = list(typed.pysig.parameters.values())[count:] if typed.pysig else []
+        defaults = [
+            context.get_constant_generic(builder, own, parameter.default)
+            for own, parameter in zip(typed.args[count:], left_out, strict=True)
+        ]
+
+        def call(*values: Any) -> Any:
+            casts = zip(values, given, typed.args, strict=False)
+            return emit(builder, [*(self.cast(*each) for each in casts), *defaults])
+
+        return call, typed.return_type
+
+    def stop(self, status: Any) -> None:
+        """Emit the return from the function, with a status of `poplite.jit.kernel_code`."""
+        self.context.call_conv._return_errcode_raw(self.builder, status)
+
+
+# -- modules made from Python functions --------------------------------------------------------
+
+
+@global_compiler_lock
+def emitted_module(
+    exported: str,
+    arguments: Mapping[str, ir.Type],
+    result: ir.Type,
+    emit: Callable[[Emission, Sequence[Any]], Any],
+    *,
+    forms: Mapping[Any, Any],
+    harmless: frozenset[Any],
+    watch: Watch | None,
+) -> llvm.ModuleRef:
+    """Return an LLVM module with one visible function, linked with all it calls, not optimized.
+
+    `arguments` are the types by name.  `emit` emits the body of the function, given the values of
+    the arguments, and returns its result.  For `forms`, `harmless` and `watch` see
+    `WeakNumberContext`.
+    """
+    typing_context, context = contexts()
+    library = context.codegen().create_library(exported)
+    module = context.create_module(exported)
+    kind = ir.FunctionType(result, arguments.values())
+    function = ir.Function(module, kind, exported)
+    for argument, name in zip(function.args, arguments, strict=True):
+        argument.name = name
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    with typing_context.alone(forms, harmless, watch), context.push_code_library(library):
+        builder.ret(emit(Emission(context, builder), function.args))
+    library.add_ir_module(module)
+    library.finalize()
+    hide(library._final_module, exported)
+    return library._final_module
+
+
+def processor() -> Processor:
+    """Return the processor of the code: this machine, unless the environment says otherwise."""
+    return codegen().processor

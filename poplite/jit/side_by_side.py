@@ -1,12 +1,12 @@
 """Native code made on all processors at once.
 
 Numba compiles one function at a time in a process, and LLVM runs under one lock.  What follows
-typing and lowering needs only data (`poplite.jit.job`), so other processes do it meanwhile:
+typing and lowering needs only data (`poplite.jit.build`), so other processes do it meanwhile:
 
     this process      lower A   lower B   lower C   optimize C   load A, B, C
     helper process              optimize A    optimize B
 
-A helper runs `poplite.jit.helper`; it imports nothing of the user's.  Where no helper can be
+A helper runs `poplite.jit.side_by_side`; it imports nothing of the user's.  Where no helper can be
 started, or where it ends early, this process does the work.
 """
 
@@ -22,7 +22,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Self
 
-from poplite.jit.job import Job
+from poplite.jit.build import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,7 +110,7 @@ _PLACE = str(Path(__file__).parents[2])
 _MAIN = """
 import sys
 sys.path.append(sys.argv[2])
-from poplite.jit.helper import main
+from poplite.jit.side_by_side import main
 main()
 """
 
@@ -176,3 +176,27 @@ def _is_python() -> bool:
     """Return whether the executable is a Python; a program that embeds one would start itself."""
     is_frozen = getattr(sys, "frozen", False)
     return not is_frozen and Path(sys.executable or "").name.startswith(("python", "pypy"))
+
+
+# -- a helper ----------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Do jobs until standard input ends.
+
+    The arguments of the process are the number of the pipe, and where poplite is: another poplite
+    would make other code.
+    """
+    pipe, place = sys.argv[1:]
+    if str(Path(__file__).parents[2]) != place:
+        return
+    with open(int(pipe), "wb") as answers:
+        for line in sys.stdin.buffer:
+            name, maker, arguments = json.loads(line)
+            try:
+                content = Job(name, maker, tuple(arguments)).content()
+            except Exception:  # the other process does it again, and reports what is wrong
+                answers.write(b"-1\n")
+            else:
+                answers.write(b"%d\n%b" % (len(content), content))
+            answers.flush()

@@ -18,7 +18,7 @@ from poplite.errors import AxisError, AxisLengthError, InvalidOption, made_by
 from poplite.graph.graph import Graph
 from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor
-from poplite.jit.garbage import no_collection
+from poplite.jit.build import no_collection
 from poplite.machine.target import Target
 from poplite.named.axes import Axes, Axis, axes_of, check_kind, some
 from poplite.named.changed_axes import spelled

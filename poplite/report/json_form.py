@@ -21,7 +21,7 @@ from poplite.codec.archive import ELEMENT_DTYPES, ArrayReader
 from poplite.codec.codec import Codec, lines_of
 from poplite.codec.coders import Coder, Json, Reader, ScalarCoder, Writer, as_list
 from poplite.codec.loading import Format, Malformed, add_room, parsed_json
-from poplite.jit.garbage import no_collection
+from poplite.jit.build import no_collection
 from poplite.report.per_tile import PerPair, PerPiece, PerTile, TilePerPiece
 from poplite.report.per_tile_coder import LOOKS_A_CHARACTER, MOST, PACKED, PerTileCoder
 from poplite.report.program_tree import Programs, nodes_of, tree_of

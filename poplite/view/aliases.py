@@ -39,8 +39,8 @@ import numpy.typing as npt
 from poplite.arrays.digits import Digit
 from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
+from poplite.jit.build import address, native
 from poplite.jit.kernels.aliasing import MARK, TEST, visit
-from poplite.jit.native import address, native
 from poplite.view.contiguous_runs import MOST_RUNS, below, leaves_of, runs, stacked
 from poplite.view.regions import chunks
 from poplite.view.slices import SlicedViews

@@ -46,8 +46,8 @@ from poplite.arrays.digits import Digit, cut_digits, digits_of, flat_digits
 from poplite.arrays.intervals import Int64
 from poplite.arrays.progressions import count_runs, split_run, strided_runs
 from poplite.errors import SizeOverflowError
+from poplite.jit.build import address, native
 from poplite.jit.kernels.concatenated import ABREAST, TALL, leaf_runs, through, transposed
-from poplite.jit.native import address, native
 from poplite.view.parts import one_level
 from poplite.view.slices import SlicedViews
 from poplite.view.view import NOWHERE, Cat, Storage, View

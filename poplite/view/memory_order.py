@@ -28,8 +28,8 @@ import numpy as np
 from poplite.arrays.intervals import Int64, overlay
 from poplite.arrays.progressions import grid
 from poplite.errors import SizeOverflowError
+from poplite.jit.build import address, native
 from poplite.jit.kernels.concatenated import GROUPS, MEMBERS, form_groups
-from poplite.jit.native import address, native
 from poplite.view.address_sets import (
     AddressRuns,
     Part,

@@ -21,8 +21,8 @@ import numpy as np
 from poplite.arrays.digits import Digit
 from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
+from poplite.jit.build import address, native
 from poplite.jit.kernels.aliasing import FOUND, GAVE_UP, add_multiples, reaches
-from poplite.jit.native import address, native
 
 FIRST_STEPS = 100
 """Nodes searched before compiled code takes over."""

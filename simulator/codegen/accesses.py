@@ -43,18 +43,18 @@ from weakref import ref
 from llvmlite import ir
 from numba import TypingError, types
 
-from poplite.jit.emission import Emission
-from poplite.jit.inlined import function_type, method_type
-from poplite.jit.instructions import OUTSIDE_STATUS, call_named, on_stack
-from poplite.jit.numba_context import referred
+from poplite.jit.kernel_code import OUTSIDE_STATUS, call_named, on_stack
+from poplite.jit.numba_context import Emission, referred
 from poplite.jit.rules import (
     code_for,
     code_for_attributes,
     code_for_next,
     code_for_stores,
     code_for_walk,
+    function_type,
     held_in_one,
     held_in_parts,
+    method_type,
     rule_for,
     rule_for_attributes,
 )

@@ -137,8 +137,8 @@ def linked_compute(
     """
     import llvmlite.binding as llvm
 
-    from poplite.jit.llvm_modules import processor
     from poplite.jit.native_code import simplify
+    from poplite.jit.numba_context import processor
     from poplite.simulator.codegen.accessors import COMPUTE, LANES, SET_LANES, Use, accessors
     from poplite.simulator.codegen.mathematics import longs_in_hardware
 
@@ -167,7 +167,7 @@ def converts_halves() -> bool:
     """Return whether the processor for which code is compiled converts halves."""
     import llvmlite.binding as llvm
 
-    from poplite.jit.llvm_modules import processor
+    from poplite.jit.numba_context import processor
     from poplite.simulator.codegen.codecs import half_in_hardware
 
     return half_in_hardware(llvm.get_process_triple(), processor().features)

@@ -32,10 +32,10 @@ from poplite.executable.descriptor import (
     positions,
     width,
 )
-from poplite.jit.instructions import RAISED_STATUS, TRAPPED_STATUS, count_up, on_stack
-from poplite.jit.job import Job, exported
-from poplite.jit.llvm_modules import processor
+from poplite.jit.build import Job, exported
+from poplite.jit.kernel_code import RAISED_STATUS, TRAPPED_STATUS, count_up, on_stack
 from poplite.jit.native_code import Effort
+from poplite.jit.numba_context import processor
 from poplite.machine.floating_point import STOCHASTIC
 from poplite.simulator.codegen.accessors import (
     ABOUT_FAULTS,

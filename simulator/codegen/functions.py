@@ -19,9 +19,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from poplite.jit.emission import Emission
-from poplite.jit.instructions import call_named
-from poplite.jit.numba_context import common_type, replacements
+from poplite.jit.kernel_code import call_named
+from poplite.jit.numba_context import Emission, common_type, replacements
 from poplite.jit.rules import code_for, code_in_place_of, rule_for
 from poplite.simulator.codegen.accessors import INDEX, NUMBER, OF_DOUBLE, storage_type
 from poplite.types import BOOL, FLOAT, HALF, UNSIGNED_LONGLONG, ElementType

@@ -37,10 +37,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from poplite.jit.emission import Emission
-from poplite.jit.inlined import is_harmless
-from poplite.jit.instructions import OUTSIDE_STATUS, call_named
-from poplite.jit.numba_context import replacements, type_of_call
+from poplite.jit.kernel_code import OUTSIDE_STATUS, call_named
+from poplite.jit.numba_context import Emission, replacements, type_of_call
 from poplite.jit.rules import (
     WidenedType,
     code_for,
@@ -48,6 +46,7 @@ from poplite.jit.rules import (
     code_for_method,
     held_in_one,
     held_in_parts,
+    is_harmless,
     rule_for,
     rule_for_method,
 )

@@ -26,8 +26,7 @@ from llvmlite import ir
 
 from poplite.executable import opcodes as op
 from poplite.executable.moves import PIECE_WORDS, RECORD_WORDS
-from poplite.jit.instructions import count_up
-from poplite.jit.kernel_code import BOOL, WORD, Primitive, not_inlined
+from poplite.jit.kernel_code import BOOL, WORD, Primitive, count_up, not_inlined
 from poplite.jit.kernels import Bytes, Int64s
 
 LONG_NS = 2_000_000

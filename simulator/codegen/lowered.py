@@ -29,11 +29,9 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 from numba import types
 
-from poplite.jit.emission import Emission
-from poplite.jit.inlined import call_compiled
-from poplite.jit.instructions import TRAPPED_STATUS, on_stack
-from poplite.jit.llvm_modules import emitted_module
-from poplite.jit.numba_context import replacements
+from poplite.jit.kernel_code import TRAPPED_STATUS, on_stack
+from poplite.jit.numba_context import Emission, emitted_module, replacements
+from poplite.jit.rules import call_compiled
 from poplite.machine.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW, OVERFLOW_NAN, TRAPS
 from poplite.simulator.codegen import functions  # noqa: F401  (importing it fills the replacements)
 from poplite.simulator.codegen.accesses import SelfType

@@ -33,9 +33,9 @@ from llvmlite import ir
 
 from poplite.executable import opcodes as op
 from poplite.executable.descriptor import NUMBER, Columns, RowForm, forms_of
-from poplite.jit.instructions import call_named, count_up, on_stack
-from poplite.jit.job import Job, exported
-from poplite.jit.llvm_modules import processor
+from poplite.jit.build import Job, exported
+from poplite.jit.kernel_code import call_named, count_up, on_stack
+from poplite.jit.numba_context import processor
 from poplite.simulator.codegen.accessors import (
     INDEX,
     RESULT,

@@ -30,8 +30,7 @@ from poplite.errors import VertexCompileError
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
 from poplite.jit import digest
-from poplite.jit.build import Builds, Native, built
-from poplite.jit.job import Job
+from poplite.jit.build import Builds, Job, Native, built
 from poplite.machine.facts import CODE_FACTS
 from poplite.machine.target import Target
 from poplite.simulator.pricing.blocks import DATA

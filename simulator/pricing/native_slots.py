@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from poplite.jit.instructions import count_up
-from poplite.jit.job import Job, Made, exported
+from poplite.jit.build import Job, Made, exported
+from poplite.jit.kernel_code import count_up
 from poplite.jit.native_code import Processor, hide, object_of, optimized_object
 from poplite.simulator.codegen.accessors import (
     COMPUTE,
@@ -210,7 +210,7 @@ def slots_job(name: str, cls: type[Vertex], costs: Mapping[str, float]) -> Job:
 
     Raises `VertexCompileError` when `compute` is outside the dialect.
     """
-    from poplite.jit.llvm_modules import processor
+    from poplite.jit.numba_context import processor
 
     parameters = parameters_of(cls)
     over_shapes = str(_over_shapes(parameters, exported(name)))

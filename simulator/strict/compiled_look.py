@@ -34,9 +34,8 @@ from poplite.executable import opcodes as op
 from poplite.executable.moves import Moves
 from poplite.executable.step import ComputeStep, Vertices
 from poplite.frozen import frozen
-from poplite.jit import native
+from poplite.jit.build import BoundKernel, address, address_of
 from poplite.jit.kernels import written as kernels
-from poplite.jit.native import BoundKernel
 from poplite.simulator import compiled_parts
 from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run.touched import gathered_from, ranges, starts_and_lengths
@@ -61,8 +60,7 @@ class KernelCall(NamedTuple):
         """Return it as compiled code takes it."""
         places = self.kernel.places()
         room = op.LOOK_ITEM_WORDS - op.ITEM_ARGUMENTS - len(places)
-        address = native.address_of(self.kernel.kernel)
-        return [address, len(places), self.rule, *places, *[0] * room]
+        return [address_of(self.kernel.kernel), len(places), self.rule, *places, *[0] * room]
 
 
 class PhaseLaunch(NamedTuple):
@@ -185,7 +183,7 @@ class CompiledLook:
         items = [np.array(each.words(launch_of)) for part in parts for each in part]
         self._words = np.concatenate([head, *items])
         self._allowed = UNLIMITED
-        self.address = native.address(self._words)
+        self.address = address(self._words)
 
     def allow(self, looks: int) -> None:
         """Say how often it may look until Python does."""

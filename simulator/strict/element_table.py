@@ -40,9 +40,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.jit.build import BoundKernel
 from poplite.jit.kernels import written as kernels
 from poplite.jit.kernels.written import VARIANTS
-from poplite.jit.native import BoundKernel
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.touched import FieldElements
 from poplite.simulator.strict.shadow import Shadow

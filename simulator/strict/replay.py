@@ -29,6 +29,7 @@ from poplite.errors import PopliteError, PopliteWarning, UninitializedReadError
 from poplite.executable import opcodes as op
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
+from poplite.jit.build import BoundKernel
 from poplite.jit.kernels.written import (
     DEPENDENT,
     INCOMPLETE,
@@ -36,7 +37,6 @@ from poplite.jit.kernels.written import (
     clear_log,
     count_conflicts,
 )
-from poplite.jit.native import BoundKernel
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faster_forms import Forms, differing, is_put_off
 from poplite.simulator.run.touched import FieldElements, edges_of, elements_of

@@ -31,8 +31,8 @@ from poplite.executable.layout import StoredVariable
 from poplite.executable.moves import Moves
 from poplite.executable.step import CopyStep
 from poplite.frozen import frozen
+from poplite.jit.build import BoundKernel
 from poplite.jit.kernels.written import MOVED, carry, moved_are_written
-from poplite.jit.native import BoundKernel
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.touched import element_name, moved_from
 from poplite.text import amount

@@ -16,9 +16,6 @@ from poplite.poplar.spelling import names_here
 
 WITH_NUMBA = frozenset(
     {
-        "poplite.jit.emission",
-        "poplite.jit.inlined",
-        "poplite.jit.llvm_modules",
         "poplite.jit.numba_context",
         "poplite.jit.rules",
         "poplite.simulator.codegen.accesses",
@@ -33,7 +30,6 @@ WITH_NUMBA = frozenset(
 
 WITH_LLVM = frozenset(
     {
-        "poplite.jit.instructions",
         "poplite.jit.kernel_code",
         "poplite.jit.native_code",
         "poplite.simulator.codegen.accessors",

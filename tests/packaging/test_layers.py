@@ -130,7 +130,7 @@ LOADED_BY_NAME = {
     "executable.file.vertex_classes": "the vertex library, where files name classes of it",
     "ipu.building": "the folder of the host program",
     "ipu.codelets.file_text": "the folder of texts in C++",
-    "jit.native": "what compiles a kernel, in any process",
+    "jit.build": "what compiles a kernel, in any process",
     "simulator.codegen.driver": "what compiles a driver, in any process",
     "simulator.compiled_parts": "where the engine's own kernels are",
     "simulator.counting.driver": "what compiles a driver that counts, in any process",

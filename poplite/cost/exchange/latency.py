@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.jit.build import address, native
 from poplite.jit.kernels.exchange import PLACE_WORDS, routes
-from poplite.jit.native import address, native
 from poplite.machine.facts import FACTS
 
 if TYPE_CHECKING:

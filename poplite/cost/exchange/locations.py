@@ -25,7 +25,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_order
 from poplite.graph.mapping.variable_mapping import NO_TILE, Int32, TileTable
-from poplite.jit.native import address, native
+from poplite.jit.build import address, native
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph

@@ -34,8 +34,8 @@ from poplite.cost.exchange.pairs import pairs_of_few
 from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.spread import at_few, at_tiles
 from poplite.cost.step_cost import NOTHING, PhaseCost
+from poplite.jit.build import address, native
 from poplite.jit.kernels.exchange import LOAD_WORDS, PIECE_WORDS, fragments, receive, send
-from poplite.jit.native import address, native
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import Cause, TilePairs
 

@@ -27,8 +27,8 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Steps
 from poplite.arrays.sweep import sorted_order
 from poplite.cost.spread import few
+from poplite.jit.build import address, native
 from poplite.jit.kernels.exchange import ALWAYS, first_fit
-from poplite.jit.native import address, native
 from poplite.machine.target import Target
 from poplite.report.memory import Held, Steps as Stretches
 from poplite.report.per_tile import PerTile

@@ -31,7 +31,7 @@ from poplite.executable.file.vertex_classes import (
 )
 from poplite.files import checked_path, replacing
 from poplite.graph.compute_sets.perf_estimates import MOST
-from poplite.jit.garbage import no_collection
+from poplite.jit.build import no_collection
 from poplite.report.memory import Memory, Operation
 from poplite.report.per_tile import PerPair, PerTile
 from poplite.report.per_tile_coder import LOOKS_A_CHARACTER, PerTileCoder

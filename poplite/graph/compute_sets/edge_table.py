@@ -44,8 +44,8 @@ from poplite.graph.compute_sets.edges import EdgeRuns, Edges, cut, listed, of_vi
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.tensor.tensor import Tensor
+from poplite.jit.build import address, native
 from poplite.jit.kernels.intervals import OWN, foreign_writes, meet_writes
-from poplite.jit.native import address, native
 from poplite.view import View, runs_of_many
 from poplite.view.contiguous_runs import MOST_RUNS
 

@@ -23,8 +23,8 @@ from poplite.arrays.series import Series, compact, constant
 from poplite.errors import GraphConnectionError
 from poplite.graph.compute_sets.shape_fields import fields_of, kind_of
 from poplite.graph.compute_sets.vertex_block import Vectors
+from poplite.jit.build import address, native
 from poplite.jit.kernels.intervals import distinct as distinct_kernel
-from poplite.jit.native import address, native
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import VertexInstance

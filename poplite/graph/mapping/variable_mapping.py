@@ -44,11 +44,11 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64, Interval, merge, overlay
 from poplite.arrays.sweep import paint, sorted_order
 from poplite.errors import SizeOverflowError
+from poplite.jit.build import address, native
 from poplite.jit.kernels.tile_table import (
     cut_runs as cut_runs_kernel,
     cut_strided as cut_strided_kernel,
 )
-from poplite.jit.native import address, native
 
 if TYPE_CHECKING:
     from poplite.arrays.digits import Digit

@@ -1,4 +1,4 @@
-"""Loops over runs or elements, written to be compiled by `poplite.jit.native`.
+"""Loops over runs or elements, written to be compiled by `poplite.jit.build`.
 
 A kernel is a function over pointers and integers.  It reads and writes `p[i]`, allocates
 nothing and returns a number; the caller makes what it writes to.  Its annotations are its

@@ -24,8 +24,8 @@ from helpers.depth import examples
 from helpers.running import simulated
 from poplite import ops
 from poplite.executable import opcodes as op
+from poplite.jit.build import BoundKernel
 from poplite.jit.kernels import written as kernels
-from poplite.jit.native import BoundKernel
 from poplite.simulator.strict import checks, replay
 from poplite.simulator.strict.checks import MOST_LOOKS, StrictChecks
 from poplite.simulator.strict.compiled_look import CompiledLook, KernelCall, LookPlan

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given, strategies as st
 
 import helpers.written_in_numpy as written_in_numpy
+from poplite.jit.build import BoundKernel
 from poplite.jit.kernels import written as kernels
-from poplite.jit.native import BoundKernel
 
 STRIDE = 256
 

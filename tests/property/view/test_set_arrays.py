@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from poplite.jit.build import address, native
 from poplite.jit.kernels.aliasing import MARK, TEST, add_multiples, visit
-from poplite.jit.native import address, native
 from poplite.view import aliases
 
 Comb = tuple[int, list[tuple[int, int]]]

@@ -31,7 +31,7 @@ import poplite.jit.object_cache as objects
 build = importlib.import_module("poplite.jit.build")
 
 from poplite.jit import side_by_side
-from poplite.jit.job import Job
+from poplite.jit.build import Job
 
 behind, named, watched, kept = {}, objects.digest, Job.content, build.kept_text
 
@@ -125,7 +125,7 @@ def test_all_that_compiles_is_hashed(tmp_path: Path) -> None:
     words = words_of(tmp_path, script, POPLITE_CACHE_DIR=str(tmp_path / "cache"))
     missing, makers = words[: words.index("all")], words[words.index("all") + 1 :]
     assert missing == []
-    assert set(makers) >= {*MAKERS, "poplite.jit.native"}
+    assert set(makers) >= {*MAKERS, "poplite.jit.build"}
 
 
 def test_constants_that_are_compiled_in_are_hashed() -> None:
@@ -296,7 +296,7 @@ def test_choices_in_a_file_change_the_name(tmp_path: Path, monkeypatch: pytest.M
 
 def test_code_for_another_level_is_made_anew(tmp_path: Path) -> None:
     script = (
-        "import sys\nfrom poplite.jit.native import native\n"
+        "import sys\nfrom poplite.jit.build import native\n"
         "from poplite.jit.kernels.intervals import repeat_pattern\n"
         "native(repeat_pattern)\nprint('poplite.jit.kernel_code' in sys.modules)"
     )

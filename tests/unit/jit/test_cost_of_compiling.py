@@ -10,8 +10,7 @@ import pytest
 from numba.core.typing.templates import _OverloadAttributeTemplate, _OverloadFunctionTemplate
 
 import poplite as pl
-from poplite.jit.build import Builds, built
-from poplite.jit.job import Job
+from poplite.jit.build import Builds, Job, built
 from poplite.jit.numba_context import contexts
 from poplite.simulator.codegen.compute_code import linked_compute
 

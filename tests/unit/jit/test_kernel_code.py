@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from helpers.depth import examples
 from poplite.executable import opcodes
 from poplite.jit import object_cache
-from poplite.jit.job import Job
+from poplite.jit.build import Job
 from poplite.jit.kernel_code import Primitive
 from poplite.jit.kernels import Bytes, Int32s, Int64s
 

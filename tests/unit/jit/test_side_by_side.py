@@ -16,12 +16,10 @@ import poplite as pl
 from helpers.depth import thinned
 from poplite.executable.descriptor import columns
 from poplite.jit import object_cache, side_by_side
-from poplite.jit.build import Builds, built
-from poplite.jit.job import Job, exported
+from poplite.jit.build import Builds, Job, built, exported, kernel_job
 from poplite.jit.kernels.intervals import repeat_pattern
 from poplite.jit.kernels.written import gather_held
-from poplite.jit.llvm_modules import processor
-from poplite.jit.native import kernel_job
+from poplite.jit.numba_context import processor
 from poplite.jit.side_by_side import Helper, SideBySide
 from poplite.machine.facts import CODE_FACTS
 from poplite.simulator.codegen import lowered

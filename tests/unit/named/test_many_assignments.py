@@ -11,7 +11,7 @@ import pytest
 
 import poplite.named as ng
 from poplite.errors import AxisError
-from poplite.jit.garbage import no_collection
+from poplite.jit.build import no_collection
 from poplite.named.effects import Effect
 
 H = ng.make_axis(4, "H")

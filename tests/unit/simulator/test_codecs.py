@@ -157,7 +157,7 @@ PROGRAM = """
 import numpy as np
 
 import poplite as pl
-from poplite.jit.llvm_modules import processor
+from poplite.jit.numba_context import processor
 from poplite.simulator.codegen.codecs import half_in_hardware
 
 

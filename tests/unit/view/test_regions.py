@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from poplite import FLOAT, Graph, SizeOverflowError
-from poplite.jit import native as native_module
+from poplite.jit import build
 from poplite.jit.kernels.concatenated import leaf_runs
 from poplite.jit.kernels.intervals import repeat_joining, repeat_pattern
 from poplite.view import (
@@ -248,10 +248,10 @@ def test_lists_and_arrays_agree_where_there_are_many() -> None:
 
 def compiled(function: Callable[..., int]) -> Callable[..., int]:
     """The compiled form, taking arrays."""
-    call = native_module.native(function)
+    call = build.native(function)
 
     def with_arrays(*arguments: Int64 | int) -> int:
-        return call(*[a if isinstance(a, int) else native_module.address(a) for a in arguments])
+        return call(*[a if isinstance(a, int) else build.address(a) for a in arguments])
 
     return with_arrays
 
