@@ -54,11 +54,11 @@ from poplite.report.phase_parts import Cause
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped, of_type
 from poplite.vertex.compute import check
+from poplite.vertex.compute.arithmetic import Kind, binary_kind
+from poplite.vertex.compute.dialect import BINARY
+from poplite.vertex.compute.helpers import Constants
 from poplite.vertex.compute.mathematics.functions import KERNELS
-from poplite.vertex.compute.parse.dialect import BINARY
-from poplite.vertex.compute.parse.helpers import Constants
 from poplite.vertex.compute.typing.facts import Checked, ElementsValue, LanesOf
-from poplite.vertex.compute.typing.kinds import Kind, binary_kind
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import MultiVertex, Vertex
 

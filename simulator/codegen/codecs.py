@@ -11,7 +11,7 @@ of a small float are its value times a power of two, also below its normal range
 Both ways are exact against NumPy and ml_dtypes (`tests/unit/simulator/test_codecs.py`).
 
 Where a program says how stores are rounded, they do bit for bit what
-`poplite.vertex.compute.interpreted.float_modes` does, which says why.
+`poplite.vertex.compute.float_modes` does, which says why.
 
 Importing this module imports llvmlite.
 """
@@ -25,7 +25,7 @@ from llvmlite import ir
 from poplite.executable import opcodes as op
 from poplite.machine.floating_point import OVERFLOW_MAX, OVERFLOW_NAN
 from poplite.types import FORMAT_BIT, NAN_CODE, SCALE_BITS, QuarterFormat
-from poplite.vertex.compute.interpreted.float_modes import (
+from poplite.vertex.compute.float_modes import (
     GOLDEN,
     HALF_LARGEST,
     HALF_NAN,

@@ -31,7 +31,7 @@ from poplite.vertex.compute.number_functions import (
     half_bits,
     half_from_bits,
 )
-from poplite.vertex.compute.parse.dialect import FUSED, STORED
+from poplite.vertex.compute.dialect import FUSED, STORED
 
 Emit = Callable[..., Any]
 """Emits a function of numbers, for an `Emission` and their values."""

@@ -65,9 +65,9 @@ from poplite.simulator.codegen.lane_accessors import (
 )
 from poplite.types import HALF
 from poplite.vertex.compute import bounds as guards, lanes
+from poplite.vertex.compute.arithmetic import Kind
+from poplite.vertex.compute.dialect import FUSED
 from poplite.vertex.compute.lanes import IDENTITIES, JOINS, WIDTH
-from poplite.vertex.compute.parse.dialect import FUSED
-from poplite.vertex.compute.typing.kinds import Kind
 
 # -- values ------------------------------------------------------------------------------------
 

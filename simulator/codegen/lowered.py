@@ -7,7 +7,7 @@ It returns a status, 0 where `compute` came to its end, and what that returned. 
 this name may take its place: it need not be made by Numba.
 
 Where a driver's mode has traps, every operation, cast and store of `compute` is followed by the
-test of `poplite.vertex.compute.interpreted.float_modes.happened`.  Each function gathers the
+test of `poplite.vertex.compute.float_modes.happened`.  Each function gathers the
 results in the sign of one integer, by integer operations on the bits, so that LLVM can still turn
 loops into vector instructions; the function returns it as its status, and the driver stops.  Where
 a `while` loop may never end because of what happened, the function returns at once.
@@ -40,14 +40,14 @@ from poplite.simulator.codegen.codecs import appears, exceeds
 from poplite.simulator.codegen.lane_operations import LanesType
 from poplite.types import UNSIGNED_LONGLONG
 from poplite.vertex.compute import DataFlow, check, compiled_form, flow_of
-from poplite.vertex.compute.interpreted.float_modes import (
+from poplite.vertex.compute.dialect import FUSED
+from poplite.vertex.compute.float_modes import (
     COMPARISONS,
     DIVISIONS,
     FUNCTIONS,
     MOST,
     POLES,
 )
-from poplite.vertex.compute.parse.dialect import FUSED
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 if TYPE_CHECKING:

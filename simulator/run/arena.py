@@ -36,7 +36,7 @@ from poplite.executable.layout import ALIGNMENT, ArenaLayout
 from poplite.machine.floating_point import TRAPS
 from poplite.types import ElementType
 from poplite.vertex.compute import interpreted
-from poplite.vertex.compute.interpreted.float_modes import Stores, vertex_key
+from poplite.vertex.compute.float_modes import Stores, vertex_key
 from poplite.vertex.vertex import Vertex
 from poplite.view import Storage, View, addresses
 

@@ -56,7 +56,7 @@ from typing import Any, TypeVar, cast
 
 from poplite.errors import ControlProgramError, DeviceRuntimeError
 from poplite.source import SourceLocation, here
-from poplite.vertex.compute.parse.source_text import nested, why_no_text
+from poplite.vertex.compute.source_text import nested, why_no_text
 from poplite.vertex.vertex import Vertex
 
 # -- functions ---------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from helpers import scripts
 from helpers.pages import blocks
 from poplite.errors import VertexCompileError
 from poplite.types import ELEMENT_TYPES
-from poplite.vertex.compute.typing.kinds import element_kind
+from poplite.vertex.compute.arithmetic import element_kind
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "vertices.md"
 ALLOWED, REFUSED = ["written", "`self.y`"], ["not allowed", "the error says", "what to write"]

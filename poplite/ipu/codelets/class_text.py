@@ -35,9 +35,9 @@ from poplite.ipu.codelets.statements import function_text
 from poplite.ipu.codelets.terms import ELEMENTS, identifier, unused
 from poplite.text import clipped
 from poplite.types import QUARTER, QUARTER_METADATA
+from poplite.vertex.compute.arithmetic import Kind
 from poplite.vertex.compute.identity import check, code_identity
 from poplite.vertex.compute.typing.facts import Checked, ElementsValue
-from poplite.vertex.compute.typing.kinds import Kind
 from poplite.vertex.fields import ROLE_NAMES, Field, VectorLayout
 from poplite.vertex.vertex import MultiVertex, Vertex
 

@@ -27,18 +27,18 @@ from poplite.ipu.codelets.terms import (
     unary_term,
 )
 from poplite.types import BOOL, CHAR, FLOAT, HALF, LONGLONG, UNSIGNED_LONGLONG
-from poplite.vertex.compute.lanes import IDENTITIES, JOINS
-from poplite.vertex.compute.mathematics.functions import KERNELS
-from poplite.vertex.compute.parse.dialect import (
+from poplite.vertex.compute.arithmetic import Kind, literal_kind
+from poplite.vertex.compute.dialect import (
     BINARY,
     COMPARISONS,
     STORED,
     UNARY as SYMBOLS,
     is_num_workers,
 )
-from poplite.vertex.compute.parse.helpers import bind, helper_of
+from poplite.vertex.compute.helpers import bind, helper_of
+from poplite.vertex.compute.lanes import IDENTITIES, JOINS
+from poplite.vertex.compute.mathematics.functions import KERNELS
 from poplite.vertex.compute.typing.facts import Checked, ElementsValue, LanesOf
-from poplite.vertex.compute.typing.kinds import Kind, literal_kind
 from poplite.vertex.fields import Field
 
 

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from typing import Literal
 
 from poplite.ipu.codelets.terms import NUMBERS, identifier, unused
-from poplite.vertex.compute.parse.helpers import Constants
+from poplite.vertex.compute.arithmetic import Kind
+from poplite.vertex.compute.helpers import Constants
 from poplite.vertex.compute.typing.facts import Checked, ElementsValue, Facts, LanesOf, Mixed, Value
-from poplite.vertex.compute.typing.kinds import Kind
 
 # -- variables: one for each kind that a local has where it is read --------------------------------
 #

@@ -53,9 +53,9 @@ from poplite.types import (
     UNSIGNED_INT,
     UNSIGNED_SHORT,
 )
-from poplite.vertex.compute.parse.dialect import BINARY, is_num_workers, is_self
+from poplite.vertex.compute.arithmetic import Kind
+from poplite.vertex.compute.dialect import BINARY, is_num_workers, is_self
 from poplite.vertex.compute.typing.facts import ElementsValue, LanesOf
-from poplite.vertex.compute.typing.kinds import Kind
 from poplite.vertex.fields import Field
 
 Assigned = Term | tuple[Version, str] | None

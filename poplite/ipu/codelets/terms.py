@@ -35,7 +35,7 @@ from poplite.types import (
     ElementType,
 )
 from poplite.vertex.compute import arithmetic
-from poplite.vertex.compute.typing.kinds import Kind
+from poplite.vertex.compute.arithmetic import Kind
 
 ELEMENTS: dict[type[ElementType[Any]], str] = {
     BOOL: "bool",

@@ -1,13 +1,16 @@
 """The language of `compute`: what may be written, what it means, and its interpreted form.
 
-`parse` says what a `compute` may contain and which functions it calls, `typing` finds the kind of
-every number, `identity` decides what a class computes and whether it still does, `arithmetic` has
-the operations, `interpreted` runs the method as Python, `compiled` prepares it for a compiler.
+`dialect` says what a `compute` may contain, `helpers` which functions it calls, `typing` finds the
+kind of every number, `identity` decides what a class computes and whether it still does,
+`arithmetic` has the operations, `interpret` runs the method as Python, `compiled` prepares it for a
+compiler.
 Both forms compute the same bits; docs/arithmetic.md is the table.
 """
 
 from poplite.vertex.compute.compiled import (
+    FasterForm as FasterForm,
     compiled_form as compiled_form,
+    faster_form as faster_form,
 )
 from poplite.vertex.compute.data_flow import (
     NO_LOOPS as NO_LOOPS,
@@ -16,10 +19,6 @@ from poplite.vertex.compute.data_flow import (
     flow_of as flow_of,
     loops_of as loops_of,
 )
-from poplite.vertex.compute.faster_form import (
-    FasterForm as FasterForm,
-    faster_form as faster_form,
-)
 from poplite.vertex.compute.identity import (
     ClassCode as ClassCode,
     check as check,
@@ -27,14 +26,14 @@ from poplite.vertex.compute.identity import (
     code_of as code_of,
     remembered as remembered,
 )
-from poplite.vertex.compute.interpreted.fields import (
+from poplite.vertex.compute.interpret import (
+    calls_in as calls_in,
+    interpreted as interpreted,
+)
+from poplite.vertex.compute.interpreted_fields import (
     InterpretedSelf as InterpretedSelf,
     OutsideField as OutsideField,
     no_count as no_count,
-)
-from poplite.vertex.compute.interpreted.interpret import (
-    calls_in as calls_in,
-    interpreted as interpreted,
 )
 from poplite.vertex.compute.typing.facts import (
     Checked as Checked,

@@ -27,10 +27,10 @@ from itertools import islice
 from typing import Any
 
 from poplite.frozen import frozen
+from poplite.vertex.compute.arithmetic import Kind
+from poplite.vertex.compute.dialect import is_num_workers
 from poplite.vertex.compute.lanes import WIDTH
-from poplite.vertex.compute.parse.dialect import is_num_workers
 from poplite.vertex.compute.typing.facts import Checked
-from poplite.vertex.compute.typing.kinds import Kind
 
 # -- what guards call --------------------------------------------------------------------------
 

@@ -38,9 +38,9 @@ from typing import Any, TypeVar
 
 from poplite.errors import VertexCompileError
 from poplite.frozen import frozen
-from poplite.vertex.compute.parse.dialect import Scope, scope_of
-from poplite.vertex.compute.parse.helpers import Constants, helper_of
-from poplite.vertex.compute.parse.source_text import read, why_no_text
+from poplite.vertex.compute.dialect import Scope, scope_of
+from poplite.vertex.compute.helpers import Constants, helper_of
+from poplite.vertex.compute.source_text import read, why_no_text
 from poplite.vertex.compute.typing.facts import Checked, in_order
 from poplite.vertex.compute.typing.infer import infer
 from poplite.vertex.fields import definition_error

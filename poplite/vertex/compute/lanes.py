@@ -37,9 +37,8 @@ from poplite.errors import ElementTypeError, PopliteError, SizeOverflowError
 from poplite.text import clipped, of_type
 from poplite.types import ElementType
 from poplite.vertex.compute import arithmetic
-from poplite.vertex.compute.arithmetic import Number
+from poplite.vertex.compute.arithmetic import Kind, Number, element_kind, fits_lanes, lanes_text
 from poplite.vertex.compute.mathematics.functions import fused as fused_arrays
-from poplite.vertex.compute.typing.kinds import Kind, element_kind, fits_lanes, lanes_text
 
 # -- numbers outside of compute ----------------------------------------------------------------
 

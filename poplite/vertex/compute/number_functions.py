@@ -26,9 +26,9 @@ import numpy.typing as npt
 
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.vertex.compute import arithmetic, lanes
+from poplite.vertex.compute.arithmetic import Kind
 from poplite.vertex.compute.lanes import no_number, number_of
 from poplite.vertex.compute.mathematics.functions import fused
-from poplite.vertex.compute.typing.kinds import Kind
 
 # -- bits of floats ----------------------------------------------------------------------------
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from poplite.vertex.compute import arithmetic
-from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN, Number
-from poplite.vertex.compute.typing.kinds import Kind, binary_kind
+from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN, Kind, Number, binary_kind
 
 EDGES = [0, 1, -1, 2, 63, 2**31, -(2**31), 2**53 + 1, INT_MAX, INT_MIN, INT_MIN + 1]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.1, 1e-45, 3e38, math.inf, -math.inf, math.nan]

@@ -6,8 +6,8 @@ import itertools
 
 from hypothesis import given, strategies as st
 
+from poplite.vertex.compute.arithmetic import Kind, binary_kind
 from poplite.vertex.compute.typing.facts import NumberValue, meet_numbers
-from poplite.vertex.compute.typing.kinds import Kind, binary_kind
 
 kinds = st.sampled_from(list(Kind))
 fresh = st.tuples(kinds, st.booleans()).map(lambda n: NumberValue(n[0], n[1] and n[0] < Kind.FLOAT))

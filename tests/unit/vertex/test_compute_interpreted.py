@@ -20,7 +20,7 @@ from helpers.depth import deep
 from helpers.scripts import load
 from poplite.errors import TensorIndexError, UnknownField, VertexCompileError
 from poplite.vertex.compute import InterpretedSelf, check, interpreted
-from poplite.vertex.compute.typing.kinds import Kind
+from poplite.vertex.compute.arithmetic import Kind
 
 F = np.float32
 GLOBAL = 3

@@ -30,9 +30,10 @@ import numpy as np
 
 from poplite.types import BOOL, LONGLONG, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.compute import lanes
+from poplite.vertex.compute.arithmetic import Kind
+from poplite.vertex.compute.dialect import FUNCTIONS, STORED, Scope
+from poplite.vertex.compute.helpers import HelperFunction, helper_of, is_operation
 from poplite.vertex.compute.number_functions import fma
-from poplite.vertex.compute.parse.dialect import FUNCTIONS, STORED, Scope
-from poplite.vertex.compute.parse.helpers import HelperFunction, helper_of, is_operation
 from poplite.vertex.compute.typing.facts import (
     Checked,
     ElementsValue,
@@ -43,7 +44,6 @@ from poplite.vertex.compute.typing.facts import (
     Value,
     evaluated,
 )
-from poplite.vertex.compute.typing.kinds import Kind
 from poplite.vertex.compute.typing.lanes import LanesTyping
 
 TypeHelper = Callable[[Scope, ast.Call, HelperFunction, "dict[ast.expr, Value]"], Checked]

@@ -14,7 +14,14 @@ from itertools import pairwise
 from typing import NoReturn
 
 from poplite.errors import did_you_mean
-from poplite.vertex.compute.parse.dialect import (
+from poplite.vertex.compute.arithmetic import (
+    Kind,
+    binary_kind,
+    element_kind,
+    literal_kind,
+    unary_kind,
+)
+from poplite.vertex.compute.dialect import (
     BINARY,
     COMPARISONS,
     LIMITS,
@@ -26,7 +33,7 @@ from poplite.vertex.compute.parse.dialect import (
     is_count,
     is_self,
 )
-from poplite.vertex.compute.parse.helpers import Constants, is_literal
+from poplite.vertex.compute.helpers import Constants, is_literal
 from poplite.vertex.compute.typing.calls import CallTyper, TypeHelper
 from poplite.vertex.compute.typing.facts import (
     ElementsValue,
@@ -40,13 +47,6 @@ from poplite.vertex.compute.typing.facts import (
     known,
     meet_numbers,
     met,
-)
-from poplite.vertex.compute.typing.kinds import (
-    Kind,
-    binary_kind,
-    element_kind,
-    literal_kind,
-    unary_kind,
 )
 from poplite.vertex.vertex import RESERVED_NAMES, Field
 

@@ -26,8 +26,9 @@ from dataclasses import dataclass, field
 from types import FunctionType
 
 from poplite.frozen import frozen
-from poplite.vertex.compute.parse.dialect import Scope, is_num_workers
-from poplite.vertex.compute.parse.helpers import HelperFunction, bind, is_literal, scope_of_helper
+from poplite.vertex.compute.arithmetic import Kind, element_kind, literal_kind
+from poplite.vertex.compute.dialect import Scope, is_num_workers
+from poplite.vertex.compute.helpers import HelperFunction, bind, is_literal, scope_of_helper
 from poplite.vertex.compute.typing.calls import TypeHelper
 from poplite.vertex.compute.typing.expressions import ExpressionTyper
 from poplite.vertex.compute.typing.facts import (
@@ -48,7 +49,6 @@ from poplite.vertex.compute.typing.facts import (
     met,
     restart,
 )
-from poplite.vertex.compute.typing.kinds import Kind, element_kind, literal_kind
 from poplite.vertex.vertex import Field
 
 

@@ -40,12 +40,12 @@ import numpy as np
 from poplite.errors import VertexCompileError
 from poplite.source import SourceLocation
 from poplite.vertex.compute import arithmetic, lanes
+from poplite.vertex.compute.arithmetic import Kind
+from poplite.vertex.compute.dialect import OPERATIONS
+from poplite.vertex.compute.float_modes import trapping
 from poplite.vertex.compute.identity import remembered
-from poplite.vertex.compute.interpreted.float_modes import trapping
-from poplite.vertex.compute.parse.dialect import OPERATIONS
-from poplite.vertex.compute.parse.source_text import SHALLOWER, copied
+from poplite.vertex.compute.source_text import SHALLOWER, copied
 from poplite.vertex.compute.typing.facts import Checked, Facts, in_order
-from poplite.vertex.compute.typing.kinds import Kind
 from poplite.vertex.vertex import Vertex
 
 _ARITHMETIC = "@arithmetic"  # no identifier, so no name of the user's can hide it

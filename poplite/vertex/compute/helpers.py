@@ -39,8 +39,7 @@ import numpy as np
 from poplite.errors import did_you_mean
 from poplite.poplar.callable_values import number_or_text
 from poplite.vertex.compute import lanes
-from poplite.vertex.compute.number_functions import BITS, fma
-from poplite.vertex.compute.parse.dialect import (
+from poplite.vertex.compute.dialect import (
     BINARY,
     FOLDED,
     UNARY,
@@ -49,7 +48,8 @@ from poplite.vertex.compute.parse.dialect import (
     is_self,
     scope_of,
 )
-from poplite.vertex.compute.parse.source_text import read, why_no_text
+from poplite.vertex.compute.number_functions import BITS, fma
+from poplite.vertex.compute.source_text import read, why_no_text
 
 # -- numbers -----------------------------------------------------------------------------------
 

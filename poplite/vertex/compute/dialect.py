@@ -49,7 +49,7 @@ from poplite.types import (
 from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN
 from poplite.vertex.compute.mathematics.functions import KERNELS
 from poplite.vertex.compute.number_functions import BITS, fma
-from poplite.vertex.compute.parse.source_text import DEEPEST, SHALLOWER, TOO_DEEP, SourceText
+from poplite.vertex.compute.source_text import DEEPEST, SHALLOWER, TOO_DEEP, SourceText
 from poplite.vertex.faster import promise_of
 from poplite.vertex.vertex import Vertex
 

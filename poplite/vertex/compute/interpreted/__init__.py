@@ -1,1 +1,0 @@
-"""`compute` as Python that gives the bits of the compiled form."""

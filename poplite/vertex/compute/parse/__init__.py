@@ -1,1 +1,0 @@
-"""From the text of `compute` to a syntax tree that is checked."""
