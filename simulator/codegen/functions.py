@@ -24,6 +24,7 @@ from poplite.jit.numba_context import Emission, common_type, replacements
 from poplite.jit.rules import code_for, code_in_place_of, rule_for
 from poplite.simulator.codegen.accessors import INDEX, NUMBER, OF_DOUBLE, storage_type
 from poplite.types import BOOL, FLOAT, HALF, UNSIGNED_LONGLONG, ElementType
+from poplite.vertex.compute.dialect import FUSED, STORED
 from poplite.vertex.compute.mathematics.functions import KERNELS, PAIRS
 from poplite.vertex.compute.number_functions import (
     float_bits,
@@ -31,7 +32,6 @@ from poplite.vertex.compute.number_functions import (
     half_bits,
     half_from_bits,
 )
-from poplite.vertex.compute.dialect import FUSED, STORED
 
 Emit = Callable[..., Any]
 """Emits a function of numbers, for an `Emission` and their values."""
