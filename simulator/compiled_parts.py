@@ -16,8 +16,8 @@ from poplite.errors import VertexCompileError
 from poplite.executable.descriptor import Columns
 from poplite.jit import digest, object_cache
 from poplite.jit.build import Builds, Job, built, kernel_job
-from poplite.simulator import progress
 from poplite.simulator.codegen.compute_code import Variant
+from poplite.simulator.running import announcer
 from poplite.source import SourceLocation
 from poplite.vertex.compute import FasterForm, code_identity
 from poplite.vertex.vertex import Vertex
@@ -51,7 +51,7 @@ class Driver:
         """Return the job that makes it; only now its class is typed and lowered."""
         name = self.name
         if self.variant.counting is not None:
-            from poplite.simulator.counting.driver import counting_driver_job
+            from poplite.simulator.pricing.counting_driver import counting_driver_job
 
             return counting_driver_job(name, self.cls, self.columns, self.variant.counting)
         from poplite.simulator.codegen.driver import driver_job
@@ -115,7 +115,7 @@ _OWN = {
     "run_shares": "poplite.simulator.codegen.launcher",
     "move": "poplite.simulator.codegen.launcher",
     "move_past_caches": "poplite.simulator.codegen.launcher",
-    "sum_slots": "poplite.simulator.counting.slot_sums",
+    "sum_slots": "poplite.simulator.codegen.launcher",
 }
 """The kernels of the engine, and the module of each."""
 
@@ -125,9 +125,9 @@ def _own_job(kernel: str) -> Job:
 
 
 def _announced(job: Job) -> Job:
-    if (announcer := progress.announcer()) is not None:
+    if (announcing := announcer()) is not None:
         is_kept = object_cache.write_fault() is None
-        announcer.tell("poplite's own kernels" + (", once on this machine" if is_kept else ""))
+        announcing.tell("poplite's own kernels" + (", once on this machine" if is_kept else ""))
     return job
 
 

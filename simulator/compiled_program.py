@@ -18,7 +18,7 @@ from poplite.executable import opcodes as op
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.simulator import compiled_parts
-from poplite.simulator.run import threads
+from poplite.simulator.run import launches
 from poplite.simulator.run.binding import CompiledSteps
 from poplite.simulator.run.faults import StoppedLaunch
 from poplite.simulator.run.interpreted_vertices import VertexFault, move
@@ -65,7 +65,7 @@ class CompiledProgram:
             checks.on_armed.append(self._arm)
             self._arm()
         self._state = np.zeros(op.STATE_WORDS, np.int64)
-        self._state[op.STATE_ENTRIES] = threads.entries().ctypes.data
+        self._state[op.STATE_ENTRIES] = launches.thread_entries().ctypes.data
         self._state[op.STATE_FLOATS] = steps.arena.floats.address
         layout = steps.executable.layout
         self._state[[op.STATE_REPLICAS, op.STATE_STRIDE]] = layout.replicas, layout.size_bytes
@@ -157,7 +157,7 @@ class CompiledProgram:
             if state[op.STATE_CUT] or state[op.STATE_REASON] == op.FAULTED:
                 self._steps.settle(self._code, int(state[op.STATE_ROW]))
             raise
-        if (ran_ns := time.perf_counter_ns() - begin) > SLOW_NS or threads.is_doubtful():
+        if (ran_ns := time.perf_counter_ns() - begin) > SLOW_NS or launches.is_cost_doubtful():
             self._steps.share_slow(ran_ns)
 
     def _finish_step(self) -> None:
@@ -235,7 +235,7 @@ class CompiledProgram:
 
     def _entry(self) -> Callable[[], int]:
         """Return what runs the interpreter until new launches are shared by threads."""
-        if (lock := threads.lock_of_layer()) is None:
+        if (lock := launches.lock_of_layer()) is None:
             return self._enter
 
         def locked() -> int:

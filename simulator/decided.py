@@ -45,18 +45,22 @@ from poplite.simulator.run.slot_counts import counting_candidates, deciding_fiel
 from poplite.simulator.run.touched import FieldElements, gathered_from, ranges, touched
 from poplite.simulator.strict.checks import DECIDING, MOST_KEPT, MOST_LOOKS, StrictChecks
 from poplite.simulator.strict.compiled_look import LaunchOf
-from poplite.simulator.strict.host import look_at_action
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.replay import Runner
-from poplite.simulator.strict.shadow import Mask, Shadow, are_written, shadow_of_written
+from poplite.simulator.strict.shadow import (
+    Mask,
+    Shadow,
+    are_written,
+    look_at_action,
+    shadow_of_written,
+)
 from poplite.source import SourceLocation
 from poplite.text import amount
 from poplite.vertex.compute import flow_of
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
-    from poplite.simulator.device import Setup
-    from poplite.simulator.engine_arguments import Source
+    from poplite.simulator.engine_arguments import Setup, Source
     from poplite.simulator.simulated import Simulated
 
 

@@ -7,7 +7,7 @@ engine.read(y)                      device to host
 print(engine.report())
 
 The engine is a face: it checks arguments, compiles, and hands the rest to what its device has
-loaded (`poplite.simulator.device`), by default the simulator.
+loaded (`poplite.simulator.engine_arguments`), by default the simulator.
 
 Its reports count all runs, until Poplar's calls say otherwise::
 
@@ -42,8 +42,10 @@ from poplite.program import Program
 from poplite.program.base import check_name
 from poplite.public import checked_methods
 from poplite.simulator import poplar_only
-from poplite.simulator.device import ExecutableDevice, InPlaceOf, Setup
 from poplite.simulator.engine_arguments import (
+    ExecutableDevice,
+    InPlaceOf,
+    Setup,
     check_loadable,
     checked_device,
     checked_seed,
@@ -53,7 +55,7 @@ from poplite.simulator.engine_arguments import (
     options_of,
     source_of,
 )
-from poplite.simulator.progress import shown
+from poplite.simulator.running import shown
 from poplite.text import amount
 from poplite.types import QuarterMetadata
 from poplite.vertex.vertex import Vertex

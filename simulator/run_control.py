@@ -14,16 +14,14 @@ from poplite.executable.executable import Executable
 from poplite.executable.step import vertex_classes
 from poplite.simulator.compiled_program import CompiledProgram
 from poplite.simulator.host.actions import Host
-from poplite.simulator.progress import Progress, shown
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.binding import CompiledSteps
-from poplite.simulator.run.faster_forms import Forms
 from poplite.simulator.run.interpreted_vertices import Compute, InterpretedSteps
 from poplite.simulator.run.slot_counts import SlotCounts
-from poplite.simulator.running import Peers, Recording, Running, Stopped, busy
+from poplite.simulator.running import Peers, Progress, Recording, Running, Stopped, busy, shown
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.text import clipped
-from poplite.vertex.compute import check
+from poplite.vertex.compute import FasterForms, check
 from poplite.vertex.vertex import Vertex
 
 
@@ -46,7 +44,7 @@ class EnginePrograms:
         checks: StrictChecks | None,
         *,
         interpret: Interpret,
-        forms: Forms,
+        forms: FasterForms,
         progress: Progress,
         peers: Peers | None = None,
     ) -> None:
@@ -72,7 +70,7 @@ class EnginePrograms:
         self.slot_totals, self.slot_words = slot_counts.totals, slot_counts.words
 
     @property
-    def forms(self) -> Forms:
+    def forms(self) -> FasterForms:
         """The faster forms that run."""
         return self._steps.forms
 

@@ -1,4 +1,4 @@
-"""What reaches into a run from outside: `engine.stop()`, recordings, and other ranks.
+"""Runs as seen from outside: their progress, how they are stopped, recorded, joined by other ranks.
 
 Each run has a `Running` of its own, so a stop that comes too late ends no later run.  While a trace
 is wanted, both interpreters write down which rows ran, in what order; the compiled one finds the
@@ -8,12 +8,25 @@ words by their address::
 
 On several ranks each runs an executable of its own, with EXCHANGE ops at the same places.  A device
 brings what it needs of the others: the simulator knows neither MPI nor who owns what.
+
+Progress is written to standard error; standard output is left alone::
+
+    poplite: compiling vertex class 3 of 17: Blur       when compiling takes longer than a second
+    poplite: run 'main': 1,200 of 5,000 steps, 12 s     with progress=True
+
+On a terminal, `rich` draws a bar; otherwise there are lines, at most one per second.  A notebook
+shows standard error as red blocks, so it gets one line below the cell, which changes.
 """
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from contextvars import ContextVar
+from time import monotonic
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -22,6 +35,8 @@ from poplite.executable import opcodes as op
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from poplite.vertex.vertex import Vertex
 
 # -- recording a run ---------------------------------------------------------------------------
 
@@ -64,9 +79,6 @@ class Recording:
         edges = [*(begin for begin, _ in self._begins), len(rows)]
         for (begin, program), end in zip(self._begins, edges[1:], strict=True):
             yield from ((program, row) for row in rows[begin:end])
-
-
-# -- other ranks -------------------------------------------------------------------------------
 
 
 # -- ending a run ------------------------------------------------------------------------------
@@ -112,6 +124,9 @@ class Running:
 def busy(call: str) -> ControlProgramError:
     """Return the error for a `call` of the user's that would change what a running program uses."""
     return ControlProgramError(f"{call}: a program is running", fix="wait for the end of the run")
+
+
+# -- other ranks -------------------------------------------------------------------------------
 
 
 T = TypeVar("T")
@@ -180,3 +195,208 @@ class Peers(Protocol):
 
     def run(self, call: str, run: Callable[[], None]) -> None:
         """Run a program on all ranks, which end it alike."""
+
+
+# -- progress ----------------------------------------------------------------------------------
+
+PATIENCE = 1.0
+"""Seconds of compiling before anything is shown."""
+
+
+class Progress:
+    """Progress that is not shown; base of the forms that are.  `total` is None while unknown.
+
+    >>> with Progress() as progress:
+    ...     progress.update(lambda: 3)
+    """
+
+    is_shown: ClassVar[bool] = False
+    total: int | None = None
+
+    def note(self, text: str) -> None:
+        """Tell what is being done."""
+
+    def update(self, done: Callable[[], int]) -> None:
+        """Tell how many steps are done; they are counted only when they are shown."""
+
+    def close(self) -> None:
+        """Tell how many steps were done in the end."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class Lines(Progress):
+    """Progress as lines on standard error; `unit` is what is counted, in the plural."""
+
+    is_shown = True
+    period: ClassVar[float] = 1.0
+    """Seconds between two pictures of the steps."""
+
+    def __init__(self, title: str, unit: str, total: int | None) -> None:
+        self.title, self.unit, self.total = title, unit, total
+        self.begin = self._last = monotonic()
+        self._done: Callable[[], int] | None = None
+
+    def note(self, text: str) -> None:
+        """Write what is being done."""
+        _write(f"{self.title}: {text}")
+
+    def update(self, done: Callable[[], int]) -> None:
+        """Show how many steps are done, if the last time is long enough ago."""
+        self._done = done
+        if monotonic() - self._last >= self.period:
+            self._last = monotonic()
+            self.draw(done())
+
+    def close(self) -> None:
+        """Show how many steps were done in the end."""
+        if self._done is not None:
+            self.draw(self._done())
+
+    def steps_done(self, done: int) -> str:
+        """Return how many steps are done, in words."""
+        return f"{done:,}{'' if self.total is None else f' of {self.total:,}'} {self.unit}"
+
+    def draw(self, done: int) -> None:
+        """Write how many steps are done."""
+        _write(f"{self.title}: {self.steps_done(done)}, {monotonic() - self.begin:.0f} s")
+
+
+class Bar(Lines):
+    """Progress as a bar that rich draws."""
+
+    period = 0.1
+
+    def __init__(self, title: str, unit: str, total: int | None, console: Any) -> None:
+        from rich import progress as rich
+
+        super().__init__(title, unit, total)
+        words = rich.TextColumn("{task.description}"), rich.TextColumn("{task.fields[counted]}")
+        self._bar = rich.Progress(
+            words[0], rich.BarColumn(), words[1], rich.TimeElapsedColumn(), console=console
+        )
+        self._task = self._bar.add_task(title, total=total, counted="")
+        self._bar.start()
+
+    def note(self, text: str) -> None:
+        """Show what is being done."""
+        self._bar.update(self._task, description=f"{self.title}: {text}")
+
+    def close(self) -> None:
+        """Draw the bar for the last time."""
+        super().close()
+        self._bar.stop()
+
+    def draw(self, done: int) -> None:
+        """Draw how many steps are done."""
+        counted = self.steps_done(done)
+        self._bar.update(self._task, completed=done, total=self.total, counted=counted)
+
+
+def shown(title: str, unit: str, total: int | None = None, *, wanted: bool) -> Progress:
+    """Return how progress is shown here, if at all; `unit` is what is counted, in the plural."""
+    if not wanted:
+        return Progress()
+    if sys.stderr.isatty():
+        try:
+            from rich.console import Console
+        except ImportError:
+            return Lines(title, unit, total)
+        console = Console(stderr=True)
+        if not console.is_dumb_terminal:
+            return Bar(title, unit, total, console)
+    return Lines(title, unit, total)
+
+
+class Announcer:
+    """Announces what is compiled, when that takes over a second or progress is shown anyway."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._classes: list[type[Vertex]] = []
+        self._what = self._announced = ""
+        self._is_late = False
+        self._timer: threading.Timer | None = None
+        self._lock = threading.Lock()  # the timer's thread and the one that compiles announce
+
+    def expect(self, classes: Iterable[type[Vertex]]) -> None:
+        """Set the vertex classes that will be compiled, in order."""
+        self._classes = list(classes)
+
+    def tell_class(self, cls: type[Vertex]) -> None:
+        """Announce that a vertex class is compiled from now on; a faster form by its method."""
+        place = ""
+        if cls in self._classes:
+            place = f" {self._classes.index(cls) + 1:,} of {len(self._classes):,}:"
+        method = cls.compute.__name__
+        form = "" if method == "compute" else f".{method}"
+        self.tell(f"vertex class{place} {cls.__name__}{form}")
+
+    def tell(self, what: str) -> None:
+        """Announce what is compiled from now on."""
+        self._what = what
+        if self._progress.is_shown:
+            self._progress.note(f"compiling {what}")
+        elif self._is_late:
+            self._write()
+        elif self._timer is None:
+            self._timer = threading.Timer(PATIENCE, self._write)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _write(self) -> None:
+        with self._lock:
+            self._is_late = True
+            if self._announced != self._what:
+                self._announced = self._what
+                _write(f"compiling {self._what}")
+
+    def __enter__(self) -> Self:
+        self._token = _announcer.set(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _announcer.reset(self._token)
+        self._classes.clear()  # a timer may still hold this for a moment
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+_announcer: ContextVar[Announcer | None] = ContextVar("announcer", default=None)
+
+
+def announcer() -> Announcer | None:
+    """Return what announces compiling while an engine is made; None at other times."""
+    return _announcer.get()
+
+
+def _write(text: str) -> None:
+    shell = _kernel_shell()
+    if shell is not None:
+        _show_below_cell(shell, f"poplite: {text}")
+        return
+    sys.stderr.write(f"poplite: {text}\n")  # in one piece: print() writes the end by itself
+    sys.stderr.flush()
+
+
+def _kernel_shell() -> Any | None:
+    """Return what runs the cells of a notebook; None outside of notebooks."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return shell if hasattr(shell, "kernel") else None
+
+
+_shown_cell: str | None = None
+"""The display of the cell that has a line below it."""
+
+
+def _show_below_cell(shell: Any, text: str) -> None:
+    """Show a line below the cell that runs, or change the one that is there."""
+    global _shown_cell
+    cell = f"poplite-{os.getpid()}-{shell.execution_count}"
+    is_there, _shown_cell = cell == _shown_cell, cell
+    place = {"display_id": cell}
+    shell.display_pub.publish({"text/plain": text}, transient=place, update=is_there)

@@ -17,23 +17,23 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from poplite.compile.options import interpret_text
+from poplite.compile.options import Faster, Interpret, interpret_text
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
+from poplite.executable.step import vertex_classes
 from poplite.files import checked_path
 from poplite.graph.graph import Graph
 from poplite.simulator.accounts.accounts import Accounts
-from poplite.simulator.device import LoadedPrograms, Setup
-from poplite.simulator.engine_arguments import check_root
+from poplite.simulator.codegen.compute_code import modes_of
+from poplite.simulator.engine_arguments import LoadedPrograms, Setup, check_root
 from poplite.simulator.host.actions import Host
 from poplite.simulator.host.tensors import HostTensors
-from poplite.simulator.progress import Announcer
 from poplite.simulator.run.arena import Arena, Bytes, Floats, Runs as Bounds
-from poplite.simulator.run.faster_forms import faster_forms
 from poplite.simulator.run_control import EnginePrograms
-from poplite.simulator.running import Peers
+from poplite.simulator.running import Announcer, Peers
 from poplite.simulator.states import EngineState, carry_memory, carry_written, reading, write_state
 from poplite.simulator.strict.checks import StrictChecks
+from poplite.vertex.compute import FasterForms, faster_form
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -70,7 +70,7 @@ class Simulated:
         self.arena = Arena(executable.layout, floats, None if peers is None else peers.own)
         self.tensors = HostTensors(executable, graph, self.arena)
         is_strict = executable.checks == "strict"
-        forms = faster_forms(executable, setup.options.faster, setup.interpret)
+        forms = _faster_forms(executable, setup.options.faster, setup.interpret)
         self._host = Host(
             executable.actions,
             self.arena,
@@ -217,3 +217,19 @@ class Simulated:
         from poplite.simulator.accounts.reporting import traced
 
         return traced(self._executable, self.accounts, self.runs, limit)
+
+
+def _faster_forms(
+    executable: Executable, faster: Faster | None, interpret: Interpret
+) -> FasterForms:
+    """Return the forms that an engine with these arguments may run.
+
+    Classes whose results depend on floating-point behaviour other than the default have none: a
+    faster form may round, and trap, in another order.  Raises what `faster_form` raises.
+    """
+    if faster is False or interpret is True:
+        return {}
+    classes = vertex_classes(executable.steps)
+    found = {cls: faster_form(cls) for cls in classes if not modes_of(cls, executable.float_modes)}
+    is_tolerant = faster == "tolerant"
+    return {cls: form for cls, form in found.items() if form and (is_tolerant or not form.rtol)}

@@ -182,6 +182,25 @@ STATE_WORDS = STATE_RECENT + MOST_RECENT
 TRACE_ROOM, TRACE_USED, TRACE_ROWS = range(3)
 """Words of a recording: how many rows it may hold, how many it holds, and the first of them."""
 
+(
+    SLOTS_REPLICAS, SLOTS_TABLE, SLOTS_STRIDE, SLOTS_RUNS, SLOTS_RUN_ENDS, SLOTS_RUN_FAMILIES,
+    SLOTS_RUN_LIMITS, SLOTS_SHARED, SLOTS_SHARED_ENDS, SLOTS_WORKERS, SLOTS_BUSY, SLOTS_TILES,
+    SLOTS_ALONE, SLOTS_ALONE_COUNT, SLOTS_ALONE_TILES, SLOTS_CYCLES, SLOTS_MOST, SLOTS_BESIDE,
+    SLOTS_LEAST, SLOTS_FAMILIES, SLOTS_TOTALS, SLOTS_WORDS,
+) = range(22)  # fmt: skip
+"""Words of the record of a compute set whose vertices are counted: how many replicas; the table of
+the first one, and words from one table to the next; runs of vertices of one family, where each
+ends, its family, and the slots at which they are not counted any more; those that share workers,
+tile by tile, and where each tile ends; the workers of a tile, and the slots assigned to each; tiles
+that run any; MultiVertices, and their tiles; cycles of each tile in one replica, in the slowest
+one, and in adjacent phases that no sync separates from it, the most of these on other tiles;
+families, and one more; totals."""
+
+TOTAL_EXECUTIONS, TOTAL_SLOWEST, TOTAL_SEGMENT, TOTAL_WORDS = range(4)
+"""Words of totals: executions; cycles of the slowest tile; the same with the adjacent phases.  They
+are followed by the cycles of each tile, the slots of each family, and how often a run of vertices
+of each had one that took more than is counted.  The last of each belongs to no family."""
+
 ENTRY_CLOCK, ENTRY_CLOCK_KIND, ENTRY_PARALLEL_FOR, ENTRY_THREADS, ENTRY_KERNEL, ENTRIES = range(6)
 """What the interpreter calls: clock_gettime and its argument; parallel_for, 0 for no threads,
 get_num_threads, and the function that a thread runs."""

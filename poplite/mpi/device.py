@@ -59,11 +59,10 @@ from poplite.mpi.ranks import Ranks, Word, as_others_raise
 from poplite.mpi.shares import equal_cut
 from poplite.mpi.starting import started
 from poplite.simulator.accounts.accounts import Accounts
-from poplite.simulator.counting.slot_tables import SlotTotals
-from poplite.simulator.device import LoadedPrograms, Setup
-from poplite.simulator.engine_arguments import Source, check_root
+from poplite.simulator.engine_arguments import LoadedPrograms, Setup, Source, check_root
 from poplite.simulator.host.tensors import ByMoves, ByView, HostAccess
 from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.slot_counts import SlotTotals
 from poplite.simulator.simulated import Simulated
 from poplite.simulator.states import (
     STATES,

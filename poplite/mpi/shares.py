@@ -18,7 +18,7 @@ from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT
 from poplite.executable.executable import Executable
 from poplite.executable.step import ComputeStep
-from poplite.simulator.counting.slot_tables import known_slots
+from poplite.simulator.run.slot_counts import known_slots
 from poplite.simulator.run.touched import vertex_numbers
 
 NEAR = 0.05

@@ -18,7 +18,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.program import Execute
 from poplite.simulator.engine import Engine
-from poplite.simulator.run.faster_forms import differing
+from poplite.simulator.strict.replay import differing
 from poplite.testing.addressed import checked
 from poplite.testing.drawn_fields import (
     DrawnFields,

@@ -35,7 +35,7 @@ from poplite.report.execution import ExecutionStep, Phase, TypeCycles
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import Source
 from poplite.report.program_tree import Programs
-from poplite.simulator.counting.slot_tables import SlotTotals, cycles_around, known_slots
+from poplite.simulator.run.slot_counts import SlotTotals, cycles_around, known_slots
 from poplite.vertex.from_source import is_generated
 from poplite.vertex.vertex import Vertex
 

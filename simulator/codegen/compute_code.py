@@ -18,7 +18,7 @@ from poplite.frozen import frozen
 from poplite.jit import digest
 from poplite.jit.build import is_kept, kept_text
 from poplite.machine.floating_point import OVERFLOW_NAN, STORES, TRAPS
-from poplite.simulator import progress
+from poplite.simulator.running import announcer
 from poplite.types import HALF, QUARTER
 from poplite.vertex.compute import Checked, code_identity, remembered
 from poplite.vertex.vertex import Vertex
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from poplite.executable.descriptor import Forms
 
 # -- uses --------------------------------------------------------------------------------------
+
+
+MOST_COUNTED = 1 << 31
+"""Most slots of a vertex that are counted while it runs: about ten seconds on a machine."""
 
 
 @frozen
@@ -94,8 +98,8 @@ def compute_code(cls: type[Vertex], mode: int = 0) -> str:
         vertex = checked.vertex
 
         def lowered() -> str:
-            if (announcer := progress.announcer()) is not None:
-                announcer.tell_class(vertex)
+            if (announcing := announcer()) is not None:
+                announcing.tell_class(vertex)
             from poplite.simulator.codegen.lowered import lowered_text
 
             return lowered_text(vertex, code_mode)

@@ -1,4 +1,4 @@
-"""Compiled code that runs one launch: chunk after chunk, or shared by threads.
+"""Compiled code of one launch: chunk after chunk, or shared by threads.
 
 What a launch costs is known from its first runs.  In those, and whenever a launch takes long, it
 runs in pieces: one vertex, two, four, as long as they are quick, with a look at the clock after
@@ -12,6 +12,9 @@ The rows of the driver that moves bytes are the records of `poplite.executable.m
 a few sizes, up to a cache line, are moved by one load and one store, as the call of the C library
 costs more than the move.  One element repeated side by side is a loop of stores, which LLVM makes
 vector stores.  In launches too large for the caches, large blocks are written past them.
+
+What a compute set took whose vertices were counted is added up by a driver too: its rows are one
+record (`opcodes.SLOTS_WORDS`).
 
 Importing this module imports llvmlite.
 """
@@ -466,3 +469,83 @@ def move_past_caches(
     for number in range(low, high):
         _stream_record(arena, rows, number)
     _fence()  # stores past the caches are not ordered otherwise
+
+
+# -- sums of slots -----------------------------------------------------------------------------
+
+
+def _add(place: int, number: int, value: int) -> None:
+    set_word(place, number, word(place, number) + value)
+
+
+def _pack(record: Int64s, table: int) -> None:
+    """Set the cycles of vertices that share workers; each runs on the worker free first."""
+    busy, workers, vertices = (
+        record[op.SLOTS_BUSY],
+        record[op.SLOTS_WORKERS],
+        record[op.SLOTS_SHARED],
+    )
+    begin = 0
+    for tile in range(record[op.SLOTS_TILES]):
+        end, slowest = word(record[op.SLOTS_SHARED_ENDS], tile), 0
+        if end - begin <= workers:  # the usual case: each vertex has a worker
+            for k in range(begin, end):
+                slowest = max(slowest, word(table, word(vertices, k)))
+        else:
+            for worker in range(workers):
+                set_word(busy, worker, 0)
+            for k in range(begin, end):
+                free, least = 0, word(busy, 0)
+                for worker in range(1, workers):
+                    if word(busy, worker) < least:
+                        free, least = worker, word(busy, worker)
+                taken = least + word(table, word(vertices, k))
+                set_word(busy, free, taken)
+                slowest = max(slowest, taken)
+        set_word(record[op.SLOTS_CYCLES], tile, slowest * workers)
+        begin = end
+
+
+def sum_slots(
+    arena: Bytes, record: Int64s, low: int, high: int, first: int, last: int, faults: Int64s
+) -> None:
+    """Add what one execution took to the totals of a record; arguments are those of a driver."""
+    cycles, most = record[op.SLOTS_CYCLES], record[op.SLOTS_MOST]
+    totals, tiles = record[op.SLOTS_TOTALS], record[op.SLOTS_TILES]
+    for tile in range(tiles):
+        set_word(most, tile, 0)
+    for replica in range(record[op.SLOTS_REPLICAS]):
+        table = record[op.SLOTS_TABLE] + 8 * replica * record[op.SLOTS_STRIDE]
+        _pack(record, table)
+        for k in range(record[op.SLOTS_ALONE_COUNT]):
+            _add(
+                cycles,
+                word(record[op.SLOTS_ALONE_TILES], k),
+                word(table, word(record[op.SLOTS_ALONE], k)),
+            )
+        for tile in range(tiles):
+            set_word(most, tile, max(word(most, tile), word(cycles, tile)))
+    slowest, segment = 0, record[op.SLOTS_LEAST]
+    for tile in range(tiles):
+        taken = word(most, tile)
+        slowest = max(slowest, taken)
+        segment = max(segment, taken + word(record[op.SLOTS_BESIDE], tile))
+        _add(totals, op.TOTAL_WORDS + tile, taken)
+    _add(totals, op.TOTAL_EXECUTIONS, 1)
+    _add(totals, op.TOTAL_SLOWEST, slowest)
+    _add(totals, op.TOTAL_SEGMENT, segment)
+    slots = op.TOTAL_WORDS + tiles
+    cut = slots + record[op.SLOTS_FAMILIES]
+    for replica in range(record[op.SLOTS_REPLICAS]):
+        table, begin = record[op.SLOTS_TABLE] + 8 * replica * record[op.SLOTS_STRIDE], 0
+        for run in range(record[op.SLOTS_RUNS]):
+            end, taken, longest = word(record[op.SLOTS_RUN_ENDS], run), 0, 0
+            for vertex in range(begin, end):
+                taken += word(table, vertex)
+                longest = max(longest, word(table, vertex))
+            family = word(record[op.SLOTS_RUN_FAMILIES], run)
+            if replica == 0:
+                _add(totals, slots + family, taken)
+            if longest >= word(record[op.SLOTS_RUN_LIMITS], run):
+                _add(totals, cut + family, 1)
+            begin = end

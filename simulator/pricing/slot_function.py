@@ -125,9 +125,6 @@ OVER = -1
 MOST_SLOTS = 1 << 27
 """Budget of an estimate, where a loop might never end."""
 
-MOST_COUNTED = 1 << 31
-"""Most slots of a vertex that are counted while it runs: about ten seconds on a machine."""
-
 _PLAIN = re.compile(r"[-a-zA-Z._][-a-zA-Z._0-9]*")  # LLVM quotes all others, as %"$phi"
 _MARKS = re.compile(r"(, ![\w.]+ !\d+| #\d+)")
 _ARRAY = re.compile(r"alloca [\[<](\d+) x (\w+)[\]>]")

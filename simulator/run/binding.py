@@ -27,16 +27,15 @@ from poplite.jit.build import Builds
 from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.compute_code import Counting, Variant, is_lowered, modes_of
 from poplite.simulator.compiled_parts import Driver
-from poplite.simulator.progress import Progress, announcer
-from poplite.simulator.run import threads
+from poplite.simulator.run import launches
 from poplite.simulator.run.arena import Arena, typed
-from poplite.simulator.run.faster_forms import Forms, is_put_off
 from poplite.simulator.run.faults import Record
 from poplite.simulator.run.interpreted_vertices import Compute, InterpretedSteps, move
 from poplite.simulator.run.launches import LaunchTable, Part
 from poplite.simulator.run.slot_counts import SlotCounts, counting_candidates
 from poplite.simulator.run.touched import numbers_within
-from poplite.vertex.compute import remembered
+from poplite.simulator.running import Progress, announcer
+from poplite.vertex.compute import FasterForm, FasterForms, remembered
 from poplite.vertex.compute.bounds import NUMBER_BITS, conditions
 from poplite.vertex.vertex import MultiVertex, Vertex
 
@@ -63,7 +62,7 @@ class CompiledSteps:
         arena: Arena,
         computes: Mapping[type[Vertex], Compute],
         interpreted: InterpretedSteps,
-        forms: Forms,
+        forms: FasterForms,
         progress: Progress,
     ) -> None:
         self.executable, self.arena, self.computes = executable, arena, computes
@@ -79,7 +78,7 @@ class CompiledSteps:
             self.slot_counts = SlotCounts(executable, arena.addresses, in_python, checked)
             drivers = _drivers(kinds, self.slot_counts, builds, progress)
         ran = {kind[0] for kind in drivers if kind[-1]}
-        self.forms: Forms = {cls: form for cls, form in forms.items() if cls in ran}
+        self.forms: FasterForms = {cls: form for cls, form in forms.items() if cls in ran}
         self._kinds, self._drivers = kinds, drivers
         self._quickened: set[int] = set()
 
@@ -166,7 +165,7 @@ class CompiledSteps:
         if others:
             self.table.replace_drivers(self.launches[step, op.COMPUTE], others)
 
-    def forms_of(self, step: int, phase: int) -> Forms:
+    def forms_of(self, step: int, phase: int) -> FasterForms:
         """Return the faster forms that a launch runs; vertices that count themselves run none."""
         counting = self.slot_counts.counting(step)
         counts = {cls for cls, each in counting.items() if not each.on_copies}
@@ -188,18 +187,18 @@ class CompiledSteps:
     def share_slow(self, ran_ns: int) -> None:
         """Let threads share the launches that turned out slow; `ran_ns` passed since then."""
         self._ran_ns += ran_ns
-        if threads.started() or self._ran_ns > PATIENCE_NS:
+        if launches.has_threads() or self._ran_ns > PATIENCE_NS:
             words = self.table.words[: len(self.table.launches)]
             self._share(np.maximum(words[:, op.LAUNCH_COST], words[:, op.LAUNCH_SPENT]))
 
     def _share(self, taken_ns: npt.NDArray[np.float64 | np.int64]) -> None:
         """Cut launches for threads, by the time that each takes on one thread."""
-        count = threads.count()
-        candidates = np.flatnonzero((taken_ns >= threads.LEAST_NS) & self._may_share)
+        count = launches.thread_count()
+        candidates = np.flatnonzero((taken_ns >= launches.LEAST_NS) & self._may_share)
         self._may_share[candidates] = [self.table.is_shareable(n) for n in candidates.tolist()]
         candidates = candidates[self._may_share[candidates]]
         if count > 1 and len(candidates):
-            pays = threads.pays_ns()
+            pays = launches.pays_ns()
             for number in candidates[taken_ns[candidates] >= pays].tolist():
                 self.table.share(number, count)
                 self._may_share[number] = False
@@ -240,7 +239,7 @@ class _Kinds:
 
     executable: Executable
     interpreted: InterpretedSteps
-    forms: Forms
+    forms: FasterForms
     checked: frozenset[type[Vertex]]
 
     def needed(self, counting_of: Callable[[int], Mapping[type[Vertex], Counting]]) -> list[_Kind]:
@@ -279,6 +278,16 @@ class _Kinds:
         is_checked = (cls if form is None else form.vertex) in self.checked
         modes = modes_of(cls, self.executable.float_modes)
         return Driver(cls, columns, Variant(is_checked, logged, modes), form)
+
+
+def is_put_off(form: FasterForm) -> bool:
+    """Return whether strict checks leave a form alone until they no longer look at its step.
+
+    They look at a `MultiVertex` for long, by its `compute`. The library's tests compare its forms;
+    to compile them for that as well took half the time of a first product.
+    """
+    is_library = form.vertex.__module__.startswith("poplite.vertices.")
+    return is_library and issubclass(form.vertex, MultiVertex)
 
 
 def _add_first(executable: Executable, kinds: _Kinds, builds: Builds) -> None:
@@ -333,7 +342,9 @@ def _drivers(
 # -- classes whose indices are checked ---------------------------------------------------------
 
 
-def checked_classes(executable: Executable, arena: Arena, forms: Forms) -> frozenset[type[Vertex]]:
+def checked_classes(
+    executable: Executable, arena: Arena, forms: FasterForms
+) -> frozenset[type[Vertex]]:
     """Return the classes whose code checks indices, as they are not known to be inside.
 
     Those of faster forms are among them.

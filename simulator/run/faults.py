@@ -35,7 +35,6 @@ from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, NamedVertex
 from poplite.frozen import frozen
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.run.faster_forms import Forms, ran
 from poplite.simulator.run.interpreted_vertices import (
     Compute,
     VertexFault,
@@ -44,7 +43,7 @@ from poplite.simulator.run.interpreted_vertices import (
 )
 from poplite.simulator.run.touched import behind_field
 from poplite.source import SourceLocation, is_shipped
-from poplite.vertex.compute import FasterForm, OutsideField, calls_in, no_count
+from poplite.vertex.compute import FasterForm, FasterForms, OutsideField, calls_in, no_count
 from poplite.vertex.from_source import is_generated
 from poplite.vertex.vertex import Vertex
 
@@ -93,7 +92,7 @@ class StoppedLaunch:
         self,
         record: Record,
         computes: Mapping[type[Vertex], Compute],
-        forms: Forms,
+        forms: FasterForms,
     ) -> NoReturn:
         """Restore memory and raise what the vertex of a record raises as plain Python.
 
@@ -159,7 +158,7 @@ class StoppedLaunch:
         vertex = self._vertex(record.vertex)
         at, added = _places(vertex, vertex.vertex_class.location)
         found = [*self._behind_record(record), added]
-        found += [ran(form)] if form else []
+        found += [form.ran] if form else []
         found.append("memory is undefined now, as fast checks save nothing")
         return TensorIndexError(
             f"{self._named(vertex, record.replica)}: {_index_text(vertex.vertex_class, record)}",
@@ -190,7 +189,7 @@ class StoppedLaunch:
         found.append(f"{added}; as plain Python it does not fault")
         fix = f"look for {cause} that depends on what another vertex writes: checks='strict'"
         if form is not None:
-            found.append(ran(form))
+            found.append(form.ran)
             fix = f"poplite.testing.check_faster({cls.__name__}), or Engine(..., faster=False)"
         what = f"{self._named(vertex, record.replica)}: {what}"
         return kind(what, at=at, where=self._where(), found="\n".join(found), fix=fix)

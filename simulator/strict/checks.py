@@ -36,7 +36,6 @@ from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
 from poplite.jit.kernels.written import INCOMPLETE, LOSSY
 from poplite.simulator.host.tensors import HostAccess
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.run.faster_forms import Forms
 from poplite.simulator.running import Peers
 from poplite.simulator.strict.compiled_look import (
     UNLIMITED,
@@ -44,18 +43,20 @@ from poplite.simulator.strict.compiled_look import (
     LaunchOf,
     plan_of_copy,
 )
-from poplite.simulator.strict.host import Read, look_at_action, uninitialized
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.replay import Replay, Runner
 from poplite.simulator.strict.shadow import (
     Moving,
+    Read,
     Shadow,
     UnwrittenCopies,
     are_written,
+    look_at_action,
     shadow_of_written,
+    uninitialized,
 )
 from poplite.source import SourceLocation, here
-from poplite.vertex.compute import check
+from poplite.vertex.compute import FasterForms, check
 
 DECIDING = (op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO, op.SWITCH, op.AGREE, op.SAME)
 """Ops that read a scalar."""
@@ -92,7 +93,7 @@ class StrictChecks:
         arena: Arena,
         *,
         interpret: Interpret,
-        forms: Forms,
+        forms: FasterForms,
         peers: Peers | None = None,
         ends_loops: bool = False,
     ) -> None:

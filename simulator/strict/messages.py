@@ -22,7 +22,6 @@ from poplite.executable.layout import StoredVariable
 from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, NamedVertex
 from poplite.simulator.run.arena import Conflict
-from poplite.simulator.run.faster_forms import ran
 from poplite.simulator.run.touched import FieldElements, element_name, gathered_from
 from poplite.simulator.strict.element_table import Mask
 from poplite.simulator.strict.shadow import CopyOrigin, UnwrittenCopies
@@ -218,7 +217,7 @@ class ProgramRow:
 
         What a vertex raises names its form; what it returns may be due to any of them.
         """
-        forms = [each for each in forms if ran(each) in error.found] or forms
+        forms = [each for each in forms if each.ran in error.found] or forms
         which = "the faster form" if len(forms) == 1 else "one of the faster forms"
         names = ", ".join(map(str, forms))
         return self._unequal(forms, f"in {which} {names} only: {error.what}", error.found)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,7 @@ from poplite.jit.kernels.written import (
     count_conflicts,
 )
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.run.faster_forms import Forms, differing, is_put_off
+from poplite.simulator.run.binding import is_put_off
 from poplite.simulator.run.touched import FieldElements, edges_of, elements_of
 from poplite.simulator.running import Peers
 from poplite.simulator.strict.compiled_look import (
@@ -54,7 +54,7 @@ from poplite.simulator.strict.compiled_look import (
 from poplite.simulator.strict.element_table import FILLS, OUTPUT, ElementTable, Mask, filled
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.shadow import Shadow
-from poplite.vertex.compute import check
+from poplite.vertex.compute import FasterForms, check
 from poplite.vertex.vertex import MultiVertex
 
 TURNS, ELEMENTS_PER_TURN = 256, 256
@@ -97,7 +97,7 @@ class Replay:
         step: ComputeStep,
         arena: Arena,
         shadow: Shadow,
-        forms: Forms,
+        forms: FasterForms,
         *,
         runs_once: bool,
         peers: Peers | None = None,
@@ -563,3 +563,25 @@ class Replay:
                 found = self._log.conflict(int(places[replica, number]))
                 count = int(wrong.any(axis=0).sum())
                 raise self._place.worker_race(self._fields[n], number, replica, count, found)
+
+
+def differing(
+    defined: npt.NDArray[Any], faster: npt.NDArray[Any], rtol: float
+) -> npt.NDArray[np.bool_]:
+    """Return where results of a faster form differ from those of `compute` by more than they may.
+
+    One NaN is as good as another: which of two an addition keeps is the processor's choice.
+
+    >>> nan, zero = np.float32(np.nan), np.float32(0)
+    >>> differing(np.array([nan, zero]), np.array([-nan, -zero]), 0.0).tolist()
+    [False, True]
+    """
+    if defined.dtype.kind != "f":
+        return np.asarray(defined != faster)
+    if rtol:
+        with np.errstate(invalid="ignore"):
+            is_close = np.isclose(faster, defined, rtol=rtol, atol=0.0, equal_nan=True)
+        return np.asarray(~is_close)
+    bits = f"u{defined.itemsize}"
+    are_nan = np.isnan(defined) & np.isnan(faster)
+    return np.asarray((defined.view(bits) != faster.view(bits)) & ~are_nan)

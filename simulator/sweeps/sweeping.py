@@ -23,7 +23,7 @@ from poplite.report.diff import report_since
 from poplite.report.report import Report
 from poplite.report.sweep import BYTES, CYCLES, ERROR, MEASURES, Scalar, Sweep
 from poplite.simulator.engine import Engine
-from poplite.simulator.progress import shown
+from poplite.simulator.running import shown
 from poplite.simulator.sweeps.sent import (
     Received,
     Sent,

@@ -26,10 +26,10 @@ import numpy as np
 
 import engine_axpy, engine_bulk, engine_heat, engine_matmul, engine_reduction
 import poplite as pl
-from poplite.simulator.run import threads
+from poplite.simulator.run import launches
 
-threads.pays_ns()  # starts them
-threads.LEAST_NS, threads.pays_ns = 0, lambda: 0
+launches.pays_ns()  # starts them
+launches.LEAST_NS, launches.pays_ns = 0, lambda: 0
 
 plate = np.random.default_rng(1).random((34, 40), np.float32)
 axpy, y, *_ = engine_axpy.axpy_engine(100, 9, 3, 4)

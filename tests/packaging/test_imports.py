@@ -23,7 +23,7 @@ WITH_NUMBA = frozenset(
         "poplite.simulator.codegen.functions",
         "poplite.simulator.codegen.lane_operations",
         "poplite.simulator.codegen.lowered",
-        "poplite.simulator.counting.driver",
+        "poplite.simulator.pricing.counting_driver",
     }
 )
 """Modules that may import numba at top level; others load them to lower a vertex class."""
@@ -38,7 +38,6 @@ WITH_LLVM = frozenset(
         "poplite.simulator.codegen.lane_accessors",
         "poplite.simulator.codegen.launcher",
         "poplite.simulator.codegen.mathematics",
-        "poplite.simulator.counting.slot_sums",
         "poplite.simulator.pricing.native_slots",
     }
 )

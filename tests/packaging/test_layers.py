@@ -29,9 +29,9 @@ LAYERS = (
 ROOMS = {
     "graph": "mapping | storage | tensor | compute_sets host clone variables | connect"
     " | saving poplar_only | graph | virtual partition",
-    "simulator": "progress running | codegen | pricing | counting | compiled_parts | run"
+    "simulator": "running | codegen | pricing | compiled_parts | run"
     " | host | strict | compiled_program | run_control | accounts"
-    " | states | engine_arguments | device | simulated | poplar_only | engine | decided | sweeps",
+    " | states | engine_arguments | simulated | poplar_only | engine | decided | sweeps",
     "viz": "draw | memory | steps | tiles liveness one_tile tensor program exchange ops compare"
     " sweep | regions | dataflow | page | summary overview | saved_summary | forms"
     " | notebook pictures memory_pictures",
@@ -133,9 +133,9 @@ LOADED_BY_NAME = {
     "jit.build": "what compiles a kernel, in any process",
     "simulator.codegen.driver": "what compiles a driver, in any process",
     "simulator.compiled_parts": "where the engine's own kernels are",
-    "simulator.counting.driver": "what compiles a driver that counts, in any process",
+    "simulator.pricing.counting_driver": "what compiles a driver that counts, in any process",
     "simulator.pricing.native_slots": "what compiles the slots of a class, in any process",
-    "simulator.run.faster_forms": "none: it knows classes of the library by their module",
+    "simulator.run.binding": "none: it knows classes of the library by their module",
     "testing.native_codelets": "the folder of headers in C++",
     "tools.command.run": "itself, in the processes of ranks",
     "viz.draw.html": "the folder of style sheets",

@@ -94,7 +94,7 @@ def test_a_deleted_working_directory_leaves_the_whole_path(
 
 def test_what_a_module_of_the_package_makes_has_its_line_there() -> None:
     location = CountFrom.location
-    assert Path(location.file).name == "counting.py"
+    assert Path(location.file).name == "filling.py"
     line = Path(location.file).read_text().splitlines()[location.line - 1]
     assert line == "class CountFrom(Vertex):"
 

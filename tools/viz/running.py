@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from poplite.executable.executable import Checks, Executable
     from poplite.graph.graph import Graph
     from poplite.program import Program
-    from poplite.simulator.device import ExecutableDevice
+    from poplite.simulator.engine_arguments import ExecutableDevice
 
 T = TypeVar("T")
 

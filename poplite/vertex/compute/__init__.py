@@ -9,6 +9,7 @@ Both forms compute the same bits; docs/arithmetic.md is the table.
 
 from poplite.vertex.compute.compiled import (
     FasterForm as FasterForm,
+    FasterForms as FasterForms,
     compiled_form as compiled_form,
     faster_form as faster_form,
 )

@@ -257,10 +257,22 @@ class FasterForm:
         return f"{self.vertex.__name__}.{self.method.__name__}"
 
     @property
+    def ran(self) -> str:
+        """The line of an error that says which faster form a vertex ran.
+
+        It is the same in all errors, so that a form is found by it.
+        """
+        return f"its faster form {self} ran, of {self.location}"
+
+    @property
     def location(self) -> SourceLocation:
         """Where the method was defined."""
         code = self.method.__code__
         return SourceLocation(code.co_filename, code.co_firstlineno, code.co_name)
+
+
+FasterForms = Mapping[type[Vertex], FasterForm]
+"""The faster form of each class that has one."""
 
 
 def faster_form(cls: type[Vertex]) -> FasterForm | None:

@@ -24,7 +24,7 @@ from poplite.errors import (
     ReadOnlyError,
     UnsetLengthError,
 )
-from poplite.simulator import progress
+from poplite.simulator import running
 
 H, W = ng.make_axis(3, "H"), ng.make_axis(2, "W")
 
@@ -376,7 +376,7 @@ def test_a_second_engine_compiles_nothing(
     """Trap 7, counted by what is told of compiling: once for each class, where none is known."""
     monkeypatch.setenv("POPLITE_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("POPLITE_ENGINE_OPTIONS", json.dumps(values_only()))
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(running, "PATIENCE", 0.0)
 
     def compiled(rate: float, length: int, place: int | None) -> list[str]:
         _, work = step_of_descent(rate, length, place, lambda w: ng.square(w) * ng.relu(w))

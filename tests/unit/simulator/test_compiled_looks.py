@@ -11,7 +11,7 @@ import pytest
 
 import poplite as pl
 from poplite import ops
-from poplite.simulator.run import interpreted_vertices, threads
+from poplite.simulator.run import interpreted_vertices, launches
 from poplite.simulator.strict import checks
 from poplite.simulator.strict.checks import LOOKS_IN_PYTHON, StrictChecks
 
@@ -59,7 +59,7 @@ def slow(turns: int) -> tuple[pl.Engine, pl.Tensor, pl.Tensor]:
 
 
 def test_an_execution_that_is_interrupted_in_a_look_is_undone() -> None:
-    threads.pays_ns()  # Numba must not be interrupted while it is imported
+    launches.pays_ns()  # Numba must not be interrupted while it is imported
     engine, x, rounds = slow(turns=300)
     engine.run("0")
     for again in range(3):

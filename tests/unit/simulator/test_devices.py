@@ -8,9 +8,8 @@ import pytest
 
 import poplite as pl
 from poplite.compile.options import EngineOptions
-from poplite.simulator.device import Setup
 from poplite.simulator.engine import Simulator
-from poplite.simulator.engine_arguments import Source
+from poplite.simulator.engine_arguments import Setup, Source
 from poplite.simulator.simulated import Simulated
 
 

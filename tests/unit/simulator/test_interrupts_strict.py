@@ -134,7 +134,7 @@ import os
 import signal
 import sys
 
-from poplite.simulator.run import threads
+from poplite.simulator.run import launches
 
 
 class Pressed:
@@ -146,10 +146,10 @@ class Pressed:
 
 sys.meta_path.insert(0, Pressed())
 try:
-    threads.pays_ns()
+    launches.pays_ns()
 except KeyboardInterrupt:
     print("interrupted")
-print(threads.pays_ns() > 0, threads.started())
+print(launches.pays_ns() > 0, launches.has_threads())
 """
 
 

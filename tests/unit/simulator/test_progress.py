@@ -16,7 +16,7 @@ import pytest
 
 import poplite as pl
 from helpers.running import both_forms
-from poplite.simulator import progress
+from poplite.simulator import running
 
 build: Any = importlib.import_module("poplite.jit.build")  # the package has a function of this name
 
@@ -75,7 +75,7 @@ def test_compiling_is_told_when_it_takes_long(
         def compute(self) -> None:
             self.x = self.x * 0.5 + 2.25
 
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(running, "PATIENCE", 0.0)
     steps = [program_of(graph, cls)[1] for cls in (First, Second, First)]
     pl.Engine(graph, steps)
     out, err = capfd.readouterr()
@@ -101,7 +101,7 @@ def test_kernels_are_compiled_once_on_a_machine_where_they_are_kept(
         place.write_text("a file in its place")
     monkeypatch.setenv("POPLITE_CACHE_DIR", str(place))
     monkeypatch.setattr(build, "_known", {})  # as in a new process
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(running, "PATIENCE", 0.0)
     expected = contextlib.nullcontext() if is_kept else pytest.warns(pl.CacheWarning)
     with expected:
         pl.Engine(graph, program_of(graph)[1])
@@ -122,7 +122,7 @@ def test_quick_compiling_is_not_told(
         def compute(self) -> None:
             self.x = self.x * 0.5 + 3.25
 
-    monkeypatch.setattr(progress, "PATIENCE", 1000.0)
+    monkeypatch.setattr(running, "PATIENCE", 1000.0)
     pl.Engine(graph, program_of(graph, Quick)[1]).run()
     assert capfd.readouterr() == ("", "")
 
@@ -177,8 +177,8 @@ def test_a_line_is_written_when_the_last_one_is_old(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     times = iter([100.0, 100.5, 101.2, 101.2, 101.2, 101.9, 102.3, 102.3, 102.3, 102.3])
-    monkeypatch.setattr(progress, "monotonic", lambda: next(times))
-    lines = progress.shown("run", "steps", 9, wanted=True)
+    monkeypatch.setattr(running, "monotonic", lambda: next(times))
+    lines = running.shown("run", "steps", 9, wanted=True)
     counts = iter([2, 4, 4])
     for _ in range(4):
         lines.update(lambda: next(counts))
@@ -275,7 +275,7 @@ def test_a_notebook_shows_one_line_that_changes(
 ) -> None:
     shell = Notebook()
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    line = progress.Lines("run 'main'", "steps", 8)
+    line = running.Lines("run 'main'", "steps", 8)
     line.note("compiling vertex class 1 of 2: Blur")
     line.note("compiling vertex class 2 of 2: Sum")
     shell.execution_count = 8

@@ -9,8 +9,8 @@ import pytest
 
 import poplite as pl
 from helpers.running import simulated
+from poplite.simulator.codegen.compute_code import MOST_COUNTED
 from poplite.simulator.pricing import slots_of
-from poplite.simulator.pricing.slot_function import MOST_COUNTED
 from poplite.vertex.vertex import Vertex
 
 SLOTS_OF_ONE = 549

@@ -11,7 +11,7 @@ import pytest
 import poplite as pl
 from helpers.depth import thinned, values_only
 from helpers.running import simulated
-from poplite.simulator.run.threads import pays_ns
+from poplite.simulator.run.launches import pays_ns
 from poplite.vertex.compute.float_modes import random_bits, vertex_key
 
 FORMS = pytest.mark.parametrize("interpret", [False, True])

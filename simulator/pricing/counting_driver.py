@@ -47,6 +47,7 @@ from poplite.simulator.codegen.accessors import (
     storage_type,
 )
 from poplite.simulator.codegen.compute_code import (
+    MOST_COUNTED,
     Counting,
     Variant,
     converts_halves,
@@ -56,7 +57,6 @@ from poplite.simulator.codegen.driver import DRIVER, DriverEmitter, VertexWalk
 from poplite.simulator.pricing.instruction_prices import PARTS
 from poplite.simulator.pricing.native_slots import COUNTED, priced_text
 from poplite.simulator.pricing.slot_function import (
-    MOST_COUNTED,
     OUTSIDE,
     POINTERS,
     Parameter,

@@ -1,1 +1,0 @@
-"""Vertices whose cycles depend on data: their slots are counted while they run."""
