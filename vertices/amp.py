@@ -93,79 +93,37 @@ class AmpMatMul(MultiVertex, Generic[T]):
 
     @faster(bits="equal", wide={"LANES": 32})
     def in_registers(self, worker: int) -> None:
-        """Let one worker make some columns of six rows at a time: each sum in a lane, in its order.
+        """Let one worker make columns of four rows at a time: each sum in a lane, in its order.
 
-        The sums of 16 columns fill 12 of 16 registers of eight floats, beside two of x and a
-        weight; those of 32 fill as many of 16 floats, of which two are added to at once, each in
-        four steps. The weights of six rows stay in a cache while all columns pass them. The last
-        columns are made with some before them once more, which has the same result.
+        The sums of 16 columns fill 8 of 16 registers of eight floats, beside two of x and a weight;
+        those of 32 fill as many of 16 floats, of which two are added to at once, each in four
+        steps. The weights of four rows stay in a cache while all columns pass them. The last
+        columns and rows are made with some before them once more, which has the same result; a
+        single row that is left is made alone.
+
+        Rows 13 and 14 of `benchmarks/ops_matmul.py` are about this form.
         """
         columns = self.columns
         outputs, inputs = len(self.out) // columns, len(self.x) // columns
-        if worker == 0:
-            if inputs == 0:
-                for i in range(outputs * columns):
-                    self.out[i] = 0.0
-            elif columns < self.LANES:
-                self.short_rows(outputs, inputs, columns)
-            else:
-                self.rows(outputs, inputs, columns)
-
-    def rows(self, outputs: int, inputs: int, columns: int) -> None:
-        """Make rows of at least `LANES` columns: six at a time, then four, then one."""
-        sixes = outputs // 6
-        if sixes > 0 and 1 < outputs % 6 < 4:
-            sixes -= 1  # two times four instead
-        fours = (outputs - 6 * sixes) // 4
-        many = 6 * sixes + 4 * fours
-        for row in range(0, 6 * sixes, 6):
-            self.six_rows(row, inputs, columns)
-        for row in range(6 * sixes, many, 4):
-            self.four_rows(row, inputs, columns)
-        for row in range(many, outputs):
-            for column in range(0, columns - 63, 64):
-                self.one_row(row, column, inputs, columns)
-            if columns < 64:
-                self.short_row(row, inputs, columns)
-            elif columns % 64 > 0:
-                self.one_row(row, columns - 64, inputs, columns)
-
-    def short_rows(self, outputs: int, inputs: int, columns: int) -> None:
-        """Make rows of fewer columns: 16 of four rows at a time, then one row."""
-        many = outputs // 4 * 4
-        for row in range(0, many, 4):
-            for strip in range((columns + 15) // 16):
-                self.four_short_rows(row, 16 * strip, inputs, columns)
-        for row in range(many, outputs):
-            self.short_row(row, inputs, columns)
-
-    def six_rows(self, row: int, inputs: int, columns: int) -> None:
-        """Make six rows, so many columns at a time, of which the last begin early."""
-        weight = row * inputs
-        for strip in range((columns + self.LANES - 1) // self.LANES):
-            column = max(0, min(self.LANES * strip, columns - self.LANES))
-            x = self.x.lanes(column, self.LANES)
-            one = fma(self.weights[weight], x, 0.0)
-            two = fma(self.weights[weight + inputs], x, 0.0)
-            three = fma(self.weights[weight + 2 * inputs], x, 0.0)
-            four = fma(self.weights[weight + 3 * inputs], x, 0.0)
-            five = fma(self.weights[weight + 4 * inputs], x, 0.0)
-            six = fma(self.weights[weight + 5 * inputs], x, 0.0)
-            for k in range(1, inputs):
-                x = self.x.lanes(k * columns + column, self.LANES)
-                one = fma(self.weights[weight + k], x, one)
-                two = fma(self.weights[weight + inputs + k], x, two)
-                three = fma(self.weights[weight + 2 * inputs + k], x, three)
-                four = fma(self.weights[weight + 3 * inputs + k], x, four)
-                five = fma(self.weights[weight + 4 * inputs + k], x, five)
-                six = fma(self.weights[weight + 5 * inputs + k], x, six)
-            to = row * columns + column
-            self.out.set_lanes(to, one)
-            self.out.set_lanes(to + columns, two)
-            self.out.set_lanes(to + 2 * columns, three)
-            self.out.set_lanes(to + 3 * columns, four)
-            self.out.set_lanes(to + 4 * columns, five)
-            self.out.set_lanes(to + 5 * columns, six)
+        fours = (outputs + 2) // 4 if outputs >= 4 else 0
+        if worker == 0 and inputs == 0:
+            for i in range(outputs * columns):
+                self.out[i] = 0.0
+        elif worker == 0:
+            for four in range(fours):
+                row = min(4 * four, outputs - 4)
+                if columns >= self.LANES:
+                    self.four_rows(row, inputs, columns)
+                else:
+                    for strip in range((columns + 15) // 16):
+                        self.four_short_rows(row, 16 * strip, inputs, columns)
+            for row in range(4 * fours, outputs):
+                for column in range(0, columns - 63, 64):
+                    self.one_row(row, column, inputs, columns)
+                if columns < 64:
+                    self.short_row(row, inputs, columns)
+                elif columns % 64 > 0:
+                    self.one_row(row, columns - 64, inputs, columns)
 
     def four_rows(self, row: int, inputs: int, columns: int) -> None:
         """Make four rows, so many columns at a time, of which the last begin early."""

@@ -258,7 +258,10 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
 
     @faster(bits="equal")
     def in_order(self, worker: int) -> None:
-        """Let worker 0 join rows to `out`, or reduce few columns, where it can do all."""
+        """Let worker 0 join rows to `out`, or reduce few columns, where it can do all.
+
+        So are the sums of columns in `benchmarks/ops_sums.py` made.
+        """
         columns, stride, first = len(self.out), self.stride, self.first
         is_all = columns <= self.share * self.num_workers and columns <= len(self.x)
         if not is_all or columns > stride or (first > 0 and (first >= stride or columns < stride)):
@@ -698,7 +701,10 @@ class AddPartials(MultiVertex, Generic[F, G]):
 
     @faster(bits="equal")
     def by_one_worker(self, worker: int) -> None:
-        """Let one worker add up 64 outputs at a time, of which the last begin early to be 64."""
+        """Let one worker add up 64 outputs at a time, of which the last begin early to be 64.
+
+        Of up to 300 outputs that takes half to two thirds of the time of six workers.
+        """
         size = len(self.out)
         if worker == 0 and 0 < size < 64:
             total = self.partials[0].lanes(0, size)

@@ -30,7 +30,6 @@ import numpy.typing as npt
 
 from poplite.machine.target import Target
 from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT, ElementType
-from poplite.vertex.faster import faster
 from poplite.vertex.vertex import InOut, Input, Output, State, Vector, Vertex
 from poplite.vertices.estimators.rows import (
     check_rows,
@@ -87,21 +86,6 @@ class MultiSlice(Vertex, Generic[T]):
                 at = max(0, min(row, last))
                 value = self.x[at]
                 self.out[k] = value if row == at else 0
-        else:
-            self.copy_rows()
-
-    @faster(bits="equal")
-    def by_branch(self) -> None:
-        """Copy elements where a branch, which is guessed, says that they are there."""
-        first, size = self.first, len(self.x)
-        if self.width == 1 and first == 0:
-            for k in range(len(self.index)):
-                row = self.index[k]
-                self.out[k] = self.x[row] if row < size else 0  # one branch: no index is below 0
-        elif self.width == 1:
-            for k in range(len(self.index)):
-                row = self.index[k] - first
-                self.out[k] = self.x[row] if 0 <= row < size else 0
         else:
             self.copy_rows()
 

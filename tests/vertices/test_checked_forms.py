@@ -41,12 +41,6 @@ WINDOWS: Mapping[str, Any] = {
 }
 """Places of x, most of which are there."""
 
-LOOKUPS: Mapping[str, Any] = {
-    "shapes": lambda n: {"x": 14, "index": n, "out": 2 * n},
-    "values": {"index": [0, 1, 6, 13, 14, 2**31, 2**32 - 1], "first": [0, 6], "width": [1, 2]},
-}
-"""Rows of a table, of which some are there."""
-
 COLUMNS: Mapping[str, Any] = {
     "shapes": lambda n: ({"x": 65 * 8 + 7, "out": 65}, {"x": 27 * 7, "out": 27})[n % 2],
     "values": {"stride": [27, 65], "first": [0, 0, 5, 26, 64], "share": [5, 11]},
@@ -77,7 +71,6 @@ CHECKED: Mapping[Key, Mapping[str, Any]] = {
         ("vertices/reduce.py", f"{how}ColumnsOfTile"): COLUMNS
         for how in ("All", "Any", "Max", "Min", "Product", "Sum")
     },
-    ("vertices/slices.py", "MultiSlice"): LOOKUPS,
     ("vertices/sparse.py", "SparseRows"): NON_ZEROS,
 }
 """The arguments of `check_faster` for each class, by file and name, beside those by default."""
