@@ -42,17 +42,14 @@ SIZES = (384, 768, 1152, 3840)
 """Where cycles are asked for: each of six workers has whole vectors of 64 bits."""
 
 FAMILIES = {
-    "filling": "Fill, copy, cast",
+    "filling": "Fill, copy, cast, count",
     "elementwise": "Elementwise",
     "reduce": "Reductions",
-    "partials": "Sums of vectors",
-    "dot": "Dot product",
     "amp": "Matrix products",
     "scans": "Scans",
-    "sorting": "Sorting",
+    "order": "Sorting",
     "slices": "Slices by number",
     "random": "Random numbers",
-    "counting": "Counters",
 }
 """Modules of the library, in the order of the page."""
 
