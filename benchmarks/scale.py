@@ -30,8 +30,7 @@ import numpy as np
 
 import poplite as pl
 from poplite.mpi.messages import owners_of
-from poplite.mpi.rank_plan import rank_plan
-from poplite.mpi.shares import equal_cut
+from poplite.mpi.rank_plan import equal_cut, rank_plan
 from rows import Row, run
 
 SLICE, VERTICES = 16, 6

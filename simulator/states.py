@@ -55,8 +55,7 @@ from poplite.codec.loading import Format, Malformed, shown
 from poplite.errors import ControlProgramError, FileLoadError
 from poplite.executable import opcodes as op
 from poplite.executable.actions import CodeLoad
-from poplite.executable.executable import Executable
-from poplite.executable.identity import constants_of, digest, meaning_of, own_rows
+from poplite.executable.executable import Executable, constants_of, digest, meaning_of, own_rows
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.files import replacing
 from poplite.frozen import frozen

@@ -45,8 +45,7 @@ from poplite.executable.actions import (
     Undefine,
 )
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.moves import Moves, joined
-from poplite.executable.step import ComputeStep, CopyStep
+from poplite.executable.step import ComputeStep, CopyStep, Moves, joined
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable

@@ -35,18 +35,18 @@ from poplite.arrays.series import (
 )
 from poplite.arrays.sweep import FEW
 from poplite.compile.places import PlacedEdges
-from poplite.executable.descriptor import (
+from poplite.executable.step import (
     COUNT,
     Column,
     Columns,
     Forms,
     Kind,
     RowForm,
+    Vertices,
     columns,
     positions,
     width,
 )
-from poplite.executable.step import Vertices
 from poplite.jit.build import address, native
 from poplite.jit.kernels.intervals import go_on
 from poplite.vertex.vertex import Vertex

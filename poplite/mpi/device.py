@@ -6,7 +6,7 @@ Simulated      runs the rank's own executable, and knows no MPI
 OtherRanks     exchanges data with the others, and ends runs on all of them
 Accounts       of the executable of the graph: reports are whole on every rank
 
-Whether all ranks have compiled the same (`poplite.executable.identity`).
+Whether all ranks have compiled the same (`poplite.executable.executable`).
 
 The state of an engine on ranks, as one file that rank 0 writes and reads.
 
@@ -35,8 +35,7 @@ from poplite.arrays.intervals import Int64
 from poplite.codec.loading import Malformed
 from poplite.compile.options import EngineOptions
 from poplite.errors import Absent, ControlProgramError, DeviceRuntimeError, InvalidOption
-from poplite.executable.executable import Executable
-from poplite.executable.identity import digest, parts_of
+from poplite.executable.executable import Executable, digest, parts_of
 from poplite.files import checked_path
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target
@@ -54,9 +53,8 @@ from poplite.mpi.messages import (
     to_rank,
 )
 from poplite.mpi.other_ranks import OtherRanks
-from poplite.mpi.rank_plan import POISON, rank_plan
+from poplite.mpi.rank_plan import POISON, equal_cut, rank_plan
 from poplite.mpi.ranks import Ranks, Word, as_others_raise
-from poplite.mpi.shares import equal_cut
 from poplite.mpi.starting import started
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, Source, check_root

@@ -43,7 +43,7 @@ from poplite.errors import ControlProgramError, DeviceRuntimeError
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Action, HostFunctionCall, Print, RowTransfer, Transfer
 from poplite.frozen import frozen
-from poplite.mpi.last_steps import last_step
+from poplite.mpi.endings import last_step
 from poplite.mpi.messages import Messages
 from poplite.mpi.rank_plan import Exchange
 from poplite.mpi.ranks import Ranks, Word, stopped_by, text_of

@@ -19,7 +19,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.mpi.messages import Messages
 from poplite.mpi.rank_plan import Exchange
-from poplite.report.measured import BetweenRanks
+from poplite.report.execution import BetweenRanks
 
 
 def between_ranks(

@@ -19,9 +19,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from poplite.frozen import frozen
-from poplite.report.execution import Execution, ExecutionStep, Phase, TypeCycles
+from poplite.report.execution import Execution, ExecutionStep, Measured, Phase, TypeCycles
 from poplite.report.findings import NAME
-from poplite.report.measured import Measured
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import TilePairs
 from poplite.text import amount, shortened

@@ -18,8 +18,7 @@ from poplite.errors import (
 from poplite.files import checked_path, read_content, replacing
 from poplite.frozen import frozen
 from poplite.report.compilation import Compilation
-from poplite.report.execution import Execution
-from poplite.report.measured import BetweenRanks, Measured
+from poplite.report.execution import BetweenRanks, Execution, Measured
 from poplite.report.validate import Known, Rule, checked
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none

@@ -27,7 +27,7 @@ from poplite.text import amount, shortened
 
 if TYPE_CHECKING:
     from poplite.report.compilation import Compilation
-    from poplite.report.measured import BetweenRanks
+    from poplite.report.execution import BetweenRanks
     from poplite.report.report import Report
 
 MOST_TYPES = 20

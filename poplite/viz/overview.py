@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from poplite.frozen import frozen
 from poplite.report.findings import Finding
-from poplite.report.peaks import peaks_of
+from poplite.report.memory import peaks_of
 from poplite.report.phase_parts import PHASE_KINDS
 from poplite.report.report import Report
 from poplite.viz.draw.columns import folded

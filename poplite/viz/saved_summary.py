@@ -6,8 +6,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.report.compilation import Compilation
-from poplite.report.memory import Memory
-from poplite.report.peaks import peaks_of
+from poplite.report.memory import Memory, peaks_of
 from poplite.report.program_tree import Program, num_steps
 from poplite.report.report import NO_PROGRAM, Report
 from poplite.viz.program.of_report import saved_programs

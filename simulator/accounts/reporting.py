@@ -20,11 +20,10 @@ from poplite.cost.memory.code_size import ControlCode
 from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.errors import ControlProgramError, ProfilingDisabled
 from poplite.executable import opcodes as op
-from poplite.executable.descriptor import COUNT, positions
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.program_trees import planned_counts, program_trees
-from poplite.executable.step import ComputeStep, Origins, Vertices
+from poplite.executable.step import COUNT, ComputeStep, Origins, Vertices, positions
 from poplite.report.compilation import (
     Compilation,
     ComputeSet,

@@ -32,8 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.executable import opcodes as op
-from poplite.executable.moves import Moves
-from poplite.executable.step import Vertices
+from poplite.executable.step import Moves, Vertices
 from poplite.frozen import frozen
 from poplite.jit import thread_layer
 from poplite.simulator import compiled_parts

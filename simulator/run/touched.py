@@ -22,10 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import ApplicationRuntimeError
-from poplite.executable.descriptor import COUNT, NUMBER, positions
 from poplite.executable.layout import ArenaLayout, StoredVariable
-from poplite.executable.moves import Moves
-from poplite.executable.step import ComputeStep, Vertices
+from poplite.executable.step import COUNT, NUMBER, ComputeStep, Moves, Vertices, positions
 from poplite.frozen import frozen
 from poplite.text import element_range, indexed
 from poplite.vertex.fields import Field

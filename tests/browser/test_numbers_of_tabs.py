@@ -13,7 +13,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import deep
-from poplite.report.measured import BetweenRanks
+from poplite.report.execution import BetweenRanks
 from poplite.tools.viz.load_report import load
 from poplite.viz.dataflow.of_report import dataflow_of_report
 from poplite.viz.tiles.quantities import quantity_map

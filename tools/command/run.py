@@ -25,7 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from poplite.mpi.last_steps import ENDED, FOLDER, FirstEnd, last_step, left, lost
+from poplite.mpi.endings import ENDED, FOLDER, FirstEnd, last_step, left, lost
 from poplite.tools.viz.flags import Commands, add_target, set_run
 from poplite.tools.viz.load_target import load_programs
 

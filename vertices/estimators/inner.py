@@ -31,7 +31,7 @@ class Joined(NamedTuple):
     """An operation of rows with one row.
 
     Attributes:
-        operation: as in `poplite.machine.library_loops.BINARY`.
+        operation: as in `poplite.machine.library_facts.BINARY`.
         element: the element type.
         rows: how many.
         columns: elements of each.

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from poplite.machine.library_loops import (
+from poplite.machine.library_facts import (
     BINARY,
     BINARY_IN_PLACE,
     BROADCAST,
@@ -44,7 +44,7 @@ class MapOperation(NamedTuple):
     """An operation of a map.
 
     Attributes:
-        operation: as in the tables of `poplite.machine.library_loops`, or "cast".
+        operation: as in the tables of `poplite.machine.library_facts`, or "cast".
         element: the element type of its operands.
         result: that of its result.
         operands: a letter for each: "v" for a vector, "r" for one row of all rows, "c" for a number

@@ -7,7 +7,7 @@ cycles of a vertex that shares them among all workers of its tile, as most verti
                                       29 + 128 * (1 + 2) = 413 slots
                                       11 + 6 * 413 = 2,489 cycles
 
-The constants and their sources are in `poplite.machine.library_facts`, loops in `library_loops`.
+The constants and loops, with their sources, are in `poplite.machine.library_facts`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import ElementTypeError, did_you_mean
-from poplite.machine.library_loops import (
+from poplite.machine.library_facts import (
     BINARY,
     BINARY_IN_PLACE,
     BROADCAST,
@@ -74,7 +74,7 @@ def unary(
     """Return the slots of an operation of one argument: `UnaryOp1D`.
 
     Args:
-        operation: as in `poplite.machine.library_loops.UNARY`.
+        operation: as in `poplite.machine.library_facts.UNARY`.
         element: the element type.
         elements: how many the worker has.
         target: the machine.
@@ -98,7 +98,7 @@ def binary(
     """Return the slots of an operation of two arguments: `BinaryOp1D`.
 
     Args:
-        operation: as in `poplite.machine.library_loops.BINARY`.
+        operation: as in `poplite.machine.library_facts.BINARY`.
         element: the element type.
         elements: how many the worker has.
         target: the machine.
@@ -121,7 +121,7 @@ def broadcast(operation: str, element: Element, elements: int, target: Target) -
     """Return the slots of an operation of a vector and one number: `BroadcastScalar1D`.
 
     Args:
-        operation: as in `poplite.machine.library_loops.BROADCAST`.
+        operation: as in `poplite.machine.library_facts.BROADCAST`.
         element: the element type.
         elements: of the vector.
         target: the machine.
@@ -287,7 +287,7 @@ def is_fast(operation: str, element: Element) -> bool:
     """Return whether the loop of an operation of two arguments is written in assembly.
 
     Args:
-        operation: as in `poplite.machine.library_loops.BINARY`.
+        operation: as in `poplite.machine.library_facts.BINARY`.
         element: the element type.
 
     >>> is_fast("add", FLOAT), is_fast("divide", FLOAT)

@@ -44,8 +44,16 @@ from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.jit.kernels.exchange import aligned
 from poplite.program import Execute, Loop, Program, Repeat, children_first
-from poplite.report.memory import Category, Held, Memory, MemoryStep, Steps
-from poplite.report.peaks import NO_STEP, changes, peaks_of
+from poplite.report.memory import (
+    NO_STEP,
+    Category,
+    Held,
+    Memory,
+    MemoryStep,
+    Steps,
+    changes,
+    peaks_of,
+)
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import PhaseKind
 from poplite.source import SourceLocation, here

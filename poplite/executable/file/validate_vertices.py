@@ -16,17 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.codec.loading import Malformed, check_room
-from poplite.executable.descriptor import (
+from poplite.executable.step import (
     COUNT,
     NUMBER,
     WORDS,
     Column,
+    Vertices,
     columns,
     forms_of,
     positions,
     width,
 )
-from poplite.executable.step import Vertices
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 

@@ -30,11 +30,6 @@ from poplite.codec.coders import Coder, Json, Reader
 from poplite.codec.loading import Format, Malformed, add_room, at
 from poplite.errors import ControlProgramError, PopliteError
 from poplite.executable.file.vertex_classes import VertexSource
-from poplite.executable.graph_file.class_names import (
-    DeclaredClass,
-    declared_class,
-    known_classes,
-)
 from poplite.executable.graph_file.programs import ProgramReader, ProgramWriter, SavedFunction
 from poplite.executable.graph_file.references import GraphReader, GraphWriter, ViewReader
 from poplite.executable.graph_file.variables import (
@@ -50,8 +45,11 @@ from poplite.executable.graph_file.variables import (
     saved_variable,
 )
 from poplite.executable.graph_file.vertices import (
+    DeclaredClass,
     SavedComputeSet,
     add_vertices,
+    declared_class,
+    known_classes,
     saved_compute_set,
 )
 from poplite.files import check_folder, checked_path, replacing

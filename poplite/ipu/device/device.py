@@ -48,7 +48,7 @@ from poplite.ipu.device.child import Child, Halted
 from poplite.ipu.tables import Place as Shared, Tables, tables_of
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target
-from poplite.report.measured import Measured
+from poplite.report.execution import Measured
 from poplite.report.report import Report
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.accounts.reporting import report_of

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from poplite.report.accesses import StepAccesses, Variable
-from poplite.report.compilation import Compilation, ComputeSet
+from poplite.report.compilation import Compilation, ComputeSet, StepAccesses, Variable
 from poplite.report.program_tree import num_steps
 from poplite.report.report import Report
 from poplite.types import ELEMENT_TYPES, type_text

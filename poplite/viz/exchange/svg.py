@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.report.measured import BetweenRanks
+from poplite.report.execution import BetweenRanks
 from poplite.viz.draw.colors import RAMP, ramp_step
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.scene import ASIDE

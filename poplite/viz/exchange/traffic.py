@@ -14,8 +14,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
-from poplite.report.execution import ExecutionStep, Phase
-from poplite.report.measured import BetweenRanks
+from poplite.report.execution import BetweenRanks, ExecutionStep, Phase
 from poplite.text import amount
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.steps.step_list import chosen_steps, note_of

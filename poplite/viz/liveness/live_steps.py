@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.frozen import frozen
-from poplite.report.peaks import KIND_NAMES, bytes_by_step, kind_of
+from poplite.report.memory import KIND_NAMES, bytes_by_step, kind_of
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.units import name_text, size_text

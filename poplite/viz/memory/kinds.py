@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from poplite.frozen import frozen
-from poplite.report.peaks import GAPS, KIND_NAMES, OTHER
+from poplite.report.memory import GAPS, KIND_NAMES, OTHER
 from poplite.viz.draw.legend import fitted_lines
 from poplite.viz.draw.terminal import Style
 

@@ -18,8 +18,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
-from poplite.report.memory import Memory
-from poplite.report.peaks import GAPS, NO_STEP, OTHER, Peaks, kind_of, peaks_of
+from poplite.report.memory import GAPS, NO_STEP, OTHER, Memory, Peaks, kind_of, peaks_of
 from poplite.text import amount
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.json_text import by_field, json_text

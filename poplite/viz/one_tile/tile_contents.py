@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.frozen import frozen
-from poplite.report.peaks import NO_STEP, bytes_by_step, kind_of, peaks_of
+from poplite.report.memory import NO_STEP, bytes_by_step, kind_of, peaks_of
 from poplite.report.phase_parts import PHASE_KINDS
 from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.phases import LOOKS

@@ -15,7 +15,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from poplite.report.peaks import KIND_NAMES, KINDS
+from poplite.report.memory import KIND_NAMES, KINDS
 from poplite.viz.dataflow.of_report import report_svg
 from poplite.viz.draw.colors import RAMP
 from poplite.viz.draw.html import asset, escaped

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from poplite.report.accesses import Variable
-from poplite.report.compilation import Compilation
+from poplite.report.compilation import Compilation, Variable
 from poplite.report.execution import ExecutionStep, Phase, TypeCycles
 from poplite.report.phase_parts import TilePairs
 from poplite.report.program_tree import Program

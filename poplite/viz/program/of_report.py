@@ -9,8 +9,7 @@ import re
 from collections.abc import Mapping
 
 from poplite.program.base import fill
-from poplite.report.accesses import StepAccesses
-from poplite.report.compilation import Compilation
+from poplite.report.compilation import Compilation, StepAccesses
 from poplite.report.program_tree import (
     Program,
     ProgramType,

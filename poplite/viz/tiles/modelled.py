@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from poplite.errors import PopliteError
 from poplite.frozen import frozen
-from poplite.report.memory import Memory
-from poplite.report.peaks import peaks_of
+from poplite.report.memory import Memory, peaks_of
 from poplite.viz.tiles.tile_load import TileLoad, tile_load
 
 if TYPE_CHECKING:

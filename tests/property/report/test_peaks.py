@@ -5,8 +5,16 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, strategies as st
 
-from poplite.report.memory import Held, Memory, MemoryStep
-from poplite.report.peaks import GAPS, NO_STEP, bytes_by_step, kind_of, peaks_of
+from poplite.report.memory import (
+    GAPS,
+    NO_STEP,
+    Held,
+    Memory,
+    MemoryStep,
+    bytes_by_step,
+    kind_of,
+    peaks_of,
+)
 from poplite.report.per_tile import PerTile
 
 CATEGORIES = ("variable", "constant", "message", "rearrangement", "vertex_code", "stack", "new")

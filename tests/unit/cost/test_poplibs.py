@@ -13,13 +13,13 @@ from poplite.cost.model import vertex_costs
 from poplite.cost.workers import tile_cycles
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.machine.facts import FACTS, Evidence
-from poplite.machine.library_facts import ROWS
-from poplite.machine.library_loops import (
+from poplite.machine.library_facts import (
     BINARY,
     BINARY_IN_PLACE,
     BROADCAST,
     BROADCAST_IN_PLACE,
     NONLINEAR,
+    ROWS,
     TERNARY,
     UNARY,
     UNARY_IN_PLACE,

@@ -16,7 +16,7 @@ import pytest
 from helpers.depth import deep
 from helpers.ranks import ended, needs_mpi, on_ranks
 from helpers.running import LIMIT, ROOT, python
-from poplite.mpi.last_steps import ENDED, LENGTH, FirstEnd, left, lost
+from poplite.mpi.endings import ENDED, LENGTH, FirstEnd, left, lost
 from poplite.tools.command import main
 
 

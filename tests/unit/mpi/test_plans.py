@@ -10,9 +10,8 @@ from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.step import ComputeStep
 from poplite.mpi.messages import EVERYONE, owners_of
-from poplite.mpi.rank_plan import RankPlan, rank_plan
+from poplite.mpi.rank_plan import RankPlan, equal_cut, rank_plan
 from poplite.mpi.ranks import text_of
-from poplite.mpi.shares import equal_cut
 from poplite.mpi.traffic import between_ranks
 from poplite.simulator.run.touched import vertex_numbers
 

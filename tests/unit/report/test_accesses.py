@@ -11,8 +11,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples
-from poplite.report.accesses import StepAccesses
-from poplite.report.compilation import Compilation
+from poplite.report.compilation import Compilation, StepAccesses
 from poplite.report.report import Report
 from poplite.simulator.accounts.reporting import compilation_of
 from poplite.tools.viz.load_target import load_target

@@ -14,7 +14,7 @@ import pytest
 import poplite as pl
 from helpers.depth import deep, thinned
 from helpers.rank_cases import connected, stateful
-from poplite.executable.identity import meaning_of
+from poplite.executable.executable import meaning_of
 
 GRAPH, PROGRAM, TENSORS = stateful()
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.report.measured import BetweenRanks
+from poplite.report.execution import BetweenRanks
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange.svg import draw_exchange_svg
 from poplite.viz.exchange.text import draw_exchange_text
