@@ -1,7 +1,14 @@
-"""Every element type: written and read by the host, connected, copied and computed with."""
+"""Every element type: written, read, connected, copied, computed with, given in part."""
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -9,6 +16,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import thinned, values_only
+from helpers.running import both_forms
 from poplite.types import ELEMENT_TYPES, NUMPY_TYPES, ElementType
 
 Element = type[ElementType[Any]]
@@ -177,3 +185,212 @@ def test_bits_are_read_as_another_type_of_equal_size(element: Element) -> None:
     message = f"{element.size_bytes} bytes as {wider!r} of {wider.size_bytes}"
     with pytest.raises(pl.ElementTypeError, match=message):
         raw.reinterpret(wider)
+
+
+# -- variables of which a part has initial values: the other elements are zeros, and unwritten --
+
+
+class Next(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.INT]]
+    out: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.out)):
+            self.out[i] = self.x[i] + 1
+
+
+def built(*, replicas: int = 1) -> tuple[pl.Graph, pl.Tensor, dict[str, pl.Program]]:
+    """A graph with `b` of 8 elements, and programs that read two of them each, from 0 to 6."""
+    graph = pl.Graph(pl.Target(tiles=2, ipus=replicas), replication_factor=replicas)
+    b = graph.add_variable(pl.INT, (8,), "b", mapping=0)
+    out = graph.add_variable(pl.INT, (2,), "out", mapping=0)
+    programs: dict[str, pl.Program] = {}
+    for at in range(0, 8, 2):
+        compute_set = graph.add_compute_set(f"next {at}")
+        graph.add_vertex(compute_set, Next, tile=0, x=b[at : at + 2], out=out)
+        programs[str(at)] = pl.Execute(compute_set)
+    return graph, b, programs
+
+
+def unwritten(engine: pl.Engine) -> list[int]:
+    """Return the first element that each program finds that nothing has written."""
+    found: list[int] = []
+    for at in range(0, 8, 2):
+        try:
+            engine.run(str(at))
+        except pl.UninitializedReadError as error:
+            said = re.findall(r"which is 'b'\[(\d)\], but nothing has written it", error.what)
+            found += map(int, said)
+    return found
+
+
+@both_forms
+def test_elements_without_a_value_are_unwritten(interpret: bool) -> None:
+    graph, b, programs = built()
+    graph.set_initial_value(b[:4], [1, 2, 3, 4])
+    engine = pl.Engine(graph, programs, checks="strict", interpret=interpret)
+    assert unwritten(engine) == [4, 6]
+    engine.run("2")
+    assert engine.read(graph.tensor("out")).tolist() == [4, 5]
+    with pytest.warns(pl.UninitializedWarning, match="written 4 of 8 elements"):
+        assert engine.read(b).tolist() == [1, 2, 3, 4, 0, 0, 0, 0]
+    engine.write(b[4:], [5, 6, 7, 8])
+    assert unwritten(engine) == []
+    engine.load()
+    assert unwritten(engine) == [4, 6]
+
+
+def test_a_value_set_in_parts_is_whole() -> None:
+    graph, b, programs = built()
+    graph.set_initial_value(b[6:], 7)
+    graph.set_initial_value(b[1::2].reverse(0), [1, 2, 3, 4])
+    assert unwritten(pl.Engine(graph, programs, checks="strict")) == [0, 2, 4]
+    graph.set_initial_value(b[:6], 9)
+    executable = pl.compile_graph(graph, programs)
+    assert executable.layout.variables[0].with_value is None
+    assert unwritten(pl.Engine(executable)) == []
+
+
+def test_each_replica_has_its_own() -> None:
+    graph, b, programs = built(replicas=2)
+    graph.set_initial_value(b[:2], {1: 3})
+    graph.set_initial_value(b[:4], 5)
+    graph.set_initial_value(b[4:], {0: 6})
+    executable = pl.compile_graph(graph, programs)
+    held = executable.layout.variables[0].with_value
+    assert held is not None
+    assert {replica: np.unpackbits(bits).tolist() for replica, bits in held.items()} == {
+        -1: [1, 1, 1, 1, 0, 0, 0, 0],
+        1: [1, 1, 1, 1, 0, 0, 0, 0],
+    }
+    assert unwritten(pl.Engine(executable)) == [4, 6]
+    graph.set_initial_value(b, {1: 8})
+    assert unwritten(pl.Engine(graph, programs, checks="strict")) == []
+
+
+def saved(folder: Path) -> tuple[Path, Path]:
+    """Files of an executable and of a graph in which `b` has four values."""
+    graph, b, programs = built()
+    graph.set_initial_value(b[2:6], 1)
+    paths = folder / "run.poplite", folder / "run.graph"
+    pl.compile_graph(graph, programs).save(paths[0])
+    graph.save(paths[1], programs)
+    return paths
+
+
+def test_files_say_which_elements_have_a_value(tmp_path: Path) -> None:
+    of_executable, of_graph = saved(tmp_path)
+    executable = pl.Executable.load(of_executable, [Next])
+    graph, programs = pl.Graph.load(of_graph, [Next])
+    assert unwritten(pl.Engine(executable)) == [0, 6]
+    assert unwritten(pl.Engine(graph, programs, checks="strict")) == [0, 6]
+    executable.save(tmp_path / "again.poplite")
+    graph.save(tmp_path / "again.graph", programs)
+    assert (tmp_path / "again.poplite").read_bytes() == of_executable.read_bytes()
+    assert (tmp_path / "again.graph").read_bytes() == of_graph.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "wrong", [[[-1, ["uint8", 0, [0]]]], [[1, ["uint8", 0, [1]]]], [[-1, ["int32", 0, [1]]]]]
+)
+def test_files_that_cannot_be(wrong: Any, tmp_path: Path) -> None:
+    for path, load in zip(saved(tmp_path), (pl.Executable.load, pl.Graph.load), strict=True):
+        with zipfile.ZipFile(path) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        manifest = json.loads(members["manifest.json"])
+        whole = manifest.get("graph") or manifest["executable"]["layout"]
+        whole["variables"][0]["with_value"] = wrong
+        members["manifest.json"] = json.dumps(manifest).encode()
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+        with pytest.raises(pl.FileLoadError, match="'b' does not say which elements have a value"):
+            load(path, [Next])
+
+
+# -- what can be copied and pickled, and what refuses to be ------------------------------------
+
+
+class Scaled(pl.Vertex, Generic[T]):
+    """Doubles elements of any type."""
+
+    x: pl.InOut[pl.Vector[T]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.x[i] = self.x[i] + self.x[i]
+
+
+class Halves(Scaled[pl.HALF]):
+    """A class that is made of one that was made of a template."""
+
+
+@pytest.fixture(scope="module")
+def engine() -> pl.Engine:
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.FLOAT, (8,), "x", mapping="linear", initial_value=1)
+    y = graph.add_variable(pl.FLOAT, (8,), "y", mapping=1)
+    scale = graph.add_compute_set("scale")
+    graph.add_vertex(scale, Scaled, tile=0, x=x)
+    engine = pl.Engine(graph, {"all": pl.Sequence(pl.Execute(scale), pl.Copy(x, y))})
+    engine.run()
+    return engine
+
+
+def pickled(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
+def test_a_report_survives_copying_and_pickling(
+    engine: pl.Engine, copied: Callable[[Any], Any], tmp_path: Path
+) -> None:
+    report = engine.report()
+    again = copied(report)
+    assert again == report
+    assert str(again) == str(report)
+    for name, each in (("one", report), ("other", again)):
+        each.save(tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+    assert copied(again) == report
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
+def test_graphs_and_engines_refuse_by_name(engine: pl.Engine, copied: Callable[[Any], Any]) -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    compute_set = graph.add_compute_set("scale")
+    for value, name in (
+        (graph, "a Graph"),
+        (graph.create_virtual_graph([1]), "a VirtualGraph"),
+        (engine, "an Engine"),
+        (compute_set, "a ComputeSet"),
+    ):
+        with pytest.raises(pl.CopyError, match=f"^{name} cannot be copied or pickled(?s:.*)try:"):
+            copied(value)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
+def test_what_belongs_to_a_graph_is_not_copied_without_it(copied: Callable[[Any], Any]) -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.FLOAT, (8,), "x", mapping=0)
+    step = pl.Execute(graph.add_compute_set("scale"))
+    stream = graph.add_host_to_device_fifo("in", pl.FLOAT, 8)
+    vertex = graph.add_vertex(step.compute_set, Scaled, tile=0, x=x)
+    nested: pl.Program = step
+    for _ in range(400):  # deeper than pickle and copy go
+        nested = pl.Repeat(2, nested)
+    for value in (x, x[::2], x[:0], [x], x.var_regions(), step, pl.Copy(stream, x), vertex, nested):
+        with pytest.raises(pl.CopyError, match="cannot be copied or pickled"):
+            copied(value)
+
+
+def test_a_tensor_is_copied_as_the_view_that_it_is() -> None:
+    x = pl.Graph().add_variable(pl.FLOAT, (8,), "x")
+    assert copy.copy(x) == x
+    assert copy.copy(x).graph is x.graph
+    assert copy.copy(x[:0]).name == "x"
+
+
+@pytest.mark.parametrize("cls", [Scaled, Scaled[pl.HALF], Scaled[pl.INT], Halves])
+def test_vertex_classes_are_copied_and_pickled_as_themselves(cls: type[pl.Vertex]) -> None:
+    assert pickled(cls) is copy.copy(cls) is copy.deepcopy(cls) is cls
