@@ -33,7 +33,7 @@ from poplite.graph.tensor.slices import Slices
 from poplite.machine.facts import Architecture
 from poplite.ops.convolutions.plan import ConvolutionPlan
 from poplite.vertices.convolution import convolution_cycles
-from poplite.vertices.estimators.poplibs_tile import scaled_add
+from poplite.vertices.estimators.poplibs import scaled_add
 
 MODELS: dict[Architecture, dict[str, float]] = {
     "gc2": {"send_lanes": 2},

@@ -43,7 +43,7 @@ from poplite.ops.slices.grid import (
 from poplite.program.control import check_graph
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import FLOAT, ElementTypeLike, element_type
-from poplite.vertices.estimators.rows import gather_rows
+from poplite.vertices.estimators.poplibs import gather_rows
 
 MOST_SHOWN = 3
 """Ways that were not taken, of those that a plan prints."""

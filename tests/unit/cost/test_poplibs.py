@@ -32,18 +32,16 @@ from poplite.vertices.estimators.poplibs import (
     Element,
     binary as binary_slots,
     broadcast,
-    fill,
-    of_tile,
-    share,
-    unary,
-)
-from poplite.vertices.estimators.poplibs_tile import (
     cast,
     cholesky,
     dynamic_slice,
+    fill,
     multi_slice,
+    of_tile,
     scaled_add,
+    share,
     triangular_solve,
+    unary,
 )
 from poplite.vertices.reduce import (
     MaxColumns,
