@@ -27,9 +27,13 @@ from poplite.machine.floating_point import OVERFLOW_MAX, OVERFLOW_NAN
 from poplite.types import FORMAT_BIT, NAN_CODE, SCALE_BITS, QuarterFormat
 from poplite.vertex.compute.float_modes import (
     GOLDEN,
+    HALF_BIAS,
+    HALF_INFINITY,
     HALF_LARGEST,
+    HALF_MANTISSA,
     HALF_NAN,
     MIX,
+    QUIET_BIT,
     SMALL_GOLDEN,
     SMALL_MIX,
     WORKERS,
@@ -42,11 +46,6 @@ FLOAT_MANTISSA = 23
 FLOAT_BIAS = 127
 MAGNITUDE = 0x7FFF_FFFF
 INFINITY = 0x7F80_0000
-
-HALF_MANTISSA = 10
-HALF_BIAS = 15
-HALF_INFINITY = 0x7C00
-QUIET_BIT = 0x200
 
 
 def half_in_hardware(triple: str, features: str) -> bool:

@@ -51,7 +51,7 @@ from poplite.vertex.compute.mathematics.functions import KERNELS
 from poplite.vertex.compute.number_functions import BITS, fma
 from poplite.vertex.compute.source_text import DEEPEST, SHALLOWER, TOO_DEEP, SourceText
 from poplite.vertex.faster import promise_of
-from poplite.vertex.vertex import Vertex
+from poplite.vertex.vertex import Field, Vertex
 
 LIMITS = {"**": 64, "<<": 63, ">>": 63}
 """Operators whose right operand is a literal, and the largest that is allowed."""
@@ -229,6 +229,26 @@ class Scope:
             found="\n".join([found or self.text.line(place.line), *calls]),
             fix=fix,
         )
+
+    def check_read(self, node: ast.AST, field: Field) -> None:
+        """Refuse to read elements of an Output."""
+        if field.role == "output":
+            self.refuse(
+                node,
+                f"output '{field.name}' is read",
+                f"declare {field.name}: InOut[...] to read what it holds",
+                found=f"declared: {field}",
+            )
+
+    def check_written(self, node: ast.AST, field: Field) -> None:
+        """Refuse to store elements of a field that is only read."""
+        if not field.writes:
+            self.refuse(
+                node,
+                f"field '{field.name}' is read only",
+                f"declare {field.name}: InOut[...] to change it in place",
+                found=f"declared: {field}",
+            )
 
     def global_of(self, node: ast.expr) -> object:
         """Return the value of a name that is no local, or of an attribute of a module.

@@ -176,13 +176,7 @@ class ExpressionTyper:
 
     def read(self, node: ast.expr, source: Field) -> NumberValue:
         """Return the number that reading an element of a field gives."""
-        if source.role == "output":
-            self._scope.refuse(
-                node,
-                f"output '{source.name}' is read",
-                f"declare {source.name}: InOut[...] to read what it holds",
-                found=f"declared: {source}",
-            )
+        self._scope.check_read(node, source)
         return NumberValue(element_kind(source.element), long=source.element.size_bytes == 8)
 
     def _Call(self, node: ast.Call) -> NumberValue | LanesOf:

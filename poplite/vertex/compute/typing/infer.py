@@ -474,13 +474,7 @@ class StatementTyper:
                 f"'{stored.name}' is a list of vectors; its elements are assigned one by one",
                 f"self.{stored.name}[row][i] = ...",
             )
-        if not stored.writes:
-            self._scope.refuse(
-                target,
-                f"field '{stored.name}' is read only",
-                f"declare {stored.name}: InOut[...] to change it in place",
-                found=f"declared: {stored}",
-            )
+        self._scope.check_written(target, stored)
         if isinstance(value, LanesOf):
             what = f"{value} are stored as one number"
             fix = "fold them, with .sum() say, or store them with set_lanes(i, ...)"

@@ -88,13 +88,7 @@ class LanesTyping:
 
     def _load(self, node: ast.Call, called: ast.Attribute) -> LanesOf:
         field = self._vector(called).field
-        if field.role == "output":
-            self._scope.refuse(
-                node,
-                f"output '{field.name}' is read",
-                f"declare {field.name}: InOut[...] to read what it holds",
-                found=f"declared: {field}",
-            )
+        self._scope.check_read(node, field)
         if node.keywords or not 1 <= len(node.args) <= 2:
             self._scope.refuse(
                 node,
@@ -131,13 +125,7 @@ class LanesTyping:
             return False
         assert isinstance(called, ast.Attribute)
         field = self._vector(called).field
-        if not field.writes:
-            self._scope.refuse(
-                node,
-                f"field '{field.name}' is read only",
-                f"declare {field.name}: InOut[...] to change it in place",
-                found=f"declared: {field}",
-            )
+        self._scope.check_written(node, field)
         if node.keywords or len(node.args) != 2:
             self._scope.refuse(
                 node,
