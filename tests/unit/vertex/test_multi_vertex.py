@@ -304,7 +304,7 @@ def test_a_generic_mixin_of_a_template() -> None:
 
 
 def test_a_generic_mixin_that_is_left_open() -> None:
-    with pytest.raises(pl.VertexDefinitionError, match="'x' holds V, a type variable") as caught:
+    with pytest.raises(pl.VertexDefinitionError, match="'x' holds R, a type variable") as caught:
 
         class V(pl.Vertex, Row):  # type: ignore[type-arg]
             pass
