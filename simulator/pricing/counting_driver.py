@@ -54,6 +54,7 @@ from poplite.simulator.codegen.compute_code import (
     linked_compute,
 )
 from poplite.simulator.codegen.driver import DRIVER, DriverEmitter, VertexWalk
+from poplite.simulator.pricing.blocks import SIZES
 from poplite.simulator.pricing.instruction_prices import PARTS
 from poplite.simulator.pricing.native_slots import COUNTED, priced_text
 from poplite.simulator.pricing.slot_function import (
@@ -69,6 +70,9 @@ from poplite.vertex.vertex import Field, Vertex
 
 
 BYTES = ir.IntType(8).as_pointer()
+
+ALIGNMENT = 8
+"""Each copy begins at a multiple of so many bytes, as any element may."""
 
 _Copy = tuple[Any, Callable[[Any], None]]
 """The bytes of a copy, and what emits it once its address is known."""
@@ -96,14 +100,13 @@ class VertexCopies:
         builder = self._builder
         for size, put in self._copies(field, form, first):
             self._pending.append((self.size, put))
-            # Each copy begins at a multiple of 8 bytes, as any element may.
-            end = builder.add(builder.add(self.size, size), INDEX(7))
-            self.size = builder.and_(end, INDEX(-8))
+            end = builder.add(builder.add(self.size, size), INDEX(ALIGNMENT - 1))
+            self.size = builder.and_(end, INDEX(-ALIGNMENT))
 
     def make(self) -> None:
         """Emit all copies."""
         builder = self._builder
-        size = builder.add(self.size, INDEX(8))
+        size = builder.add(self.size, INDEX(ALIGNMENT))
         self.memory = call_named(builder, "malloc", BYTES, [size])
         for begin, put in self._pending:
             put(builder.gep(self.memory, [begin]))
@@ -124,7 +127,7 @@ class VertexCopies:
             if field.depth == 1:
                 length = arguments[k + 1]
             elif field.depth == 2:
-                rows, stride, length = arguments[k + 1 : k + 4]
+                rows, stride, length = arguments[k + 1 :][:3]
                 arguments[k + 2] = length  # stride between the copies of rows
             yield self._rows(k, element, rows, stride, length)
 
@@ -144,7 +147,7 @@ class VertexCopies:
     def _table(self, k: int, number: ir.IntType) -> _Copy:
         """Return the copy of a table."""
         builder, arguments = self._builder, self._arguments
-        size = builder.mul(arguments[k + 1], INDEX(2 * number.width // 8))
+        size = builder.mul(arguments[k + 1], INDEX(2 * SIZES[str(number)]))
 
         def put(own: Any) -> None:
             self._copy(own, arguments[k + 2], size)
