@@ -1,4 +1,4 @@
-"""What notebooks ask of graphs, programs, tensors, mappings, compute sets and reports.
+"""Notebook displays of poplite's objects.
 
 Pictures are made from the packages below them, which therefore do not import them: a value that a
 notebook is to show is `Displayed`, and the module that draws it is looked up by its name when

@@ -1,4 +1,4 @@
-"""Errors with the mistake, its place, further facts, and a fix to try.
+"""Error classes, each message in four parts.
 
 Every message has four parts, always in this order::
 

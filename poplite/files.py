@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, and read though they may hold anything.
+"""Files, written whole or not at all.
 
 A file is first written under another name in its folder, then renamed over it: nobody finds half
 a file, and a failed write leaves the old one.  What a killed process leaves there is removed by the

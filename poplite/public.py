@@ -1,4 +1,4 @@
-"""What a package shows of itself: `__all__`, as `dir()` lists it, and which arguments fit a call.
+"""Public faces of packages: `__all__`, `dir()`, arguments that fit a call.
 
 ops.sum(x, dim=0)       ops.sum: got an unexpected keyword argument 'dim'
                           ops.sum(x, dims=None, *, keepdims=False)

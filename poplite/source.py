@@ -1,4 +1,4 @@
-"""The user's file and line that made each object.
+"""Source locations: the user's line that made each object.
 
 Errors are only as good as the line they point at, so every variable, compute set,
 vertex and program step remembers where the user made it.  `here()` walks the stack out

@@ -1,4 +1,4 @@
-"""Numbers, names and values as the words of messages and reprs.
+"""Words of messages: numbers, names, values as text.
 
 amount(1, "tile")                      '1 tile'
 fitted("<ComputeSet '{}' 4 vertices>", name)     one line, however long the name is

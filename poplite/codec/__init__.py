@@ -1,1 +1,1 @@
-"""Dataclasses as JSON and arrays, and back: the one codec of all saved files."""
+"""The codec of all saved files: dataclasses as JSON with arrays."""

@@ -1,4 +1,4 @@
-"""The file of an executable: a zip of a JSON text and of arrays.
+"""Archives: a zip of a JSON text with arrays, the file of an executable.
 
     arrays/int64.npy      all int64 numbers, one array behind the other
     arrays/uint32.npy

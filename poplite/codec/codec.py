@@ -1,4 +1,4 @@
-"""Finished data as JSON and arrays, by the annotations of its classes.
+"""The codec of frozen dataclasses: JSON with arrays, by the annotations of their fields.
 
 Executables and reports are made of frozen dataclasses, so their annotations say how to write them,
 and what a file may hold at each place.  A file names a class only where there are several to

@@ -1,4 +1,4 @@
-"""Coders: each writes and reads the values of one annotation; `codec` puts them together."""
+"""Coders, each for the values of one annotation; `codec` puts them together."""
 
 from __future__ import annotations
 

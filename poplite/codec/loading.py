@@ -1,4 +1,4 @@
-"""Loading untrusted files: each kind has its header, refusals and a bound of memory.
+"""Loading untrusted files in bounded memory.
 
 A `Format` is a kind of files.  Its header, kind and number of the format, is checked before all
 else.  What a file says that cannot be is `Malformed`, and in the end one `FileLoadError`.

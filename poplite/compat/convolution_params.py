@@ -1,4 +1,4 @@
-"""Parameters of poplin's convolutions: what users say, and what of it there is along a dimension.
+"""Parameters of poplin's convolutions: `ConvParams`.
 
     truncate, dilate, pad, flip     of the input, and of the kernel
     convolve                        places of the input, less those of the kernel, and 1

@@ -1,4 +1,4 @@
-"""poplin: Cholesky, triangular systems and QR, in the argument order of PopLibs; and grids.
+"""poplin's linear algebra: Cholesky, triangular systems, QR, grids.
 
     poplin::triangularSolve(graph, a, b, true, true, false, prog, "x", options, &cache)
     poplin.triangularSolve(graph, a, b, True, True, False, prog, "x", options, cache)

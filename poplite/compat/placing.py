@@ -1,4 +1,4 @@
-"""Where the tensors and steps that PopLibs' functions make go: tiles, programs, compute sets.
+"""Places for results of PopLibs' functions: tiles, programs, compute sets.
 
 Source: PopLibs, `popops::createOutputForElementWiseOp`, `poputil::TensorUseTracker`.
 """

@@ -1,4 +1,4 @@
-"""poplin: products of matrices; convolutions (`poplite.compat.convolutions`) and factorisations.
+"""poplin: products of matrices, with convolutions (`poplite.compat.convolutions`) as names.
 
     poplin::createMatMulInputLHS(graph, HALF, {64, 96}, {96, 32}, "w", options, &cache)
     poplin.createMatMulInputLHS(graph, HALF, (64, 96), (96, 32), "w", options, cache)

@@ -1,4 +1,4 @@
-"""Which rows of a program's ops each loop, branch and switch holds.
+"""The structure of a program's ops: the rows of each loop, branch, switch.
 
     0  REPEAT    loop 0, else row 3        ControlBlock(REPEAT, 0, 3, parts: rows 1 to 2)
     1    LAUNCH

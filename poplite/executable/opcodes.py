@@ -1,4 +1,4 @@
-"""A program as ops, without its tree, and the tables that the interpreter has beside it.
+"""The ops of compiled programs, with the interpreter's tables.
 
 `poplite.compile.emit` writes them, engines run them.  They are an int64 array, one op a row::
 

@@ -1,4 +1,4 @@
-"""From operands to nodes: element types, numbers, and shapes.
+"""From operands to nodes: element types, numbers, shapes.
 
 Tensors beside each other have one element type; a number of Python's takes it, if the type can
 hold it. Shapes are broadcast as NumPy does: aligned at the last dimension, size 1 stretches.

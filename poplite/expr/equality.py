@@ -1,4 +1,4 @@
-"""What `==` and `!=` of operands give: a truth value of its own kind, or an error.
+"""Equality of operands: `==` gives a truth value of its own kind, or an error.
 
 a == b       whether two tensors are the same elements of the same variables; nothing is computed
 x == 2       refused: no tensor is a number, and `ops.equal(x, 2)` compares elements

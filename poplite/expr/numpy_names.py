@@ -1,4 +1,4 @@
-"""NumPy's names: which of them work, and what to use in place of the others.
+"""NumPy's names: those that work, others with their replacement.
 
 ops.sum(x, axis=0)      `axis` is taken wherever dims or dim are
 x.sum(), x.astype(...)  methods of `Operand`, as functions of `poplite.ops`

@@ -1,4 +1,4 @@
-"""What takes part in formulas: Python's operators on tensors and expressions.
+"""Operands of formulas: Python's operators on tensors or expressions.
 
 x + 1        an expression: nothing is computed or stored until `ops.map` records it
 x < y        likewise; `==` of two tensors compares views, and `ops.equal` elements

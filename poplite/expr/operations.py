@@ -1,4 +1,4 @@
-"""Every elementwise operation: which types it takes, what it gives, and how `compute` writes it.
+"""The table of elementwise operations: types, result, text in `compute`.
 
 The text of an operation is an expression of `compute`, with `{0}`, `{1}`, ... for its operands,
 which are locals, and `{T}` for the element type of the result. What it gives is stored in that type

@@ -1,4 +1,4 @@
-"""The nodes of an expression; they hold no values, and know no graph.
+"""The nodes of an expression, without values or a graph.
 
 (x - y) ** 2        Applied(square, Applied(subtract, Leaf(x), Leaf(y)))
 x * 0.5             Applied(multiply, Leaf(x), Number(0.5, FLOAT))

@@ -1,4 +1,4 @@
-"""The graph: variables spread over tiles, and compute sets of vertices.
+"""The graph: variables spread over tiles, computed by sets of vertices.
 
 A user makes everything that a program works on with the methods of `Graph`. A call checks names,
 types, shapes, tiles and edges at once; what depends on the complete program (elements without a
@@ -31,12 +31,12 @@ import numpy.typing as npt
 
 from poplite.display import Displayed, write_dataflow
 from poplite.errors import GraphConnectionError, checked_truth, refuse_copies
+from poplite.frozen import frozen
 from poplite.graph import poplar_only, saving, variables
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.compute_sets.compute_set import (
     ComputeSet,
     FieldRef,
-    RecordedOperation,
     VertexInstance,
     largest_number,
     max_dim,
@@ -84,7 +84,7 @@ from poplite.machine.target import Target
 from poplite.poplar.callable_values import CalledInt
 from poplite.poplar.spelling import cpp_spelling, in_our_order
 from poplite.public import checked_methods
-from poplite.source import here
+from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped
 from poplite.types import UNSIGNED_INT, ElementTypeLike, QuarterMetadata
 from poplite.vertex.vertex import Vertex, field_of
@@ -104,6 +104,25 @@ __all__ = ["ComputeSet", "FieldRef", "Graph", "MappingLike", "VertexInstance"]
 _Field = FieldRef | tuple[VertexInstance, str]
 
 _SAME_ORDER = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
+
+
+@frozen(eq=False)
+class RecordedOperation:
+    """An operation that was recorded.
+
+    Attributes:
+        name: with its scopes; a number is added where an operation before it has that name.
+        location: the user's line that recorded it.
+        compute_sets: those that it made.
+        results: the variables that it made for others to read.
+        temporaries: the other variables that it made.
+    """
+
+    name: str
+    location: SourceLocation
+    compute_sets: tuple[ComputeSet, ...]
+    results: tuple[Variable, ...]
+    temporaries: tuple[Variable, ...]
 
 
 @dataclass(slots=True, eq=False)

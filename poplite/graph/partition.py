@@ -1,4 +1,4 @@
-"""Ways to put tensors on tiles, and to split what a tile has among its workers.
+"""Partitioners: tensors spread over tiles, work over workers.
 
 Every cut into pieces of nearly equal size uses one formula: part `i` of `parts` begins at
 `i * n // parts`. The sizes of parts differ by at most one, nothing is left over, and part `i` does

@@ -1,4 +1,4 @@
-"""Files and streams of a graph with its programs, and texts of which elements tensors hold.
+"""Saving a graph: its file, streams of it, texts of its tensors.
 
 A file holds programs too, which stand above graphs, so the module that writes and reads it is
 looked up by its name, as `poplite.display` looks up pictures::

@@ -1,4 +1,4 @@
-"""Variables, constants and clones, and their initial values.
+"""Variables of a graph, with constants, clones, initial values.
 
     x = graph.add_variable(FLOAT, (8,), "x", initial_value=1)
     taps = graph.add_constant(FLOAT, (3,), [1, 2, 1], "taps", mapping=0)

@@ -1,4 +1,4 @@
-"""The way to real IPUs: vertex classes as C++ codelets, and what a tile would emulate.
+"""The way to real IPUs: C++ codelets, export, a device, a lint.
 
     print(pl.ipu.codelet_text(Axpy))        the codelet, for Poplar's compiler
     for finding in pl.ipu.lint(graph): ...  what would be slow or wrong on a tile

@@ -1,4 +1,4 @@
-"""Builds codelets and the host program, each once, before a device can run.
+"""Builds the C++ of a device: codelets, host program, each once.
 
 What compilers made is kept in the user's cache folder under a hash of all that it depends on. A
 file appears complete or not at all, so several processes may fill one folder. Where the folder

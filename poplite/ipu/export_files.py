@@ -1,4 +1,4 @@
-"""The public function that writes a graph and its programs as files for an SDK elsewhere."""
+"""Export: files of a graph with its programs, for an SDK elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an SDK and its devices do with drawn data, beside the simulator: a table for its owners.
+"""Self-test of an SDK: its results on drawn data, compared with the simulator.
 
 A row of the first program is a vertex class, with NaN, infinities, zeros of both signs and the
 smallest numbers among its data, or something that programs do; one of the second is a part of the

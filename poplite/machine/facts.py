@@ -1,4 +1,4 @@
-"""The constants of the machines that are modelled, and where each one comes from.
+"""The constants of the modelled machines, each with its source.
 
     >>> print(fact("bow", "clock_hz"))
     1,850,000,000 Hz (measured: tessellate-ipu, notebooks/IPU Peak Flops.ipynb)

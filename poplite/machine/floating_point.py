@@ -1,4 +1,4 @@
-"""How floating-point arithmetic behaves: what stops a program, how HALF and QUARTER are rounded.
+"""Modes of floating-point arithmetic: traps, rounding, overflow.
 
     FloatingPointBehaviour(inv=True, div0=True, oflo=True, esr=False, nanoo=True)
 

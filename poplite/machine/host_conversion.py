@@ -1,4 +1,4 @@
-"""Conversion between what the host computes with and what tiles store: HALF and QUARTER.
+"""Conversion of HALF or QUARTER at the boundary of the host.
 
     copy_float_to_device_half(target, values, bits)       float32 to the bits of HALF, as uint16
     copy_device_half_to_float(target, bits, values)       and back

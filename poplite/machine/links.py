@@ -1,4 +1,4 @@
-"""The links between IPUs: the route of data from one IPU to another, and how fast links are.
+"""The links between IPUs: routes, speeds.
 
 IPUs are arranged in a ladder; two of them make a card::
 

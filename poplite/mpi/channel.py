@@ -1,4 +1,4 @@
-"""What the devices of one communicator share: two communicators of our own, and who has ended.
+"""The channel that all devices of one communicator share.
 
     the user's            asked only for these, and who is missing where that takes too long
     words                 what ranks say; the tag is the number of the device

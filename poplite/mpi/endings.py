@@ -1,4 +1,4 @@
-"""Ranks that end: the others hear of it, and so does who started the job.
+"""Ends of ranks, of which the other ranks hear at once.
 
     an exception that nothing catches    its traceback, and the end of the job
     the end of the script, sys.exit      a word to the others: who waits for this rank ends the job

@@ -1,4 +1,4 @@
-"""The ranks of a job: calls that all of them make, and what they tell each other about them.
+"""The ranks of a job, which agree about each call.
 
     rank 0    engine.run('main')    ...  done    -> all
     rank 1    engine.run('main')    ...  failed  -> all, which then end the run too

@@ -1,4 +1,4 @@
-"""Named dimensions: a single axis, the axes of a tensor, and one axis for several.
+"""Named dimensions: a single axis, the axes of a tensor, one axis for several.
 
     H = make_axis(3, "H")       a root of its own
     H.slice(slice(1, 3))        the same root, length 2

@@ -1,4 +1,4 @@
-"""Axes that may replace those of a tensor, and errors for others.
+"""Changes of a tensor's axes, checked.
 
 `of` is the tensor whose axes they are, for messages.
 """

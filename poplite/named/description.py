@@ -1,4 +1,4 @@
-"""Descriptions of tensors before they have storage, and of the places of their elements after.
+"""Descriptions of tensors: axes, type, the places of elements once they have storage.
 
 TensorDescription((H:3, W:4))               an allocation, whose layout is free
     .slice({H: slice(None, None, -1)})      a view of it

@@ -1,4 +1,4 @@
-"""The items of a computation: expressions, and effects, which have no value to compute with.
+"""The items of a computation: expressions, or effects without a value.
 
     assign(l, r)        r as the state is now, written to l
     sequential(items)   one after the other; the value of the last

@@ -1,4 +1,4 @@
-"""Operations on elements: axes of operands pair by identity, and are put in one order.
+"""Operations on elements, whose operands pair axes by identity.
 
 Operands have one element type, and Python numbers take it if it can hold them. Everything is
 known when an operation is built, and refused there.

@@ -1,4 +1,4 @@
-"""What `explain()` of a computation prints: of its tensors, its views, and what was decided.
+"""The text of `explain()`: tensors, views, decisions of a computation.
 
 An operation over named axes as text: `sum((x - y) ** 2, [H])`, with the names of its tensors.
 """

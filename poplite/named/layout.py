@@ -1,4 +1,4 @@
-"""Where the elements of a tensor lie: its layout, and the steps from there to a view.
+"""The layout of a tensor, with the steps from there to a view.
 
 (H:3, W:4)     row-major               strides 4, 1
                column-major            strides 1, 3

@@ -1,4 +1,4 @@
-"""Plain functions and vertex classes, applied along all axes that they do not name.
+"""`nmap`: plain functions or vertex classes along all axes that they do not name.
 
 nmap(lambda row: row / ng.sum(row, ...), x, axes=[W])       one row of x, and so all of them
 nmap(Sorted, x, axes=[W])                                   one vertex for each row of x

@@ -47,7 +47,7 @@ from poplite.program.recording import innermost
 from poplite.view.view_index import ViewIndex
 
 
-class Items:
+class ItemRecorder:
     """Records the items of one computation in the open block of a graph's steps.
 
     Args:

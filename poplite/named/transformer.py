@@ -1,4 +1,4 @@
-"""Computations, called like functions, and the transformer that makes them.
+"""The transformer, which makes computations to call like functions.
 
 A computation's items are recorded once as a program. All computations of one transformer share a
 graph of tiles, an engine, and state.
@@ -37,7 +37,7 @@ from poplite.named.explain import (
 )
 from poplite.named.layout import Layout
 from poplite.named.op import Op, as_op, below
-from poplite.named.programs import Items
+from poplite.named.programs import ItemRecorder
 from poplite.named.shaping import described
 from poplite.named.storage import Choice, StoredTensor, Votes, check_hints, placed
 from poplite.named.tensors import Gradient, TensorOp, fitting
@@ -96,7 +96,7 @@ class Computation:
             )
         self._program: Sequence | None = None
         self._values: list[Tensor | None] = []
-        self._work: Items | None = None
+        self._work: ItemRecorder | None = None
 
     # -- what it is made of ------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class Computation:
             device = self._transformer
             for each in self.params:
                 device.tensor(each)
-            work = Items(
+            work = ItemRecorder(
                 device.graph,
                 device.tensor,
                 device.variable,

@@ -1,4 +1,4 @@
-"""Poplar's C++ surface as data, and what follows from it.
+"""Poplar's C++ surface as data.
 
 declarations    each member of Poplar's classes as declared, and its counterpart here
 spelling        gives our classes the C++ spelling of their members when they are defined

@@ -1,4 +1,4 @@
-"""What Poplar and PopLibs have and poplite does not: why not, and what to use instead.
+"""Members of Poplar or PopLibs that poplite lacks, each with the reason.
 
     graph.addCodelets(...)       poplite has no Graph.addCodelets
     pl.compileModule             poplite has no pl.compileModule

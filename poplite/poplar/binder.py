@@ -1,4 +1,4 @@
-"""Arguments in the order of a C++ declaration, checked and passed to a method of ours.
+"""The binder of arguments in the order of a C++ declaration.
 
     Tensor addVariable(const Type &type, ArrayRef<std::size_t> shape,
         VariableMappingMethod mappingMethod, const DebugContext &debugContext = {})

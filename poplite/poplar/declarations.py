@@ -1,4 +1,4 @@
-"""Poplar's public C++ surface: each member as declared, and its counterpart here.
+"""Declarations of Poplar's public C++ surface, each with its counterpart here.
 
     Tensor dimShuffle(ArrayRef<unsigned> permutation) const -> dim_shuffle
     void createHostWrite(StringRef handle, const Tensor &t, ...) -> create_host_write(handle, t)

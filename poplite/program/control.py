@@ -1,4 +1,4 @@
-"""Programs that arrange others: in order, again and again, one of several.
+"""Programs that arrange others: in order, repeated, one of several.
 
     Sequence(a, b)                            in order; `with sequence:` operations append to it
     Block(a, "forward")                       with a name

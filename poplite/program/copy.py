@@ -1,4 +1,4 @@
-"""Programs that move data: from tensor to tensor, between replicas, to and from the host.
+"""Programs that move data: between tensors, replicas, or with the host.
 
 Copy(tensor, tensor)                                    TensorCopy
 Copy(stream, tensor), Copy(tensor, stream)              StreamCopy    one block of a stream

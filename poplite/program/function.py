@@ -1,4 +1,4 @@
-"""Functions: programs that are written down once, and run from many places.
+"""Functions: programs that many places run.
 
     blur = graph.add_function(Sequence(horizontal, vertical), "blur")
     Sequence(Call(blur), Copy(a, b), Call(blur))

@@ -1,4 +1,4 @@
-"""Programs for registers of tiles: the cycle counter, and what floating-point arithmetic does.
+"""Programs for registers of tiles: cycle counters, floating-point modes.
 
     cycle_stamp(graph, sequence)     the cycles so far, at this place
     cycle_count(graph, sequence)     the cycles that the sequence takes, whatever is in it

@@ -1,4 +1,4 @@
-"""What a graph is made of and what runs took: finished numbers, no drawing.
+"""Reports: finished numbers of a graph or its runs, without drawing.
 
 As in `poplite`, a name's module is imported when the name is first used: engines count what runs
 without what reads, writes and compares reports.

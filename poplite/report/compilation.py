@@ -1,4 +1,4 @@
-"""What was compiled: the machine, the graph, its programs, what they access, memory."""
+"""Compilations: machine, graph, programs, their accesses, memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs took: steps, their phases, and sums of them.
+"""Executions: steps, their phases, their sums.
 
     step        'blur'  100 times      1,204,000 cycles
     phases        exchange               100,200          after waiting for 21,600

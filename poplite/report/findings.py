@@ -1,4 +1,4 @@
-"""What to look at first: what takes or loses most cycles, by cause and line.
+"""Findings: the largest costs of a run by cause, what to look at first.
 
     every step   copied on its tile 18, exchange 12, waiting 4     of 90 cycles, at one line
     findings     copied on its tile: 3,600 cycles (20.0%) ... in 200 steps (model.py:12)

@@ -1,4 +1,4 @@
-"""Reports as JSON, and back.
+"""Reports as JSON.
 
     {"poplite": "report", "version": 5, "compilation": {...}, "execution": {...}, ...}
 

@@ -1,4 +1,4 @@
-"""What the memory of tiles holds: by category, by step, and tile by tile.
+"""Memory of tiles by category, step, tile.
 
     always live        code, constants, variables that keep their values
     not always live    shares memory with what other steps need; counted in the fullest step

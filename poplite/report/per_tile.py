@@ -1,4 +1,4 @@
-"""Numbers of tiles, kept in few bytes, and sequences whose items are made on demand.
+"""Numbers of tiles, kept in few bytes.
 
 A report of a thousand steps holds tens of thousands of numbers for each tile; most are the same
 on a range of tiles, and are written out only on demand.

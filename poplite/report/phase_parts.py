@@ -1,4 +1,4 @@
-"""The parts of a phase of a step: what happens in it, why, and between which tiles.
+"""The parts of a phase: kinds, causes, pairs of tiles.
 
 Costs make them; reports read them.
 """

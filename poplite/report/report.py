@@ -1,4 +1,4 @@
-"""The report of an engine: what it is made of, and what it ran since it was made."""
+"""The report of an engine."""
 
 from __future__ import annotations
 

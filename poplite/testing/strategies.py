@@ -1,4 +1,4 @@
-"""Hypothesis strategies for tensors and tile mappings.
+"""Hypothesis strategies for tensors or tile mappings.
 
 A failing example prints as Python lines that make the tensor again; see `AddressedTensor`.
 """

@@ -1,4 +1,4 @@
-"""Normalisations of popnn: what `bn`, `gn`, `ln` and `in_` have in common.
+"""Normalisations of popnn: the common part of `bn`, `gn`, `ln`, `in_`.
 
 Statistics are made in FLOAT, the mean first, whatever `stableAlgo` and `partialsType` say; all
 results have the type of the activations. Those of groups are in the order of samples, then groups.

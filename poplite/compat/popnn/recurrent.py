@@ -1,4 +1,4 @@
-"""What `popnn.lstm` and `popnn.gru` have in common: parameters, weights, options.
+"""The common part of popnn's LSTM, GRU: parameters, weights, options.
 
 Source: PopLibs, `popnn/Lstm.hpp`, `popnn/Gru.hpp`, `popnn/Rnn.hpp`.
 """

@@ -25,17 +25,7 @@ from poplite.compat.popops.expr import (
     TernaryOpType as _T,
     UnaryOpType as _U,
 )
-from poplite.compat.popops.reductions import (
-    Operation as Operation,
-    ReduceParams as ReduceParams,
-    SingleReduceOp as SingleReduceOp,
-    reduce as reduce,
-    reduceMany as reduceMany,
-    reduceWithOutput as reduceWithOutput,
-)
-from poplite.compat.popops.single_steps import (
-    SortOrder as SortOrder,
-    TopKParams as TopKParams,
+from poplite.compat.popops.filling import (
     allTrue as allTrue,
     cast as cast,
     castWithOutput as castWithOutput,
@@ -44,14 +34,15 @@ from poplite.compat.popops.single_steps import (
     pad as pad,
     scaledAddTo as scaledAddTo,
     scaledSubtractFrom as scaledSubtractFrom,
-    sort as sort,
-    sortInPlace as sortInPlace,
-    sortKeyValue as sortKeyValue,
-    sortKeyValueInPlace as sortKeyValueInPlace,
-    topK as topK,
-    topKKeyValue as topKKeyValue,
-    topKWithPermutation as topKWithPermutation,
     zero as zero,
+)
+from poplite.compat.popops.reductions import (
+    Operation as Operation,
+    ReduceParams as ReduceParams,
+    SingleReduceOp as SingleReduceOp,
+    reduce as reduce,
+    reduceMany as reduceMany,
+    reduceWithOutput as reduceWithOutput,
 )
 from poplite.compat.popops.slices import (
     createSliceableTensor as createSliceableTensor,
@@ -66,6 +57,17 @@ from poplite.compat.popops.slices import (
     multiUpdateMul as multiUpdateMul,
     selectScalarFromRows as selectScalarFromRows,
     updateScalarInRows as updateScalarInRows,
+)
+from poplite.compat.popops.sorting import (
+    SortOrder as SortOrder,
+    TopKParams as TopKParams,
+    sort as sort,
+    sortInPlace as sortInPlace,
+    sortKeyValue as sortKeyValue,
+    sortKeyValueInPlace as sortKeyValueInPlace,
+    topK as topK,
+    topKKeyValue as topKKeyValue,
+    topKWithPermutation as topKWithPermutation,
 )
 from poplite.poplar.absent import shown as _shown
 from poplite.public import names_of

@@ -1,4 +1,4 @@
-"""Elementwise functions of popops, each in three forms, and maps of expressions.
+"""Elementwise functions of popops, each in three forms; `map` takes whole expressions.
 
     add(graph, a, b, prog)                  a new tensor
     addInPlace(graph, a, b, prog)           replaces a

@@ -1,4 +1,4 @@
-"""`popops::expr`: operations by name, placeholders, constants and functions of expressions.
+"""`popops::expr`: trees of named operations, placeholders, constants.
 
     _1 * 2 + _2        pe::Add(pe::Mul(pe::_1, pe::Const(2)), pe::_2)
 

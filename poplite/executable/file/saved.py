@@ -1,4 +1,4 @@
-"""Executables as files: their manifest, and loading what cannot be trusted.
+"""Saved executables: the manifest, loaded without trust.
 
     manifest.json    {"format": 7, "classes": [...], "locations": [...], "lines": [...],
                       "executable": {...}}

@@ -1,4 +1,4 @@
-"""Checks that the ops of a program lead only to other ops, and name only what exists.
+"""Checks that the ops of a program refer only to existing objects.
 
 A program and each function that it calls are sections: they end in the only END, or in a RETURN,
 and only a CALL leaves them, for the beginning of another.  So every RETURN has its CALL, and as no

@@ -53,8 +53,7 @@ from poplite.executable.graph_file.vertices import (
     saved_compute_set,
 )
 from poplite.files import check_folder, checked_path, replacing
-from poplite.graph.compute_sets.compute_set import RecordedOperation
-from poplite.graph.graph import Graph
+from poplite.graph.graph import Graph, RecordedOperation
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.machine.target import Target
 from poplite.program import Program

@@ -1,4 +1,4 @@
-"""What a graph holds as data: its variables, and what the host accesses in it.
+"""Variables of a graph's file, with the host's handles.
 
 Variables have names, types, tiles and first values.  Of the host there are streams, remote buffers,
 functions and tensors: each is a list of what it is made of, and made by the function that a user's

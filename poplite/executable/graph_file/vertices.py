@@ -1,4 +1,4 @@
-"""Compute sets and their vertices as data; reading connects them by the rules of `add_vertex`.
+"""Vertices of a graph's file; reading connects them by the rules of `add_vertex`.
 
 Vertices that were added together are arrays, as the graph has them:
 

@@ -1,4 +1,4 @@
-"""Compute sets and the vertices in them.
+"""Compute sets with their vertices.
 
 The vertices of a compute set run in parallel, in no order. A vertex is an instance of a vertex
 class on one tile, with a tensor connected to every edge and a value in every state field::
@@ -55,7 +55,6 @@ from poplite.errors import (
 from poplite.expr.equality import is_value, not_compared
 from poplite.expr.operand import Operand
 from poplite.frozen import frozen
-from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.poplar.callable_values import CalledText
 from poplite.poplar.spelling import cpp_spelling
@@ -588,22 +587,3 @@ def largest_number(vertex_class: type[Vertex], field: Field) -> int | float:
         case "b":
             return 1
     return int(np.iinfo(element.dtype.char).max)
-
-
-@frozen(eq=False)
-class RecordedOperation:
-    """An operation that was recorded.
-
-    Attributes:
-        name: with its scopes; a number is added where an operation before it has that name.
-        location: the user's line that recorded it.
-        compute_sets: those that it made.
-        results: the variables that it made for others to read.
-        temporaries: the other variables that it made.
-    """
-
-    name: str
-    location: SourceLocation
-    compute_sets: tuple[ComputeSet, ...]
-    results: tuple[Variable, ...]
-    temporaries: tuple[Variable, ...]

@@ -1,4 +1,4 @@
-"""Estimated costs of vertices, and what estimators can know about a vertex.
+"""Estimated costs of vertices.
 
     def cost(vertex, target):                       an estimator of a class
         return 20 + 3 * vertex.field_info("x").size

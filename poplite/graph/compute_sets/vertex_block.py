@@ -1,4 +1,4 @@
-"""Many vertices of one class, added together and stored as arrays.
+"""Blocks of vertices: many of one class, stored as arrays.
 
     block = graph.add_vertices(cs, Add, tile=tiles, x=x, y=y, out=out)      10^6 vertices
 

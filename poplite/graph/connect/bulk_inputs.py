@@ -1,4 +1,4 @@
-"""The arguments of `add_vertices`: how many vertices they are for, their checks, and their storage.
+"""The arguments of `add_vertices`, checked for all vertices at once.
 
 The tensors of one edge field become edges::
 

@@ -1,4 +1,4 @@
-"""The tiles of one variable's elements, edited by painting, and views cut by tile.
+"""The tile mapping of one variable, edited by painting.
 
 A mapping is stored as sorted breaks with one tile between each two, so that its size depends on
 how the elements are spread, not on their number; a linear spread is the three numbers of `Linear`.

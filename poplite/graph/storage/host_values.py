@@ -1,4 +1,4 @@
-"""Conversion of host values to elements, with checks of kind and range.
+"""Conversion of host values to elements, with checks.
 
 Initial values, constants, state fields and host writes follow one rule. It is NumPy's `same_kind`,
 with an error where NumPy would wrap::

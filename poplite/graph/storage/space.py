@@ -1,4 +1,4 @@
-"""The variables of a graph in one space of element addresses, their names, and their tiles.
+"""The variables of a graph in one space of element addresses.
 
 Users hold tensors, which are views of variables. The graph makes a variable in every call of
 `add_variable` and `add_constant`. All variables share the space. An unused address follows each, so

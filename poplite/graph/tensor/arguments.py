@@ -1,4 +1,4 @@
-"""Checked arguments for tensors: indices, ranges, dimensions, shapes, and what a tensor refuses.
+"""Checked arguments for tensors: indices, ranges, dimensions, shapes.
 
 `t[...]` follows NumPy's basic indexing: negative indices count from the end, slices are clamped
 and may have a step (also backwards), `None` adds a dimension, `...` means the dimensions that

@@ -1,4 +1,4 @@
-"""The metadata of QUARTER tensors: one byte of format and scale beside each variable.
+"""The metadata of QUARTER tensors: a byte for each variable, its format with its scale.
 
     metadata = QuarterMetadata("F143", scale=-2)
     x = graph.add_variable(QUARTER, (64,), "x", metadata=metadata)   a constant 'x/metadata'

@@ -1,4 +1,4 @@
-"""Tensors: what a user slices, reshapes, maps to tiles and connects to vertices.
+"""Tensors: views of variables.
 
 A tensor is a graph, an element type and a view; it holds no values. Every operation returns
 another view of the same variables in about a microsecond, at any size, and copies nothing::

@@ -1,4 +1,4 @@
-"""How numbers, types, names and operators are written in C++.
+"""Terms of C++: numbers, types, names, operators.
 
     FLOAT, HALF, INT        float, half, int            elements, as they lie in memory
     F32, FLOAT, INT, UINT   float, double, pl::Int, pl::Unsigned     what `compute` works on

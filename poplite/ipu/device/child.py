@@ -1,4 +1,4 @@
-"""The process that drives a device, and the lines that it and Python exchange.
+"""The process that drives a device.
 
     Python, its file 3      the process, its file 4
     start                   ready 0.2 41.7          seconds to build the graph, to compile it

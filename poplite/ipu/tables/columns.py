@@ -1,4 +1,4 @@
-r"""A file of named columns of integers: little-endian, and read in place by the host program.
+r"""A file of named columns of integers, which the host program reads in place.
 
     "poplite\0", version, number of columns, CRC-32 of all other bytes
     name in 40 bytes, type, offset, count         64 bytes for each column

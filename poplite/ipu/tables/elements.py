@@ -1,4 +1,4 @@
-"""Variables, and which of their elements edges and tensors read, as columns."""
+"""Elements as columns: variables, with the parts that edges or tensors read."""
 
 from __future__ import annotations
 

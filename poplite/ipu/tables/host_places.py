@@ -1,4 +1,4 @@
-"""Streams, functions of the host and handles: where their data lie in the shared mapping."""
+"""Places of the host's data in the shared mapping."""
 
 from __future__ import annotations
 

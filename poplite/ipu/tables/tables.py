@@ -1,4 +1,4 @@
-"""A graph and its programs as tables for the host program, and what Python finds in them.
+"""The tables of an exported graph, for the host program.
 
 The vertex that subtracts one cycle counter from another, as `cycle_count` needs it.
 

@@ -1,25 +1,18 @@
-"""Functions of popops that are steps by themselves: casts, scaled additions, fills, sorting.
+"""Filling of popops: numbers, casts, scaled additions, padding.
 
 Source: PopLibs, `popops/Cast.hpp`, `popops/ScaledAdd.hpp`, `popops/ElementWiseUtil.hpp`,
-`popops/AllTrue.hpp`, `popops/Fill.hpp`, `popops/Zero.hpp`, `popops/Sort.hpp`, `popops/TopK.hpp`,
-`popops/SortOrder.hpp`, `popops/Pad.hpp`.
+`popops/AllTrue.hpp`, `popops/Fill.hpp`, `popops/Zero.hpp`, `popops/Pad.hpp`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, TypeAlias, overload
 
 from poplite import ops
 from poplite.compat.arguments import Options, bound, check_options, checked
 from poplite.compat.placing import Place, checked_set, one_set, output_mapping
-from poplite.errors import (
-    ControlProgramError,
-    ElementTypeError,
-    Enumeration,
-    InvalidOption,
-    checked_member,
-)
+from poplite.errors import ControlProgramError, ElementTypeError, InvalidOption
 from poplite.expr.build import as_expr, number
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Weak
@@ -31,7 +24,7 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.placement import Mappings, add_filling
-from poplite.ops.operands import beside, check_writeable
+from poplite.ops.operands import check_writeable
 from poplite.program import Sequence as Steps
 from poplite.text import clipped, of_type
 from poplite.types import BOOL, FLOAT, HALF, ElementTypeLike
@@ -378,108 +371,6 @@ def _fill_in(
     mappings = Mappings(graph)
     mappings.suppose(filled, TileMapping(tiles, places, end - begin))
     add_filling(mappings, compute_set, own, filled)
-
-
-# -- sorting, the largest elements, padding --------------------------------------------------------
-
-
-class SortOrder(Enumeration):
-    """Order of what `topK` returns, `popops::SortOrder`."""
-
-    NONE = "NONE"
-    ASCENDING = "ASCENDING"
-    DESCENDING = "DESCENDING"
-
-
-_TOP = "popops.TopKParams(3, True, popops.SortOrder.DESCENDING)"
-
-
-class TopKParams(NamedTuple):
-    """What `topK` looks for, `popops::TopKParams`.
-
-    Attributes:
-        k: how many elements.
-        largest: whether the largest, or the least.
-        sortOrder: the order of the result.
-        stableSort: of equal elements the first ones are taken in any case.
-    """
-
-    k: int
-    largest: bool
-    sortOrder: SortOrder
-    stableSort: bool = False
-
-
-@checked("popops")
-def topK(
-    graph: Graph, prog: Steps, t: Tensor, params: TopKParams, debug_context: str = ""
-) -> Tensor:
-    """Record the largest or least elements of the last dimension, `popops::topK`."""
-    return topKWithPermutation(graph, prog, t, params, debug_context)[0]
-
-
-@checked("popops")
-def topKWithPermutation(
-    graph: Graph, prog: Steps, t: Tensor, params: TopKParams, debug_context: str = ""
-) -> tuple[Tensor, Tensor]:
-    """Record these elements and their positions, `popops::topKWithPermutation`."""
-    if not isinstance(params, TopKParams):
-        raise beside("popops.topK", "params", params, _TOP)
-    order = checked_member(params.sortOrder, SortOrder, "popops.topK: sortOrder")
-    found = ops.top_k(
-        t, params.k, largest=params.largest, name=debug_context or "topK", program=prog
-    )
-    rises = order is SortOrder.ASCENDING
-    if order is SortOrder.NONE or rises != params.largest:
-        return found.values, found.indices
-    return found.values.reverse(t.rank - 1), found.indices.reverse(t.rank - 1)
-
-
-@checked("popops")
-def topKKeyValue(
-    graph: Graph,
-    prog: Steps,
-    keys: Tensor,
-    values: Tensor,
-    params: TopKParams,
-    debug_context: str = "",
-) -> tuple[Tensor, Tensor]:
-    """Record the largest or least keys and their values, `popops::topKKeyValue`."""
-    name = debug_context or "topK"
-    found, where = topKWithPermutation(graph, prog, keys, params, name)
-    return found, ops.take_along_axis(values, where, name=f"{name}/values", program=prog)
-
-
-@checked("popops")
-def sort(graph: Graph, t: Tensor, dim: int, prog: Steps, debug_context: str = "") -> Tensor:
-    """Record a sort along a dimension, `popops::sort`; it is stable here."""
-    return ops.sort(t, dim, name=debug_context or "sort", program=prog)
-
-
-@checked("popops")
-def sortInPlace(graph: Graph, t: Tensor, dim: int, prog: Steps, debug_context: str = "") -> None:
-    """Record a sort along a dimension in place, `popops::sortInPlace`."""
-    ops.copy(sort(graph, t, dim, prog, debug_context), t, program=prog)
-
-
-@checked("popops")
-def sortKeyValue(
-    graph: Graph, k: Tensor, v: Tensor, dim: int, prog: Steps, debug_context: str = ""
-) -> Tensor:
-    """Record values in the order of their keys, `popops::sortKeyValue`."""
-    return ops.sort_key_value(k, v, dim, name=debug_context or "sortKeyValue", program=prog).values
-
-
-@checked("popops")
-def sortKeyValueInPlace(
-    graph: Graph, k: Tensor, v: Tensor, dim: int, prog: Steps, debug_context: str = ""
-) -> None:
-    """Record a sort of keys and values in place, `popops::sortKeyValueInPlace`."""
-    name = debug_context or "sortKeyValue"
-    for made, target in zip(
-        ops.sort_key_value(k, v, dim, name=name, program=prog), (k, v), strict=True
-    ):
-        ops.copy(made, target, program=prog)
 
 
 @checked("popops")

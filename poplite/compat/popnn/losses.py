@@ -1,0 +1,259 @@
+"""Losses of popnn with their gradients, or the greatest elements of rows.
+
+Source: PopLibs, `popnn/Loss.hpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from poplite import ops
+from poplite.compat.arguments import bound, check_tensors, checked
+from poplite.errors import ElementTypeError, Enumeration, TensorCreationError, checked_member
+from poplite.expr.tree import Expr
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor_text import type_and_shape
+from poplite.ops import nn
+from poplite.program import Sequence as Steps
+from poplite.types import FLOAT, HALF, INT, UNSIGNED_INT
+
+MASKED_LABEL_CODE = 0xFFFFFFFF
+"""The label of rows that do not count; of INT it is -1."""
+
+_LEAST = {FLOAT: 1.17549435e-38, HALF: 5.9604644775390625e-08}
+"""What probabilities are raised by before their logarithm: the least number of their type."""
+
+
+class LossType(Enumeration):
+    """How a loss is measured."""
+
+    SUM_SQUARED_LOSS = "sum_squared"
+    CROSS_ENTROPY_LOSS = "cross_entropy"
+
+
+SUM_SQUARED_LOSS, CROSS_ENTROPY_LOSS = LossType
+
+
+@bound("popnn")
+def calcLoss(
+    graph: Graph,
+    model_outputs: Tensor,
+    expected: Tensor,
+    loss: Tensor,
+    deltas: Tensor,
+    loss_type: LossType | str,
+    debug_context: str = "",
+    *,
+    deltas_scale: Tensor | None = None,
+    model_output_scaling: Tensor | None = None,
+    num_correct: Tensor | None = None,
+) -> Steps:
+    """Return a program that computes a loss and its gradient, `popnn::calcLoss`.
+
+    Rows of the label `MASKED_LABEL_CODE` have no loss and no gradient. With a scale m of the
+    outputs and a scale s of the gradients, cross entropy is `-ln(p / m)` and its gradient by the
+    input of softmax `(p / m - t) * s`; other losses have no scales.
+
+    Args:
+        graph: of the tensors.
+        model_outputs: [batch, classes] of FLOAT or HALF; probabilities for cross entropy.
+        expected: [batch] of INT or UNSIGNED_INT: the label of each row.
+        loss: [batch], what takes the loss of each row.
+        deltas: [batch, classes], what takes the gradient.
+        loss_type: which.
+        debug_context: name of the steps.
+        deltas_scale: s; by position, this and the next ones come before the type, as in C++.
+        model_output_scaling: m.
+        num_correct: the number of right rows is added to it.
+
+    Raises:
+        TensorCreationError: for tensors that do not fit each other.
+        ElementTypeError: for labels that are not integers, and other arguments.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=1))
+    >>> p = graph.add_variable(pl.FLOAT, (1, 2), "p", mapping=0, initial_value=[[0.75, 0.25]])
+    >>> label = graph.add_variable(pl.INT, (1,), "label", mapping=0, initial_value=0)
+    >>> loss = graph.add_variable(pl.FLOAT, (1,), "loss", mapping=0)
+    >>> deltas = graph.add_variable(pl.FLOAT, (1, 2), "deltas", mapping=0)
+    >>> program = calcLoss(graph, p, label, loss, deltas, LossType.CROSS_ENTROPY_LOSS)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(deltas).tolist()
+    [[-0.25, 0.25]]
+    """
+    what, name = "calcLoss", debug_context or "calcLoss"
+    kind = checked_member(loss_type, LossType, f"popnn.{what}")
+    scales = {"deltas_scale": deltas_scale, "model_output_scaling": model_output_scaling}
+    given = {**scales, "num_correct": num_correct}
+    check_tensors(f"popnn.{what}", **{k: each for k, each in given.items() if each is not None})
+    is_label, is_kept = _labels(what, model_outputs, expected)
+    for role, each, shape in (("loss", loss, expected.shape), ("deltas", deltas, is_label.shape)):
+        if each.shape != shape:
+            raise TensorCreationError(
+                f"popnn.{what}: {role} '{each.name}' has shape {each.shape}",
+                found=f"modelOutputs {type_and_shape(model_outputs)}",
+                fix=f"{role} of shape {shape}",
+            )
+    p = ops.cast(model_outputs, FLOAT)
+    scale: Any
+    m: Any
+    scale, m = (
+        1.0 if each is None else ops.cast(each.reshape(()), FLOAT) for each in scales.values()
+    )
+    if kind is LossType.CROSS_ENTROPY_LOSS:
+        logarithm = ops.log(p + _LEAST[_float(what, model_outputs)])
+        likely = logarithm if model_output_scaling is None else logarithm - ops.log(m)
+        lost = -ops.sum(ops.where(is_label, likely, 0.0), 1)
+        by = (p / m - ops.cast(is_label, FLOAT)) * scale
+    else:
+        _float(what, model_outputs)
+        target = ops.cast(is_label, FLOAT)
+        lost, by = ops.sum(nn.squared_error(p, target), 1), p - target
+    lost = ops.where(is_kept, lost, 0.0)
+    by = ops.where(ops.not_equal(_column(expected), _masked(expected)), by, 0.0)
+    program = Steps()
+    roots = [
+        ops.Root(ops.cast(lost, loss.element_type), out=loss, name=f"{name}/loss"),
+        ops.Root(ops.cast(by, deltas.element_type), out=deltas, name=f"{name}/deltas"),
+    ]
+    ops.lower(graph, roots, program)
+    if num_correct is not None:
+        program.add(calcAccuracy(graph, model_outputs, expected, num_correct, name))
+    return program
+
+
+@checked("popnn")
+def calcAccuracy(
+    graph: Graph,
+    model_outputs: Tensor,
+    expected: Tensor,
+    num_correct: Tensor,
+    debug_context: str = "",
+) -> Steps:
+    """Return a program that adds up the rows whose label is greatest, `popnn::calcAccuracy`.
+
+    Their number is added to what `num_correct` holds, so that programs of several batches count
+    them all. Rows of the label `MASKED_LABEL_CODE` do not count.
+
+    Args:
+        graph: of the tensors.
+        model_outputs: [batch, classes].
+        expected: [batch] of INT or UNSIGNED_INT.
+        num_correct: what their number is added to, one element of UNSIGNED_INT.
+        debug_context: name of the steps.
+
+    Raises:
+        the errors of `calcLoss`.
+    """
+    what = "calcAccuracy"
+    _, is_kept = _labels(what, model_outputs, expected)
+    if num_correct.num_elements != 1:
+        raise TensorCreationError(
+            f"popnn.{what}: numCorrect '{num_correct.name}' has shape {num_correct.shape}",
+            fix="one element",
+        )
+    best = ops.argmax(model_outputs, 1)
+    label = expected.reinterpret(UNSIGNED_INT) if expected.element_type is INT else expected
+    right = ops.cast(ops.equal(best, label) & is_kept, UNSIGNED_INT)
+    program = Steps()
+    out = num_correct.reshape(())
+    name = debug_context or what
+    total = out + ops.cast(ops.sum(right), out.element_type)
+    ops.lower(graph, [ops.Root(total, out, name=name)], program)
+    return program
+
+
+@checked("popnn")
+def argMax(graph: Graph, input: Tensor, prog: Steps, debug_context: str = "") -> Tensor:  # noqa: A002
+    """Record the position of the greatest element of each row, `popnn::argMax`."""
+    return ops.map(ops.argmax(input, 1), name=debug_context or "argMax", program=prog)
+
+
+@checked("popnn")
+def argMin(graph: Graph, input: Tensor, prog: Steps, debug_context: str = "") -> Tensor:  # noqa: A002
+    """Record the position of the least element of each row, `popnn::argMin`."""
+    return ops.map(ops.argmin(input, 1), name=debug_context or "argMin", program=prog)
+
+
+@checked("popnn")
+def maxAndArgMax(
+    graph: Graph,
+    input: Tensor,  # noqa: A002
+    prog: Steps,
+    debug_context: str = "",
+) -> tuple[Tensor, Tensor]:
+    """Record the greatest element of each row and its position, `popnn::maxAndArgMax`."""
+    return _both(input, ops.max, ops.argmax, prog, debug_context or "maxAndArgMax")
+
+
+@checked("popnn")
+def minAndArgMin(
+    graph: Graph,
+    input: Tensor,  # noqa: A002
+    prog: Steps,
+    debug_context: str = "",
+) -> tuple[Tensor, Tensor]:
+    """Record the least element of each row and its position, `popnn::minAndArgMin`."""
+    return _both(input, ops.min, ops.argmin, prog, debug_context or "minAndArgMin")
+
+
+@checked("popnn")
+def topK(
+    graph: Graph,
+    input: Tensor,  # noqa: A002
+    K: int,
+    sort: bool,
+    prog: Steps,
+    debug_context: str = "",
+) -> tuple[Tensor, Tensor]:
+    """Record the K greatest elements of each row, `popnn::topK`; their positions come beside."""
+    top = ops.top_k(input, K, 1, sorted=sort, name=debug_context or "topK", program=prog)
+    return top.values, top.indices
+
+
+def _both(
+    x: Tensor,
+    value: Callable[..., Expr],
+    position: Callable[..., Expr],
+    prog: Steps,
+    name: str,
+) -> tuple[Tensor, Tensor]:
+    best = ops.map(value(x, 1), name=name, program=prog)
+    return best, ops.map(position(x, 1), name=f"{name}/position", program=prog)
+
+
+def _labels(what: str, outputs: Tensor, expected: Tensor) -> tuple[Expr, Expr]:
+    """Return which elements are those of labels, and which rows count."""
+    if expected.element_type not in (INT, UNSIGNED_INT):
+        raise ElementTypeError(
+            f"popnn.{what}: expected '{expected.name}' is {expected.element_type!r}",
+            fix="labels of INT or UNSIGNED_INT",
+        )
+    if outputs.rank != 2 or expected.shape != outputs.shape[:1]:
+        raise TensorCreationError(
+            f"popnn.{what}: expected of shape {expected.shape} for outputs of {outputs.shape}",
+            found=f"'{expected.name}' and '{outputs.name}'",
+            fix="outputs [batch, classes], expected [batch]",
+        )
+    classes = ops.iota((outputs.shape[1],), expected.element_type)
+    return ops.equal(classes, _column(expected)), ops.not_equal(expected, _masked(expected))
+
+
+def _column(expected: Tensor) -> Tensor:
+    return expected.reshape((*expected.shape, 1))
+
+
+def _masked(expected: Tensor) -> int:
+    """Return the label of rows that do not count."""
+    return -1 if expected.element_type is INT else MASKED_LABEL_CODE
+
+
+def _float(what: str, x: Tensor) -> Any:
+    if x.element_type not in _LEAST:
+        raise ElementTypeError(
+            f"popnn.{what}: modelOutputs '{x.name}' is {x.element_type!r}", fix="FLOAT or HALF"
+        )
+    return x.element_type
