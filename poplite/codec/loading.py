@@ -56,7 +56,7 @@ quote would take forever."""
 _SURROGATE = re.compile(r"\\u[dD]")
 
 _room: ContextVar[int] = ContextVar("room", default=1 << 62)
-"""The bytes of the file that is being loaded; nobody counts where none is."""
+"""The bytes of the file that is being loaded; 0 outside of `loading`."""
 
 
 shown = reprlib.repr

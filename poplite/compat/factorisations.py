@@ -174,7 +174,7 @@ def createTriangularSolveInputLHS(
 ) -> Tensor:
     """Make a variable for a triangular matrix, block after block of rows and columns over tiles.
 
-    Blocks are of `blockSize`, by default 64; a matrix of one block lies row after row.
+    Blocks are of `blockSize`, by default 64; a matrix of one block is mapped row after row.
 
     Raises:
         the errors of `createCholeskyInput`, which has the last arguments.
@@ -304,7 +304,7 @@ def linspace(
 ) -> Tensor:
     """Make a constant of numbers at equal distances, both ends included, `poplin::linspace`.
 
-    It lies on tile 0.
+    It is on tile 0.
 
     Raises:
         SizeOverflowError: for a count below 0.

@@ -60,9 +60,9 @@ def linear_mapping(
 
 
 def output_mapping(graph: Graph, inputs: Iterable[object], result: Tensor | Expr) -> TileMapping:
-    """Return where the result of an elementwise function lies, a tensor or an expression.
+    """Return the mapping of the result of an elementwise function, a tensor or an expression.
 
-    It lies as the input whose fullest tile has least; of equal ones as the one on most tiles, then
+    It is that of the input whose fullest tile has least; of equal ones, the one on most tiles, then
     of fewest pieces. Inputs that are broadcast, or hold an element twice, do not count.
     """
     tensors = [each for each in inputs if isinstance(each, Tensor)]
@@ -85,7 +85,7 @@ def output_mapping(graph: Graph, inputs: Iterable[object], result: Tensor | Expr
 
 
 def mapping_by_use(graph: Graph, full: Tensor, dim: int, element: ElementClass) -> TileMapping:
-    """Return where a vector lies that is broadcast along all dimensions of a tensor but one.
+    """Return the mapping of a vector that is broadcast along all dimensions of a tensor but one.
 
     Elements are shared among the tiles that use them; neighbours that some tile uses both, among
     the tiles of both.

@@ -124,7 +124,7 @@ def _draw(
 
 
 def _lies(what: str, graph: Graph, reference: Tensor) -> TileMapping:
-    """Return where a reference lies, or raise."""
+    """Return the mapping of a reference, or raise."""
     check_own(graph, reference, f"poprand.{what}")
     return graph.tile_mapping(reference)
 
@@ -298,7 +298,7 @@ def dropout(
 ) -> Tensor:
     """Record 0 for some elements, and `scale` times the others, `poprand::dropout`.
 
-    The result lies as the reference, which has the shape of the input. Where all are kept, they are
+    The result is mapped as a reference that has the shape of the input. If all are kept they are
     copied and not scaled, as in PopLibs.
     """
     what = "poprand.dropout"

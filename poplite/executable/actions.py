@@ -1,7 +1,7 @@
 """What Python does in the middle of a program, without the graph.
 
 The interpreter returns to Python at a CALLBACK op, which names an action.  Like everything in an
-executable, actions hold no tensors, only where their elements lie::
+executable, actions hold no tensors, only the places of their elements::
 
     PrintTensor("loss", loss)   ->   Print("loss", HostTensor("loss", FLOAT, (), ...), ...)
 
@@ -78,7 +78,7 @@ class Remote:
 
 @frozen(eq=False)
 class RowTransfer:
-    """Moves rows of a remote buffer from or to a block, in which they lie one after the other.
+    """Moves rows of a remote buffer from or to a block, in which they follow one another.
 
     Attributes:
         program: what messages call the Copy.

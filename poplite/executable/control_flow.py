@@ -100,7 +100,7 @@ class ControlFlow:
     """Reads the blocks of a program and of the functions that it calls.
 
     Args:
-        ops: int64[rows, 4]; every operand that is a row lies in the section of its op.
+        ops: int64[rows, 4]; every operand that is a row is in the section of its op.
     """
 
     def __init__(self, ops: npt.NDArray[np.int64]) -> None:

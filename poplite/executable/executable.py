@@ -43,7 +43,7 @@ class Executable:
 
     Attributes:
         target: the machine of its graph.
-        layout: where everything lies in the arena.
+        layout: of the arena.
         steps: lowered compute sets and copies.
         programs: the ops of each program.
         actions: what Python does at the CALLBACK ops, by number.

@@ -1,4 +1,4 @@
-"""Where everything lies in the arena: one block of bytes that holds all data of an engine.
+"""The layout of the arena: one block of bytes that holds all data of an engine.
 
 Variables come first, each contiguous and aligned, so that a field can point straight at its
 elements whatever tile they are mapped to; then blocks that the host reads and writes; then the
@@ -38,7 +38,7 @@ Integers = npt.NDArray[np.int64]
 
 @frozen(eq=False)
 class ElementTiles:
-    """The tiles of a variable's elements: each piece, up to the next one, lies on one tile.
+    """The tiles of a variable's elements: each piece, up to the next one, is on one tile.
 
     Attributes:
         first: the first element of each piece, rising from 0.
@@ -191,7 +191,7 @@ class ArenaLayout:
         return int(self._offsets[variable]) + within
 
     def shift(self, low: int, high: int) -> int | None:
-        """Return how far the elements of a range lie ahead of their addresses, in elements.
+        """Return how far the elements of a range are ahead of their addresses, in elements.
 
         None where the range, which includes `high`, is of several variables.
         """

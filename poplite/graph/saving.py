@@ -182,7 +182,7 @@ def _tensor(graph: Graph, row: dict[str, Any]) -> Tensor:
     size = np.array([whole.num_elements for whole in wholes], np.int64)
     if np.any((begin < 0) | (begin > end) | (end > size[number]) | (number < 0)):
         raise IndexError("ranges outside their variables")
-    # All variables one behind the other, so that many ranges are cut at once by their arrays.
+    # All variables in a row, so that many ranges are cut at once by their arrays.
     first = (np.cumsum(size) - size)[number]
     joined = concat([_of_type(whole, element_type) for whole in wholes])
     return concat(Slices(joined, 0, first + begin, first + end)).reshape(row["shape"])

@@ -11,7 +11,7 @@ elements of 1 or 2 bytes side by side, they may share a word::
 Words are counted from where the part of a variable on the tile begins.  Data that are copied on the
 tile, or come from other tiles, begin a buffer: the cost model says which edges those are.
 
-What a tile would have to emulate in a `compute`, or would do dearly.
+What a tile would have to emulate in a `compute`, or would do slowly.
 
 A tile computes floats of 32 and 16 bits and ints of 32 bits. Doubles, and divisions of 64-bit ints,
 are calls of software there::
@@ -221,7 +221,7 @@ def _shared_words(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> It
 
 
 def _two_elements(graph: Graph, last: int, following: int) -> str:
-    """Return elements that lie side by side on their tile, maybe not in their variable."""
+    """Return elements that are adjacent on their tile, maybe not in their variable."""
     if following == last + 1:
         return elements(graph.variables, last, following + 1)
     each = (elements(graph.variables, address, address + 1) for address in (last, following))

@@ -13,7 +13,7 @@ The state of an engine on ranks, as one file that rank 0 writes and reads.
     saving     chunk by chunk: all ranks send rank 0 what they own of it, and rank 0 writes it
     loading    rank 0 checks all of the file; then, chunk by chunk, it reads and all get their own
 
-A chunk never lies in the memory of rank 0, which would else hold all variables of the graph.  The
+A chunk is never in the memory of rank 0, which would then hold all variables of the graph.  The
 file need not be where other ranks can see it.
 """
 
@@ -302,7 +302,7 @@ class OnRank:
             self._peers.move(found, [parts[replica] for replica in access.replicas], access.call)
 
     def _runs_of(self, access: HostAccess, *, with_metadata: bool = True) -> tuple[Int64, Int64]:
-        """Return begin and end of the runs of bytes that a tensor lies in."""
+        """Return begin and end of the runs of bytes of a tensor."""
         place = access.place
         if isinstance(place, ByView):
             first, count = runs(place.tensor.view)
@@ -595,7 +595,7 @@ class StatesOnRanks:
         self._pass(_LOAD, which, chunk, _from_rank)
 
     def _own_within(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield what lies between two positions of the runs of bytes of this rank."""
+        """Yield the runs of bytes of this rank between two positions."""
         begins, ends = self._peers.own
         some = slice(ends.searchsorted(begin, "right"), begins.searchsorted(end, "left"))
         for first, last in zip(begins[some].tolist(), ends[some].tolist(), strict=True):

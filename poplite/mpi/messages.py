@@ -135,7 +135,7 @@ class Owners:
         return self.begin[own], self.stops[own]
 
     def hold(self, rank: Integers, begin: Integers, end: Integers) -> npt.NDArray[np.bool_]:
-        """Tell which runs of bytes lie within what their ranks own, or have their own copy of."""
+        """Return which runs of bytes are within those that their ranks own, or have a copy of."""
         run = np.searchsorted(self.begin, begin, side="right") - 1
         owner = self.rank[run]
         return np.asarray((end <= self.stops[run]) & ((owner == rank) | (owner == EVERYONE)))

@@ -19,7 +19,7 @@ next step that has not begun.  Control flow is the same everywhere, so that is o
 that leaves alone would let its neighbours wait for ever.  Ranks that exchange nothing may be far
 apart: one that is on its way says so again, and those at the limit wait for it.
 
-MPI sends pieces of memory where they lie: one as its bytes, several as a datatype of blocks, so
+MPI sends pieces of memory in place: one as its bytes, several as a datatype of blocks, so
 that nothing is packed by hand.
 """
 

@@ -409,8 +409,8 @@ class Exchange:
 
     Attributes:
         messages: the pieces of memory; of a table, where that is given.
-        table: the compute step in whose table of slots they lie; None for the arena.
-        is_shadow: whether they lie in the shadow of the arena, which strict checks keep.
+        table: the compute step whose table of slots contains them; None for the arena.
+        is_shadow: whether they are in the shadow of the arena, which strict checks keep.
     """
 
     messages: Messages

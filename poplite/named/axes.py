@@ -183,7 +183,7 @@ class Axis:
         return length
 
     def keep_length(self, user: str) -> None:
-        """Let nobody change the length any more, since a tensor, `user`, relies on it."""
+        """Freeze the length, since `user`, a tensor, depends on it."""
         checked_kind(user, str, "axis.keep_length: user", "the name of a tensor")
         if self._source is not None:
             self._source[0].keep_length(user)
@@ -393,7 +393,7 @@ def make_axis(
 
 # -- the axes of a tensor --------------------------------------------------------------------------
 #
-#     (H, W) + (N,)    one behind the other; an axis twice is refused
+#     (H, W) + (N,)    one after the other; an axis twice is refused
 #     (H, W) | (W, N)  (H, W, N)
 #     (H, W) & (W, N)  (W,)
 #     (H, W) - (W, N)  (H,)
@@ -905,7 +905,7 @@ class FlattenedAxis(Axis):
         return self.axes.full_lengths
 
     def keep_length(self, user: str) -> None:
-        """Let nobody change the lengths of its parts."""
+        """Freeze the lengths of its parts."""
         for axis in self.axes:
             axis.keep_length(user)
 

@@ -341,7 +341,7 @@ class TensorDescription:
 
         Args:
             axes: the axes, in their order; left out, all of them.
-            copy: "never" to refuse a flat axis that no single stride reaches, so that nobody has to
+            copy: "never" to refuse a flat axis that no single stride reaches, so that no one has to
                 copy elements to step over them; "view" to make it a view of several pieces. Left
                 out, "never" where the layout is known, "view" while it is free.
 
@@ -589,7 +589,7 @@ def pair_of(pair: Sequence[int], own: Axis) -> Sequence[int]:
 
 
 def index_of(index: Sequence[int], axes: Axes, of: Named) -> tuple[int, ...]:
-    """Return the numbers of an element, each counted from the begin of its axis."""
+    """Return the numbers of an element, each counted from the beginning of its axis."""
     check_kind(index, (list, tuple), "at: an index", "description.at((0, 1))")
     numbers = [integer_or_none(each) for each in index]
     lengths = [axis.known_length("at") for axis in axes]

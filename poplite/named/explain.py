@@ -65,7 +65,7 @@ def tensors(
 
 @frozen
 class Copied:
-    """Elements that are gathered, or scattered, since they do not lie as a step takes them.
+    """Elements that are gathered, or scattered, since a step takes them in another order.
 
     Attributes:
         variable: which has them.
@@ -90,7 +90,7 @@ class Copied:
 def views(
     roots: list[Op], description: Callable[[Op], TensorDescription], copied: Sequence[Copied]
 ) -> list[str]:
-    """Return a line for each view of a tensor: by which steps, and where its elements lie."""
+    """Return a line for each view of a tensor: its steps, and the places of its elements."""
     lines = []
     for node in below(roots):
         found = description(node)
@@ -105,7 +105,7 @@ def views(
 
 
 def copies(graph: Graph, sets: Iterable[ComputeSet], owners: Mapping[Variable, Op]) -> list[Copied]:
-    """Return the elements that do not lie as a step reads or writes them, for each reader apart.
+    """Return the elements that a step reads or writes in another order, for each reader apart.
 
     Args:
         graph: of the steps.

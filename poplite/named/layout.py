@@ -313,7 +313,7 @@ Index = tuple[int, ...]
 
 @frozen
 class StridedAxes:
-    """Where elements lie, as far as an offset and strides tell it.
+    """Places of elements, as far as an offset and strides give them.
 
     Attributes:
         offset: of the element at index 0 of all axes.
@@ -325,7 +325,7 @@ class StridedAxes:
 
     @classmethod
     def of(cls, layout: Layout) -> StridedAxes:
-        """Return where the elements of storage lie."""
+        """Return the places of the elements of storage."""
         lengths = [axis.known_length("strides") for axis in layout.axes]
         return cls(0, tuple((each,) for each in zip(lengths, layout.strides, strict=True)))
 
@@ -348,7 +348,7 @@ class DescriptionStep(Protocol):
         """Return the view of tensors whose dimensions are the sources' axes."""
 
     def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> StridedAxes | None:
-        """Return where the elements of the result lie; None where no strides tell it."""
+        """Return the places of the result's elements; None where no strides give them."""
 
     def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
         """Return which source has the element at an index of the result, and at which index."""
@@ -491,7 +491,7 @@ class RegroupStep:
 
 @frozen
 class ConcatStep:
-    """Several tensors behind each other along an axis, each with the axes in the same order.
+    """Several tensors joined along an axis, each with the axes in the same order.
 
     Attributes:
         along: the root of the axis.
@@ -501,7 +501,7 @@ class ConcatStep:
     what: str = "concat"
 
     def view(self, sources: Sequence[Axes], tensors: Sequence[Tensor], axes: Axes) -> Tensor:
-        """Return them behind each other."""
+        """Return them joined."""
         return concat(tensors, dim=axes.roots.index(self.along))
 
     def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> None:

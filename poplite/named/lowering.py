@@ -96,7 +96,7 @@ class TensorFrame:
 
 @frozen
 class JoinedFrames:
-    """Tensors behind each other along one dimension.
+    """Tensors joined along one dimension.
 
     Attributes:
         dim: the dimension.
@@ -590,7 +590,7 @@ class LoweredExpressions:
         return self._leaf(made) if isinstance(made, Weak | Number) else made
 
     def _kept(self, made: Expr) -> Expr:
-        """Return an expression that is stored, whatever that costs."""
+        """Return an expression that is stored at any cost."""
         if not isinstance(made, Applied):
             return made
         shape = made.shape

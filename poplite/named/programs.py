@@ -5,7 +5,7 @@
     1   loss, and the sums in dw and db, with one decision about what to store
     2   the writes, which read these sums
 
-An expression that is an item keeps its value: it is stored, and later items read what was stored.
+An expression that is an item keeps its value: it is stored, and later items read the stored one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ItemRecorder:
         tensor: returns the tensor of a constant, an input or a state.
         place: returns the variable that takes what a `ng.place` stores.
         order: returns the axes of an operation in the order in which they are stored.
-        is_hinted: tells whether a hint says where a tensor lies.
+        is_hinted: returns whether a hint says on which tiles a tensor is.
         fuse: "cost", or "none" to store each operation by itself.
         is_strict: whether operations may not make outer products by themselves.
     """
@@ -84,9 +84,9 @@ class ItemRecorder:
         )
         self._pending: list[Op] = []
         self.stored: list[tuple[Op, Tensor]] = []
-        """What was stored for which operation, by its axes."""
+        """Operations that were stored, each with its tensor by its axes."""
         self.made: list[Tensor] = []
-        """What was stored, in the order of storage."""
+        """Stored tensors, in the order of storage."""
         self.compute_sets: list[ComputeSet] = []
         """Those of its steps."""
         self.variables: list[Variable] = []

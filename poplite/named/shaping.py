@@ -420,7 +420,7 @@ def _own(x: Op, axis: Any) -> Axis:
 
 
 class Concat(Op):
-    """Operands behind each other along one axis, of one type and one order of axes.
+    """Operands joined along one axis, of one type and one order of axes.
 
     Attributes:
         along: the axis, of the length of the result.
@@ -437,7 +437,7 @@ class Concat(Op):
 
 
 def concat(xs: Sequence[Any], axis: Axis) -> Op:
-    """Return tensors behind each other along an axis that all have.
+    """Return tensors joined along an axis that all have.
 
     Args:
         xs: tensors of the same axes, in any order, whose lengths differ along `axis` only.

@@ -143,7 +143,7 @@ def constant(
         axes: one for each dimension; a number fills all of them.
         dtype: element type; left out, FLOAT for floats, INT for integers, BOOL for truths.
         name: for messages; left out, an automatic one.
-        map: where it lies, as for `variable`.
+        map: its tiles, as for `variable`.
 
     Raises:
         AxisError: for an array without axes, or with another number of them.
@@ -181,7 +181,7 @@ def placeholder(
         axes: of the tensor; none for a single number.
         dtype: element type.
         name: for messages; left out, an automatic one.
-        map: where it lies, as for `variable`.
+        map: its tiles, as for `variable`.
         layout: in which order its axes are stored, as for `variable`.
 
     >>> import poplite.named as ng
@@ -236,7 +236,7 @@ def persistent_tensor(
         initial_value: as for `variable`.
         dtype: element type.
         name: for messages; left out, an automatic one.
-        map: where it lies, as for `variable`.
+        map: its tiles, as for `variable`.
         layout: in which order its axes are stored, as for `variable`.
 
     >>> import poplite.named as ng
@@ -409,7 +409,7 @@ def blocks_of(what: str, axis: Axis, count: Any, tiles: int) -> int | None:
     return number
 
 
-# -- values that are stored whatever that costs ----------------------------------------------------
+# -- values that are stored at any cost ------------------------------------------------------------
 
 
 class Keep(Op):

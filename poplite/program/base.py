@@ -452,7 +452,7 @@ def words_of_parts(program: Program) -> list[str]:
 
 
 def unknown_kind(program: Program, what: str) -> ControlProgramError:
-    """Return the error for a program whose kind somebody does not know; `{}` in `what` names it.
+    """Return the error for a program of an unknown kind; `{}` in `what` names it.
 
     >>> unknown_kind(Program(), "no picture shows what {} does").what
     'no picture shows what a Program does'

@@ -219,7 +219,7 @@ class Tile:
 
 @frozen
 class LoweredVariables:
-    """What lies on the tiles.
+    """The contents of the tiles.
 
     Attributes:
         memory: of all tiles.
@@ -228,7 +228,7 @@ class LoweredVariables:
     memory: Memory
 
     def for_tile(self, tile: int) -> tuple[MemoryVariable, ...]:
-        """Return what lies on a tile."""
+        """Return the contents of a tile."""
         return self.memory.variables(tile)
 
 
@@ -315,7 +315,7 @@ class Compilation:
 
     @property
     def lowered_variables(self) -> LoweredVariables:
-        """What lies on the tiles."""
+        """The contents of the tiles."""
         return LoweredVariables(self.memory)
 
     def always_live_variables_for_tile(self, tile: int) -> list[MemoryVariable]:

@@ -93,7 +93,7 @@ class TypeCycles:
         source: how their cycles are known.
         cycles: total of all of them one after the other: instructions that workers issued; for a
             `MultiVertex`, cycles of its tile.
-        flops: total of floating-point operations; None where nobody stated them.
+        flops: total of floating-point operations; None without an estimate.
     """
 
     name: str

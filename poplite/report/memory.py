@@ -70,7 +70,7 @@ def _are_stretches(steps: Steps | None, known: Known) -> bool:
 
 @frozen
 class Held:
-    """Something that lies in the memory of some tiles.
+    """Something in the memory of some tiles.
 
     Attributes:
         name: the name of the variable, which is that of one of `Compilation.variables` alone, or
@@ -139,7 +139,7 @@ class Memory:
     Attributes:
         including_gaps: bytes that each tile needs, with the gaps between things.
         not_always_live: bytes of each tile that are not always live, in the step that needs most.
-        held: all that lies in memory.
+        held: everything in memory.
         steps: the steps of all programs, one program after the other.
         addresses: where each thing of `held` begins on each tile, counted from the beginning of
             its memory.
@@ -198,7 +198,7 @@ class Memory:
         return LazySequence(len(gaps), of_tile)
 
     def variables(self, tile: int) -> tuple[MemoryVariable, ...]:
-        """Return what lies on a tile."""
+        """Return the contents of a tile."""
         return _on_tile(self.held, tile)
 
     def liveness(self) -> Sequence[LivenessStep]:
@@ -249,7 +249,7 @@ class LivenessStep:
     Attributes:
         number: of the step.
         step: which it is.
-        held: all that lies in memory.
+        held: everything in memory.
     """
 
     number: int
@@ -272,7 +272,7 @@ class NotAlwaysLive(NamedTuple):
 
     Attributes:
         bytes: the total.
-        variables: what lies there.
+        variables: its contents.
     """
 
     bytes: int
@@ -296,7 +296,7 @@ class TileMemory:
 
     @property
     def variables(self) -> tuple[MemoryVariable, ...]:
-        """What lies there."""
+        """Its contents."""
         return self._variables()
 
     @property
@@ -317,7 +317,7 @@ class TileMemory:
 
 
 class MemoryVariable(NamedTuple):
-    """Something that lies on a tile.
+    """Something on a tile.
 
     Attributes:
         name: the name of the variable, or what the thing is.

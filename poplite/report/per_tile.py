@@ -186,7 +186,7 @@ class LazySequence(Sequence[T_co]):
 
 
 class LateSequence(Sequence[T_co]):
-    """Items that are made all at once, when somebody first looks.
+    """Items that are all made at the first access.
 
     >>> late = LateSequence(lambda: tuple(range(3)))
     >>> len(late), late[1:]

@@ -175,7 +175,7 @@ _TIMES = re.compile(r"\d{1,3}(,\d{3}){0,3} times?", re.ASCII)
 """How often a Repeat says that it runs: 2**32 - 1 times at most."""
 
 BY_DATA = (ProgramType.REPEAT_WHILE, ProgramType.LOOP, ProgramType.IF, ProgramType.SWITCH)
-"""What runs its programs as often as data, or whoever stops it, decide."""
+"""Kinds that run their programs as often as data, or a stop, decide."""
 
 
 def repeats(node: Program) -> int:

@@ -229,7 +229,7 @@ def _memory(compilation: Compilation) -> list[str]:
 
 
 def _fullest_tiles(memory: Memory) -> list[str]:
-    """Return what lies on the fullest tiles, where some hold much more than others."""
+    """Return the contents of the fullest tiles, where some hold much more than others."""
     used = memory.including_gaps
     if used.most <= UNBALANCED * used.mean:
         return []

@@ -1,4 +1,4 @@
-"""One vertex against NumPy: compiled, interpreted, wherever its elements lie.
+"""One vertex against NumPy: compiled, interpreted, wherever its elements are.
 
 assert_vertex(Axpy, {"a": 2.0, "x": x, "y": y}, {"y": y + np.float32(2) * x})
 
@@ -12,7 +12,7 @@ Vectors laid out in memory in drawn ways: a vertex must not care where its eleme
     reversed   | 4 . 3 . 2 . 1 . 0 . |
     pieces     | . 3 4 . . 0 1 . 2 |                  cut, shuffled, with gaps
 
-The elements between, shown as dots, belong to nobody: whoever writes them is at fault.
+The elements between, shown as dots, belong to no field: a vertex that writes them is at fault.
 """
 
 from __future__ import annotations
@@ -310,13 +310,13 @@ def _rows(
 def _run(
     case: _Case, random: Random | None, where: str, *, interpret: bool
 ) -> tuple[dict[str, Rows], dict[str, list[str]]]:
-    """Run the vertex; return what it wrote, and how the edges lie in memory."""
+    """Run the vertex; return what it wrote, and the layout of the edges in memory."""
     graph = Graph(Target(tiles=TILES))
     places = {name: list(_placed(graph, case, name, random)) for name in case.fields}
     compute_set = graph.add_compute_set(case.vertex.__name__)
     edges = {name: _connected(case.fields[name], placed) for name, placed in places.items()}
     graph.add_vertex(compute_set, case.vertex, tile=TILE, **case.state, **edges)
-    # Nobody asks what it takes: nothing is priced or compiled in order to count it.
+    # Its cost is not asked for: nothing is priced, or compiled to be counted.
     options = {"debug.instrument": False}
     step = Execute(compute_set)
     engine = Engine(graph, step, checks="strict", interpret=interpret, options=options)
@@ -428,7 +428,7 @@ class LaidOut:
     Attributes:
         tensor: the elements, in order.
         variable: the variable that holds them, and the elements between them.
-        text: how it lies there, for messages.
+        text: its layout there, for messages.
     """
 
     tensor: Tensor
@@ -451,7 +451,7 @@ def laid_out_contiguously(
         name: of the variable.
         element: its element type.
         length: elements of the vector.
-        tile: where the variable lies.
+        tile: of the variable.
         metadata: of QUARTER.
 
     >>> from poplite.types import INT

@@ -248,7 +248,7 @@ def _product(what: str, values: Sequence[Any], options: Options, form: str) -> A
 
 
 def _new(graph: Graph, made: Any, inputs: Sequence[Any], name: str, prog: Steps) -> Tensor:
-    """Record an expression to a new tensor, which lies where PopLibs puts it."""
+    """Record an expression to a new tensor, which is mapped as PopLibs does."""
     mapping = None
     if isinstance(made, Node) and not isinstance(made, Weak) and not made.is_open:
         mapping = output_mapping(working_graph(graph), inputs, made)

@@ -200,7 +200,7 @@ def _scale(value: Any, kind: ElementTypeLike) -> Any:
 
 # -- fills -----------------------------------------------------------------------------------------
 #
-#     fill(graph, t, prog, value)                     where t lies
+#     fill(graph, t, prog, value)                     on the tiles of t
 #     fill(graph, t, [(0, 4)], tile, cs, value)       these elements, on a tile
 #     fill(graph, t, tile, cs, value)                 all elements, on a tile
 #     fill(graph, t, mapping, cs, value)              those of each tile of a mapping
@@ -383,7 +383,7 @@ def pad(
 ) -> Tensor:
     """Return a view with a constant before and after each dimension, `popops::pad`.
 
-    The constant lies on tile 0, as with `MappingMethod::ZERO`; negative widths cut.
+    The constant is on tile 0, as with `MappingMethod::ZERO`; negative widths cut.
 
     Raises:
         InvalidOption: for widths of another number of dimensions.

@@ -1,6 +1,6 @@
 """Checks every number of a loaded executable that compiled code would trust.
 
-    moves       blocks and pieces lie in the arena
+    moves       blocks and pieces are inside the arena
     vertices    so do all elements of every field; tables hold what rows take from them
     ops         rows, steps, phases, actions, loops and scalars exist; calls end
 
@@ -257,7 +257,7 @@ def _check_layout(layout: ArenaLayout, tiles: int) -> None:
             if min(shape, default=0) < 0 or math.prod(shape) != variable.num_elements:
                 raise Malformed(f"'{variable.name}' has shape {shape!r:.60}")
             if end is not None and variable.base < end:
-                raise Malformed(f"'{variable.name}' lies over the variable before it")
+                raise Malformed(f"'{variable.name}' overlaps the variable before it")
             end = variable.base + variable.num_elements
             room -= _check_tiles(variable, tiles, room)
             for values in (variable.initial_value, *variable.replica_values.values()):

@@ -3,7 +3,7 @@
 A program and each function that it calls are sections: they end in the only END, or in a RETURN,
 and only a CALL leaves them, for the beginning of another.  So every RETURN has its CALL, and as no
 function calls itself, at most as many calls are open as there are functions.  Jumps are those of
-loops and branches that lie within each other, so that reports can tell what runs how often.
+nested loops and branches, so that reports can tell what runs how often.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def _check_floats(ops: npt.NDArray[np.int64], modes: tuple[int, ...]) -> None:
 
 
 def _check_blocks(ops: npt.NDArray[np.int64]) -> None:
-    """Check that loops and branches are those of programs, which end and lie within each other."""
+    """Check that loops and branches are those of programs, which end and are nested."""
     loops, counts = ops[ops[:, 0] == op.REPEAT, 1:3].T
     if len(np.unique(loops)) < len(loops):
         raise Malformed("two REPEATs count in one place")

@@ -51,7 +51,7 @@ class NamedClass:
         name: within its module, or within the function that defines it.
         elements: element types of a template.
         code: what it computes.
-        recipe: what it was generated from; None for a class that somebody wrote.
+        recipe: of a generated class; None for a class that a user wrote.
     """
 
     name: str

@@ -474,7 +474,7 @@ def _of_runs(graph: Graph, field: Field, edges: SavedEdges) -> tuple[Tensor, Arr
 def _cut_from(graph: Graph, field: Field, begin: Array, size: Array) -> tuple[Tensor, Array]:
     """Return a tensor with the elements at these addresses, and where they begin in it.
 
-    Each interval lies in one variable; those that are used follow one another in the tensor.
+    Each interval is in one variable; those that are used follow one another in the tensor.
     """
     filled = size > 0
     if not filled.any():

@@ -239,7 +239,7 @@ class SortedRegions(LikeList[Intervals]):
         ptr: int64[groups + 1]; the intervals of group `g` are `ptr[g]` to `ptr[g + 1]`.
         begin: int64[n], first elements of the intervals.
         length: int64[n], numbers of elements of the intervals; read-only.
-        aliases: int64[n], for each interval the begin of the first interval with the same
+        aliases: int64[n], for each interval the beginning of the first interval with the same
             memory; None unless requested.
 
     >>> import poplite as pl

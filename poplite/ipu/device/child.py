@@ -6,7 +6,7 @@
                             sink out                Python takes it, says "ok" or "stop"
                             call sort               Python calls a function, says "ok" or "stop"
                             ok 81250 0.0004         cycles, seconds
-    read variable:x         ok                      the values lie in the shared file
+    read variable:x         ok                      the values are in the shared file
     run mian                error symbol_error 15   the text follows, of so many bytes
 
 Lines have pipes of their own, as libraries write to standard output. What the process writes there

@@ -207,7 +207,7 @@ class OnDevice:
         self._where = ""
 
     def _moved(self, action: Action) -> Action:
-        """Return an action whose block lies where the device has that of its stream.
+        """Return an action whose block is where the device has that of its stream.
 
         Codes of QUARTER are moved as bytes: the metadata of the tensor are on the device.
         """

@@ -122,7 +122,7 @@ def aligned(size: int) -> int:
 
 # -- texts, series of numbers, values --------------------------------------------------------------
 #
-#     text       text.end, text.bytes                   all texts, one behind the other
+#     text       text.end, text.bytes                   all texts, one after the other
 #     series     first, and digits (extent, stride)     as `poplite.arrays.series.Steps`
 #                first, and a list                      as `Listed`, four bytes or fewer a number
 #     values     values.bytes                           elements as they lie in memory

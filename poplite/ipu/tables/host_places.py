@@ -53,7 +53,7 @@ class Place:
 #     called.name, .end                                functions of the host, and their
 #     argument.type, .count, .offset, .input           inputs, which go to the host, and outputs
 #
-# All handles begin at byte 0, as one of them is moved at a time; the others lie behind the largest.
+# All handles begin at byte 0, as one of them is moved at a time; the others follow the largest.
 
 
 Places = dict[str, Place]

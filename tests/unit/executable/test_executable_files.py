@@ -645,7 +645,7 @@ DAMAGE: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda m: _step(m, 0)["groups"][0].update(rows=["uint8", 0, [1, 8]]), "an array of uint8"),
     (lambda m: _executable(m)["layout"].update(temporary_bytes=-64), "-64 B of temporaries"),
     (lambda m: _executable(m)["layout"].update(temporary_bytes=1 << 60), "memory of 1,15"),
-    (lambda m: _executable(m)["layout"]["variables"].reverse(), "lies over the variable before it"),
+    (lambda m: _executable(m)["layout"]["variables"].reverse(), "overlaps the variable before it"),
     (lambda m: _executable(m)["layout"]["variables"].pop(0), ""),
     (lambda m: _read(m).update(shape=[1 << 20, 1 << 10]), "B fill shape (1048576, 1024)"),
     (lambda m: _program(m).update(num_steps=1 << 40), "num_steps: 1,099,511,627,776, there are"),
