@@ -1,4 +1,4 @@
-"""Lowered steps: launches of drivers over descriptor rows, and the bytes that copies move.
+"""Lowered steps: launches of drivers over descriptor rows, or byte moves of copies.
 
 A compute set becomes up to six launches, which run one after the other::
 

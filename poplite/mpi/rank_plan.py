@@ -97,7 +97,7 @@ def cut_of_work(work: npt.NDArray[np.float64], count: int, tiles_per_ipu: int) -
     total = np.append(0, np.cumsum(work))
     goals = total[-1] * np.arange(1, count) / count
     cut = np.searchsorted(total, goals)
-    # The tile in which a goal lies goes to the side that is nearer.
+    # The tile that contains a goal goes to the side that is nearer.
     cut -= total[cut] - goals > goals - total[np.maximum(cut - 1, 0)]
     of_ipu = np.round(cut / tiles_per_ipu).astype(np.int64) * tiles_per_ipu
     of_ipu = np.clip(of_ipu, 0, len(work))

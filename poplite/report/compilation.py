@@ -70,7 +70,7 @@ class Variable:
         shape: its shape.
         constant: whether programs only read it.
         at: the user's line.
-        first: where pieces begin, each of which lies on one tile; None where that is not known.
+        first: where pieces begin, each of which is on one tile; None if that is not known.
         tiles: the tile of each piece, -1 for none; None as well.
     """
 

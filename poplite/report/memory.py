@@ -407,7 +407,7 @@ def _on_tile(some: Iterable[Held], tile: int) -> tuple[MemoryVariable, ...]:
 
 
 # -- when tiles need most memory -------------------------------------------------------------------
-# When each tile needs most memory, and what lies there then, by kind of thing.
+# Peaks of memory: the fullest step of each tile, and its contents by kind.
 #
 # Room that several steps share counts once: a tile is looked at in its own fullest step.
 #
@@ -469,7 +469,7 @@ class Peaks:
     step: Int64
 
     def bytes_of(self, held: Held) -> Int64:
-        """Return int64[tiles]: the bytes of a thing that lie on each tile in its fullest step."""
+        """Return int64[tiles]: the bytes of a thing on each tile in its fullest step."""
         found = np.zeros(len(self.step), np.int64)
         tiles, sizes = held.bytes.tiles.array(), held.bytes.values.array()
         if held.steps is not None:

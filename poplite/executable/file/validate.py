@@ -553,7 +553,7 @@ def _rise(numbers: npt.NDArray[np.integer[Any]]) -> bool:
 
 
 def _check_all_within(series: Series, most: int) -> None:
-    """Check that the numbers of a series, which is not empty, lie in [0, most]."""
+    """Check that the numbers of a series, which is not empty, are in [0, most]."""
     if isinstance(series, Listed) and series.offset.dtype.kind == "u":
         room = most - (1 << 8 * series.offset.itemsize)
         if 0 <= series.base <= room:  # whatever the offsets are
