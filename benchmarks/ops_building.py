@@ -18,7 +18,7 @@ from functools import partial
 import poplite as pl
 from ops_maps import target
 from poplite import ops
-from poplite.ops.products.plan import planned
+from poplite.ops.products.matmul import planned
 from rows import Row, in_turn, run
 
 LAYERS = 20

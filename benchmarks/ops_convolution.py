@@ -17,8 +17,7 @@ import numpy as np
 import poplite as pl
 from ops_maps import Floats, least, target
 from poplite import ops
-from poplite.ops.convolutions.plan import ConvolutionPlan, exact_cycles, ranked
-from poplite.ops.convolutions.search import cheapest_ways
+from poplite.ops.convolutions.plan import ConvolutionPlan, cheapest_ways, exact_cycles, ranked
 from rows import BLAS_SPINS, SETTLING, Row, in_turn, run
 
 

@@ -20,7 +20,7 @@ from engine_matmul import Product, matmul_prange, operands
 from fidelity_matmul import HALF
 from ops_maps import Floats, least, target
 from poplite import ops
-from poplite.ops.products.plan import planned
+from poplite.ops.products.matmul import planned
 from rows import BLAS_SPINS, SETTLING, Row, in_turn, run
 
 MEASURED = 4096

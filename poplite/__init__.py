@@ -164,8 +164,8 @@ if TYPE_CHECKING:
         TargetType as TargetType,
     )
     from poplite.machine.target import Target as Target
+    from poplite.ops.control import counted_loop as counted_loop
     from poplite.ops.graph_function import graph_function as graph_function
-    from poplite.ops.loop import counted_loop as counted_loop
     from poplite.poplar.binder import (
         FunctionBufferMappingType as FunctionBufferMappingType,
         VariableMappingMethod as VariableMappingMethod,
@@ -367,7 +367,7 @@ _HOMES = {
     "machine.floating_point": "FloatingPointBehaviour",
     "machine.target": "Target",
     "ops.graph_function": "graph_function",
-    "ops.loop": "counted_loop",
+    "ops.control": "counted_loop",
     "poplar.binder": "FunctionBufferMappingType VariableMappingMethod",
     "program": "Abort AbortOnCondition AssumeEqualAcrossReplicas Block Call Copy CrossReplicaCopy "
     "ErrorProgram Execute Function If Loop PrintTensor PrintTensorFormat Program "

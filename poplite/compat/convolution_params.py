@@ -23,8 +23,7 @@ from poplite.compat.arguments import check_params, sizes_of
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, checked_truth
 from poplite.expr.tree import ElementClass
 from poplite.frozen import frozen
-from poplite.ops.convolutions.arguments import MOST_DIMENSIONS, check_number, float_type
-from poplite.ops.convolutions.request import dilated
+from poplite.ops.convolutions.request import MOST_DIMENSIONS, check_number, dilated, float_type
 from poplite.ops.operands import beside, count_of
 from poplite.text import clipped, integer_or_none
 from poplite.types import ElementTypeLike, element_type

@@ -66,8 +66,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.operands import beside, steps_for
 from poplite.ops.products.layout import Options as PlanOptions, checked_options
-from poplite.ops.products.matmul import product
-from poplite.ops.products.plan import plan_by
+from poplite.ops.products.matmul import plan_by, product
 from poplite.poplar.absent import shown as _shown
 from poplite.program import Sequence as Steps
 from poplite.text import clipped, of_type

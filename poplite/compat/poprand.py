@@ -42,8 +42,16 @@ from poplite.ops.operands import (
     check_type,
     steps_for,
 )
-from poplite.ops.random.drawing import TWO_32, drawn_type, number_of, threshold
-from poplite.ops.random.numbers import CHOSEN, normal_fields, truncated_fields, uniform_fields
+from poplite.ops.random.numbers import (
+    CHOSEN,
+    TWO_32,
+    drawn_type,
+    normal_fields,
+    number_of,
+    threshold,
+    truncated_fields,
+    uniform_fields,
+)
 from poplite.poplar.absent import shown as _shown
 from poplite.program import Copy, Sequence as Steps
 from poplite.text import clipped, integer_or_none, of_type

@@ -19,7 +19,7 @@ from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import linalg, nn, random
-from poplite.ops.loop import counted_loop
+from poplite.ops.control import counted_loop
 from poplite.program import Copy, Execute, Sequence
 from poplite.types import FLOAT, HALF, UNSIGNED_INT, element_type
 from poplite.vertices.elementwise import Add

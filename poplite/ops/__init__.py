@@ -144,8 +144,12 @@ if TYPE_CHECKING:
         take_along_axis as take_along_axis,
     )
     from poplite.ops.order.top import top_k as top_k
-    from poplite.ops.products.matmul import matmul as matmul, outer as outer
-    from poplite.ops.products.plan import MatMulPlan as MatMulPlan, plan_matmul as plan_matmul
+    from poplite.ops.products.matmul import (
+        MatMulPlan as MatMulPlan,
+        matmul as matmul,
+        outer as outer,
+        plan_matmul as plan_matmul,
+    )
     from poplite.ops.record import (
         assign as assign,
         copy as copy,
@@ -226,8 +230,7 @@ __all__, __getattr__, __dir__ = _operations_on_use(
         "order.scans": "cumulative_product cumulative_sum unique_sorted",
         "order.sorting": "argsort sort sort_key_value take_along_axis",
         "order.top": "top_k",
-        "products.matmul": "matmul outer",
-        "products.plan": "MatMulPlan plan_matmul",
+        "products.matmul": "MatMulPlan matmul outer plan_matmul",
         "record": "assign copy explain fill lower map zero",
         "reductions.by_name": "log_sum_exp reduce reduce_many",
         "reductions.expressions": "all any argmax argmin max mean min norm prod sum variance",

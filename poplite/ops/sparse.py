@@ -32,7 +32,7 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.ops.convolutions.arguments import ConvolutionCall
+from poplite.ops.convolutions.request import ConvolutionCall
 from poplite.ops.operands import FLOATS, Given, called, check_parts, count_of, described
 from poplite.ops.record import map as stored
 from poplite.ops.reductions.expressions import sum as sum_of

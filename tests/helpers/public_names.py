@@ -14,7 +14,7 @@ import poplite.named as ng
 from poplite import ops, testing, tools, viz
 from poplite.compat import poplin, popnn, popops, poprand, poputil
 from poplite.compat.popops import expr
-from poplite.ops.loop import LoopIndex
+from poplite.ops.control import LoopIndex
 
 OPERATIONS = {"ops": ops, "ops.random": ops.random, "ops.linalg": ops.linalg, "ops.nn": ops.nn}
 AROUND: dict[str, Any] = {

@@ -24,7 +24,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import nn
-from poplite.ops.nn.activations import by_result
+from poplite.ops.nn.expressions import by_result
 from poplite.ops.reductions.expressions import float_operand
 from poplite.program import Sequence as Steps
 from poplite.types import FLOAT

@@ -23,7 +23,7 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops import nn
-from poplite.ops.convolutions.arguments import float_type
+from poplite.ops.convolutions.request import float_type
 from poplite.ops.operands import beside, count_of, the_tensor
 from poplite.text import clipped, of_type
 from poplite.types import ElementTypeLike, element_type

@@ -20,8 +20,8 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import EmbeddingPlan
 from poplite.ops.operands import count_of, dimension
-from poplite.ops.slices.checks import sliced
 from poplite.ops.slices.dynamic import NO_ROW, sliceable_of
+from poplite.ops.slices.gather import sliced
 from poplite.ops.slices.grid import blocks_to_try
 from poplite.program import Sequence as Steps
 from poplite.types import (

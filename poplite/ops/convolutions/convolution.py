@@ -27,22 +27,25 @@ from poplite.expr.operand import Operand
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
-from poplite.ops.convolutions.arguments import (
+from poplite.ops.convolutions.convolution_steps import Convolution, record_convolutions
+from poplite.ops.convolutions.layout import by_channels, by_taps, expanded_weights
+from poplite.ops.convolutions.plan import ConvolutionPlan, planned
+from poplite.ops.convolutions.request import (
     ConvolutionCall,
+    ConvolutionRequest,
     Flag,
     Number,
     Padding,
+    PhaseOutputs,
     check_channels,
     check_gradient,
+    joined,
+    parts,
     rank_of_field,
     request_of,
     sizes_of,
     spacings,
 )
-from poplite.ops.convolutions.convolution_steps import Convolution, record_convolutions
-from poplite.ops.convolutions.layout import by_channels, by_taps, expanded_weights
-from poplite.ops.convolutions.plan import ConvolutionPlan, planned
-from poplite.ops.convolutions.request import ConvolutionRequest, PhaseOutputs, joined, parts
 from poplite.ops.operands import (
     Given,
     called,

@@ -31,8 +31,8 @@ from poplite.ops.fuse.pricing import Bound
 from poplite.ops.fuse.recipe import OperandPart, Straight, SumRecipe, in_order, straight
 from poplite.ops.fuse.storing import rebuilt, with_operands
 from poplite.ops.products.layout import MatrixBlocks, Options, ProductLayout
+from poplite.ops.products.matmul import layout_for
 from poplite.ops.products.matmul_steps import BlockParts, Epilogue, Multiplication
-from poplite.ops.products.plan import layout_for
 from poplite.types import FLOAT
 from poplite.vertices.estimators.reductions import Slots
 

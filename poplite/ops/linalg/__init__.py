@@ -15,16 +15,16 @@ from poplite.expr.numpy_names import operations_on_use as _operations_on_use
 if TYPE_CHECKING:
     from poplite.ops.linalg.factorisations import (
         cholesky as cholesky,
+        inverse as inverse,
         lu as lu,
+        qr as qr,
         triangular_mask as triangular_mask,
         triangular_solve as triangular_solve,
     )
-    from poplite.ops.linalg.orthogonal import inverse as inverse, qr as qr
 
 __all__, __getattr__, __dir__ = _operations_on_use(
     "ops.linalg",
     {
-        "factorisations": "cholesky lu triangular_mask triangular_solve",
-        "orthogonal": "inverse qr",
+        "factorisations": "cholesky inverse lu qr triangular_mask triangular_solve",
     },
 )

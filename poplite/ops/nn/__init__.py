@@ -16,16 +16,6 @@ from poplite.expr.numpy_names import operations_on_use as _operations_on_use
 
 if TYPE_CHECKING:
     from poplite.ops.mathematics import gelu as gelu, relu as relu
-    from poplite.ops.nn.activations import (
-        gelu_erf_gradient as gelu_erf_gradient,
-        gelu_gradient as gelu_gradient,
-        hard_sigmoid as hard_sigmoid,
-        hard_sigmoid_gradient as hard_sigmoid_gradient,
-        relu_gradient as relu_gradient,
-        sigmoid_gradient as sigmoid_gradient,
-        swish_gradient as swish_gradient,
-        tanh_gradient as tanh_gradient,
-    )
     from poplite.ops.nn.attention import (
         Attention as Attention,
         AttentionGradient as AttentionGradient,
@@ -34,24 +24,32 @@ if TYPE_CHECKING:
         multi_head_attention as multi_head_attention,
         multi_head_attention_gradient as multi_head_attention_gradient,
     )
+    from poplite.ops.nn.expressions import (
+        binary_cross_entropy as binary_cross_entropy,
+        binary_cross_entropy_gradient as binary_cross_entropy_gradient,
+        cross_entropy as cross_entropy,
+        cross_entropy_gradient as cross_entropy_gradient,
+        gelu_erf_gradient as gelu_erf_gradient,
+        gelu_gradient as gelu_gradient,
+        hard_sigmoid as hard_sigmoid,
+        hard_sigmoid_gradient as hard_sigmoid_gradient,
+        log_softmax as log_softmax,
+        log_softmax_gradient as log_softmax_gradient,
+        relu_gradient as relu_gradient,
+        sigmoid_gradient as sigmoid_gradient,
+        softmax as softmax,
+        softmax_gradient as softmax_gradient,
+        squared_error as squared_error,
+        squared_error_gradient as squared_error_gradient,
+        swish_gradient as swish_gradient,
+        tanh_gradient as tanh_gradient,
+    )
     from poplite.ops.nn.gru_layer import (
         Gru as Gru,
         GruGradient as GruGradient,
         GruSaved as GruSaved,
         gru as gru,
         gru_gradient as gru_gradient,
-    )
-    from poplite.ops.nn.losses import (
-        binary_cross_entropy as binary_cross_entropy,
-        binary_cross_entropy_gradient as binary_cross_entropy_gradient,
-        cross_entropy as cross_entropy,
-        cross_entropy_gradient as cross_entropy_gradient,
-        log_softmax as log_softmax,
-        log_softmax_gradient as log_softmax_gradient,
-        softmax as softmax,
-        softmax_gradient as softmax_gradient,
-        squared_error as squared_error,
-        squared_error_gradient as squared_error_gradient,
     )
     from poplite.ops.nn.lstm_layer import (
         Lstm as Lstm,
@@ -102,14 +100,14 @@ __all__, __getattr__, __dir__ = _operations_on_use(
     "ops.nn",
     {
         ".mathematics": "gelu relu",
-        "activations": "gelu_erf_gradient gelu_gradient hard_sigmoid hard_sigmoid_gradient "
-        "relu_gradient sigmoid_gradient swish_gradient tanh_gradient",
         "attention": "Attention AttentionGradient AttentionSaved AttentionWeights "
         "multi_head_attention multi_head_attention_gradient",
+        "expressions": "binary_cross_entropy binary_cross_entropy_gradient cross_entropy "
+        "cross_entropy_gradient gelu_erf_gradient gelu_gradient hard_sigmoid "
+        "hard_sigmoid_gradient log_softmax log_softmax_gradient relu_gradient sigmoid_gradient "
+        "softmax softmax_gradient squared_error squared_error_gradient swish_gradient "
+        "tanh_gradient",
         "gru_layer": "Gru GruGradient GruSaved gru gru_gradient",
-        "losses": "binary_cross_entropy binary_cross_entropy_gradient cross_entropy "
-        "cross_entropy_gradient log_softmax log_softmax_gradient softmax softmax_gradient "
-        "squared_error squared_error_gradient",
         "lstm_layer": "Lstm LstmGradient LstmSaved LstmState lstm lstm_gradient",
         "normalisation": "ChannelNormGradient ChannelStatistics LayerNormGradient batch_norm "
         "batch_norm_gradient batch_norm_inference batch_statistics group_norm group_norm_gradient "

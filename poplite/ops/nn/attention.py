@@ -21,7 +21,7 @@ from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.elementwise import where
-from poplite.ops.nn.losses import softmax, softmax_gradient
+from poplite.ops.nn.expressions import softmax, softmax_gradient
 from poplite.ops.operands import (
     FLOATS,
     Given,
@@ -40,7 +40,7 @@ from poplite.ops.operands import (
 )
 from poplite.ops.products.matmul import matmul
 from poplite.ops.record import map as stored, one_operation
-from poplite.ops.slices.checks import as_tensor
+from poplite.ops.slices.gather import as_tensor
 from poplite.program import Sequence
 from poplite.types import BOOL, FLOAT
 

@@ -43,7 +43,7 @@ from poplite.ops.operands import Given
 from poplite.ops.products.matmul import matmul
 from poplite.ops.record import assign, map as stored, one_operation, zero
 from poplite.ops.reductions.expressions import sum
-from poplite.ops.slices.checks import as_tensor
+from poplite.ops.slices.gather import as_tensor
 from poplite.program import Sequence
 from poplite.types import FLOAT
 

@@ -40,7 +40,7 @@ from poplite.ops.nn.recurrent import (
 from poplite.ops.products.matmul import matmul
 from poplite.ops.record import assign, copy, map as stored, one_operation, zero
 from poplite.ops.reductions.expressions import sum
-from poplite.ops.slices.checks import as_tensor
+from poplite.ops.slices.gather import as_tensor
 from poplite.program import Sequence
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT

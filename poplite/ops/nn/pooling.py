@@ -49,17 +49,6 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.ops.convolutions.arguments import (
-    ConvolutionCall,
-    Number,
-    Padding,
-    check_gradient,
-    check_number,
-    check_rank,
-    request_of,
-    sizes_of,
-    spacings,
-)
 from poplite.ops.convolutions.layout import (
     ConvolutionLayout,
     EqualBlocks,
@@ -70,12 +59,21 @@ from poplite.ops.convolutions.layout import (
     windows_of,
 )
 from poplite.ops.convolutions.request import (
+    ConvolutionCall,
     ConvolutionRequest,
     Dimension,
+    Number,
+    Padding,
     PhaseOutputs,
     alone,
+    check_gradient,
+    check_number,
+    check_rank,
     joined,
     parts,
+    request_of,
+    sizes_of,
+    spacings,
 )
 from poplite.ops.moving import pad
 from poplite.ops.operands import Given, called, count_of

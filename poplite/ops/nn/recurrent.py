@@ -24,7 +24,7 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import home_graph
 from poplite.ops.control import repeat
-from poplite.ops.convolutions.arguments import float_type
+from poplite.ops.convolutions.request import float_type
 from poplite.ops.elementwise import where
 from poplite.ops.operands import (
     FLOATS,
@@ -43,7 +43,7 @@ from poplite.ops.operands import (
     unfit,
     wrong_kind,
 )
-from poplite.ops.products.plan import MatMulPlan, plan_matmul
+from poplite.ops.products.matmul import MatMulPlan, plan_matmul
 from poplite.ops.record import copy, map as stored
 from poplite.ops.slices.dynamic import create_sliceable, dynamic_slice, dynamic_update
 from poplite.program import Sequence

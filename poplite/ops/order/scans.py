@@ -33,7 +33,7 @@ from poplite.ops.operands import (
     ordered_bits,
     steps_for,
 )
-from poplite.ops.order.rows import ORDERED, Rows, pieces, ranges
+from poplite.ops.order.sorting import ORDERED, Rows, pieces, ranges
 from poplite.ops.record import map as stored, zero
 from poplite.program import Execute, Sequence
 from poplite.program.recording import RecordedSteps as Block

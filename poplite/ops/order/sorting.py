@@ -3,47 +3,238 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import TensorCreationError, checked_truth
+from poplite.errors import SizeOverflowError, TensorCreationError, checked_truth
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
 from poplite.frozen import frozen
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.ops.fuse.placement import grain_of, variable
+from poplite.ops.fuse.placement import Mappings, cuts, grain_of, held, variable
 from poplite.ops.operands import (
+    FLOATS,
     INDICES,
+    INTEGERS_32,
     NUMBERS,
     called,
     check_name,
     check_placed,
     check_type,
+    dimension,
+    graph_of,
+    operand,
     ordered_bits,
     own_operand,
     steps_for,
 )
-from poplite.ops.order.rows import ORDERED, Rows, check_positions, pieces, ranges, write
 from poplite.ops.record import map as stored
-from poplite.program import Sequence
-from poplite.program.recording import RecordedSteps as Block
-from poplite.types import BOOL, LONGLONG
+from poplite.program import Sequence as Steps
+from poplite.program.recording import RecordedSteps as Block, Recorder, recorder
+from poplite.types import BOOL, LONGLONG, UNSIGNED_INT
+from poplite.vertex.vertex import Vertex
 from poplite.vertices.order import (
+    POSITIONS,
     KeyRule,
     MergeWords,
+    Positions,
     SortElements,
+    Values,
     key_rule,
     merge_slots,
     sort_slots,
     value_slots,
 )
 from poplite.vertices.slices import TakePart
+
+ORDERED: tuple[ElementClass, ...] = (*FLOATS, *INTEGERS_32)
+"""What can be sorted."""
+
+
+class Rows:
+    """Rows of a tensor along a dimension, and the operation on them.
+
+    Arguments are checked when it is made; `begin` records the first steps, once callers have
+    checked theirs.
+
+    Args:
+        what: the call, for messages.
+        x: an expression is stored first, by `begin`.
+        dim: the dimension; None for all elements in row-major order.
+        types: those that are allowed.
+        name: of the steps.
+        program: where the steps go; None for the open block.
+        others: its other operands.
+
+    Attributes:
+        given: the expression that is stored first, or the tensor.
+        shape: of x; of rank 1 where there is no dimension.
+        dim: the dimension, not negative.
+        count: number of rows.
+        size: length of a row.
+        x: the tensor, from `begin` on, as are these:
+        rows: Tensor [count, size].
+        recorder: what takes the steps.
+    """
+
+    x: Tensor
+    rows: Tensor
+    recorder: Recorder
+
+    def __init__(
+        self,
+        what: str,
+        x: Operand,
+        dim: int | None,
+        types: tuple[ElementClass, ...],
+        name: str,
+        program: Steps | None,
+        *others: object,
+    ) -> None:
+        self.given = operand(what, x, program)
+        check_type(what, self.given, types)
+        self.what, self.name, self.element_type = what, name, self.given.element_type
+        self.shape = self.given.shape if dim is not None else (self.given.num_elements,)
+        self.dim = dimension(what, self.given, dim) if dim is not None else 0
+        self.size = self.shape[self.dim]
+        self.count = math.prod(self.shape[: self.dim] + self.shape[self.dim + 1 :])
+        self.graph: Graph = graph_of(what, self.given, program, *others)
+        self.mappings = Mappings(self.graph)
+        self._program, self._target = program, steps_for(what, self.graph, name, program)
+
+    def begin(self) -> None:
+        """Store an expression; from here on, steps are recorded."""
+        x = self.given
+        if isinstance(x, Expr):
+            x = stored(x, name=f"{self.name}/x", program=self._program)
+        self.x = x if x.shape == self.shape else x.flatten()
+        self.rows = self.of(self.x)
+        self.recorder = recorder(self.graph, self._target)
+
+    def of(self, tensor: Tensor) -> Tensor:
+        """Return the rows of a tensor of this shape, but for the size of the dimension."""
+        last = tensor.rank - 1
+        return tensor.dim_roll(self.dim, last).reshape((self.count, tensor.shape[self.dim]))
+
+    def back(self, rows: Tensor) -> Tensor:
+        """Return [count, k] as a tensor of the shape of x, with k in the dimension."""
+        others = self.shape[: self.dim] + self.shape[self.dim + 1 :]
+        return rows.reshape((*others, rows.shape[1])).dim_roll(len(others), self.dim)
+
+    def variable(self, element_type: ElementClass, part: str, tile: Int64, length: Int64) -> Tensor:
+        """Return a new variable of rank 1: so many elements on each of some tiles, in order."""
+        mapping = TileMapping(self.graph.target.tiles, tile, length)
+        shape = (int(length.sum()),)
+        return self.graph.add_variable(element_type, shape, f"{self.name}{part}", mapping=mapping)
+
+    def execute(self, part: str, vertex: type[Vertex], tile: Int64, **fields: Any) -> None:
+        """Record a compute set of vertices."""
+        self.graph.add_vertices(
+            self.recorder.compute_set(f"{self.name}{part}"), vertex, tile=tile, **fields
+        )
+
+    def finish(self, reads: Iterable[Tensor], writes: Iterable[Tensor]) -> None:
+        """Append the steps to the program."""
+        self.recorder.uses(self.name, list(reads), list(writes))
+        self.recorder.finish(self._target, self.name)
+
+
+class RowRanges(NamedTuple):
+    """Ranges of rows, one for each vertex; all int64[n].
+
+    Attributes:
+        tile: where they are.
+        row: which row.
+        begin: the first element, in the row.
+        end: one past the last.
+    """
+
+    tile: Int64
+    row: Int64
+    begin: Int64
+    end: Int64
+
+
+def pieces(mapping: TileMapping, size: int, workers: int, grain: int) -> RowRanges:
+    """Cut rows of so many elements at tiles, workers and the ends of rows."""
+    if not mapping.num_elements:
+        return RowRanges(*(np.empty(0, np.int64) for _ in range(4)))
+    found = cuts(*held(mapping), workers, grain)
+    first, last = found.begin // size, (found.end - 1) // size
+    count = last - first + 1
+    source = np.repeat(np.arange(len(first)), count)
+    row = first[source] + np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count)
+    begin = np.maximum(found.begin[source] - row * size, 0)
+    return RowRanges(
+        found.tile[source], row, begin, np.minimum(found.end[source] - row * size, size)
+    )
+
+
+def ranges(x: Tensor, begin: Int64, length: Int64) -> Slices:
+    """Return slices of a flattened tensor."""
+    return Slices(x.flatten(), 0, begin, begin + length)
+
+
+# -- from sorted words to elements and positions ---------------------------------------------------
+
+
+LEAST = 8
+"""Words of a worker, at least, where several share those of a tile."""
+
+
+def check_positions(rows: Rows) -> None:
+    """Refuse rows that are too long for positions."""
+    if rows.size > POSITIONS:
+        raise SizeOverflowError(
+            f"{rows.what}: {rows.size:,} elements along dimension {rows.dim} of "
+            f"{called(rows.given)}",
+            fix=f"at most {POSITIONS:,}",
+        )
+
+
+def write(
+    rows: Rows, words: Tensor, count: int, rule: KeyRule | None, *, positions: bool = True
+) -> list[Tensor]:
+    """Record the values (with a rule) and the positions of the first words of each row.
+
+    Words are [rows, at least count]; a tile writes those that it has.
+    """
+    first = words[:, :count]
+    mapping = rows.graph.tile_mapping(first)
+    begin, stop, tile = mapping.in_order()
+    length = stop - begin
+    workers = rows.graph.target.workers
+    parts = np.clip(length // LEAST, 1, workers)
+    source = np.repeat(np.arange(len(tile)), parts)
+    part = np.arange(len(source)) - np.repeat(np.cumsum(parts) - parts, parts)
+    low, high = (length[source] * (part + end) // parts[source] for end in (0, 1))
+    tile, begin, length = tile[source], begin[source] + low, high - low
+    made = []
+    for name, vertex, element_type, state in (
+        ("/values", Values, rows.element_type, {} if rule is None else rule._asdict()),
+        ("/indices", Positions, UNSIGNED_INT, {}),
+    ):
+        if (vertex is Values and rule is None) or (vertex is Positions and not positions):
+            continue
+        out = rows.variable(element_type, name, tile, length)
+        made.append(rows.back(out.reshape((rows.count, count))))
+        if len(tile):
+            fields = {
+                "words": ranges(first, begin, length),
+                "out": ranges(ordered_bits(out), begin, length),
+            }
+            rows.execute(name, vertex, tile, **fields, **state)
+    return made
+
 
 # -- plans -----------------------------------------------------------------------------------------
 # How rows are cut for sorting: the way of the fewest modelled cycles.
@@ -412,7 +603,7 @@ def take_along_axis(
     dim: int | None = -1,
     *,
     name: str = "take_along_axis",
-    program: Sequence | None = None,
+    program: Steps | None = None,
 ) -> Tensor:
     """Record steps that take elements along a dimension: `numpy.take_along_axis`.
 
@@ -518,7 +709,7 @@ def sort(
     *,
     descending: bool = False,
     name: str = "sort",
-    program: Sequence | None = None,
+    program: Steps | None = None,
 ) -> Tensor:
     """Record steps that sort the elements along a dimension.
 
@@ -560,7 +751,7 @@ def argsort(
     *,
     descending: bool = False,
     name: str = "argsort",
-    program: Sequence | None = None,
+    program: Steps | None = None,
 ) -> Tensor:
     """Record steps that find where the elements along a dimension are in sorted order.
 
@@ -599,7 +790,7 @@ def sort_key_value(
     *,
     descending: bool = False,
     name: str = "sort_key_value",
-    program: Sequence | None = None,
+    program: Steps | None = None,
 ) -> Sorted:
     """Record steps that sort keys along a dimension, and move values as the keys move.
 
@@ -659,7 +850,7 @@ def _sorted(
     dim: int | None,
     descending: bool,
     name: str,
-    program: Sequence | None,
+    program: Steps | None,
     *,
     values: bool,
     positions: bool,

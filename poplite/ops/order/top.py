@@ -26,8 +26,17 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.placement import grain_of
 from poplite.ops.operands import called, count_of, ordered_bits
-from poplite.ops.order.rows import ORDERED, Rows, check_positions, pieces, ranges, write
-from poplite.ops.order.sorting import WORD, plan_of, sorted_words
+from poplite.ops.order.sorting import (
+    ORDERED,
+    WORD,
+    Rows,
+    check_positions,
+    pieces,
+    plan_of,
+    ranges,
+    sorted_words,
+    write,
+)
 from poplite.program import Sequence
 from poplite.types import LONGLONG
 from poplite.vertices.order import (

@@ -1,4 +1,4 @@
-"""Products of matrices and vectors, as expressions.
+"""Matrix products as expressions, with plans of how tiles share them.
 
     ops.map(a @ b)                                  planned, and stored where the plan makes it
     ops.map(ops.maximum(a @ b + bias, 0))           the rest is computed where sums end
@@ -9,18 +9,323 @@ Semantics: `numpy.matmul`, and poplibs' `poplin::matMul` and `matMulGrouped`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
 
 from poplite.errors import InvalidOption, TensorCreationError
 from poplite.expr.build import apply, as_expr, contraction
 from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr, Leaf, Weak
+from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.operands import wrong_kind
-from poplite.ops.products.layout import Options, checked_options, request_of
-from poplite.ops.products.plan import MatMulPlan
-from poplite.text import clipped
-from poplite.types import ElementTypeLike
+from poplite.graph.virtual import working_graph
+from poplite.machine.target import Target
+from poplite.ops.operands import check_parts, wrong_kind
+from poplite.ops.planning import best_priced, by, held_text
+from poplite.ops.products.layout import (
+    Options,
+    ProductLayout,
+    ProductRequest,
+    Three,
+    checked_options,
+    request_of,
+)
+from poplite.ops.products.matmul_steps import left_of, product_of, right_of
+from poplite.ops.products.search import cheapest_ways, exact_cycles, least_cycles
+from poplite.program.control import check_graph
+from poplite.text import amount, clipped
+from poplite.types import FLOAT, ElementTypeLike, element_type
+
+# -- plans -----------------------------------------------------------------------------------------
+
+
+class MatMulPlan:
+    """How a product of matrices, or several of them, is shared among the tiles of a graph.
+
+    `plan_matmul` makes it. `print(plan)` shows the grid of tiles, the blocks that each multiplies,
+    the cycles and bytes by part, and the other ways that were considered.
+
+    Attributes:
+        graph: the graph it was made for.
+        layout: the way that is taken.
+    """
+
+    def __init__(self, graph: Graph, layout: ProductLayout) -> None:
+        check_parts("MatMulPlan", "plan_matmul", graph, "layout", layout, ProductLayout)
+        self.graph, self.layout = graph, layout
+
+    @property
+    def runners_up(self) -> tuple[ProductLayout, ...]:
+        """The layouts that came next, the best first."""
+        return ranked(self.graph.target, self.layout.request)[1:]
+
+    @property
+    def grid(self) -> Three:
+        """Tiles over m, k and n."""
+        return self.layout.grid
+
+    @property
+    def block(self) -> Three:
+        """Rows, depth and columns of the blocks that a tile multiplies."""
+        return self.layout.block
+
+    @property
+    def passes(self) -> tuple[int, int]:
+        """How often the grid goes over m, and over n, one time after the other."""
+        return self.layout.passes
+
+    @property
+    def tiles(self) -> int:
+        """How many tiles take part."""
+        return self.layout.tiles
+
+    @property
+    def cycles(self) -> int:
+        """Cycles by the cost model, with operands as `create_left` and `create_right` make them."""
+        return self.layout.total_cycles
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of blocks and partials on a tile."""
+        return self.layout.bytes
+
+    def create_left(self, name: str = "left") -> Tensor:
+        """Make a variable for the left matrix with the plan's mapping.
+
+        Args:
+            name: of the variable.
+
+        Returns:
+            A view of shape (m, k), with groups (groups, m, k). Each block lies on the tiles that
+            use it, a part on each.
+
+        Raises:
+            TensorCreationError: for an invalid name.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=4))
+        >>> plan = plan_matmul(graph, m=32, k=64, n=100, type=pl.HALF)
+        >>> plan.create_left("weights")
+        <Tensor 'weights'.reshape((32, 64)) float16[32, 64] on 4 tiles (0-3), 4,096 B>
+        """
+        return self._matrix(left_of(self.graph, self.layout, name))
+
+    def create_right(self, name: str = "right") -> Tensor:
+        """Make a variable for the right matrix with the plan's mapping, as `create_left`.
+
+        Args:
+            name: of the variable.
+
+        Returns:
+            A view of shape (k, n), with groups (groups, k, n).
+
+        Raises:
+            TensorCreationError: for an invalid name.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=4))
+        >>> plan = plan_matmul(graph, m=32, k=64, n=100, type=pl.HALF)
+        >>> plan.create_right("x")
+        <Tensor 'x'.reshape((64, 100)) float16[64, 100] on 4 tiles (0-3), 12,800 B>
+        """
+        return self._matrix(right_of(self.graph, self.layout, name))
+
+    def create_output(self, name: str = "product") -> Tensor:
+        """Make a variable for the product where the plan makes it, for `ops.assign`.
+
+        Args:
+            name: of the variable.
+
+        Returns:
+            A view of shape (m, n), with groups (groups, m, n).
+
+        Raises:
+            TensorCreationError: for an invalid name.
+        """
+        flat = product_of(self.graph, self.layout, name)
+        return self._matrix(self.layout.product.matrices(flat))
+
+    def _matrix(self, matrices: Tensor) -> Tensor:
+        return matrices if self.layout.request.groups != 1 else matrices[0]
+
+    def __repr__(self) -> str:
+        return f"<MatMulPlan {self.layout.request}, {amount(self.tiles, 'tile')}>"
+
+    def __str__(self) -> str:
+        layout = self.layout
+        exchange, product, addition = layout.cycles
+        parts = [f"exchange {exchange:,}", f"products {product:,}"]
+        parts += [f"sums {addition:,}"] if layout.has_partials else []
+        each = "" if layout.num_passes == 1 else f" in each of {layout.num_passes:,} passes"
+        lines = [
+            str(layout.request),
+            f"  grid     {_grid(layout)}, {amount(layout.tiles, 'tile')}",
+            f"  block    {by(layout.block[:2])} times {by(layout.block[1:])}",
+            f"  cycles   {layout.total_cycles:,}; by formulas {' + '.join(parts)}{each}",
+            f"  memory   {layout.bytes:,} B of a tile = {held_text(HELD, layout.held)}",
+        ]
+        lines += [
+            f"  {'  ' if number else 'or'}       {_grid(other)}: {other.total_cycles:,} cycles, "
+            f"{other.bytes:,} B"
+            for number, other in enumerate(self.runners_up[:SHOWN])
+        ]
+        return "\n".join(lines)
+
+
+SHOWN = 3
+"""Runners-up that a plan shows."""
+
+HELD = ("left", "right", "partials", "arriving partials")
+"""What the memory of a tile is for."""
+
+
+def _grid(layout: ProductLayout) -> str:
+    sets = f"{layout.sets:,} sets of " if layout.request.groups > 1 else ""
+    passes = f", {by(layout.passes)} passes over m and n" if layout.num_passes > 1 else ""
+    return f"{sets}{by(layout.grid)} over m, k, n{passes}"
+
+
+def plan_matmul(
+    graph: Graph,
+    *,
+    m: int,
+    k: int,
+    n: int,
+    groups: int = 1,
+    type: ElementTypeLike = FLOAT,  # noqa: A002
+    partials: ElementTypeLike | None = None,
+    result: ElementTypeLike | None = None,
+    memory: float = 0.6,
+    constraints: Mapping[str, int] | None = None,
+) -> MatMulPlan:
+    """Return the cheapest way to multiply matrices of [m, k] and [k, n] on the tiles of a graph.
+
+    Args:
+        graph: where they will be multiplied; of several IPUs one is used.
+        m: rows of the left matrix.
+        k: columns of the left matrix, rows of the right one.
+        n: columns of the right matrix.
+        groups: how many such products there are, of [groups, m, k] and [groups, k, n].
+        type: of the matrices, HALF or FLOAT.
+        partials: the type in which tiles add up, FLOAT or that of the matrices. HALF takes less
+            memory and less exchange, and is rounded after every 16 products. Left out, FLOAT.
+        result: the type of the product; FLOAT of matrices of HALF keeps what partials of FLOAT
+            hold. Left out, that of the matrices.
+        memory: the share of a tile's memory that blocks and partials may take. Products for which
+            that is too little are made in several passes.
+        constraints: numbers that are fixed: "pm", "pk", "pn", tiles over m, k and n; "pg", sets of
+            tiles over the groups; "split_m", "split_n", passes over m and n.
+
+    Returns:
+        The plan, for equal arguments the same. Of equally cheap ways it is the one with the fewest
+        tiles, then the least memory, then the fewest cuts of k.
+
+    Raises:
+        GraphMemoryAllocationError: where no way fits, with what takes the memory.
+        ElementTypeError: for types that the AMP unit does not multiply.
+        TensorCreationError: for a size that is not a whole number from 0.
+        SizeOverflowError: for more than 2**50 multiplications.
+        InvalidOption: for a constraint of another name, and a `memory` that is not a share.
+        ControlProgramError: for an invalid graph.
+
+    >>> import poplite as pl
+    >>> plan = plan_matmul(pl.Graph(pl.Target(tiles=4)), m=64, k=64, n=64)
+    >>> plan.grid, plan.block, plan.passes
+    ((4, 1, 1), (16, 64, 64), (1, 1))
+    """
+    what = "plan_matmul"
+    check_graph(f"{what}(graph, m=64, k=64, n=64)", graph)
+    options = checked_options(what, partials, result, memory, constraints)
+    return plan_by(graph, (groups, m, k, n), type, options)
+
+
+def plan_by(
+    graph: Graph,
+    sizes: tuple[object, object, object, object],
+    element: ElementTypeLike,
+    options: Options,
+) -> MatMulPlan:
+    """Return the cheapest way for groups, m, k and n, or refuse them by name of the call."""
+    request = request_of(sizes, element_type(element), options)
+    return MatMulPlan(graph, _planned_and_priced(graph.target, request))
+
+
+@lru_cache(maxsize=256)
+def _planned_and_priced(target: Target, request: ProductRequest) -> ProductLayout:
+    """Return the best way with its exact cycles, which plans show."""
+    layout = planned(target, request)
+    return layout if request.is_empty else replace(layout, exact=exact_cycles(target, layout))
+
+
+@lru_cache(maxsize=256)
+def planned(target: Target, request: ProductRequest) -> ProductLayout:
+    """Return the best way: the cheapest by the cost model, of equal ones the first."""
+    ways = cheapest_ways(target, request)
+    if request.is_empty:
+        return ways[0]
+    least, exact = (partial(price, target) for price in (least_cycles, exact_cycles))
+    return best_priced(ways, least, exact)
+
+
+def estimated_plan(graph: Graph, what: str, sizes: Sizes, element: ElementTypeLike) -> MatMulPlan:
+    """Return a plan by bounds alone, in milliseconds: for calls of hundreds of products."""
+    request = request_of(sizes, element_type(element), Options(what=what))
+    return MatMulPlan(graph, _estimated(graph.target, request))
+
+
+@lru_cache(maxsize=256)
+def _estimated(target: Target, request: ProductRequest) -> ProductLayout:
+    """Return the way that takes the least cycles at least, of equal ones the first."""
+    ways = cheapest_ways(target, request)
+    return ways[0] if request.is_empty else min(ways, key=lambda way: least_cycles(target, way))
+
+
+@lru_cache(maxsize=256)
+def ranked(target: Target, request: ProductRequest) -> tuple[ProductLayout, ...]:
+    """Return the best ways, the cheapest by the cost model first."""
+    ways = cheapest_ways(target, request)
+    if not request.is_empty:
+        ways = [replace(way, exact=exact_cycles(target, way)) for way in ways]
+    return tuple(sorted(ways, key=lambda way: way.total_cycles))
+
+
+def layout_for(
+    graph: Graph, how: MatMulPlan | Options | None, sizes: Sizes, element: ElementTypeLike
+) -> tuple[Graph, ProductLayout]:
+    """Return the layout for groups, m, k and n, by a plan or by options, and whose tiles it has."""
+    if isinstance(how, MatMulPlan):
+        _check_plan(graph, how, sizes, element)
+        return working_graph(how.graph), how.layout
+    request = request_of(sizes, element_type(element), how or Options())
+    return graph, planned(graph.target, request)
+
+
+Sizes = tuple[int, int, int, int]
+"""groups, m, k and n."""
+
+
+def _check_plan(graph: Graph, plan: MatMulPlan, sizes: Sizes, element: ElementTypeLike) -> None:
+    request = plan.layout.request
+    is_same = (request.groups, *request.sizes) == sizes and request.element_type is element
+    asked = f"m={sizes[1]}, k={sizes[2]}, n={sizes[3]}"
+    asked += f", groups={sizes[0]}" if sizes[0] != 1 else ""
+    if not is_same:
+        raise TensorCreationError(
+            f"ops.matmul: the plan is for {request.element_type!r} of "
+            f"{(request.groups, *request.sizes)}, the matrices are {element!r} of {sizes}",
+            found="sizes are groups, m, k and n",
+            fix=f"ops.plan_matmul(graph, {asked}, type=pl.{element!r})",
+        )
+    if plan.graph.top_level_graph is not graph.top_level_graph:
+        raise TensorCreationError(
+            "ops.matmul: the plan was made for another graph",
+            found=f"{plan.graph!r}, and the matrices are of {graph!r}",
+            fix=f"ops.plan_matmul(graph, {asked}, type=pl.{element!r})",
+        )
+
+
+# -- expressions -----------------------------------------------------------------------------------
 
 
 def matmul(

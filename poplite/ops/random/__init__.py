@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from poplite.expr.numpy_names import operations_on_use as _operations_on_use
 
 if TYPE_CHECKING:
-    from poplite.ops.random.drawing import key as key
     from poplite.ops.random.numbers import (
         Dropped as Dropped,
         bernoulli as bernoulli,
         dropout as dropout,
         dropout_gradient as dropout_gradient,
         integers as integers,
+        key as key,
         normal as normal,
         truncated_normal as truncated_normal,
         uniform as uniform,
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 __all__, __getattr__, __dir__ = _operations_on_use(
     "ops.random",
     {
-        "drawing": "key",
-        "numbers": "Dropped bernoulli dropout dropout_gradient integers normal truncated_normal "
-        "uniform",
+        "numbers": "Dropped bernoulli dropout dropout_gradient integers key normal "
+        "truncated_normal uniform",
     },
 )

@@ -32,15 +32,15 @@ from poplite.ops.operands import (
     writeable,
 )
 from poplite.ops.record import map as stored
-from poplite.ops.slices.checks import (
+from poplite.ops.slices.choice import EmbeddingPlan, plan_embedding
+from poplite.ops.slices.gather import (
     as_tensor,
     check_indices,
+    gather_matrix,
     indices_of,
     is_strict,
     sliced,
 )
-from poplite.ops.slices.choice import EmbeddingPlan, plan_embedding
-from poplite.ops.slices.gather import gather_matrix
 from poplite.ops.slices.update import SET, update_matrix
 from poplite.program import Sequence
 from poplite.program.control import check_graph

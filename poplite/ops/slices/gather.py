@@ -11,11 +11,18 @@ sum            bits of the parts are added up                  all but one are 0
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.errors import (
+    ElementTypeError,
+    InvalidOption,
+    TensorCreationError,
+    TensorIndexError,
+    checked_items,
+)
 from poplite.expr.build import number
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr, Number
@@ -26,12 +33,16 @@ from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops.elementwise import equal, iota, where
+from poplite.ops.fuse.placement import cuts, held
 from poplite.ops.operands import (
     FLOATS,
+    INDICES,
+    Given,
     beside,
     bits_of,
     called,
     check_placed,
+    check_type,
     count_of,
     dimension,
     graph_of,
@@ -43,13 +54,6 @@ from poplite.ops.operands import (
 )
 from poplite.ops.record import assign, map as stored
 from poplite.ops.reductions.expressions import sum as sum_of
-from poplite.ops.slices.checks import (
-    as_tensor,
-    check_indices,
-    check_rows,
-    indices_of,
-    is_strict,
-)
 from poplite.ops.slices.choice import EmbeddingPlan, Shared, check_plan, way_to_read
 from poplite.ops.slices.grid import (
     Reading,
@@ -58,10 +62,99 @@ from poplite.ops.slices.grid import (
     moved_to_blocks,
     of_blocks,
 )
-from poplite.program import Sequence
-from poplite.program.recording import recorder, target
+from poplite.program import Sequence as Steps
+from poplite.program.recording import Recorder, recorder, target
+from poplite.text import clipped
 from poplite.types import BOOL, FLOAT, UNSIGNED_INT, ElementTypeLike, element_type
-from poplite.vertices.slices import MultiSlice
+from poplite.vertices.slices import CheckIndices, MultiSlice
+
+MOST_ROWS = 1 << 31
+"""Rows of a table: the index -1 is one of UNSIGNED_INT beyond them."""
+
+
+def sliced(
+    what: str, x: Tensor, dims: Sequence[int], sizes: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Return the dimensions that are sliced, and the sizes of slices."""
+    listed = [
+        checked_items(each, f"{what}: {name}", f"a list, such as {name}=[1]")
+        for name, each in (("dims", dims), ("sizes", sizes))
+    ]
+    found = [dimension(what, x, dim) for dim in listed[0]]
+    lengths = [count_of(what, "size", size) for size in listed[1]]
+    if len(found) != len(lengths) or len(set(found)) != len(found):
+        raise InvalidOption(
+            f"{what}: dims {listed[0]} and sizes {listed[1]}",
+            found="a dimension twice" if len(set(found)) != len(found) else "",
+            fix="each dimension once, and a size for each",
+        )
+    for dim, size in zip(found, lengths, strict=True):
+        if size > x.shape[dim]:
+            raise TensorIndexError(
+                f"{what}: a slice of {size} elements along dimension {dim} of '{x.name}'",
+                found=type_and_shape(x),
+                fix=f"from 0 to {x.shape[dim]}",
+            )
+    return found, lengths
+
+
+def is_strict(what: str, out_of_range: object) -> bool:
+    """Return whether an index out of range stops the run."""
+    if not isinstance(out_of_range, str) or out_of_range not in ("error", "popops"):
+        raise InvalidOption(
+            f"{what}: out_of_range is {clipped(out_of_range)}", fix='"error" or "popops"'
+        )
+    return out_of_range == "error"
+
+
+def indices_of(
+    what: str,
+    graph: Graph,
+    x: object,
+    program: Steps | None,
+    *,
+    is_read: bool,
+    name: str = "indices",
+) -> Given:
+    """Return indices of INT or UNSIGNED_INT, or raise; those that are read here need tiles."""
+    found = own_operand(what, graph, x, program, name)
+    check_type(what, found, INDICES, name)
+    if is_read:
+        check_placed(found)
+    return found
+
+
+def as_tensor(x: Given, name: str, program: Steps | None) -> Tensor:
+    """Return a tensor; an expression, which was checked, is stored."""
+    return stored(x, name=name, program=program) if isinstance(x, Expr) else x
+
+
+def check_indices(recorder: Recorder, indices: Tensor, size: int, name: str) -> None:
+    """Record that the run stops where an index is not that of one of `size` rows."""
+    graph, flat = recorder.graph, indices.flatten()
+    if not flat.num_elements:
+        return
+    found = cuts(*held(graph.tile_mapping(flat)), graph.target.workers, 2)
+    graph.add_vertices(
+        recorder.compute_set(f"{name}/check"),
+        CheckIndices,
+        tile=found.tile,
+        index=Slices(flat, 0, found.begin, found.end),
+        size=np.full(len(found.tile), size),
+    )
+
+
+def check_rows(what: str, x: Tensor, rows: int, lookups: int) -> None:
+    """Refuse a table without rows, or with too many."""
+    if lookups and not 0 < rows < MOST_ROWS:
+        raise TensorIndexError(
+            f"{what}: '{x.name}' has {rows:,} rows for {lookups:,} indices",
+            found=type_and_shape(x),
+            fix=f"from 1 to {MOST_ROWS - 1:,} rows",
+        )
+
+
+# -- rows by number --------------------------------------------------------------------------------
 
 
 def multi_slice(
@@ -72,7 +165,7 @@ def multi_slice(
     plan: EmbeddingPlan | None = None,
     out_of_range: str = "error",
     name: str = "multi_slice",
-    program: Sequence | None = None,
+    program: Steps | None = None,
 ) -> Tensor:
     """Record steps that gather slices of a tensor by number: `np.take(x, indices, dim)`.
 
@@ -135,7 +228,7 @@ def embedding(
     plan: EmbeddingPlan | None = None,
     out_of_range: str = "error",
     name: str = "embedding",
-    program: Sequence | None = None,
+    program: Steps | None = None,
 ) -> Tensor:
     """Record steps that look rows of a table up: `ops.multi_slice` along dimension 0.
 
@@ -169,7 +262,7 @@ def gather_matrix(
     plan: EmbeddingPlan | None,
     strict: bool,
     name: str,
-    program: Sequence | None,
+    program: Steps | None,
 ) -> Tensor:
     """Record the rows of a matrix, and return them: [indices, width]."""
     lookups, (entries, width) = indices.num_elements, matrix.shape
@@ -260,7 +353,7 @@ def one_hot(
     dtype: ElementTypeLike = FLOAT,
     out_of_range: str = "error",
     name: str = "one_hot",
-    program: Sequence | None = None,
+    program: Steps | None = None,
 ) -> Tensor:
     """Record a row for each index, that is `on` there and `off` elsewhere.
 
@@ -324,7 +417,7 @@ def select_from_rows(
     *,
     out_of_range: str = "error",
     name: str = "select_from_rows",
-    program: Sequence | None = None,
+    program: Steps | None = None,
 ) -> Tensor:
     """Record the element of each row that an index names: `x[range(rows), indices]`.
 
@@ -374,7 +467,7 @@ def update_from_rows(
     by: float = -1,
     out_of_range: str = "error",
     name: str = "update_from_rows",
-    program: Sequence | None = None,
+    program: Steps | None = None,
 ) -> Tensor:
     """Record that a number is added to the element of each row that an index names.
 
@@ -427,7 +520,7 @@ def _checked(
     size: int,
     out_of_range: str,
     name: str,
-    program: Sequence | None,
+    program: Steps | None,
 ) -> Tensor:
     """Return indices as UNSIGNED_INT; where they are checked, that is recorded."""
     strict = is_strict(what, out_of_range)
@@ -457,7 +550,7 @@ def _of_rows(
     indices: Operand,
     out_of_range: str,
     name: str,
-    program: Sequence | None,
+    program: Steps | None,
 ) -> tuple[Tensor, Expr]:
     """Return the index of each row, and which elements have them."""
     graph = graph_of(what, x, program, indices)

@@ -37,14 +37,14 @@ from poplite.ops.operands import (
     steps_for,
     writeable,
 )
-from poplite.ops.slices.checks import (
+from poplite.ops.slices.choice import EmbeddingPlan, Shared, check_plan, way_to_change
+from poplite.ops.slices.gather import (
     as_tensor,
     check_indices,
     check_rows,
     indices_of,
     is_strict,
 )
-from poplite.ops.slices.choice import EmbeddingPlan, Shared, check_plan, way_to_change
 from poplite.ops.slices.grid import Changing, in_blocks, moved_to_blocks, owned, unshared
 from poplite.program import Copy, Sequence
 from poplite.program.recording import Recorder, recorder

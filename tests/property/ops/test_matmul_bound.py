@@ -14,8 +14,8 @@ import poplite as pl
 from helpers.depth import deep, examples
 from poplite.ops.planning import cycles_of_graph
 from poplite.ops.products.layout import ProductLayout, ProductRequest
+from poplite.ops.products.matmul import MatMulPlan, estimated_plan, planned, ranked
 from poplite.ops.products.matmul_steps import Multiplication, left_of, product_of, right_of
-from poplite.ops.products.plan import MatMulPlan, estimated_plan, planned, ranked
 from poplite.ops.products.search import cheapest_ways, exact_cycles, least_cycles
 from poplite.program.recording import Recorder
 

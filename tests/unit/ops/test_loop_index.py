@@ -11,7 +11,7 @@ import pytest
 import poplite as pl
 from helpers.depth import interpreted
 from poplite import ops
-from poplite.ops.loop import LoopIndex
+from poplite.ops.control import LoopIndex
 from poplite.program.steps import ErrorProgram
 
 TABLE = np.arange(24).reshape(4, 6)

@@ -15,7 +15,7 @@ from helpers.depth import deep, values_only
 from helpers.virtual_tiles import tiles_made
 from poplite import ops
 from poplite.ops import linalg, nn, random
-from poplite.ops.loop import counted_loop
+from poplite.ops.control import counted_loop
 
 TOP = pl.Graph(pl.Target(tiles=24))
 OUTER = TOP.create_virtual_graph(6, 16)

@@ -12,7 +12,7 @@ import poplite as pl
 from helpers.depth import interpreted, thinned
 from poplite import ops
 from poplite.ops import nn
-from poplite.ops.convolutions.arguments import request_of, spacings
+from poplite.ops.convolutions.request import request_of, spacings
 from poplite.ops.nn.pooling import cheapest_way, pooling_layout
 
 Element = type[pl.FLOAT] | type[pl.HALF]

@@ -9,8 +9,7 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.depth import examples, interpreted, thinned
 from poplite import ops
-from poplite.ops.order.rows import ORDERED, Rows
-from poplite.ops.order.sorting import NetworkBlocks, SortPlan, sort_plan
+from poplite.ops.order.sorting import ORDERED, NetworkBlocks, Rows, SortPlan, sort_plan
 from poplite.vertices.order import key_rule
 
 LINES = [  # tiles, rows, elements, most cycles; with a row on a tile, or blocks of 1,024

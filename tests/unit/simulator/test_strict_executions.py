@@ -13,7 +13,7 @@ import poplite as pl
 from helpers.running import both_forms
 from helpers.vertices import Count
 from poplite import ops
-from poplite.ops.loop import LoopIndex
+from poplite.ops.control import LoopIndex
 from poplite.simulator.strict.replay import Replay
 
 
