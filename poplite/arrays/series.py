@@ -15,7 +15,6 @@ Starts, lengths and rows of the fields of a million vertices are kept in this fo
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,9 +27,6 @@ from poplite.frozen import frozen
 
 NARROW = np.dtype(np.uint32)
 """Type of offsets, where they fit."""
-
-FEW = 8
-"""Numbers at the beginning that are compared before all others."""
 
 MOST_NARROW = 2**32
 """Offsets below it are kept in 32 bits."""
@@ -269,14 +265,12 @@ def progression(values: npt.NDArray[np.integer[Any]]) -> int | None:
     >>> progression(np.array([3, 5, 7])), progression(np.array([3, 5, 8]))
     (2, None)
     """
-    begin = values[:FEW].tolist()
-    if len(begin) < 2:
+    if len(values) < 2:
         return 0
-    step: int = begin[1] - begin[0]
-    if any([b - a != step for a, b in pairwise(begin)]):
+    first = int(values[0])
+    step = int(values[1]) - first
+    if int(values[-1]) - first != step * (len(values) - 1):
         return None  # as nearly all irregular ones
-    if int(values[-1]) - begin[0] != step * (len(values) - 1):
-        return None
     # Differences of unsigned numbers wrap around, and so does the step; the check of both ends
     # above excludes numbers that are reached only by wrapping.
     same = values[1:] - values[:-1] == np.array(step).astype(values.dtype)

@@ -5,8 +5,7 @@
               third           ccc         result    [------) [-)       result            [--)  [-)
               result  aaabbbaacc c
 
-Every function costs one sort, whatever the intervals' lengths.  Up to two thousand intervals are
-done in NumPy, more by compiled kernels.
+Every function costs one sort, whatever the intervals' lengths.
 
     >>> [a.tolist() for a in union(np.array([5, 0, 2]), np.array([7, 3, 4]))]
     [[0, 5], [4, 7]]
@@ -16,12 +15,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64, distinct, merge
-from poplite.jit.build import address, native
+from poplite.arrays.intervals import Int64, merge
+from poplite.jit.build import address, native, run_kernel
 from poplite.jit.kernels.intervals import DIGIT_BITS, common, sort_by_digit, topmost
 
 FEW = 2048
-"""Intervals up to which loading compiled code is not worth it."""
+"""Numbers up to which NumPy sorts.
+
+Kept for benchmarks/startup_cold.py, where small programs would compile the kernel, and others for
+benchmarks/views.py: NumPy takes five times as long for T11 and T15.
+"""
 
 
 def paint(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:
@@ -39,47 +42,18 @@ def paint(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:
         begin, end, value = begin[some], end[some], value[some]
     order = sorted_order(begin)
     begin, end, value = begin[order], end[order], value[order]
-    if len(begin) > FEW:
-        return _topmost_compiled(begin, end, value, order)
-    if (begin[1:] < end[:-1]).any():
-        begin, end, value = _topmost(begin, end, value, order)
-    return merge(begin, end, value)
+    if not (begin[1:] < end[:-1]).any():
+        return merge(begin, end, value)
+    return _topmost(begin, end, value, order)
 
 
-def _topmost_compiled(
-    begin: Int64, end: Int64, value: Int64, rank: Int64
-) -> tuple[Int64, Int64, Int64]:
+def _topmost(begin: Int64, end: Int64, value: Int64, rank: Int64) -> tuple[Int64, Int64, Int64]:
     """Sweep over the intervals, those that have begun in a heap."""
     count = len(begin)
     columns = [np.ascontiguousarray(column, np.int64) for column in (rank, begin, end, value)]
     heap, out = np.empty(count, np.int64), np.empty((3, 2 * count), np.int64)
-    sweep = native(topmost)
-    done = sweep(*map(address, columns), count, address(heap), *map(address, out))
+    done = run_kernel(topmost, count, *columns, count, heap, *out)
     return out[0, :done].copy(), out[1, :done].copy(), out[2, :done].copy()
-
-
-def _topmost(begin: Int64, end: Int64, value: Int64, rank: Int64) -> tuple[Int64, Int64, Int64]:
-    """Cut at every end point, and keep in each cell the interval of the highest rank.
-
-    An interval of `s` cells is marked twice, on two overlapping stretches of 2**k <= s
-    cells; one pass per k, from the longest, hands marks down to the two halves.
-    """
-    points = distinct(np.concatenate([begin, end]))
-    first, last = np.searchsorted(points, begin), np.searchsorted(points, end)
-    level = np.frexp((last - first).astype(np.float64))[1] - 1
-    top = np.full(len(points) - 1, -1, np.int64)
-    for k in range(int(level.max()), -1, -1):
-        at = np.flatnonzero(level == k)
-        np.maximum.at(top, first[at], rank[at])
-        np.maximum.at(top, last[at] - (1 << k), rank[at])
-        if k:
-            half = 1 << (k - 1)
-            upper = top[:-half].copy()
-            top[half:] = np.maximum(top[half:], upper)
-    seen = top >= 0
-    by_rank = np.empty(len(rank), np.int64)
-    by_rank[rank] = value
-    return points[:-1][seen], points[1:][seen], by_rank[top[seen]]
 
 
 def union(begin: Int64, end: Int64) -> tuple[Int64, Int64]:
@@ -109,17 +83,12 @@ def intersection(
     """
     count, others = len(begin), len(other_begin)
     most = count + others
-    if most <= FEW:
-        lists = [column.tolist() for column in (begin, end, other_begin, other_end)]
-        low, high = [0] * (most + 1), [0] * (most + 1)
-        done = common(lists[0], lists[1], count, lists[2], lists[3], others, low, high)
-        return np.array(low[:done], np.int64), np.array(high[:done], np.int64)
-    columns = [
-        np.ascontiguousarray(column, np.int64) for column in (begin, end, other_begin, other_end)
-    ]
-    places = list(map(address, columns))
+    own, other = (
+        [np.ascontiguousarray(column, np.int64) for column in columns]
+        for columns in ((begin, end), (other_begin, other_end))
+    )
     out = np.empty((2, most + 1), np.int64)
-    done = native(common)(*places[:2], count, *places[2:], others, *map(address, out))
+    done = run_kernel(common, most, *own, count, *other, others, *out)
     return out[0, :done].copy(), out[1, :done].copy()
 
 

@@ -33,7 +33,6 @@ from poplite.arrays.series import (
     constant,
     counting,
 )
-from poplite.arrays.sweep import FEW
 from poplite.compile.places import PlacedEdges
 from poplite.executable.step import (
     COUNT,
@@ -47,7 +46,7 @@ from poplite.executable.step import (
     positions,
     width,
 )
-from poplite.jit.build import address, native
+from poplite.jit.build import run_kernel
 from poplite.jit.kernels.intervals import go_on
 from poplite.vertex.vertex import Vertex
 
@@ -271,13 +270,8 @@ def affine_runs(moving: Int64, fixed: Int64) -> tuple[Int64, Int64, Int64]:
 def _run_ends(joins: npt.NDArray[np.bool_], alike: npt.NDArray[np.bool_]) -> tuple[Int64, Int64]:
     """Return the first and the last row of each run."""
     rows = len(joins) + 1
-    if rows <= FEW:
-        first, last = [0] * rows, [0] * rows
-        count = go_on(joins.tolist(), alike.tolist(), rows, first, last)
-        return np.array(first[:count], np.int64), np.array(last[:count], np.int64)
     out = np.empty((2, rows), np.int64)
-    flags = address(joins.view(np.uint8)), address(alike.view(np.uint8))
-    count = native(go_on)(*flags, rows, address(out[0]), address(out[1]))
+    count = run_kernel(go_on, rows, joins, alike, rows, *out)
     return out[0, :count].copy(), out[1, :count].copy()
 
 

@@ -8,8 +8,8 @@
     >>> out.tolist()
     [10, 11, 20, 21]
 
-A call through ctypes costs about a microsecond and releases the interpreter lock.  For a few runs
-views therefore use no kernels, and never load or compile any.
+A call through ctypes costs about a microsecond and releases the interpreter lock.  `run_kernel`
+interprets a kernel where there is little to do, and then loads and compiles none.
 """
 
 from __future__ import annotations
@@ -216,6 +216,30 @@ def native(function: Callable[..., int]) -> Callable[..., int]:
     kinds = [kind for name, kind in function.__annotations__.items() if name != "return"]
     arguments = [ctypes.c_int64 if kind == "int" else ctypes.c_void_p for kind in kinds]
     return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(address_of(function))
+
+
+FEW = 512
+"""Numbers up to which `run_kernel` interprets: about a millisecond, less than loading code takes.
+
+Kept for benchmarks/startup_cold.py: the first programs of a machine would compile two kernels more.
+"""
+
+
+def run_kernel(kernel: Callable[..., int], size: int, *arguments: Argument) -> int:
+    """Call a kernel with numbers and contiguous arrays; `size` says how many numbers it visits.
+
+    >>> import numpy as np
+    >>> from poplite.jit.kernels.intervals import sort_by_digit
+    >>> out = np.empty(3, np.int64)
+    >>> run_kernel(sort_by_digit, 3, np.array([9, 2, 5]), 3, 0, np.empty(2048, np.int64), out)
+    3
+    >>> out.tolist()
+    [2, 5, 9]
+    """
+    if size > FEW:
+        return native(kernel)(*_places(arguments))
+    # Views of memory give and take Python's own numbers, which are quicker than NumPy's.
+    return kernel(*[each if isinstance(each, int) else each.data for each in arguments])
 
 
 @cache

@@ -1,14 +1,8 @@
 """The runs of consecutive addresses that a view reads, as lists or arrays.
 
-Of views that have few runs, they are found in Python: faster than any array, and no code to load.
-Over a `Cat`, a range of positions is cut at the kids it meets, and each part at the digits of its
-kid, until all parts are on variables::
-
-    positions 2 to 5 of (a0 a1 a2) (b2 b1 b0)      a2 | b2 | b1
-
-Of other views of concatenations, they are found by compiled kernels. The space of the view is
-lowered once to `Leaves`. How its runs are then found depends on where the view's innermost step
-leads::
+Of views of a variable that have few runs, they are found in Python: faster than any array. Of views
+of concatenations, they are found by kernels. The space of the view is lowered once to `Leaves`. How
+its runs are then found depends on where the view's innermost step leads::
 
     through the complete space, once     leaf after leaf
     from leaf to leaf, beside a digit    some columns at a time, one look-up for each
@@ -35,29 +29,32 @@ first merged into one (`parts`).
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.digits import Digit, cut_digits, digits_of, flat_digits
+from poplite.arrays.digits import Digit, digits_of, flat_digits
 from poplite.arrays.intervals import Int64
 from poplite.arrays.progressions import count_runs, split_run, strided_runs
 from poplite.errors import SizeOverflowError
-from poplite.jit.build import address, native
+from poplite.jit.build import run_kernel
 from poplite.jit.kernels.concatenated import ABREAST, TALL, leaf_runs, through, transposed
 from poplite.view.parts import one_level
 from poplite.view.slices import SlicedViews
 from poplite.view.view import NOWHERE, Cat, Storage, View
+
+if TYPE_CHECKING:
+    from poplite.jit.build import Argument
 
 FEW = 64
 """Most runs, before any join, that are listed here."""
 
 
 def few_runs(view: View) -> tuple[list[int], list[int]] | None:
-    """Return addresses and lengths of the maximal runs, or None if there may be more than `FEW`.
+    """Return addresses and lengths of the maximal runs on a variable; None if there may be more.
 
     >>> from poplite.view.view import all_of
     >>> few_runs(all_of(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1))
@@ -65,7 +62,7 @@ def few_runs(view: View) -> tuple[list[int], list[int]] | None:
     """
     space, digits = view.space, view.flat_digits()
     if isinstance(space, Cat):
-        return _of_cat(space, digits, view.off)
+        return None
     if space is NOWHERE:
         return [], []
     starts, run = _starts(digits, space.base + view.off)
@@ -110,59 +107,6 @@ def _append(begin: list[int], length: list[int], start: int, run: int) -> None:
         length.append(run)
 
 
-def _of_cat(cat: Cat, digits: Sequence[Digit], off: int) -> tuple[list[int], list[int]] | None:
-    begin: list[int] = []
-    length: list[int] = []
-    left = FEW
-    # Parts that remain, the first one last.
-    todo: list[tuple[Cat | Storage, Sequence[Digit], int]] = [(cat, digits, off)]
-    while todo:
-        space, digits, off = todo.pop()
-        starts, run = _starts(digits, off)
-        if starts is None:
-            return None
-        left -= len(starts)
-        if left < 0:
-            return None
-        if isinstance(space, Storage):
-            for start in starts:
-                _append(begin, length, space.base + start, run)
-        else:
-            parts = _parts(space, starts, run, left)
-            if parts is None:
-                return None
-            todo += parts[::-1]
-    return begin, length
-
-
-def _parts(
-    cat: Cat, starts: list[int], run: int, most: int
-) -> list[tuple[Cat | Storage, Sequence[Digit], int]] | None:
-    """Cut ranges of positions at the kids of a space; None if there were more than `most` parts."""
-    parts: list[tuple[Cat | Storage, Sequence[Digit], int]] = []
-    if run // cat.period * len(cat.kids) > most:
-        return None
-    for position in starts:
-        left = run
-        rest = position % cat.period
-        last = bisect_left(cat.breaks, min(rest + run, cat.period))
-        if last - bisect_right(cat.breaks, rest) > most:
-            return None
-        while left:
-            if len(parts) > most:
-                return None
-            repetition, rest = divmod(position, cat.period)
-            kid, begin, end = cat.kid_at(rest)
-            take = min(left, end - rest)
-            first = repetition * (end - begin) + rest - begin
-            digits = tuple(kid.flat_digits())
-            for inside, _, off in cut_digits(digits, first, first + take, kid.off):
-                parts.append((kid.space, inside, off))
-            position += take
-            left -= take
-    return parts
-
-
 MOST_RUNS = 2**27
 """Runs that are listed at once: 2 GiB with their lengths."""
 
@@ -202,6 +146,8 @@ def runs_through(leaves: Leaves, digits: Sequence[Digit], off: int) -> tuple[Int
     repeated where all are equal.  Raises `SizeOverflowError` when there are more than `MOST_RUNS`.
     """
     leaves = _suited(leaves, digits)
+    if leaves.outer == 1 and leaves.contiguous and _is_whole(leaves, digits):
+        return joined(leaves.base, np.diff(leaves.breaks))
     if _is_transposed(leaves, digits):
         return _transposed(leaves, digits, off)
     room = _most_runs(leaves, digits)
@@ -276,17 +222,19 @@ def runs_by_owner(
     begin, length = np.empty(room, np.int64), np.empty(room, np.int64)
     ends = np.zeros(owners + 1, np.int64)
     counter = np.empty(leaves.columns, np.int64)
-    count = native(leaf_runs)(
-        address(leaves.base),
-        address(leaves.extent),
-        address(leaves.stride),
+    count = run_kernel(
+        leaf_runs,
+        room,
+        leaves.base,
+        leaves.extent.reshape(-1),
+        leaves.stride.reshape(-1),
         leaves.columns,
-        address(owner),
+        owner,
         len(leaves),
-        address(counter),
-        address(begin),
-        address(length),
-        address(ends) + 8,
+        counter,
+        begin,
+        length,
+        ends[1:],
     )
     # An owner without leaves ends where the one before it does.
     return *_fitted(begin, length, count), np.maximum.accumulate(ends)
@@ -304,30 +252,26 @@ def _walk(
     most: int = 2**63 - 1,
 ) -> int:
     """Count the runs of a view, and write them where there is room."""
-    top = _top(digits)
-    return native(through)(
-        *_places(*top, off, leaves),
-        address(leaves.extent),
-        address(leaves.stride),
+    return run_kernel(
+        through,
+        _most_runs(leaves, digits),
+        *_places(digits, off, leaves),
+        leaves.extent.reshape(-1),
+        leaves.stride.reshape(-1),
         leaves.outer_columns,
         leaves.columns,
-        address(leaves.has_one_digit),
-        address(begin),
-        address(length),
+        leaves.has_one_digit,
+        begin,
+        length,
         len(begin),
         most,
     )
 
 
 def _transposed(leaves: Leaves, digits: Sequence[Digit], off: int) -> tuple[Int64, Int64]:
-    top = _top(digits)
     out, tile = np.empty(_elements(digits), np.int64), np.empty(ABREAST * TALL, np.int64)
-    joins = native(transposed)(
-        *_places(*top, off, leaves),
-        address(leaves.distance),
-        address(tile),
-        address(out),
-    )
+    places = _places(digits, off, leaves)
+    joins = run_kernel(transposed, len(out), *places, leaves.distance, tile, out)
     rows = digits[-1][0]
     length = np.broadcast_to(np.int64(1), out.shape)
     if joins or (out[rows::rows] == out[rows - 1 : -1 : rows] + 1).any():
@@ -335,20 +279,12 @@ def _transposed(leaves: Leaves, digits: Sequence[Digit], off: int) -> tuple[Int6
     return out, length
 
 
-def _top(digits: Sequence[Digit]) -> tuple[Int64, Int64, Int64]:
-    rows = digits or ((1, 0),)
-    extent = np.array([e for e, _ in rows], np.int64)
-    return extent, np.array([s for _, s in rows], np.int64), np.empty(len(rows), np.int64)
-
-
-def _places(
-    extent: Int64, stride: Int64, counter: Int64, off: int, leaves: Leaves
-) -> tuple[int, ...]:
+def _places(digits: Sequence[Digit], off: int, leaves: Leaves) -> tuple[Argument, ...]:
     """Return what both kernels take first: the view, and how leaves are found."""
     directory, shift = leaves.directory
-    view = address(extent), address(stride), len(extent), address(counter), off
-    space = address(leaves.breaks), len(leaves), address(directory), shift, address(leaves.base)
-    return *view, *space
+    extent, stride = np.array(digits or ((1, 0),), np.int64).T.copy()
+    view = extent, stride, len(extent), np.empty_like(extent), off
+    return *view, leaves.breaks, len(leaves), directory, shift, leaves.base
 
 
 def joined(begin: Int64, length: Int64) -> tuple[Int64, Int64]:

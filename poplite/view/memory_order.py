@@ -20,7 +20,7 @@ pieces of the Cat are then taken in the order of memory, as segments of position
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64, overlay
 from poplite.arrays.progressions import grid
 from poplite.errors import SizeOverflowError
-from poplite.jit.build import address, native
+from poplite.jit.build import run_kernel
 from poplite.jit.kernels.concatenated import GROUPS, MEMBERS, form_groups
 from poplite.view.address_sets import (
     AddressRuns,
@@ -44,9 +44,6 @@ from poplite.view.contiguous_runs import check_listable
 from poplite.view.regions import num_runs
 from poplite.view.slices import concat_slices
 from poplite.view.view import NOWHERE, Cat, Storage, View, all_of
-
-FEW = 64
-"""Members up to which no compiled code is needed."""
 
 MOST_SHARED = 2**25
 """Members that `alias_order` lists: 3 GiB while they are found."""
@@ -129,11 +126,7 @@ def memory_order(
     for r in rows:
         numbers = len(r.address), r.uniform, r.times, r.step, r.stride
         read, written = (r.address, r.position, r.length), (begin, size, first, start, tile, state)
-        if most <= FEW:
-            form_groups(*read, *numbers, breaks, tiles, *flags, *written)  # type: ignore[arg-type]
-            continue
-        places = map(address, (*read, breaks, tiles, *written))
-        native(form_groups)(*islice(places, 3), *numbers, *islice(places, 2), *flags, *places)
+        run_kernel(form_groups, most, *read, *numbers, breaks, tiles, *flags, *written)
     members, groups = int(state[MEMBERS]), int(state[GROUPS])
     first[groups] = members
     return MemoryOrder(

@@ -3,7 +3,7 @@
 A run is a maximal range of the flattened view with consecutive addresses. How runs are found
 depends on how many there are and on the view's space::
 
-    at most 64                     `few_runs`: in Python, without arrays
+    at most 64 on a storage        `few_runs`: in Python, without arrays
     on the storage of a variable   `poplite.arrays.progressions`: from the digits alone
     on a `Cat`                     `poplite.view.contiguous_runs`: from the leaves of the space
     more than fit                  `chunks`: some at a time
@@ -157,7 +157,7 @@ def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
     >>> [a.tolist() for a in runs_of_many([row, row.slice(0, 3, 0).reverse(0)])]
     [[0, 1, 4], [10, 12, 11, 10], [6, 1, 1, 1]]
     """
-    if len(views) <= FEW:
+    if len(views) <= FEW or any([isinstance(view.space, Cat) for view in views]):
         listed, count = [_NO_RUNS], 0
         for view in views:
             listed.append(runs(view))
@@ -168,8 +168,6 @@ def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
         return first, np.concatenate(begins), np.concatenate(lengths)
     filled = [view for view in views if view.space is not NOWHERE]
     owner = [i for i, view in enumerate(views) if view.space is not NOWHERE]
-    if any([isinstance(view.space, Cat) for view in filled]):
-        filled, owner = _on_storage(filled, owner)
     if not filled:
         return np.zeros(len(views) + 1, np.int64), *_NO_RUNS
     base, extent, stride, _ = stacked(filled, split=False)
@@ -181,19 +179,6 @@ def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
     check_listable(room, f"{len(views):,} views have up to")
     begin, length, first = runs_by_owner(leaves, np.array(owner, np.int64), len(views), room)
     return first, begin, length
-
-
-def _on_storage(views: list[View], owners: list[int]) -> tuple[list[View], list[int]]:
-    """Replace views of a Cat by a view for each of their runs."""
-    everywhere = Storage(-1, 0, 0)
-    spread: list[tuple[View, int]] = []
-    for view, owner in zip(views, owners, strict=True):
-        if isinstance(view.space, Storage):
-            spread.append((view, owner))
-        else:
-            listed = zip(*run_lists(view), strict=True)
-            spread += [(View((n,), (1,), begin, everywhere), owner) for begin, n in listed]
-    return [view for view, _ in spread], [owner for _, owner in spread]
 
 
 def num_runs(view: View) -> int:
@@ -219,9 +204,6 @@ def num_runs(view: View) -> int:
         # Each kid may be counted without listing the space below it.
         joins = [last_address(a) + 1 == address_at(b, 0) for a, b in pairwise(kids)]
         return sum([num_runs(kid) for kid in kids]) - sum(joins)
-    few = few_runs(view)
-    if few is not None:
-        return len(few[0])
     return count_through(leaves_of(space), digits, view.off)
 
 

@@ -19,6 +19,7 @@ Things that need interleaved memory lie in its region; the others may go there t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -27,17 +28,11 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Steps
 from poplite.arrays.sweep import sorted_order
 from poplite.cost.spread import few
-from poplite.jit.build import address, native
+from poplite.jit.build import run_kernel
 from poplite.jit.kernels.exchange import ALWAYS, first_fit
 from poplite.machine.target import Target
 from poplite.report.memory import Held, Steps as Stretches
 from poplite.report.per_tile import PerTile
-
-FEW = 1000
-"""Most things on a tile that are placed without compiled code; on several tiles, as many squared.
-
-Kept for benchmarks/startup.py: `first engine on a machine / one @njit(parallel=True)`.
-"""
 
 
 class Placing:
@@ -86,22 +81,15 @@ class Placing:
         things.
         """
         found, used, stop = np.zeros(len(sizes), np.int64), [], 0
-        is_compiled = sum([count * count for count in counts]) > FEW * FEW
+        # The work of a tile grows with the square of its things, at most.
+        work = isqrt(sum([count * count for count in counts]))
         active = np.empty(max(counts, default=0), np.int64)
         for count in counts:
             here = slice(stop, stop := stop + count)
             things = slice(None) if places is None else places[here]
             own = sizes[here], *(column[things] for column in self._columns)
             room = count, self._border, self._limit
-            if is_compiled:
-                used.append(native(first_fit)(
-                    *map(address, own), *room, address(active), address(found[here])
-                ))  # fmt: skip
-            else:
-                at = [0] * count
-                size, align, upper, first, last = (each.tolist() for each in own)
-                used.append(first_fit(size, align, upper, first, last, *room, [0] * count, at))
-                found[here] = at
+            used.append(run_kernel(first_fit, work, *own, *room, active, found[here]))
         return found, np.array(used, np.int64)
 
 

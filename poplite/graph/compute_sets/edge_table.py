@@ -38,13 +38,13 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant, counting
-from poplite.arrays.sweep import FEW, sorted_with_order
+from poplite.arrays.sweep import sorted_with_order
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edges import EdgeRuns, Edges, cut, listed, of_views, row_starts
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.tensor.tensor import Tensor
-from poplite.jit.build import address, native
+from poplite.jit.build import run_kernel
 from poplite.jit.kernels.intervals import OWN, foreign_writes, meet_writes
 from poplite.view import View, runs_of_many
 from poplite.view.contiguous_runs import MOST_RUNS
@@ -465,11 +465,8 @@ def _of_each_run(runs: FieldRuns, of_fields: Sequence[bool]) -> Mask:
 
 
 def _run(kernel: Callable[..., int], *arguments: Int64 | int) -> int:
-    """Run a kernel, compiled unless there are few numbers."""
     arrays = [x if isinstance(x, int) else np.ascontiguousarray(x) for x in arguments]
-    if max(len(x) for x in arrays if not isinstance(x, int)) <= FEW:
-        return int(kernel(*arrays))
-    return native(kernel)(*[x if isinstance(x, int) else address(x) for x in arrays])
+    return run_kernel(kernel, max([len(x) for x in arrays if not isinstance(x, int)]), *arrays)
 
 
 def _own(read: FieldRuns, runs: Int64) -> dict[FieldEdges, Mask]:

@@ -23,7 +23,7 @@ from poplite.arrays.series import Series, compact, constant
 from poplite.errors import GraphConnectionError
 from poplite.graph.compute_sets.shape_fields import fields_of, kind_of
 from poplite.graph.compute_sets.vertex_block import Vectors
-from poplite.jit.build import address, native
+from poplite.jit.build import run_kernel
 from poplite.jit.kernels.intervals import distinct as distinct_kernel
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from poplite.graph.compute_sets.edge_table import Family
     from poplite.graph.compute_sets.edges import Edges
     from poplite.graph.compute_sets.vertex_block import StateValues
-
-FEW = 64
-"""Up to this number, vertices are compared without compiled code."""
 
 Column = int | Int64
 """A word of many vertices: one number for all, or int64[vertices]."""
@@ -102,17 +99,12 @@ def distinct(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
     varied = [column for column in columns if not isinstance(column, int)]
     if not varied:
         return np.zeros(1, np.int64), constant(0, count)
-    if count <= FEW:
-        kinds: dict[tuple[int, ...], int] = {}
-        rows = zip(*(column.tolist() for column in varied), strict=True)
-        index = np.array([kinds.setdefault(row, len(kinds)) for row in rows])
-        return np.unique(index, return_index=True)[1], compact(index)
     table = np.full(2 << count.bit_length(), -1, np.int32)
     first, index = np.empty(count, np.int64), np.empty(count, np.int64)
     together = np.concatenate(varied)
-    found = native(distinct_kernel)(
-        *(address(together), len(varied), count, address(table), len(table) - 1),
-        *(address(first), address(index)),
+    words, mask = len(varied), len(table) - 1
+    found = run_kernel(
+        distinct_kernel, len(together), together, words, count, table, mask, first, index
     )
     return first[:found].copy(), compact(index)
 

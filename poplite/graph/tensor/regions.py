@@ -39,14 +39,7 @@ from poplite.graph.tensor.slices import slices_of
 from poplite.text import amount, clipped, fitted, integer_or_none, of_type
 from poplite.view import Cat, Interval, Intervals, View, chunks, contains_aliases, runs, storages
 from poplite.view.address_sets import AddressRuns, Part, ranges_of
-from poplite.view.memory_order import (
-    ANYWHERE,
-    FARTHEST,
-    FEW,
-    MemoryOrder,
-    alias_order,
-    memory_order,
-)
+from poplite.view.memory_order import ANYWHERE, FARTHEST, MemoryOrder, alias_order, memory_order
 
 if TYPE_CHECKING:
     from poplite.graph.storage.space import Space, Variable
@@ -56,6 +49,12 @@ if TYPE_CHECKING:
 
 SHOWN = 6
 """Ranges, or parts that are ranges of one variable, that a repr lists."""
+
+MOST_VIEWS = 64
+"""Intervals that are views of their own: of more, all runs from the first to the last are listed.
+
+Kept since two intervals of a large transposed tensor could not be listed so.
+"""
 
 
 class _Elements(NamedTuple):
@@ -414,7 +413,7 @@ def _parts(
     asked = slices_of(flat, intervals, 0)
     some = asked.end > asked.begin
     begin, end = asked.begin[some], asked.end[some]
-    if len(begin) > FEW:
+    if len(begin) > MOST_VIEWS:
         return [ranges_of(flat.view, begin, end)]
     return [
         (flat.view.slice(a, b, 0), a) for a, b in zip(begin.tolist(), end.tolist(), strict=True)

@@ -9,11 +9,11 @@ from hypothesis import given, strategies as st
 
 from poplite.arrays import series
 from poplite.arrays.series import Listed, Series, Steps, compact, constant, counting, taken
-from poplite.compile import rows
 from poplite.compile.rows import affine_runs
 from poplite.graph.compute_sets import edge_table as crossings
 from poplite.graph.compute_sets.edges import Edges, cut
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
+from poplite.jit import build
 
 Integers = npt.NDArray[np.int64]
 
@@ -133,7 +133,7 @@ def test_many_rows_are_cut_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
     moving = np.cumsum(random.integers(0, 2, (5000, 2)) * 3, axis=0)
     fixed = random.integers(0, 9, (5000, 1)) // 8
     compiled = affine_runs(moving, fixed)
-    monkeypatch.setattr(rows, "FEW", 10**6)
+    monkeypatch.setattr(build, "FEW", 10**6)
     for one, other in zip(compiled, affine_runs(moving, fixed), strict=True):
         assert np.array_equal(one, other)
 
@@ -146,7 +146,7 @@ def test_many_reads_are_swept_as_few_are(monkeypatch: pytest.MonkeyPatch) -> Non
     low = np.sort(random.integers(0, stops[-1], 9000))
     reads = crossings._Sorted(np.arange(9000), low, low + random.integers(1, 4, 9000))
     compiled = crossings._meet_writes(writes, reads)
-    monkeypatch.setattr(crossings, "FEW", 10**6)
+    monkeypatch.setattr(build, "FEW", 10**6)
     for one, other in zip(compiled, crossings._meet_writes(writes, reads), strict=True):
         assert np.array_equal(one, other)
     met = [((begin < b) & (end > a)).any() for a, b in zip(low, reads.end, strict=True)]

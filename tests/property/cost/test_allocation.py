@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from poplite.cost import spread
-from poplite.cost.memory import addresses
 from poplite.cost.memory.addresses import Placing, alike
+from poplite.jit import build
 from poplite.report.per_tile import PerTile
 
 BORDER, LIMIT = 256, 384
@@ -94,7 +94,7 @@ def test_what_is_needed_together_does_not_overlap(things: list[Thing]) -> None:
 def test_compiled_and_not_the_addresses_are_the_same(things: list[Thing]) -> None:
     plain = placed(things)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(addresses, "FEW", -1)
+        patched.setattr(build, "FEW", -1)
         assert placed(things) == plain
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from poplite.graph.mapping.variable_mapping import (
     cut_strided,
 )
 from poplite.graph.tensor.concat import concat
+from poplite.jit import build
 from poplite.machine.target import Target
 
 Ints = npt.NDArray[np.int64]
@@ -32,9 +34,8 @@ SIZE = 120
 @pytest.fixture(scope="module", autouse=True)
 def compiled() -> Iterator[None]:
     """Use kernels however few intervals there are."""
-    few, sweep.FEW = sweep.FEW, 0
-    yield
-    sweep.FEW = few
+    with mock.patch.object(sweep, "FEW", 0), mock.patch.object(build, "FEW", 0):
+        yield
 
 
 edits = st.lists(
@@ -71,11 +72,12 @@ def test_paint_of_many_as_of_few() -> None:
         begin = random.integers(0, 100_000, 3_000)
         given = begin, begin + random.integers(0, reach, 3_000), random.integers(0, 9, 3_000)
         compiled = sweep.paint(*given)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sweep, "FEW", 10_000)
+        with mock.patch.object(build, "FEW", 10_000):
             plain = sweep.paint(*given)
         for one, other in zip(compiled, plain, strict=True):
             assert np.array_equal(one, other)
+        rows, found = (np.stack(arrays, axis=1).tolist() for arrays in (given, compiled))
+        assert np.array_equal(dense(found, 200_000), dense(rows, 200_000))
 
 
 @given(edits, edits)

@@ -16,7 +16,8 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from poplite.graph.partition import detect_innermost_grouping
 from poplite.graph.tensor import regions as memory_regions
-from poplite.view import address_sets as sets, addresses, memory_order, num_runs
+from poplite.jit import build
+from poplite.view import address_sets as sets, addresses, num_runs
 
 Int64 = npt.NDArray[np.int64]
 TILES = 4
@@ -28,8 +29,8 @@ randoms = st.randoms(use_true_random=False)
 def ways(random: Random) -> Iterator[None]:
     """Take small tensors on the ways of large ones, now and then."""
     with (
-        patch.object(memory_order, "FEW", random.choice([0, 64])),
-        patch.object(memory_regions, "FEW", random.choice([0, 64])),
+        patch.object(build, "FEW", random.choice([0, 512])),
+        patch.object(memory_regions, "MOST_VIEWS", random.choice([0, 64])),
         patch.object(sets, "RUNS_PER_KID", random.choice([0, 4, 128])),
     ):
         yield

@@ -47,7 +47,7 @@ LIMITS = {
     "spaces never lowered to runs": (-1, 8, 3, 10**9, 0),
     "spaces always lowered to runs": (2, 6, 2, 0, 10),
 }
-"""`few_runs.FEW`, `progressions.SMALL` and `BLOCK`, `nested.ELEMENTS_PER_RUN`, `FEW_LEAVES`."""
+"""`FEW` of runs and of kernels, `SMALL` and `BLOCK`, `ELEMENTS_PER_RUN`, `FEW_LEAVES`."""
 
 
 @contextlib.contextmanager
@@ -55,7 +55,7 @@ def limits(name: str) -> Iterator[None]:
     few, small, block, per_run, leaves = LIMITS[name]
     with (
         mock.patch("poplite.view.contiguous_runs.FEW", few),
-        mock.patch("poplite.view.regions.FEW", few),
+        mock.patch("poplite.jit.build.FEW", few),
         mock.patch("poplite.arrays.progressions.SMALL", small),
         mock.patch("poplite.arrays.progressions.BLOCK", block),
         mock.patch("poplite.view.contiguous_runs.ELEMENTS_PER_RUN", per_run),
