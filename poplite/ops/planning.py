@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -84,6 +84,47 @@ def part_edges(size: int | Int64, parts: int, grain: int | Int64) -> Int64:
     size, grain = np.asarray(size)[..., None], np.asarray(grain)[..., None]
     edges: Int64 = np.minimum(np.arange(parts + 1) * -(-size // grain) // parts * grain, size)
     return edges
+
+
+@frozen
+class EqualParts:
+    """Parts of equal size of a dimension that is cut.
+
+    Attributes:
+        begin: of the first.
+        end: of the last.
+        part: size of each.
+        first: number of the first.
+    """
+
+    begin: int
+    end: int
+    part: int
+    first: int
+
+    @property
+    def size(self) -> int:
+        """Size of all of them."""
+        return self.end - self.begin
+
+    @property
+    def count(self) -> int:
+        """How many parts."""
+        return self.size // self.part
+
+
+def segments(size: int, part: int) -> tuple[EqualParts, ...]:
+    """Return where parts of a dimension are complete, and the rest.
+
+    >>> segments(7, 3)
+    (EqualParts(begin=0, end=6, part=3, first=0), EqualParts(begin=6, end=7, part=1, first=2))
+    """
+    complete = size // part * part
+    found = (
+        EqualParts(0, complete, part, 0),
+        EqualParts(complete, size, size - complete, size // part),
+    )
+    return tuple(each for each in found if each.begin < each.end)
 
 
 # -- ranks -----------------------------------------------------------------------------------------
@@ -172,10 +213,23 @@ def best_priced(
 # -- formulas --------------------------------------------------------------------------------------
 
 
-def exchanged(target: Target, received: Any, times: Any = 1) -> Int64:
+@overload
+def received_cycles(target: Target, received: float, times: float = 1) -> float: ...
+
+
+@overload
+def received_cycles(target: Target, received: Int64, times: Int64 | float = 1) -> Any: ...
+
+
+def received_cycles(target: Target, received: Any, times: Any = 1) -> Any:
     """Return the cycles of exchanges by the bytes that a tile receives in them."""
     start = target.cost("sync_cycles") + target.cost("latency_cycles")
-    cycles = np.ceil(received / target.exchange_bytes_per_cycle) + times * start
+    return times * start + received / target.exchange_bytes_per_cycle
+
+
+def exchanged(target: Target, received: Any, times: Any = 1) -> Int64:
+    """Return these cycles, none where nothing is received."""
+    cycles = np.ceil(received_cycles(target, received, times))
     moved: Int64 = np.where(received > 0, cycles, 0).astype(np.int64)
     return moved
 
@@ -314,6 +368,21 @@ def too_large(
 def by(numbers: Sequence[int]) -> str:
     """Return sizes as a plan shows them."""
     return " x ".join(f"{n:,}" for n in numbers)
+
+
+def cycles_text(cycles: tuple[int, int, int], *, has_partials: bool) -> str:
+    """Return the cycles of a way by its formulas, as a plan shows them."""
+    names = ("exchange", "products", "sums") if has_partials else ("exchange", "products")
+    return " + ".join(f"{name} {n:,}" for name, n in zip(names, cycles, strict=False))
+
+
+def others_text(others: Sequence[tuple[str, str, int]]) -> list[str]:
+    """Return lines for ways that were not taken: how tiles share them, cycles, and bytes."""
+    starts = ["or", *("  " for _ in others)]
+    return [
+        f"  {start}       {shared}: {cycles}, {held:,} B"
+        for start, (shared, cycles, held) in zip(starts, others, strict=False)
+    ]
 
 
 def held_text(names: Sequence[str], held: Sequence[int]) -> str:

@@ -34,6 +34,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.convolutions.request import ConvolutionCall
 from poplite.ops.operands import FLOATS, Given, called, check_parts, count_of, described
+from poplite.ops.planning import received_cycles
 from poplite.ops.record import map as stored
 from poplite.ops.reductions.expressions import sum as sum_of
 from poplite.program import Sequence as Steps
@@ -267,12 +268,9 @@ class SparseLayout:
         size = self.element.size_bytes
         arriving = int(np.diff(first).max(initial=0)) * self.width * size
         arriving += int(np.diff(self.pattern.row_starts[self.blocks]).max(initial=0)) * size
-        cost = self.target.cost
-        moved = cost("sync_cycles") + cost("latency_cycles")
-        moved += arriving / self.target.exchange_bytes_per_cycle
         rows = np.diff(self.shares, axis=1).max(1)
         made = sparse_rows(self.element, rows, self.busiest, self.width, self.target)
-        return int(moved + made.max(initial=0))
+        return int(received_cycles(self.target, arriving) + made.max(initial=0))
 
     @cached_property
     def bytes(self) -> int:

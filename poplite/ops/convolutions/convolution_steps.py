@@ -37,7 +37,6 @@ from poplite.ops.convolutions.layout import (
     is_scattered,
     output_of_blocks,
     rows_of,
-    segments,
     signal_of,
     tiles_of,
     weight_blocks,
@@ -45,7 +44,7 @@ from poplite.ops.convolutions.layout import (
     windows_of,
     with_taps,
 )
-from poplite.ops.planning import part_edges
+from poplite.ops.planning import part_edges, segments
 from poplite.program import Copy, WriteUndef
 from poplite.program.recording import Recorder
 from poplite.types import FLOAT

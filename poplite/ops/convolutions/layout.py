@@ -27,47 +27,12 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.convolutions.request import ConvolutionRequest, Dimension, together
+from poplite.ops.planning import EqualParts, segments
 from poplite.program import Copy
 from poplite.program.recording import Recorder
 
 SHORTEST = 8
 """Neighbouring elements below which an operand is copied."""
-
-
-@frozen
-class EqualParts:
-    """Parts of equal size of a dimension that is cut.
-
-    Attributes:
-        begin: of the first.
-        end: of the last.
-        part: size of each.
-        first: number of the first.
-    """
-
-    begin: int
-    end: int
-    part: int
-    first: int
-
-    @property
-    def count(self) -> int:
-        """How many parts."""
-        return (self.end - self.begin) // self.part
-
-
-def segments(size: int, part: int) -> tuple[EqualParts, ...]:
-    """Return where parts of a dimension are complete, and the rest.
-
-    >>> segments(7, 3)
-    (EqualParts(begin=0, end=6, part=3, first=0), EqualParts(begin=6, end=7, part=1, first=2))
-    """
-    complete = size // part * part
-    found = (
-        EqualParts(0, complete, part, 0),
-        EqualParts(complete, size, size - complete, size // part),
-    )
-    return tuple(each for each in found if each.begin < each.end)
 
 
 @frozen
@@ -301,9 +266,7 @@ def weights_of_blocks(flat: Tensor, layout: ConvolutionLayout, taps: int) -> Ten
             part = flat[begin : begin + math.prod(shape)].reshape(shape)
             begin += math.prod(shape)
             part = part.dim_shuffle((0, 2, 5, 1, 4, 3))
-            row.append(
-                part.reshape((request.groups, wide.end - wide.begin, deep.end - deep.begin, taps))
-            )
+            row.append(part.reshape((request.groups, wide.size, deep.size, taps)))
         rows.append(concat(row, 2))
     return concat(rows, 1)
 
@@ -322,7 +285,7 @@ def output_of_blocks(flat: Tensor, layout: ConvolutionLayout) -> Tensor:
         begin += count
         rank = len(parts)
         order = [0, *(d for n in range(rank) for d in (1 + n, 1 + n + rank))]
-        whole = [each.end - each.begin for each in parts]
+        whole = [each.size for each in parts]
         pieces.append(piece.dim_shuffle(order).reshape((request.groups, *whole)))
     for d in reversed(range(len(cut))):
         several = len(cut[d])

@@ -54,8 +54,10 @@ from poplite.ops.planning import (
     by,
     cheapest,
     cycles_of_graph,
+    cycles_text,
     exchanged,
     held_text,
+    others_text,
     too_large,
 )
 from poplite.program.control import check_graph
@@ -364,12 +366,11 @@ class ConvolutionPlan:
                     lines += self._described(layout)
             return "\n".join(lines)
         lines += self._described(self.layout)
-        lines += [
-            f"  {'  ' if number else 'or'}       {_cuts(other)}: {sum(other.cycles):,} cycles by "
-            f"formulas, {other.bytes:,} B"
-            for number, other in enumerate(self.runners_up[:SHOWN])
+        others = self.runners_up[:SHOWN]
+        priced = [
+            (_cuts(each), f"{sum(each.cycles):,} cycles by formulas", each.bytes) for each in others
         ]
-        return "\n".join(lines)
+        return "\n".join(lines + others_text(priced))
 
     def _priced(self, layouts: tuple[ConvolutionLayout, ...]) -> str:
         """Return the exact cycles, if to find them takes no longer than a reader waits."""
@@ -377,9 +378,7 @@ class ConvolutionPlan:
         return "see plan.cycles" if is_long else f"{exact_cycles(self.graph.target, layouts):,}"
 
     def _described(self, layout: ConvolutionLayout) -> list[str]:
-        exchange, products, addition = layout.cycles
-        terms = [f"exchange {exchange:,}", f"products {products:,}"]
-        terms += [f"sums {addition:,}"] if layout.has_partials else []
+        formulas = cycles_text(layout.cycles, has_partials=layout.has_partials)
         each = f", {layout.turns:,} blocks each" if layout.turns > 1 else ""
         passes = f" in {layout.passes:,} passes" if layout.passes > 1 else ""
         own, source = layout.request, layout.request.source
@@ -395,7 +394,7 @@ class ConvolutionPlan:
             *expanded,
             f"  cuts     {_cuts(layout)}, {amount(layout.tiles, 'tile')}{each}{passes}",
             f"  block    {_block(layout)}",
-            f"  cycles   {self._priced((layout,))}; by formulas {' + '.join(terms)}",
+            f"  cycles   {self._priced((layout,))}; by formulas {formulas}",
             f"  memory   {layout.bytes:,} B of a tile = {held_text(HELD, layout.held)}; operands "
             f"{layout.operands:,}" + self._lacking(layout),
         ]

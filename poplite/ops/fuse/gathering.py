@@ -20,6 +20,7 @@ from poplite.arrays.digits import Digit
 from poplite.arrays.intervals import Int64, overlay
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.machine.target import Target
+from poplite.ops.planning import received_cycles
 from poplite.ops.reductions.stage import Mask, repeated
 from poplite.vertices.estimators.reductions import Slots
 
@@ -78,10 +79,9 @@ def exchange_cycles(
     >>> [exchange_cycles(Target(), 400, pieces) - start for pieces in (1, 100)]
     [100.0, 200.0]
     """
-    moved = np.maximum(received, sent) / target.exchange_bytes_per_cycle
-    work = np.maximum(moved, np.multiply(pieces, target.cost("receive_controls")))
-    start = target.cost("sync_cycles") + target.cost("latency_cycles")
-    return float(start + work.max())
+    turned = np.multiply(pieces, target.cost("receive_controls") * target.exchange_bytes_per_cycle)
+    most = np.maximum(np.maximum(received, sent), turned).max()
+    return float(received_cycles(target, most))
 
 
 def common_share(one: TileMapping, other: TileMapping) -> float:

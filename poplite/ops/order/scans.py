@@ -34,6 +34,7 @@ from poplite.ops.operands import (
     steps_for,
 )
 from poplite.ops.order.sorting import ORDERED, Rows, pieces, ranges
+from poplite.ops.planning import received_cycles
 from poplite.ops.record import map as stored, zero
 from poplite.program import Execute, Sequence
 from poplite.program.recording import RecordedSteps as Block
@@ -343,10 +344,8 @@ def best_blocks(target: Target, size: int, element_bytes: int) -> int:
         runs = pack_slots(-(-size // blocks)) * turns + running_slots(part) * (1 + (blocks > part))
         share = -(-size // (tiles * workers))
         runs += rank_slots(share, blocks, -(-share * blocks // size))
-        start = target.cost("sync_cycles") + target.cost("latency_cycles")
-        received = (size * element_bytes + 4 * blocks) / target.exchange_bytes_per_cycle
-        steps = 3 if blocks <= part else 5
-        return workers * runs + steps * start + received / target.cost("pair_tiles")
+        received = (size * element_bytes + 4 * blocks) / target.cost("pair_tiles")
+        return workers * runs + received_cycles(target, received, 3 if blocks <= part else 5)
 
     sizes = {1 << k for k in range(most.bit_length())} | {most, min(most, tiles)}
     return min(sorted(sizes), key=cycles)

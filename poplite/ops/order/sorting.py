@@ -37,6 +37,7 @@ from poplite.ops.operands import (
     own_operand,
     steps_for,
 )
+from poplite.ops.planning import received_cycles
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
 from poplite.program.recording import RecordedSteps as Block, Recorder, recorder
@@ -381,9 +382,7 @@ class _Pricing:
         return self._workers * merge_slots(-(-words // self._workers), length)
 
     def _received(self, size: float) -> int:
-        cost = self.target.cost
-        start = cost("sync_cycles") + cost("latency_cycles")
-        return math.ceil(start + size / self.target.exchange_bytes_per_cycle)
+        return math.ceil(received_cycles(self.target, size))
 
 
 # -- rows of words that may lie on several tiles ---------------------------------------------------

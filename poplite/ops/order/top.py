@@ -37,6 +37,7 @@ from poplite.ops.order.sorting import (
     sorted_words,
     write,
 )
+from poplite.ops.planning import received_cycles
 from poplite.program import Sequence
 from poplite.types import LONGLONG
 from poplite.vertices.order import (
@@ -216,14 +217,13 @@ def _stages(lists: Lists, k: int, fan_in: int) -> list[TopStage]:
 
 def _cycles(target: Target, lists: Lists, taken: Int64, stages: list[TopStage]) -> float:
     """Return the modelled cycles of lists that are made of so many elements, and of stages."""
-    start = target.cost("sync_cycles") + target.cost("latency_cycles")
     slots = least_slots(taken, lists.length, makes=True)
     cycles = float(slowest_tile(lists.tile, slots, target))
     for stage in stages:
         total = np.add.reduceat(stage.lists.length, stage.group)
         slots = least_slots(total, stage.made.length) + order_slots(stage.made.length)
-        received = WORD * int(total.max()) / target.exchange_bytes_per_cycle
-        cycles += start + received + slowest_tile(stage.made.tile, slots, target)
+        cycles += received_cycles(target, WORD * int(total.max()))
+        cycles += slowest_tile(stage.made.tile, slots, target)
     return cycles
 
 

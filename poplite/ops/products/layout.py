@@ -34,6 +34,7 @@ from poplite.errors import (
 from poplite.frozen import frozen
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.planning import segments
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import FLOAT, HALF, ElementType, ElementTypeLike, element_type
 
@@ -296,15 +297,14 @@ class MatrixBlocks:
         if not matrices.num_elements:
             return matrices.flatten()
         groups, parts = self.groups, []
-        for top, end, height in _equal_parts(self.rows, self.height):
-            count, band = (end - top) // height, []
-            for left, right, width in _equal_parts(self.columns, self.width):
-                across = (right - left) // width
-                part = matrices[:, top:end, left:right]
-                part = part.reshape((groups, count, height, across, width))
+        for down in segments(self.rows, self.height):
+            band = []
+            for across in segments(self.columns, self.width):
+                part = matrices[:, down.begin : down.end, across.begin : across.end]
+                part = part.reshape((groups, down.count, down.part, across.count, across.part))
                 part = part.dim_shuffle((0, 1, 3, 2, 4))
-                band.append(part.reshape((groups, count, height * (right - left))))
-            parts.append(concat(band, 2).reshape((groups, (end - top) * self.columns)))
+                band.append(part.reshape((groups, down.count, down.part * across.size)))
+            parts.append(concat(band, 2).reshape((groups, down.size * self.columns)))
         return concat(parts, 1).flatten()
 
     def matrices(self, flat: Tensor) -> Tensor:
@@ -313,25 +313,17 @@ class MatrixBlocks:
             return flat.reshape((self.groups, self.rows, self.columns))
         groups, parts = self.groups, []
         flat = flat.reshape((groups, self.rows * self.columns))
-        for top, end, height in _equal_parts(self.rows, self.height):
-            count, band = (end - top) // height, []
-            rows = flat[:, top * self.columns : end * self.columns]
-            rows = rows.reshape((groups, count, height * self.columns))
-            for left, right, width in _equal_parts(self.columns, self.width):
-                across = (right - left) // width
-                part = rows[:, :, height * left : height * right]
-                part = part.reshape((groups, count, across, height, width))
+        for down in segments(self.rows, self.height):
+            band = []
+            rows = flat[:, down.begin * self.columns : down.end * self.columns]
+            rows = rows.reshape((groups, down.count, down.part * self.columns))
+            for across in segments(self.columns, self.width):
+                part = rows[:, :, down.part * across.begin : down.part * across.end]
+                part = part.reshape((groups, down.count, across.count, down.part, across.part))
                 part = part.dim_shuffle((0, 1, 3, 2, 4))
-                band.append(part.reshape((groups, end - top, right - left)))
+                band.append(part.reshape((groups, down.size, across.size)))
             parts.append(concat(band, 2))
         return concat(parts, 1)
-
-
-def _equal_parts(size: int, part: int) -> list[tuple[int, int, int]]:
-    """Cut a size where parts stop being complete; return begin, end and the size of parts."""
-    complete = size // part * part
-    pieces = [(0, complete, part), (complete, size, size - complete)]
-    return [piece for piece in pieces if piece[0] < piece[1]]
 
 
 # -- layouts ---------------------------------------------------------------------------------------

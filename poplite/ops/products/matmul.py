@@ -22,7 +22,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
 from poplite.machine.target import Target
 from poplite.ops.operands import check_parts, wrong_kind
-from poplite.ops.planning import best_priced, by, held_text
+from poplite.ops.planning import best_priced, by, cycles_text, held_text, others_text
 from poplite.ops.products.layout import (
     Options,
     ProductLayout,
@@ -154,23 +154,18 @@ class MatMulPlan:
 
     def __str__(self) -> str:
         layout = self.layout
-        exchange, product, addition = layout.cycles
-        parts = [f"exchange {exchange:,}", f"products {product:,}"]
-        parts += [f"sums {addition:,}"] if layout.has_partials else []
+        formulas = cycles_text(layout.cycles, has_partials=layout.has_partials)
         each = "" if layout.num_passes == 1 else f" in each of {layout.num_passes:,} passes"
         lines = [
             str(layout.request),
             f"  grid     {_grid(layout)}, {amount(layout.tiles, 'tile')}",
             f"  block    {by(layout.block[:2])} times {by(layout.block[1:])}",
-            f"  cycles   {layout.total_cycles:,}; by formulas {' + '.join(parts)}{each}",
+            f"  cycles   {layout.total_cycles:,}; by formulas {formulas}{each}",
             f"  memory   {layout.bytes:,} B of a tile = {held_text(HELD, layout.held)}",
         ]
-        lines += [
-            f"  {'  ' if number else 'or'}       {_grid(other)}: {other.total_cycles:,} cycles, "
-            f"{other.bytes:,} B"
-            for number, other in enumerate(self.runners_up[:SHOWN])
-        ]
-        return "\n".join(lines)
+        others = self.runners_up[:SHOWN]
+        priced = [(_grid(each), f"{each.total_cycles:,} cycles", each.bytes) for each in others]
+        return "\n".join(lines + others_text(priced))
 
 
 SHOWN = 3

@@ -34,6 +34,7 @@ from poplite.ops.fuse.maps import add_copy, least_map_cycles, map_cycles
 from poplite.ops.fuse.placement import Mappings
 from poplite.ops.fuse.pricing import Bound, Remembered, computed_of
 from poplite.ops.fuse.recipe import ReductionRecipe, Straight
+from poplite.ops.planning import received_cycles
 from poplite.ops.reductions.first_extremes import OF_ROWS, FirstExtremes
 from poplite.ops.reductions.order import Order, ordered
 from poplite.ops.reductions.plan import (
@@ -175,7 +176,7 @@ class Builder:
         entire = (ReadOperand(digits, self._element.size_bytes),)
         target, begun = self.graph.target, 0.0
         if sent and fused.is_sent:  # which is the same both ways where the map is on these tiles
-            begun = target.cost("sync_cycles") + target.cost("latency_cycles")
+            begun = received_cycles(target, 0)
         before = cache(lambda: sent + fused.map_cycles(mapping, target, is_sent=sent > 0))
         least = sent + fused.least_map_cycles(mapping, target)
         return (

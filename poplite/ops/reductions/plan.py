@@ -23,6 +23,7 @@ from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.gathering import ReadOperand, VectorReads, exchange_cycles, gathering_cycles
 from poplite.ops.fuse.pricing import Bound, Computed, Remembered, compared
+from poplite.ops.planning import received_cycles
 from poplite.ops.reductions.stage import (
     LEAST_WORK,
     Effort,
@@ -139,18 +140,16 @@ def _tiles(rows: int, width: int, grain: int) -> int:
 
 def _level(target: Target, element: ElementClass, rows: int, width: int) -> int:
     """Return the cycles of a tile that joins rows of partial results, with what it receives."""
-    cost = target.cost
     columns, grain = width, _grain(target, element)
     if rows * width > LEAST_WORK:  # workers share them
         columns = min(width, -(-width // (target.workers * grain)) * grain)
-    start = cost("sync_cycles") + cost("latency_cycles")
-    received = rows * width * element.size_bytes / target.exchange_bytes_per_cycle
+    received = received_cycles(target, rows * width * element.size_bytes)
     slots = (
         reduce_one(element, element, rows, target)
         if columns == 1
         else reduce_columns(element, element, columns, rows, columns, target, adds=True)
     )
-    return math.ceil(start + received) + slots * target.workers
+    return math.ceil(received) + slots * target.workers
 
 
 def _sizes(most: int, count: int) -> Iterator[int]:

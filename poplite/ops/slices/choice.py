@@ -19,6 +19,7 @@ from poplite.graph.variables import values_for
 from poplite.graph.virtual import working_graph
 from poplite.ops.fuse.placement import held as intervals_of
 from poplite.ops.operands import beside, check_parts
+from poplite.ops.planning import received_cycles
 from poplite.ops.slices.grid import (
     INDEX_BYTES,
     Changing,
@@ -345,7 +346,7 @@ class Ways(Generic[W]):
             sent = max(0, self.fullest - part) / rate
             return sent, sent
         placed = ColumnBlocks(self.graph, table, self.matrix, columns).home()
-        back = table.moved(placed.returned) if placed.returned else 0
+        back = received_cycles(table.target, placed.returned) if placed.returned else 0
         return placed.moved / rate + placed.gathered, back + placed.gathered
 
 
@@ -516,7 +517,7 @@ def readings_in_place(
             shares = min(lookups, max(1, workers // placed.most))
             slots = gather_rows(table.element, -(-lookups // shares), width, table.target)
             moved = placed.moved + (0 if placed.are_on(only) else lookups * INDEX_BYTES)
-            cycles = table.moved(moved) if moved else 0
+            cycles = received_cycles(table.target, moved) if moved else 0
             cycles += max(placed.gathered, table.gathered(INDEX_BYTES, INDEX_BYTES) * apart)
             cycles += workers * -(-placed.most * shares // workers) * slots
             cycles += added_up(table, blocks.columns, parts, 1, lookups)

@@ -32,6 +32,7 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.operands import BITS
+from poplite.ops.planning import received_cycles
 from poplite.ops.reductions.plan import RemainingPartials, cheapest_levels, cycles_of
 from poplite.program import Copy
 from poplite.program.recording import Recorder
@@ -175,12 +176,6 @@ class Table:
         """Return whether so many parts are what tiles have then."""
         return parts == min(self.entries, self.tiles(columns))
 
-    def moved(self, received: float) -> float:
-        """Return the cycles in which a tile receives some bytes."""
-        cost = self.target.cost
-        start = cost("sync_cycles") + cost("latency_cycles")
-        return float(start + received / self.target.exchange_bytes_per_cycle)
-
     def gathered(self, held: float, piece: float) -> float:
         """Return the cycles in which a tile copies bytes together that it has in pieces."""
         if not held:
@@ -206,7 +201,7 @@ class Table:
             turns = self.target.cost("receive_controls") + self.target.cost("pointer_controls")
             sent = max(sent, int(turns) * rate)
         stays = self.gathered(min(home, fullest / columns), piece)
-        return self.moved(max(home, fullest / piece * sent)) + stays
+        return received_cycles(self.target, max(home, fullest / piece * sent)) + stays
 
     def excess(self, held: float) -> float:
         """Return the bytes of a tile, where they are too many, else 0."""
@@ -315,7 +310,7 @@ def _readings(table: Table, columns: int, lookups: int, apart: bool) -> Iterator
             received = 0 if is_home else max(0, part - home)
             if tiles % 2 == shares % 2 == 0 and parts * shares == tiles:
                 received = part // _sharing(target)  # both tiles of a pair get it
-            cycles = table.moved(mine * INDEX_BYTES + received)
+            cycles = received_cycles(table.target, mine * INDEX_BYTES + received)
             if apart or not is_home:
                 near = INDEX_BYTES if is_home else home
                 cycles += table.gathered(near, near)
@@ -464,9 +459,11 @@ def changings(
         if lists or apart or not owners.near:
             new += own * (each - row) + ends
         moved = owners.received + owners.blocks * new / (2 if owners.paired else 1)
-        cycles = (table.moved(moved) if moved else 0) + max(owners.gathered, least)
+        cycles = (received_cycles(table.target, moved) if moved else 0) + max(
+            owners.gathered, least
+        )
         if owners.returned:
-            cycles += table.moved(owners.returned) + owners.gathered
+            cycles += received_cycles(table.target, owners.returned) + owners.gathered
         if lists:
             slots = update_listed(table.element, own, count, lists, width, target)
         else:
@@ -475,6 +472,6 @@ def changings(
         cycles = passes * (cycles + target.workers * owners.rounds * slots)
         if lists:
             block = -(-own // lists)
-            cycles += table.moved(block * INDEX_BYTES) + least
+            cycles += received_cycles(table.target, block * INDEX_BYTES) + least
             cycles += target.workers * list_rows(block, count)
         yield Changing(columns, parts, passes, lists, int(cycles), owners.held + own * each + ends)
