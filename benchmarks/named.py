@@ -28,7 +28,7 @@ import poplite as pl
 import poplite.named as ng
 from ops_maps import least
 from poplite import ops
-from poplite.named.axes import order_of
+from poplite.named.axes import joint_order
 from rows import SETTLING, Row, in_turn, run
 
 Array = npt.NDArray[Any]
@@ -211,7 +211,7 @@ def nodes(small: bool, samples: int) -> list[Row]:
     shuffle = looped(partial(tensor.dim_shuffle, [3, 2, 1, 0]), times)
     made = []
     for name, work, limit in (
-        ("order of operands", partial(order_of, one, other), 0.3),
+        ("order of operands", partial(joint_order, one, other), 0.3),
         ("== of axes", lambda: one == other, 0.3),
         ("is_sub_set", partial(one.is_sub_set, other), 0.3),
         ("Axes of 4", partial(ng.Axes, [A, B, C, D]), 1.5),

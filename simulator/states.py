@@ -47,15 +47,15 @@ from poplite.arrays.intervals import Int64
 from poplite.codec.archive import (
     MANIFEST,
     ArrayReader,
-    opened,
     undamaged,
+    unpacked,
     write_members,
 )
 from poplite.codec.loading import Format, Malformed, shown
 from poplite.errors import ControlProgramError, FileLoadError
 from poplite.executable import opcodes as op
 from poplite.executable.actions import CodeLoad
-from poplite.executable.executable import Executable, constants_of, digest, meaning_of, own_rows
+from poplite.executable.executable import Executable, constants_of, digest, meaning_of, program_rows
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.files import replacing
 from poplite.frozen import frozen
@@ -190,7 +190,7 @@ def reading(path: str) -> Iterator[StateFile]:
     """Open a state; what is malformed in a `with` statement is a `FileLoadError`."""
     with (
         STATES.loading(repr(path)),
-        opened(path, STATES, lambda name: bool(_MEMBER.fullmatch(name))) as (manifest, zipped),
+        unpacked(path, STATES, lambda name: bool(_MEMBER.fullmatch(name))) as (manifest, zipped),
     ):
         from poplite.codec.coders import Reader
 
@@ -236,7 +236,7 @@ class EngineState:
         self._executable, self._arena, self._runs = executable, arena, runs
         self._links, self._strict = links, strict
         programs = executable.programs.items()
-        own = {name: own_rows(executable, code.ops) for name, code in programs}
+        own = {name: program_rows(executable, code.ops) for name, code in programs}
         self._rows = {name: rows[name][each] for name, each in own.items()} if rows else own
         self._own_rows = own
         self.size = executable.layout.end_of_variables(len(executable.layout.variables))

@@ -188,7 +188,7 @@ def _is_seekable(file: BinaryIO) -> bool:
 def read_archive(path: str | os.PathLike[str], kind: Format) -> tuple[Any, ArrayReader]:
     """Return manifest and arrays of an archive; raise OSError or Malformed."""
     allowed = {f"arrays/{name}.npy" for name in ELEMENT_DTYPES}
-    with opened(path, kind, lambda name: name in allowed) as (manifest, archive):
+    with unpacked(path, kind, lambda name: name in allowed) as (manifest, archive):
         flat = {}
         for info in archive.infolist():
             if info.filename != MANIFEST:
@@ -200,7 +200,7 @@ def read_archive(path: str | os.PathLike[str], kind: Format) -> tuple[Any, Array
 
 
 @contextmanager
-def opened(
+def unpacked(
     path: str | os.PathLike[str], kind: Format, is_allowed: Callable[[str], bool]
 ) -> Iterator[tuple[Any, zipfile.ZipFile]]:
     """Open an archive; give its manifest, and the zip with its allowed members.

@@ -137,7 +137,7 @@ def written_locations(locations: Iterable[SourceLocation]) -> list[Json]:
     return [[_portable(line), _callers(line)] for line in locations]
 
 
-def locations_of(data: Json) -> list[SourceLocation]:
+def decoded_locations(data: Json) -> list[SourceLocation]:
     """Return the lines that `written_locations` returned."""
     if type(data) is not list:
         raise Malformed("its manifest lists no locations")

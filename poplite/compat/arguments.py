@@ -36,7 +36,7 @@ from poplite.machine.target import Target
 from poplite.ops.operands import beside
 from poplite.poplar.spelling import binder_of
 from poplite.program.base import Program
-from poplite.program.recording import over
+from poplite.program.recording import deciding_tiles
 from poplite.public import checked_call
 from poplite.text import clipped, integer_or_none, of_type
 
@@ -95,7 +95,7 @@ def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callab
                 kwargs["graph"] = graph
             else:
                 args = (*args[:place], graph, *args[place + 1 :])  # type: ignore[assignment]
-            with over(graph):
+            with deciding_tiles(graph):
                 return function(*args, **kwargs)
 
         called = f"{library}.{method or code.__name__}"
@@ -135,7 +135,7 @@ def bound(library: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
 def over_graph(what: str, graph: Graph) -> AbstractContextManager[None]:
     """Let the graph of a call decide the tiles of all that is made in a `with` block, or raise."""
     _check(what, "graph", graph, "Graph")
-    return over(graph)
+    return deciding_tiles(graph)
 
 
 def check_tensors(what: str, **tensors: object) -> None:

@@ -53,7 +53,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping, ranges, unmapped_error
 from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.tensor_text import elements
+from poplite.graph.tensor.tensor_text import element_text
 from poplite.program import (
     Execute,
     Program,
@@ -406,7 +406,7 @@ class Race(NamedTuple):
     def describe(self, graph: Graph) -> str:
         """Return one line that names the elements, both vertices and both source lines."""
         return (
-            f"{elements(graph.variables, self.begin, self.end)}: "
+            f"{element_text(graph.variables, self.begin, self.end)}: "
             f"written by {self.writer}, field '{self.writer_field}' ({self.writer.location}); "
             f"{self.verb} by {self.other}, field '{self.other_field}' ({self.other.location})"
         )
@@ -458,7 +458,7 @@ def check_in_place(
     more = f"; {count:,} pairs of fields do" if count > 1 else ""
     shown = islice(chain.from_iterable(some for _, some in found), SHOWN_FAULTS)
     lines = [
-        f"{elements(graph.variables, pair.begin, pair.end)}: in Input '{pair.other_field}' and "
+        f"{element_text(graph.variables, pair.begin, pair.end)}: in Input '{pair.other_field}' and "
         f"in InOut '{pair.writer_field}' of {pair.writer} ({pair.at})"
         for pair in shown
     ]

@@ -45,7 +45,7 @@ from poplite.executable.actions import (
     Undefine,
 )
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.step import ComputeStep, CopyStep, Moves, joined
+from poplite.executable.step import ComputeStep, CopyStep, Moves, joined_moves
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable
@@ -174,8 +174,8 @@ class HostLowering:
         tensors = *call.inputs, *call.outputs
         moves = [self._to_block(*pair) for pair in zip(tensors, places, strict=True)]
         split, name = len(call.inputs), str(call)
-        filled = joined([own.reversed() for own in moves[split:]])
-        both: dict[Place, Moves] = {"before": joined(moves[:split]), "after": filled}
+        filled = joined_moves([own.reversed() for own in moves[split:]])
+        both: dict[Place, Moves] = {"before": joined_moves(moves[:split]), "after": filled}
         action = HostFunctionCall(
             name,
             call.location,

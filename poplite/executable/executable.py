@@ -186,7 +186,7 @@ Part = tuple[str, bytes]
 """What messages call a part, and its digest."""
 
 
-def parts_of(executable: Executable) -> Iterator[Part]:
+def executable_parts(executable: Executable) -> Iterator[Part]:
     """Yield the parts of an executable in an order that does not depend on the process."""
     yield from meaning_of(executable)
     saving = [isinstance(step, ComputeStep) and step.may_fault for step in executable.steps]
@@ -217,7 +217,7 @@ def constants_of(executable: Executable) -> Iterator[Part]:
             yield f"values of constant '{name}'", digest(values)
 
 
-def own_rows(executable: Executable, ops: Integers) -> Integers:
+def program_rows(executable: Executable, ops: Integers) -> Integers:
     """Return the rows of a program without those that copy into temporaries, and save.
 
     How often those run follows from the others.
@@ -231,7 +231,7 @@ def own_rows(executable: Executable, ops: Integers) -> Integers:
 
 def _own_ops(executable: Executable, ops: Integers) -> Integers:
     """Return these rows; what jumped to another one jumps to the first one behind it."""
-    rows = own_rows(executable, ops)
+    rows = program_rows(executable, ops)
     own = ops[rows]
     for kind, word in op.TARGETS.items():
         jumps = np.flatnonzero(own[:, 0] == kind)

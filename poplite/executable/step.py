@@ -297,7 +297,7 @@ class Moves:
         return cut
 
 
-def joined(several: Sequence[Moves]) -> Moves:
+def joined_moves(several: Sequence[Moves]) -> Moves:
     """Return the moves of several together, none of which writes what another reads or writes."""
     records = [np.zeros((0, RECORD_WORDS), np.int64)]
     pieces = [np.zeros((0, PIECE_WORDS), np.uint32)]

@@ -105,7 +105,7 @@ def _applied(operation: ElementOperation, operands: tuple[Expr, ...]) -> Expr:
     if operation.name == "select":
         kinds[2] = BOOL
     operands = tuple(
-        number(each.value, kind, _called(operation)) if isinstance(each, Weak) else each
+        typed_number(each.value, kind, _called(operation)) if isinstance(each, Weak) else each
         for each, kind in zip(operands, kinds, strict=True)
     )
     shape = _broadcast(operation, operands)
@@ -187,7 +187,7 @@ def _called(operation: ElementOperation) -> str:
     return f"'{operation.symbol}'" if operation.symbol else f"ops.{operation.name}"
 
 
-def number(value: bool | int | float, element: ElementClass, what: str) -> Number:
+def typed_number(value: bool | int | float, element: ElementClass, what: str) -> Number:
     """Return a number of Python's as one of an element type.
 
     Raises SizeOverflowError for a number that the type cannot hold, and ElementTypeError for one
@@ -324,7 +324,7 @@ def cast(value: object, to: object) -> Expr:
     element = element_type(to)  # type: ignore[arg-type]
     operand = as_expr(value, "ops.cast")
     if isinstance(operand, Weak):
-        return number(operand.value, element, "ops.cast")
+        return typed_number(operand.value, element, "ops.cast")
     if not operand.is_open and operand.element_type is element:
         return operand
     for each in (element, operand.element_type):
@@ -360,7 +360,7 @@ def iota(shape: int | Iterable[int], to: object = INT, start: int = 0) -> Expr:
         )
     last = start + max(math.prod(sizes) - 1, 0)
     for each in (start, last):
-        number(each, element, "ops.iota")
+        typed_number(each, element, "ops.iota")
     return IotaExpr(sizes, element, start)
 
 
@@ -455,8 +455,8 @@ def contraction(
         raise TensorCreationError(
             f"{what}: shapes {one.shape} of {_shown(one)} and {other.shape} of {_shown(other)} "
             "do not fit",
-            found=misfit(one.shape, other.shape),
-            fix=fitting(names, one.shape, other.shape, call),
+            found=shape_misfit(one.shape, other.shape),
+            fix=possible_product(names, one.shape, other.shape, call),
         )
     return Contraction(one, other, how, shape, result or element)
 
@@ -567,7 +567,7 @@ def product_shape(one: Shape, other: Shape) -> Shape | None:
     return (*groups[::-1], *one[-2:-1], *(other[-1:] if len(other) > 1 else ()))
 
 
-def misfit(one: Shape, other: Shape) -> str:
+def shape_misfit(one: Shape, other: Shape) -> str:
     """Return why two shapes do not fit."""
     if not one or not other:
         return "a number has no rows; a * b multiplies each element"
@@ -576,7 +576,7 @@ def misfit(one: Shape, other: Shape) -> str:
     return f"each row of the left has {one[-1]:,}, each column of the right {other[-2:][0]:,}"
 
 
-def fitting(names: tuple[str, str] | None, one: Shape, other: Shape, call: str) -> str:
+def possible_product(names: tuple[str, str] | None, one: Shape, other: Shape, call: str) -> str:
     """Return how two operands could be multiplied whose shapes do not fit.
 
     `names` are those of tensors, None where one is an expression; `call` multiplies them.

@@ -59,7 +59,7 @@ from poplite.graph.host import (
     ReplicatedStreamMode,
     TypeLike,
     host_function_of,
-    named,
+    registered,
     remote_buffer_of,
     stream_of,
     write_handle,
@@ -79,7 +79,7 @@ from poplite.graph.tensor import placement, rearrange, regions
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.variables import MappingLike
 from poplite.machine.device import Device
-from poplite.machine.replicas import checked_target, part_of, tiles_text
+from poplite.machine.replicas import checked_target, replica_part, tiles_text
 from poplite.machine.target import Target
 from poplite.poplar.callable_values import CalledInt
 from poplite.poplar.spelling import cpp_spelling, in_our_order
@@ -180,7 +180,7 @@ class Graph(Displayed, GraphSpelling):
     """
 
     def __init__(self, target: Target | Device | None = None, replication_factor: int = 1) -> None:
-        machine, replicas = part_of(checked_target(target), replication_factor)
+        machine, replicas = replica_part(checked_target(target), replication_factor)
         self.target, self.replication_factor = machine, CalledInt(replicas)
         names, tiles = Names(), int(machine.tiles)  # arithmetic is slower on what can be called
         self.space = Space(tiles, names, int(machine.memory_bytes))
@@ -1300,7 +1300,7 @@ class Graph(Displayed, GraphSpelling):
         kind, graph, at = DataStreamType.HOST_TO_DEVICE_FIFO, self.top_level_graph, here()
         block, mode = (element_type, num_elements), replicated_mode
         stream = stream_of(graph, handle, *block, kind, mode, buffering_depth, at)
-        return named(self._parts.handles.streams, "stream", handle, stream)
+        return registered(self._parts.handles.streams, "stream", handle, stream)
 
     def add_device_to_host_fifo(
         self, handle: str, element_type: TypeLike, num_elements: int
@@ -1325,7 +1325,7 @@ class Graph(Displayed, GraphSpelling):
         kind, graph, at = DataStreamType.DEVICE_TO_HOST_FIFO, self.top_level_graph, here()
         block, mode = (element_type, num_elements), ReplicatedStreamMode.REPLICATE
         stream = stream_of(graph, handle, *block, kind, mode, 1, at)
-        return named(self._parts.handles.streams, "stream", handle, stream)
+        return registered(self._parts.handles.streams, "stream", handle, stream)
 
     # Remote memory
 
@@ -1360,7 +1360,7 @@ class Graph(Displayed, GraphSpelling):
         """
         graph, wishes, at = self.top_level_graph, (rearrange_on_host, optimise_memory), here()
         buffer = remote_buffer_of(graph, handle, element_type, num_elements, repeats, *wishes, at)
-        return named(self._parts.handles.remote_buffers, "remote buffer", handle, buffer)
+        return registered(self._parts.handles.remote_buffers, "remote buffer", handle, buffer)
 
     def add_function_buffer(self, function: Function) -> FunctionBuffer:
         """Keep the code of a function on the host until `Copy(buffer, function)` loads it.
@@ -1382,7 +1382,7 @@ class Graph(Displayed, GraphSpelling):
 
         buffer = buffer_of(self.top_level_graph, function, here())
         buffers = self._parts.function_buffers
-        return named(buffers, "function buffer of", function.name, buffer)
+        return registered(buffers, "function buffer of", function.name, buffer)
 
     # Host functions, and tensors that the host accesses by name
 
@@ -1410,7 +1410,7 @@ class Graph(Displayed, GraphSpelling):
         <HostFunction 'sort' int32[8] -> int32[8]>
         """
         function = host_function_of(self.top_level_graph, handle, inputs, outputs, here())
-        return named(self._parts.handles.host_functions, "host function", handle, function)
+        return registered(self._parts.handles.host_functions, "host function", handle, function)
 
     def create_host_write(self, handle: str, tensor: Tensor) -> None:
         """Let the host write a tensor by name: `engine.write(handle, array)`.
@@ -1430,7 +1430,7 @@ class Graph(Displayed, GraphSpelling):
         """
         check_own(self, tensor, "create_host_write", "graph.create_host_write('x', tensor)")
         made = write_handle(tensor, handle, here())
-        named(self._parts.handles.writes, "host write", handle, made)
+        registered(self._parts.handles.writes, "host write", handle, made)
 
     def create_host_read(self, handle: str, tensor: Tensor) -> None:
         """Let the host read a tensor by name: `engine.read(handle)`.
@@ -1449,7 +1449,7 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.create_host_read("x", graph.add_variable("float32", (4,), "x", mapping=0))
         """
         check_own(self, tensor, "create_host_read", "graph.create_host_read('x', tensor)")
-        named(self._parts.handles.reads, "host read", handle, HostHandle(tensor, here()))
+        registered(self._parts.handles.reads, "host read", handle, HostHandle(tensor, here()))
 
     @property
     def host_reads(self) -> Mapping[str, HostHandle]:

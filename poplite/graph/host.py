@@ -57,7 +57,7 @@ MAX_TRANSFER_BYTES = 128 << 20
 """Largest block of a stream, or row of a remote buffer; source: Poplar user guide."""
 
 
-def positive(value: object, what: str, of: str) -> int:
+def positive_count(value: object, what: str, of: str) -> int:
     """Return a positive integer, or refuse it; `of` is its unit in the message."""
     number = integer_or_none(value)
     if number is None or number < 1:
@@ -113,7 +113,7 @@ def signature(side: object, what: str) -> tuple[tuple[type[ElementType[Any]], in
                 fix="graph.add_host_function('sort', [(pl.INT, 8)], [(pl.INT, 8)])",
             )
         element = transferable_type(pair[0], what)
-        count = positive(pair[1], what, "elements in an array")
+        count = positive_count(pair[1], what, "elements in an array")
         check_size(what, count, element)
         made.append((element, count))
     return tuple(made)
@@ -271,8 +271,8 @@ def stream_of(
     what = f"stream {clipped(handle)}"
     mode = checked_member(mode, ReplicatedStreamMode, what)
     element = element_type(like)
-    count = positive(num_elements, what, "elements in a block")
-    ahead = positive(depth, what, "blocks of buffering")
+    count = positive_count(num_elements, what, "elements in a block")
+    ahead = positive_count(depth, what, "blocks of buffering")
     check_size(what, count, element)
     return DataStream(graph, handle, element, count, kind, mode, ahead, at)
 
@@ -396,8 +396,8 @@ def remote_buffer_of(
     """Return a remote buffer of checked arguments; its handle is not registered yet."""
     what = f"remote buffer {clipped(handle)}"
     element = transferable_type(like, what)
-    count = positive(num_elements, what, "elements in a row")
-    rows = positive(repeats, what, "rows")
+    count = positive_count(num_elements, what, "elements in a row")
+    rows = positive_count(repeats, what, "rows")
     check_size(what, count, element)
     wishes = (
         checked_truth(rearrange_on_host, f"{what}: rearrange_on_host"),
@@ -442,7 +442,7 @@ class Handles:
     writes: dict[str, HostHandle] = field(default_factory=dict)
 
 
-def named(taken: dict[str, T], kind: str, handle: object, made: T) -> T:
+def registered(taken: dict[str, T], kind: str, handle: object, made: T) -> T:
     """Register something of a kind under its handle, and return it."""
     if not isinstance(handle, str) or not handle:
         raise TensorCreationError(

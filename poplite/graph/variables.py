@@ -37,7 +37,7 @@ from poplite.graph.clone import (
     layout,
 )
 from poplite.graph.mapping.variable_mapping import NO_TILE, Linear
-from poplite.graph.storage.host_values import ElementClass, check_room, elements
+from poplite.graph.storage.host_values import ElementClass, check_room, element_array
 from poplite.graph.storage.space import COMMON, ShapeLike, Space, Variable, checked_name, shape_of
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
 from poplite.graph.tensor import arguments
@@ -378,7 +378,7 @@ def values_for(
            [3, 4]], dtype=int32)
     """
     what = f"'{name}'"
-    values = elements(kind, value, what=what, metadata=metadata)
+    values = element_array(kind, value, what=what, metadata=metadata)
     if values.ndim == 0:
         return np.full(shape, values)
     if values.shape not in (shape, (math.prod(shape),)):

@@ -35,7 +35,7 @@ LAST_LINES = 30
 """Lines of a compiler's output that an error shows."""
 
 
-def built(name: str, parts: Sequence[object], build: Callable[[Path], None]) -> Path:
+def built_file(name: str, parts: Sequence[object], build: Callable[[Path], None]) -> Path:
     """Return a file that was made of `parts`; `build` writes it unless it exists.
 
     Its name ends with `name`; each part has the same `repr` whenever the file is the same.
@@ -237,7 +237,7 @@ class Sdk:
             source.write_text(text)
             compile_with([self.popc, *flags, source, "-o", path], "codelets")
 
-        return built("codelets.gp", (text, flags, version), build)
+        return built_file("codelets.gp", (text, flags, version), build)
 
     def host(self, version: str) -> Path:
         """Return the compiled host program."""
@@ -253,7 +253,7 @@ class Sdk:
             words: list[str | Path] = [*compiler, *HOST_FLAGS, include, source, "-o", path, *links]
             compile_with(words, "the host program")
 
-        return built("host", (texts, compiler, HOST_FLAGS, links, version), build)
+        return built_file("host", (texts, compiler, HOST_FLAGS, links, version), build)
 
 
 def find_sdk() -> Sdk:

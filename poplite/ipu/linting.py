@@ -48,7 +48,7 @@ from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges,
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.graph import Graph
 from poplite.graph.storage.space import Variable
-from poplite.graph.tensor.tensor_text import elements
+from poplite.graph.tensor.tensor_text import element_text
 from poplite.ipu.codelets.class_text import own_text
 from poplite.report.phase_parts import Cause
 from poplite.source import SourceLocation
@@ -223,8 +223,8 @@ def _shared_words(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> It
 def _two_elements(graph: Graph, last: int, following: int) -> str:
     """Return elements that are adjacent on their tile, maybe not in their variable."""
     if following == last + 1:
-        return elements(graph.variables, last, following + 1)
-    each = (elements(graph.variables, address, address + 1) for address in (last, following))
+        return element_text(graph.variables, last, following + 1)
+    each = (element_text(graph.variables, address, address + 1) for address in (last, following))
     return " and ".join(each)
 
 
@@ -247,7 +247,7 @@ def _misaligned(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
                 f"the tile, and is aligned to {align}: a machine copies its elements first, which "
                 f"reports do not count ({amount(len(wrong), 'edge')} of the field)",
                 owner.location,
-                elements(graph.variables, begin, begin + 1),
+                element_text(graph.variables, begin, begin + 1),
                 f"cut where a multiple of {align // size} elements ends, or ask for less: "
                 f"min_align={size}",
             )

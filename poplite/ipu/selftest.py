@@ -212,7 +212,7 @@ def selftest(
         device_of: returns the device of a kind.
         parts: what makes the programs; left out, both.
     """
-    chosen = (own_rows, library_rows) if parts is None else parts
+    chosen = (own_program, library_rows) if parts is None else parts
     expected = [_results(part(), None) for part in chosen]
     outcomes = []
     for kind in kinds:
@@ -271,7 +271,7 @@ def library_rows() -> Built:
     return graph, program, outputs
 
 
-def own_rows() -> Built:
+def own_program() -> Built:
     """Return the program of the vertex classes here, with copies and a call of the host."""
     graph = Graph(Target(tiles=len(ROWS)))
     work = graph.add_compute_set("rows")

@@ -42,12 +42,12 @@ def checked_target(value: object) -> Target:
     )
 
 
-def part_of(machine: Target, replicas: object) -> tuple[Target, int]:
+def replica_part(machine: Target, replicas: object) -> tuple[Target, int]:
     """Return a replica's part of a machine, and the number of replicas that the user specified.
 
     Raises GraphReplicationError where the machine cannot be divided into so many equal parts.
 
-    >>> part_of(Target(tiles=8, ipus=4), 2)
+    >>> replica_part(Target(tiles=8, ipus=4), 2)
     (<Target 4 tiles on 2 IPUs, 6 workers, 638,976 B a tile, 1.330 GHz>, 2)
     """
     count = integer_or_none(replicas)

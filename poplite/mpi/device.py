@@ -35,7 +35,7 @@ from poplite.arrays.intervals import Int64
 from poplite.codec.loading import Malformed
 from poplite.compile.options import EngineOptions
 from poplite.errors import Absent, ControlProgramError, DeviceRuntimeError, InvalidOption
-from poplite.executable.executable import Executable, digest, parts_of
+from poplite.executable.executable import Executable, digest, executable_parts
 from poplite.files import checked_path
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target
@@ -48,14 +48,14 @@ from poplite.mpi.messages import (
     Owners,
     handed_on,
     owners_of,
-    returned,
+    return_messages,
     to_everyone,
     to_rank,
 )
 from poplite.mpi.other_ranks import OtherRanks
 from poplite.mpi.rank_plan import POISON, equal_cut, rank_plan
 from poplite.mpi.ranks import Ranks, Word, as_others_raise
-from poplite.mpi.starting import started
+from poplite.mpi.starting import started_mpi
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, Source, check_root
 from poplite.simulator.host.tensors import ByMoves, ByView, HostAccess
@@ -123,7 +123,7 @@ class Device(PoplarDevice):
     ) -> None:
         super().__init__(Target() if target is None else target)
         seconds = _checked_seconds(timeout)
-        world = started(seconds).COMM_WORLD
+        world = started_mpi(seconds).COMM_WORLD
         if world.Get_size() > 1:
             watch_own_end(say_end)
         comm = world if comm is None else comm
@@ -273,7 +273,7 @@ class OnRank:
             self._bring(access, np.array([byte]), np.array([byte + 1]), HOST)
         ranks.on_host(access.call, lambda: self._simulated.write(tensor, array, replica))
         begin, end = self._runs_of(access, with_metadata=False)
-        self._move(access, returned(np.full(len(begin), HOST), begin, end, self._owners))
+        self._move(access, return_messages(np.full(len(begin), HOST), begin, end, self._owners))
 
     def read(
         self, tensor: object, replica: int | None, root: int | None = None
@@ -449,7 +449,7 @@ def check_same(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks
     """Refuse ranks that have compiled other graphs: a `DeviceRuntimeError` on all of them."""
     call = "engine = pl.Engine(...)"
     others = [("cut of the device", digest(cut)), ("checks", digest(executable.checks))]
-    parts = [*others, *parts_of(executable)]
+    parts = [*others, *executable_parts(executable)]
     whole = digest(*(each for _, each in parts))
     if len({word.value for word in ranks.share(Word(call, whole))}) == 1:
         return
@@ -615,4 +615,4 @@ class StatesOnRanks:
 
 def _from_rank(rank: int, begin: Int64, end: Int64, owners: Owners) -> Messages:
     """Return the messages that bring runs of bytes from a rank to their owners."""
-    return returned(np.full(len(begin), rank), begin, end, owners)
+    return return_messages(np.full(len(begin), rank), begin, end, owners)

@@ -74,11 +74,11 @@ def crossings(begin: Integers, end: Integers, starts: Integers, stops: Integers)
     )
 
 
-def merged(key: Integers, begin: Integers, end: Integers) -> tuple[Integers, Integers, Integers]:
+def united(key: Integers, begin: Integers, end: Integers) -> tuple[Integers, Integers, Integers]:
     """Return pieces by rising key and begin; those of one key that overlap or touch become one.
 
     >>> begin, end = np.array([4, 0, 0]), np.array([9, 5, 2])
-    >>> [each.tolist() for each in merged(np.array([1, 1, 0]), begin, end)]
+    >>> [each.tolist() for each in united(np.array([1, 1, 0]), begin, end)]
     [[0, 1], [0, 0], [2, 9]]
     """
     order = np.lexsort((begin, key))
@@ -296,7 +296,7 @@ def brought(rank: Integers, begin: Integers, end: Integers, owners: Owners) -> M
     return messages(owner, reader, CopiedPieces(first, first, last - first))
 
 
-def returned(rank: Integers, begin: Integers, end: Integers, owners: Owners) -> Messages:
+def return_messages(rank: Integers, begin: Integers, end: Integers, owners: Owners) -> Messages:
     """Return the messages that bring runs of bytes from ranks to their owners."""
     owner, writer, first, last = _with_owners(rank, begin, end, owners)
     return messages(writer, owner, CopiedPieces(first, first, last - first))
@@ -311,7 +311,7 @@ def _with_owners(
     leaves = np.flatnonzero((owner != other) & (owner != EVERYONE))
     count = owners.num_ranks
     key = owner[leaves] * count + other[leaves]
-    key, first, last = merged(key, found.begin[leaves], found.end[leaves])
+    key, first, last = united(key, found.begin[leaves], found.end[leaves])
     return key // count, key % count, first, last
 
 

@@ -43,7 +43,15 @@ from poplite.executable.actions import (
 )
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
-from poplite.executable.step import COUNT, ComputeStep, CopyStep, Moves, Vertices, joined, positions
+from poplite.executable.step import (
+    COUNT,
+    ComputeStep,
+    CopyStep,
+    Moves,
+    Vertices,
+    joined_moves,
+    positions,
+)
 from poplite.frozen import frozen
 from poplite.mpi.messages import (
     EVERYONE,
@@ -55,12 +63,12 @@ from poplite.mpi.messages import (
     brought,
     crossings,
     in_tree,
-    merged,
     messages,
     reach,
-    returned,
+    return_messages,
     to_everyone,
     to_rank,
+    united,
 )
 from poplite.simulator.run.slot_counts import known_slots
 from poplite.simulator.run.touched import numbers_and_rows, numbers_within, vertex_numbers
@@ -244,7 +252,7 @@ def _compute_of_rank(
         step,
         num_vertices=int(np.count_nonzero(vertex_ranks == rank)),
         groups=tuple(
-            taken(group, vertex_ranks[own] == rank)
+            subset(group, vertex_ranks[own] == rank)
             for group, own in zip(step.groups, numbers, strict=True)
         ),
         gather=_moves(step.gather, gathered[rank]),
@@ -252,7 +260,7 @@ def _compute_of_rank(
         save=_moves(step.save, _cut(step.save, own_writes, at_source=True)),
         restore=_moves(step.restore, _cut(step.restore, own_writes, at_source=False)),
     )
-    before, after = brought(*_columns(reads), owners), returned(*_columns(writes), owners)
+    before, after = brought(*_columns(reads), owners), return_messages(*_columns(writes), owners)
     return RankStep(own, before, after, vertex_ranks)
 
 
@@ -291,7 +299,7 @@ def _by_rank(
     touched: _Touched, which: npt.NDArray[np.bool_], count: int
 ) -> list[tuple[Integers, Integers]]:
     """Return begin and end of some of the runs of each rank, rising and disjoint."""
-    rank, begin, end = merged(touched.rank[which], touched.begin[which], touched.end[which])
+    rank, begin, end = united(touched.rank[which], touched.begin[which], touched.end[which])
     bounds = np.searchsorted(rank, np.arange(count + 1))
     spans = [slice(bounds[number], bounds[number + 1]) for number in range(count)]
     return [(begin[span], end[span]) for span in spans]
@@ -336,7 +344,7 @@ def _copy_of_rank(step: CopyStep, owners: Owners, rank: int) -> RankStep:
     stays = (receiver == rank) & ((sender == rank) | (sender == EVERYONE))
     own = pieces.chosen(stays)
     parts = [kept, own.moves()] if len(own) else [kept]
-    moves = joined(parts) if len(parts) > 1 else kept
+    moves = joined_moves(parts) if len(parts) > 1 else kept
     sent = messages(sender, receiver, pieces, step.replica_map)
     return RankStep(replace(step, moves=moves), sent, NOTHING, np.zeros(0, np.int64))
 
@@ -359,7 +367,7 @@ def _only_owner(begin: Integers, end: Integers, owners: Owners) -> Integers:
 # -- taken vertices --------------------------------------------------------------------------------
 
 
-def taken(group: Vertices, is_taken: npt.NDArray[np.bool_]) -> Vertices:
+def subset(group: Vertices, is_taken: npt.NDArray[np.bool_]) -> Vertices:
     """Return some vertices of a group: bool[vertices], run by run; there may be none.
 
     A group without vertices still names its class.

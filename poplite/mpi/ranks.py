@@ -280,7 +280,7 @@ class Ranks:
         waited_s = min(waited_s, time.monotonic() - self._heard_at)
         if self._timeout and waited_s > self._timeout:
             end_job(
-                f"rank {self.number} waited {waited_s:.0f} s for {named(whom())} in {call}\n"
+                f"rank {self.number} waited {waited_s:.0f} s for {ranks_text(whom())} in {call}\n"
                 "  all ranks make the same calls of an engine, in the same order\n"
                 f"  try: pl.mpi.Device(timeout=...) where a step takes longer than that"
             )
@@ -294,7 +294,7 @@ class Ranks:
         ended = [rank for rank in whom() if self._channel.ended.get(rank, math.inf) < before]
         if ended:
             end_job(
-                f"rank {self.number} waited for {named(ended)} in {call}, but it has ended\n"
+                f"rank {self.number} waited for {ranks_text(ended)} in {call}, but it has ended\n"
                 "  all ranks make the same calls of an engine, in the same order\n"
                 "  try: look at what it printed; a script ends after the last call of all ranks"
             )
@@ -334,6 +334,6 @@ def text_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"
 
 
-def named(ranks: Sequence[int]) -> str:
+def ranks_text(ranks: Sequence[int]) -> str:
     """Return the numbers of ranks as messages name them."""
     return "rank " + ", ".join(map(str, ranks))

@@ -31,7 +31,7 @@ LOOK_S = 0.2
 """Seconds between two looks at the processes of other ranks."""
 
 
-def started(timeout_s: float) -> ModuleType:
+def started_mpi(timeout_s: float) -> ModuleType:
     """Return mpi4py's module `MPI`, of a library that is initialized; 0 s are as long as it takes.
 
     Raises:

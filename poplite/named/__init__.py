@@ -68,7 +68,7 @@ from poplite.named.layout import (
     row_major as row_major,
 )
 from poplite.named.lifting import nmap as nmap
-from poplite.named.op import Op as Op, absent_function as _absent_function, metadata as metadata
+from poplite.named.op import Op as Op, absent_name as _absent_function, metadata as metadata
 from poplite.named.reducing import (
     L1_norm as L1_norm,
     L2_norm as L2_norm,

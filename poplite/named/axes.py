@@ -156,7 +156,7 @@ class Axis:
                 found=f"it was made at {self.line}",
                 fix=f"{self._source[0].name}.length = ...",
             )
-        found = length_of(length, self.name)
+        found = checked_length(length, self.name)
         if self._user and found != self._length:
             raise AxisLengthError(
                 f"axis '{self.name}' has length {self._length}, and {self._user} relies on it;"
@@ -243,7 +243,7 @@ class Axis:
         Raises:
             AxisLengthError: for something else than a whole number from 0.
         """
-        number = length_of(length, self.name)
+        number = checked_length(length, self.name)
         return Axis(self.root, number, None, self._roles, self.docstring)
 
     def fresh(self, name: str | None = None) -> Axis:
@@ -252,7 +252,7 @@ class Axis:
         Args:
             name: of the other axis; left out, an automatic one.
         """
-        check_name(name)
+        check_axis_name(name)
         root = AxisRoot(name, "" if name else f"{self.name}'")
         return Axis(root, None, (self, slice(None)), self._roles, self.docstring)
 
@@ -336,7 +336,7 @@ def is_slice(part: object) -> bool:
     )
 
 
-def length_of(value: object, name: str) -> int:
+def checked_length(value: object, name: str) -> int:
     """Return a length that a user gave; raises AxisLengthError for anything else."""
     number = integer_or_none(value)
     if number is None or number < 0 or isinstance(value, bool):
@@ -354,7 +354,7 @@ def check_kind(value: object, kind: type | tuple[type, ...], what: str, fix: str
         raise AxisError(f"{what} is {clipped(value)}", found=of_type(value), fix=fix)
 
 
-def check_name(name: object) -> None:
+def check_axis_name(name: object) -> None:
     """Raise AxisError for a name that is not text."""
     if name is not None and not (isinstance(name, str) and name):
         raise AxisError(
@@ -385,9 +385,9 @@ def make_axis(
     >>> make_axis(3, "height")
     height:3
     """
-    check_name(name)
+    check_axis_name(name)
     root = AxisRoot(name)
-    number = None if length is None else length_of(length, root.shown)
+    number = None if length is None else checked_length(length, root.shown)
     return Axis(root, number, None, checked_roles(roles), docstring)
 
 
@@ -635,7 +635,7 @@ def some(items: Iterable[Axis]) -> Axes:
     return made
 
 
-def alike(items: list[Axis], axes: Axes) -> Axes:
+def paired_axes(items: list[Axis], axes: Axes) -> Axes:
     """Return axes that pair with others, one for one in their order, and may have other lengths."""
     made = Axes.__new__(Axes)
     made.items, made.roots, made.root_set = tuple(items), axes.roots, axes.root_set
@@ -690,10 +690,10 @@ def chosen(like: AxesLike, all_axes: Axes, what: str) -> Axes:
     if not axes.root_set <= all_axes.root_set:
         raise missing(what, next(each for each in axes if each not in all_axes), all_axes)
     own, where = all_axes.items, all_axes.roots.index
-    return alike([own[where(root)] for root in axes.roots], axes)
+    return paired_axes([own[where(root)] for root in axes.roots], axes)
 
 
-def order_of(left: Axes, right: Axes) -> Axes:
+def joint_order(left: Axes, right: Axes) -> Axes:
     """Return the axes of two operands together.
 
     Of one set, those of the left; where one has all of the other's, the larger's; otherwise the

@@ -17,12 +17,12 @@ from poplite.named.axes import (
     Axis,
     AxisRoot,
     FlattenedAxis,
-    alike,
     axes_of,
     check_lengths,
     chosen,
     leaves,
     missing,
+    paired_axes,
     some,
 )
 from poplite.source import SourceLocation
@@ -68,11 +68,11 @@ def broader(axes: Axes, like: AxesLike, of: Named) -> Axes:
     return listed
 
 
-def ordered(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
+def ordered_axes(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
     """Return a tensor's axes in the order that a user listed; `...` means the others."""
     if like.__class__ is Axes and like.root_set == axes.root_set:
         own = dict(zip(axes.roots, axes.items, strict=True))
-        return alike([own[root] for root in like.roots], like)
+        return paired_axes([own[root] for root in like.roots], like)
     listed = chosen(like, axes, what)
     left = axes - listed
     if left.items:
@@ -105,7 +105,7 @@ def relabelled(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
     return listed
 
 
-def joined(
+def joined_axes(
     axes: Axes, like: AxesLike, name: str | None, of: Named, line: SourceLocation
 ) -> tuple[Axes, int]:
     """Return a tensor's axes with some adjacent ones as one axis, and its position.
@@ -129,7 +129,7 @@ def joined(
     return some([*axes.items[:first], one, *axes.items[behind:]]), first
 
 
-def one_of(axes: Axes, what: str) -> Axis:
+def only_axis(axes: Axes, what: str) -> Axis:
     """Return the only axis of some."""
     if len(axes) != 1:
         raise AxisError(
@@ -147,7 +147,7 @@ def unsliced(axes: Axes, of: Named) -> Axes:
         return axes
     for each in axes:
         each.keep_length(of.text)
-    return alike(found, axes)
+    return paired_axes(found, axes)
 
 
 def _is_all_of_flattened(axis: Axis) -> bool:
@@ -155,7 +155,7 @@ def _is_all_of_flattened(axis: Axis) -> bool:
     return is_slice and axis.origin.root is axis.root and axis.has_all_in_order()
 
 
-def parted(axes: Axes, axis: Axis | None, of: Named) -> Axes:
+def parted_axes(axes: Axes, axis: Axis | None, of: Named) -> Axes:
     """Return a tensor's axes with the parts of a flattened one, or of all, in its place."""
     listed = chosen(axis, axes, "unflatten") if axis is not None else axes
     flat = some([each for each in listed if isinstance(each, FlattenedAxis)])
@@ -180,7 +180,7 @@ def _before_slices(axes: Axes, of: Named) -> str:
     return f"ng.unflatten first, then slices of {parts}: '{part.text}' is a part of '{part.name}'"
 
 
-def regrouped(axes: Axes, others: Axes, of: Named) -> Axes:
+def regrouped_axes(axes: Axes, others: Axes, of: Named) -> Axes:
     """Return axes that join or part a tensor's, of the same leaves in the same order."""
     if [each.root for each in leaves(axes)] != [each.root for each in leaves(others)]:
         raise AxisError(
@@ -202,11 +202,11 @@ def without(axes: Axes, parts: dict[AxisRoot, Part]) -> Axes:
         else:
             items[where] = items[where].part(part)
     if not dropped:
-        return alike(items, axes)
+        return paired_axes(items, axes)
     return some([each for n, each in enumerate(items) if n not in dropped])
 
 
-def part_of(axis: Axis, part: Any, of: Named) -> Part:
+def axis_part(axis: Axis, part: Any, of: Named) -> Part:
     """Return what a user takes of an axis, with an index counted from its begin."""
     if isinstance(part, slice):
         start, stop, step = part.start, part.stop, part.step

@@ -24,7 +24,7 @@ from poplite.named.elementwise import (
     strict,
 )
 from poplite.named.lifting import VertexMap
-from poplite.named.op import Op, as_op, below
+from poplite.named.op import Op, as_op, nodes_below
 from poplite.named.reducing import AddRows, DotProduct, Reduce, Softmax, Take, dot, sum as sum_of
 from poplite.named.shaping import (
     Broadcast,
@@ -39,7 +39,7 @@ from poplite.named.shaping import (
     flatten,
     pad_parts,
     regrouped,
-    sliced,
+    sliced_op,
 )
 from poplite.named.tensors import Gradient, Keep, PlacedByHint, TensorOp
 
@@ -117,7 +117,7 @@ def _reverse(y: Op, error: Op | None) -> dict[Op, Op]:
     # With all axes of y: where an operand lacks one, its adjoint is added up along it.
     made: dict[Op, Op] = {y: NumberOp(1.0) if error is None else _complete(error, y)}
     shares: dict[Op, list[Op]] = {}
-    for op in reversed(below([y])):
+    for op in reversed(nodes_below([y])):
         if op is not y:
             parts = shares.pop(op, [])
             if not parts:
@@ -359,7 +359,7 @@ def _unsliced(op: Slice, d: Op) -> Op:
             d = broadcast(_typed(NumberOp(0.0), x), gone)
             continue
         if taken.step < 0:
-            d, taken = sliced(d, {own: slice(None, None, -1)}), taken[::-1]
+            d, taken = sliced_op(d, {own: slice(None, None, -1)}), taken[::-1]
         if taken.step > 1:
             d = _spread(d, d.axes.own(axis), taken.step)
         span = taken[-1] + 1 - taken[0]
@@ -384,7 +384,7 @@ def _spread(d: Op, axis: Any, step: int) -> Op:
         flat,
         [axis.resized(count * step) if each not in d.axes else each for each in flat.axes],
     )
-    return sliced(joined, {joined.axes.own(axis): slice(0, (count - 1) * step + 1)})
+    return sliced_op(joined, {joined.axes.own(axis): slice(0, (count - 1) * step + 1)})
 
 
 def _parted(op: Concat, d: Op) -> Adjoints:
@@ -393,7 +393,7 @@ def _parted(op: Concat, d: Op) -> Adjoints:
     for x, length in zip(op.args, op.lengths, strict=True):
         assert length is not None
         own = x.axes.own(op.along)
-        part = sliced(d, {d.axes.own(op.along): slice(begin, begin + length)})
+        part = sliced_op(d, {d.axes.own(op.along): slice(begin, begin + length)})
         back = [own if each == own else each for each in part.axes]
         made.append((x, cast_axes(part, back)))
         begin += length

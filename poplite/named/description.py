@@ -34,8 +34,8 @@ from poplite.named.axes import (
     axes_of,
     check_kind,
     check_lengths,
+    checked_length,
     chosen,
-    length_of,
     missing,
     some,
 )
@@ -50,8 +50,8 @@ from poplite.named.layout import (
     RegroupStep,
     RelabelStep,
     StridedAxes,
-    layout_of,
-    merged,
+    checked_layout,
+    fewest_digits,
     row_major,
 )
 from poplite.source import SourceLocation, here
@@ -128,7 +128,7 @@ class TensorDescription:
         self.axes = axes_of(axes)
         self.dtype = element_type(dtype)
         self.name, self.line = name, here()
-        self._layout = layout_of(layout, self.axes, f"description {name}".rstrip())
+        self._layout = checked_layout(layout, self.axes, f"description {name}".rstrip())
         self._is_read_only = read_only
 
     def seen(
@@ -242,7 +242,7 @@ class TensorDescription:
         digits = [each for own in self._strided.digits if own is not None for each in own]
         if None in self._strided.digits:
             return self._example.is_contiguous()
-        found = merged(digits)
+        found = fewest_digits(digits)
         return len(found) == 1 and (found[0][1] == 1 or found[0][0] < 2)
 
     @property
@@ -266,7 +266,7 @@ class TensorDescription:
             TensorIndexError: for an index that an axis has not, and for another number of them.
             AxisError: while the layout is free.
         """
-        base, own = self, index_of(index, self.axes, self)
+        base, own = self, checked_index(index, self.axes, self)
         while base.step is not None:
             which, own = base.step.origin([s.axes for s in base.sources], own, base.axes)
             base = base.sources[which]
@@ -289,7 +289,7 @@ class TensorDescription:
         Raises:
             MissingAxisError: for an axis that it has not, and one that is not listed.
         """
-        return self.seen(changed_axes.ordered(self.axes, axes, self, "reorder"), _REORDER)
+        return self.seen(changed_axes.ordered_axes(self.axes, axes, self, "reorder"), _REORDER)
 
     def broadcast(self, axes: AxesLike) -> TensorDescription:
         """Return it by more axes, along which it is repeated.
@@ -328,7 +328,7 @@ class TensorDescription:
                 own = self.axes.own(axis)
             except (AttributeError, ValueError):
                 raise missing("slice", axis, self.axes) from None
-            made[own.root] = changed_axes.part_of(own, part, self)
+            made[own.root] = changed_axes.axis_part(own, part, self)
         return self.seen(changed_axes.without(self.axes, made), PartsStep(made))
 
     def flatten(
@@ -357,7 +357,7 @@ class TensorDescription:
                 f"flatten: copy={clipped(copy)}", found=self.text, fix='copy="never" or copy="view"'
             )
         line = here(2)
-        joined, first = changed_axes.joined(self.axes, axes, None, self, line)
+        joined, first = changed_axes.joined_axes(self.axes, axes, None, self, line)
         if copy != "view":
             self._check_stride(joined.items[first], first)
         return self.seen(joined, _FLATTEN, line=line)
@@ -371,7 +371,7 @@ class TensorDescription:
         whole = changed_axes.unsliced(self.axes, self)
         if whole is not self.axes:
             return self.seen(whole, _CAST).unflatten(axis)
-        return self.seen(changed_axes.parted(self.axes, axis, self), _UNFLATTEN)
+        return self.seen(changed_axes.parted_axes(self.axes, axis, self), _UNFLATTEN)
 
     def concat(self, others: Sequence[TensorDescription], axis: Axis) -> TensorDescription:
         """Return it with others behind it along an axis: a view of several storages.
@@ -385,16 +385,16 @@ class TensorDescription:
             MissingAxisError: for one without an axis that this has.
             AxisLengthError: for a length that differs.
         """
-        own = changed_axes.one_of(chosen([axis], self.axes, "concat"), "concat")
+        own = changed_axes.only_axis(chosen([axis], self.axes, "concat"), "concat")
         total = own.known_length("concat")
         listed = []
         fix = "description.concat([another], H)"
         check_kind(others, (list, tuple), "concat: others", fix)
         for each in others:
             check_kind(each, TensorDescription, "concat: others", fix)
-            other = changed_axes.one_of(chosen([axis], each.axes, "concat"), "concat")
+            other = changed_axes.only_axis(chosen([axis], each.axes, "concat"), "concat")
             total += other.known_length("concat")
-            order = changed_axes.ordered(each.axes, self.axes, each, "concat")
+            order = changed_axes.ordered_axes(each.axes, self.axes, each, "concat")
             check_lengths("concat", self.axes - own, order - own, (self, each))
             if each.dtype is not self.dtype:
                 raise AxisError(
@@ -419,11 +419,11 @@ class TensorDescription:
         """
         made = self
         for axis, pair in listed_parts(widths, "pad: widths", "pad({H: (1, 2)})"):
-            own = changed_axes.one_of(chosen([axis], made.axes, "pad"), "pad")
+            own = changed_axes.only_axis(chosen([axis], made.axes, "pad"), "pad")
             border = TensorDescription((), self.dtype, row_major(()), "border", read_only=True)
             parts = []
             for count in pair_of(pair, own):
-                number = length_of(count, f"{own.name}, of a border")
+                number = checked_length(count, f"{own.name}, of a border")
                 wide = [own.resized(number) if each == own else each for each in made.axes]
                 parts.append([border.broadcast(wide)] if number else [])
             listed = [*parts[0], made, *parts[1]]
@@ -539,7 +539,7 @@ class TensorDescription:
             return
         own = where.digits[first : first + len(axis.axes)]
         known = [digit for each in own if each is not None for digit in each]
-        if None in own or len(merged(known)) > 1:
+        if None in own or len(fewest_digits(known)) > 1:
             raise needs_copy(self.text, axis, axis.axes, own)
 
     # -- text ------------------------------------------------------------------------------------
@@ -588,7 +588,7 @@ def pair_of(pair: Sequence[int], own: Axis) -> Sequence[int]:
     return pair
 
 
-def index_of(index: Sequence[int], axes: Axes, of: Named) -> tuple[int, ...]:
+def checked_index(index: Sequence[int], axes: Axes, of: Named) -> tuple[int, ...]:
     """Return the numbers of an element, each counted from the beginning of its axis."""
     check_kind(index, (list, tuple), "at: an index", "description.at((0, 1))")
     numbers = [integer_or_none(each) for each in index]

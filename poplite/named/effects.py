@@ -22,7 +22,7 @@ from poplite.errors import AxisError, AxisLengthError, ElementTypeError, ReadOnl
 from poplite.named.axes import check_lengths, missing
 from poplite.named.changed_axes import spelled
 from poplite.named.elementwise import NumberOp, check_number
-from poplite.named.op import Op, as_op, below, makes
+from poplite.named.op import Op, as_op, makes, nodes_below
 from poplite.named.shaping import Broadcast, Regrouped, Relabelled, Slice, by_key
 from poplite.named.tensors import TensorOp, constant
 from poplite.source import SourceLocation, here
@@ -115,7 +115,7 @@ OPEN: list[dict[int, Effect]] = []
 E = TypeVar("E", bound=Effect)
 
 
-def recorded(effect: E, parts: Iterable[Any] = ()) -> E:
+def record_effect(effect: E, parts: Iterable[Any] = ()) -> E:
     """Return an effect, an item of the innermost open block in place of the parts that it has."""
     if OPEN:
         for part in parts:
@@ -182,7 +182,7 @@ def assign(target: Op, value: Any) -> Assign:
             found=f"{target.text}\n{found.text}",
             fix=f"ng.cast({spelled(found)}, pl.{target.dtype!r})",
         )
-    return recorded(Assign(target, found))
+    return record_effect(Assign(target, found))
 
 
 def base_of(target: Op) -> TensorOp | None:
@@ -202,8 +202,8 @@ def sequential(items: Sequence[Any]) -> Sequential:
         items: tensors and effects. A tensor is computed at its first place, and keeps that value at
             later ones.
     """
-    found = tuple(item_of(each, "sequential") for each in _list(items, "sequential"))
-    return recorded(Sequential(found), found)
+    found = tuple(checked_item(each, "sequential") for each in _list(items, "sequential"))
+    return record_effect(Sequential(found), found)
 
 
 def parallel(items: Sequence[Any]) -> Parallel:
@@ -227,7 +227,7 @@ def parallel(items: Sequence[Any]) -> Parallel:
                 found=of_type(each),
                 fix="ng.parallel([ng.assign(w, x), ...]); ng.sequential takes all items",
             )
-    return recorded(Parallel(tuple(found)), items)
+    return record_effect(Parallel(tuple(found)), items)
 
 
 def repeat(n: int, item: Any) -> RepeatEffect:
@@ -243,11 +243,11 @@ def repeat(n: int, item: Any) -> RepeatEffect:
             f"repeat: {clipped(n)} times", found=of_type(n), fix="first a whole number from 0"
         )
     many = isinstance(item, list | tuple)
-    done = sequential(item) if many else item_of(item, "repeat")
-    return recorded(RepeatEffect(count, done), [done])
+    done = sequential(item) if many else checked_item(item, "repeat")
+    return record_effect(RepeatEffect(count, done), [done])
 
 
-def item_of(value: Any, what: str) -> Item:
+def checked_item(value: Any, what: str) -> Item:
     """Return an item of a computation."""
     return value if isinstance(value, Effect) else as_op(value, what)
 
@@ -300,11 +300,11 @@ def steps() -> Iterator[Sequential]:
             fix="x[...] = value, x -= value, or ng.assign(x, value) in the block",
         )
     made.items = tuple(items.values())
-    recorded(made)
+    record_effect(made)
 
 
 @makes("assign")
-def assigned(target: Op, key: Any, value: Any) -> None:
+def record_assignment(target: Op, key: Any, value: Any) -> None:
     """Record an assignment to a part of a tensor."""
     if not OPEN:
         name = spelled(target)
@@ -355,10 +355,10 @@ def listed_items(results: Any) -> list[Item]:
     if isinstance(results, Op | Effect):
         return [results]
     if isinstance(results, Mapping):
-        return [item_of(each, "computation") for each in results.values()]
+        return [checked_item(each, "computation") for each in results.values()]
     if isinstance(results, list | tuple | set | frozenset):
-        return [item_of(each, "computation") for each in results]
-    return [item_of(results, "computation")]
+        return [checked_item(each, "computation") for each in results]
+    return [checked_item(results, "computation")]
 
 
 def inside(items: Iterable[Item]) -> Iterator[Item]:
@@ -391,7 +391,7 @@ def written_by(items: Iterable[Item]) -> list[tuple[Op, Op]]:
 
 def needed(roots: list[Op]) -> list[TensorOp]:
     """Return the tensors that operations are computed of, in order of creation."""
-    found = [each for each in below(roots) if isinstance(each, TensorOp)]
+    found = [each for each in nodes_below(roots) if isinstance(each, TensorOp)]
     return sorted(found, key=lambda each: each.number)
 
 

@@ -20,7 +20,7 @@ from poplite.expr.equality import JOINS_TRUTHS, check_no_truth
 from poplite.expr.operations import OPERATIONS, kind_of
 from poplite.expr.tree import ElementClass
 from poplite.graph.storage.host_values import held_number
-from poplite.named.axes import Axes, check_lengths, order_of, same_lengths
+from poplite.named.axes import Axes, check_lengths, joint_order, same_lengths
 from poplite.named.changed_axes import spelled
 from poplite.named.op import FUNCTIONS, LABELS, Op, as_op, makes, texts_of, written_as
 from poplite.source import here
@@ -48,7 +48,7 @@ def public_name(operation: str) -> str:
     return _NAMES.get(operation, operation)
 
 
-def stored_type(like: ElementTypeLike, what: str) -> ElementClass:
+def tensor_type(like: ElementTypeLike, what: str) -> ElementClass:
     """Return the element type that a user gave for elements of a named tensor.
 
     Raises ElementTypeError for QUARTER, whose elements mean nothing without metadata.
@@ -79,7 +79,7 @@ def type_for(array: np.ndarray[Any, Any], what: str) -> ElementClass:
     return FLOAT if kind == "f" else BOOL if kind == "b" else INT
 
 
-def type_of(operation: str, args: Sequence[Op], what: str) -> ElementClass | None:
+def result_type(operation: str, args: Sequence[Op], what: str) -> ElementClass | None:
     """Return the element type of a result; None for numbers among themselves.
 
     Raises ElementTypeError for operands that do not go together, for `what`.
@@ -97,7 +97,7 @@ def type_of(operation: str, args: Sequence[Op], what: str) -> ElementClass | Non
     typed = [each for each in counted if each.dtype is not None]
     for each in typed[1:]:
         if each.dtype is not typed[0].dtype:
-            raise mixed(what, typed[0], each)
+            raise mixed_types_error(what, typed[0], each)
     if not typed:
         if known.text_for(FLOAT) is None:
             raise ElementTypeError(
@@ -187,7 +187,7 @@ def check_number(what: str, number: NumberOp, beside: Op, element: ElementClass)
         )
 
 
-def mixed(what: str, one: Op, other: Op) -> ElementTypeError:
+def mixed_types_error(what: str, one: Op, other: Op) -> ElementTypeError:
     """Return the error for tensors of two types; the wider type is proposed for both."""
     assert one.dtype is not None
     assert other.dtype is not None
@@ -270,7 +270,7 @@ def strict(is_strict: bool = True) -> Iterator[None]:
         _STRICT.pop()
 
 
-def is_strict() -> bool:
+def is_strict_block() -> bool:
     """Return whether the innermost block of `strict` refuses outer products."""
     return bool(_STRICT) and _STRICT[-1]
 
@@ -287,7 +287,7 @@ def apply(operation: str, *values: Any) -> Op:
     axes = args[0].axes
     for each in args[1:]:
         axes = _together(operation, args, axes, each)
-    return Elementwise(operation, args, axes, type_of(operation, args, name))
+    return Elementwise(operation, args, axes, result_type(operation, args, name))
 
 
 @makes("pair")
@@ -304,14 +304,14 @@ def pair(operation: str, one: Any, other: Any) -> Op:
     key = operation, one.dtype, other.dtype
     dtype = _TYPES.get(key)
     if dtype is None:
-        dtype = type_of(operation, (one, other), public_name(operation))
+        dtype = result_type(operation, (one, other), public_name(operation))
         if dtype is not None:
             _TYPES[key] = dtype
     elif one.dtype is None:
         if not is_held(one, other.dtype):
-            type_of(operation, (one, other), public_name(operation))  # which refuses it
+            result_type(operation, (one, other), public_name(operation))  # which refuses it
     elif other.dtype is None and not is_held(other, one.dtype):
-        type_of(operation, (one, other), public_name(operation))
+        result_type(operation, (one, other), public_name(operation))
     return Elementwise(operation, (one, other), axes, dtype)
 
 
@@ -332,9 +332,9 @@ def _together(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Axes
     if same_lengths(axes, other.axes) is not None:
         one = next(each for each in args if same_lengths(each.axes, other.axes) is not None)
         check_lengths(public_name(operation), one.axes, other.axes, (one, other))
-    if is_strict():
+    if is_strict_block():
         check_no_outer(public_name(operation), args[0], axes, other)
-    return order_of(axes, other.axes)
+    return joint_order(axes, other.axes)
 
 
 def check_no_outer(operation: str, one: Op, axes: Axes, other: Op) -> None:
@@ -343,7 +343,7 @@ def check_no_outer(operation: str, one: Op, axes: Axes, other: Op) -> None:
         return
     mine, its = (axes - other.axes)[0], (other.axes - axes)[0]
     name, its_name = spelled(one), spelled(other, "y")
-    wide = ", ".join(order_of(axes, other.axes).names)
+    wide = ", ".join(joint_order(axes, other.axes).names)
     raise ImplicitOuterProductError(
         f"{operation}: only '{name}' has axis '{mine.name}', and only '{its_name}' '{its.name}'",
         found=f"left  {one.text}\nright {other.text}",
@@ -424,7 +424,7 @@ def cast(x: Any, dtype: ElementTypeLike) -> Op:
         x: a tensor or a number.
         dtype: the element type.
     """
-    operand, found = as_op(x, "cast"), stored_type(dtype, "cast")
+    operand, found = as_op(x, "cast"), tensor_type(dtype, "cast")
     if operand.dtype is found:
         return operand
     return Elementwise("cast", (operand,), operand.axes, found)

@@ -24,8 +24,8 @@ from poplite.named.changed_axes import Part
 from poplite.named.description import NO_COPY, TensorDescription
 from poplite.named.elementwise import Elementwise, NumberOp, StopGradient
 from poplite.named.lifting import VertexMap
-from poplite.named.op import Op, below
-from poplite.named.reducing import Count, DotProduct, Extreme, Reduce, Softmax, size_of
+from poplite.named.op import Op, nodes_below
+from poplite.named.reducing import Count, DotProduct, Extreme, Reduce, Softmax, num_elements_of
 from poplite.named.shaping import Broadcast, Slice
 from poplite.named.storage import wishes
 from poplite.named.tensors import Gradient, Keep, PlacedByHint, TensorOp
@@ -46,7 +46,7 @@ def headline(
     )
 
 
-def tensors(
+def tensor_lines(
     listed: Iterable[TensorOp],
     storages: Mapping[TensorOp, Variable],
     why: Callable[[TensorOp], str],
@@ -55,7 +55,7 @@ def tensors(
     lines = []
     for each in listed:
         size = (each.axes.size or 0) * each.element_type.size_bytes
-        stored = bytes_of([storages[each]])
+        stored = sum_bytes([storages[each]])
         room = "" if size == stored else f", {size:,} B without the room"
         what = f"{each.kind}, {stored:,} B{room}"
         lines.append(f"  {each.name:<12} {each.axes} {each.element_type!r}  {what}  {each.line}")
@@ -83,8 +83,8 @@ class Copied:
 
     def concerns(self, view: Op) -> bool:
         """Return whether these are elements of a view."""
-        below_reader = self.reader is None or view in below([self.reader])
-        return self.op is not view and self.op in below([view]) and below_reader
+        below_reader = self.reader is None or view in nodes_below([self.reader])
+        return self.op is not view and self.op in nodes_below([view]) and below_reader
 
 
 def views(
@@ -92,7 +92,7 @@ def views(
 ) -> list[str]:
     """Return a line for each view of a tensor: its steps, and the places of its elements."""
     lines = []
-    for node in below(roots):
+    for node in nodes_below(roots):
         found = description(node)
         if found.is_view and all(each.fixed for each in found.bases):
             first, *others = found.explain().splitlines()
@@ -162,9 +162,9 @@ def _reason(copied: Copied, why: Mapping[Op, Mapping[Op, str]]) -> str:
     if reader is None or reader is copied.op:
         step = f"step '{copied.step.name}' at {copied.step.location}"
         return next(iter(told.values()), f"{step} reads elements that lie apart")
-    inside = below([reader])
+    inside = nodes_below([reader])
     by_rows = next((text for node, text in told.items() if node in inside), None)
-    return by_rows or f"{written(reader)} at {reader.line} reads elements that lie apart"
+    return by_rows or f"{formula_text(reader)} at {reader.line} reads elements that lie apart"
 
 
 def readers(
@@ -173,7 +173,7 @@ def readers(
     """Return which operations read rows that are not contiguous, and their distance."""
     owners = {id(description(each)): each for each in tensors}
     found: dict[Op, dict[Op, str]] = {}
-    for node in below(roots):
+    for node in nodes_below(roots):
         if not isinstance(node, DotProduct | VertexMap):
             continue
         for x, root in wishes(node):
@@ -211,13 +211,13 @@ def _decision(note: Note) -> str:
     """Return what was done with an operation: by its axes, with its size, reason and line."""
     shown, where = note.formula, ""
     if isinstance(note.origin, Op):
-        shown = f"{written(note.origin)} {note.origin.axes}"
+        shown = f"{formula_text(note.origin)} {note.origin.axes}"
         where = f"  {note.origin.line}"
     size = f", {note.bytes:,} B" if note.bytes else ""
     return f"{note.what}: {shown}{size} ({note.why}){where}"
 
 
-def bytes_of(variables: Iterable[Variable]) -> int:
+def sum_bytes(variables: Iterable[Variable]) -> int:
     """Return how many bytes variables take."""
     return sum(each.num_elements * each.element_type.size_bytes for each in variables)
 
@@ -232,7 +232,7 @@ _MOST_NODES, _MOST_LEVELS = 40, 20
 """Limits of a formula's text: those that share parts can be very long, and others very deep."""
 
 
-def written(op: Op) -> str:
+def formula_text(op: Op) -> str:
     """Return an operation as one would write it, with dots for what follows so much of it.
 
     Operations that only name, order or place what they are given are left out.
@@ -240,7 +240,7 @@ def written(op: Op) -> str:
     >>> import poplite.named as ng
     >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
     >>> x, y = ng.placeholder([H, W], name="x"), ng.placeholder([W], name="y")
-    >>> written(-ng.sum((x - y) ** 2, [W])), written(ng.mean(x[H, 1:], [H]))
+    >>> formula_text(-ng.sum((x - y) ** 2, [W])), formula_text(ng.mean(x[H, 1:], [H]))
     ('-sum((x - y) ** 2, [W])', 'mean = sum(x[H, 1:], [H]) / 2')
     """
     name = f"{op.written} = " if op.written else ""
@@ -262,7 +262,7 @@ def _with_precedence(node: Op, shown: Any) -> tuple[str, int]:
         case NumberOp():
             return number_text(node.value)
         case Count():
-            return number_text(size_of(node.counted, "mean"))
+            return number_text(num_elements_of(node.counted, "mean"))
         case Reduce() | Extreme():
             return f"{node.what}({shown(node.args[0], 0)}, {_listed(node.reduced)})", closest
         case DotProduct():

@@ -217,7 +217,7 @@ def _sizes(order: Axes, sizes: SizesLike) -> dict[AxisRoot, int]:
 _FIX = "sizes={W: 8}: whole numbers, at least the lengths"
 
 
-def layout_of(value: object, axes: Axes, what: str) -> Layout | None:
+def checked_layout(value: object, axes: Axes, what: str) -> Layout | None:
     """Return what a user gave as the layout of axes; None for none."""
     if value is None:
         return None
@@ -241,7 +241,7 @@ def layout_of(value: object, axes: Axes, what: str) -> Layout | None:
 Digits = tuple[tuple[int, int], ...]
 
 
-def merged(digits: Sequence[tuple[int, int]]) -> Digits:
+def fewest_digits(digits: Sequence[tuple[int, int]]) -> Digits:
     """Return the same in as few digits as there can be.
 
     Digits of length 1 go; two neighbours are one where `stride == inner length * inner stride`.
@@ -260,7 +260,7 @@ def merged(digits: Sequence[tuple[int, int]]) -> Digits:
     return tuple(found) or ((1, 0),)
 
 
-def parted(digits: Digits, lengths: Sequence[int]) -> list[Digits]:
+def parted_digits(digits: Digits, lengths: Sequence[int]) -> list[Digits]:
     """Return the digits of parts of an axis, whose lengths have its length as a product."""
     if 0 in lengths:
         return [((length, 0),) for length in lengths]
@@ -281,7 +281,7 @@ def parted(digits: Digits, lengths: Sequence[int]) -> list[Digits]:
     return found
 
 
-def address(digits: Digits, index: int) -> int:
+def element_address(digits: Digits, index: int) -> int:
     """Return where an index leads to."""
     found = 0
     for length, stride in reversed(digits):
@@ -290,7 +290,7 @@ def address(digits: Digits, index: int) -> int:
     return found
 
 
-def taken(digits: Digits, part: range) -> Digits | None:
+def digits_of_part(digits: Digits, part: range) -> Digits | None:
     """Return the digits of some indices of an axis; None where these have none."""
     if len(part) < 2:
         return ((len(part), 0),)
@@ -435,9 +435,9 @@ class PartsStep:
                 digits.append(None)
                 continue
             first = part if isinstance(part, int) else part[0] if len(part) else 0
-            offset += address(own, first) if math.prod(n for n, _ in own) else 0
+            offset += element_address(own, first) if math.prod(n for n, _ in own) else 0
             if isinstance(part, range):
-                digits.append(taken(own, part))
+                digits.append(digits_of_part(own, part))
         return StridedAxes(offset, tuple(digits))
 
     def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
@@ -468,13 +468,13 @@ class RegroupStep:
                 return None
             else:
                 lengths = [each.known_length("flatten") for each in parts]
-                own = parted(digits, lengths)
+                own = parted_digits(digits, lengths)
                 of_leaf.update(zip([each.root for each in parts], own, strict=True))
         made: list[Digits | None] = []
         for axis in axes:
             found = [of_leaf[each.root] for each in leaves(Axes(axis))]
             known = [digit for each in found if each is not None for digit in each]
-            made.append(None if None in found else merged(known))
+            made.append(None if None in found else fewest_digits(known))
         return StridedAxes(where.offset, tuple(made))
 
     def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:

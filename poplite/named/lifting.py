@@ -14,7 +14,7 @@ from poplite.expr.tree import ElementClass
 from poplite.named.axes import Axes, AxesLike, axes_of, check_lengths, missing, some
 from poplite.named.changed_axes import spelled
 from poplite.named.elementwise import Elementwise, StopGradient, apply, cast
-from poplite.named.op import Op, as_op, below, texts_of
+from poplite.named.op import Op, as_op, nodes_below, texts_of
 from poplite.named.reducing import AddRows, DotProduct, Extreme, Reduce, Softmax, Take, dot, take
 from poplite.named.shaping import (
     Broadcast,
@@ -148,7 +148,7 @@ def _of_function(
             fix=f"list '{twice[0].name}' in axes, or give its tensor to nmap",
         )
     made: dict[Op, Op] = dict(zip(stand_ins, args, strict=True))
-    for node in below([found]):
+    for node in nodes_below([found]):
         if node not in made:
             made[node] = _again(node, tuple(made[each] for each in node.args))
     result = made[found]

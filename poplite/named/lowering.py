@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from poplite import ops
-from poplite.expr.build import apply, as_expr, cast, iota, number, reduction
+from poplite.expr.build import apply, as_expr, cast, iota, reduction, typed_number
 from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number, Weak
 from poplite.expr.viewed import viewed
 from poplite.frozen import frozen
@@ -46,7 +46,7 @@ from poplite.named.reducing import (
     Reduce,
     Softmax,
     Take,
-    size_of,
+    num_elements_of,
 )
 from poplite.named.shaping import (
     Broadcast,
@@ -129,7 +129,7 @@ class Stretched:
         return view
 
 
-def length_of(root: AxisRoot, axes: Axes, parts: Parts) -> int:
+def num_taken(root: AxisRoot, axes: Axes, parts: Parts) -> int:
     """Return how many indices of an axis are taken."""
     taken = parts.get(root)
     if isinstance(taken, range):
@@ -295,7 +295,7 @@ class LoweredExpressions:
             case NumberOp():
                 return as_expr(op.value, "a number")
             case Count():
-                return number(size_of(op.counted, "mean"), op.element_type, "mean")
+                return typed_number(num_elements_of(op.counted, "mean"), op.element_type, "mean")
             case AxisPositions():
                 return self._positions(op, slots, own)
             case Keep():
@@ -353,7 +353,7 @@ class LoweredExpressions:
         roots = tuple(root for root in first if root in axes.root_set)
         taken: Parts = {}
         for root, part in parts.items():
-            is_short = sizes[root] == 1 != length_of(root, axes, {})
+            is_short = sizes[root] == 1 != num_taken(root, axes, {})
             if isinstance(part, int):
                 taken[root] = 0 if is_short else part
             elif not is_short:
@@ -394,7 +394,7 @@ class LoweredExpressions:
             with np.errstate(all="ignore"):
                 found = element.dtype.type(_FOLDED[op.operation](*values))
             if np.isfinite(found):
-                return number(found.item(), element, op.operation)
+                return typed_number(found.item(), element, op.operation)
         if op.operation == "cast" and isinstance(operands[0], Weak):
             return cast(operands[0], element)
         first = self._leaf(operands[0], op.args[0].element_type)
@@ -406,8 +406,8 @@ class LoweredExpressions:
         (root,) = op.axes.roots
         taken = parts.get(root)
         if isinstance(taken, int):
-            return number(taken, INT, "positions")
-        length = length_of(root, op.axes, parts)
+            return typed_number(taken, INT, "positions")
+        length = num_taken(root, op.axes, parts)
         shape = tuple(length if each is root else 1 for each in slots)
         if taken is None or taken.step == 1:
             return iota(shape, INT, 0 if taken is None else taken.start)
@@ -519,7 +519,7 @@ class LoweredExpressions:
         check_lengths("dot", x.axes, y.axes, (x, y))
         summed = op.summed.roots
         lengths = {
-            root: length_of(root, side.axes, parts) for side in (y, x) for root in side.axes.roots
+            root: num_taken(root, side.axes, parts) for side in (y, x) for root in side.axes.roots
         }
         gone = _dropped(parts)
         left = [r for r in slots if r in x.axes.root_set - y.axes.root_set and r not in gone]
@@ -602,7 +602,7 @@ class LoweredExpressions:
         """Return an expression with all elements that its axes have."""
         gone = _dropped(parts)
         sizes = tuple(
-            length_of(root, axes, parts)
+            num_taken(root, axes, parts)
             if root is not None and root in axes.root_set and root not in gone
             else 1
             for root in slots
@@ -622,7 +622,7 @@ class LoweredExpressions:
     def _leaf(self, made: Expr, element: ElementClass = FLOAT) -> Expr:
         """Return a number as a constant tensor; anything else as it is."""
         if isinstance(made, Weak):
-            made = number(
+            made = typed_number(
                 made.value,
                 INT if isinstance(made.value, int) and element is INT else element,
                 "a number",

@@ -177,7 +177,7 @@ class Op:
 
         Tensors have their layout, and views of them the strides that come of it.
         """
-        nodes = below([self])
+        nodes = nodes_below([self])
         names = {node: node.name or f"{node.called}{n}" for n, node in enumerate(nodes)}
         lines = []
         for node in nodes:
@@ -205,7 +205,7 @@ class Op:
 
     def leaves(self) -> list[TensorOp]:
         """Return the tensors that it is computed of, in the order of creation."""
-        found: list[Any] = [each for each in below([self]) if each.holds_values]
+        found: list[Any] = [each for each in nodes_below([self]) if each.holds_values]
         return sorted(found, key=lambda each: each.number)
 
     def __repr__(self) -> str:
@@ -442,7 +442,7 @@ def texts_of(operands: Iterable[Op]) -> str:
     return "\n".join(dict.fromkeys(each.text for each in operands))
 
 
-def below(roots: list[Op] | tuple[Op, ...]) -> list[Op]:
+def nodes_below(roots: list[Op] | tuple[Op, ...]) -> list[Op]:
     """Return the nodes that roots are computed of, and the roots, each behind its operands."""
     found: list[Op] = []
     seen: set[int] = set()
@@ -564,7 +564,7 @@ def instead_of_attribute(name: str, x: str, axes: Sequence[str]) -> str:
     return _filled(_OF_ATTRIBUTES.get(name, ""), x, axes)
 
 
-def absent_function(package: str, name: str) -> AttributeError:
+def absent_name(package: str, name: str) -> AttributeError:
     """Return the error for a name that `poplite.named`, the package, does not have."""
     instead = _OF_FUNCTIONS.get(name, "")
     if instead:

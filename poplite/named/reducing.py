@@ -9,7 +9,7 @@ from poplite.errors import AxisError, ElementTypeError, TensorCreationError
 from poplite.expr.operations import kind_of
 from poplite.expr.tree import ElementClass
 from poplite.named.axes import Axes, AxesLike, Axis, AxisRoot, check_lengths, chosen, some
-from poplite.named.changed_axes import one_of, spelled
+from poplite.named.changed_axes import only_axis, spelled
 from poplite.named.elementwise import (
     Elementwise,
     NumberOp,
@@ -18,17 +18,17 @@ from poplite.named.elementwise import (
     cast,
     check_no_outer,
     exp,
-    is_strict,
+    is_strict_block,
     log,
     of_floats,
+    result_type,
     safelog,
     sqrt,
     square,
     stop_gradient,
-    type_of,
 )
 from poplite.named.op import Op, as_op, texts_of, written_as
-from poplite.named.shaping import axes_with_order, in_order, sliced
+from poplite.named.shaping import axes_with_order, sliced_op, with_axes_order
 from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT
 
 DEFAULT: Any = type("Default", (), {"__repr__": lambda self: "all shared axes"})()
@@ -310,19 +310,19 @@ def dot(x: Any, y: Any, axes: AxesLike = DEFAULT, out_axes: AxesLike = None) -> 
     shared = one.axes & other.axes
     summed = shared if axes is DEFAULT else chosen(axes, shared, "dot: shared axes")
     if one.dtype is not other.dtype or one.dtype is not FLOAT:
-        type_of("multiply", (one, other), "dot")  # which refuses what does not go together
+        result_type("multiply", (one, other), "dot")  # which refuses what does not go together
     if not one.axes.items or not other.axes.items or not summed.items:
         made: Op = _multiplied(one, other)
     else:
         left = _without(one.axes, summed.root_set)
         right = _without(other.axes, one.axes.root_set)
         made = DotProduct(one, other, summed, some(left + right))
-    return made if out_axes is None else in_order(made, out_axes, "dot: out_axes")
+    return made if out_axes is None else with_axes_order(made, out_axes, "dot: out_axes")
 
 
 def _multiplied(x: Op, y: Op) -> Op:
     """Return the products of a `dot` that sums nothing: x's axes, then those that only y has."""
-    if is_strict():
+    if is_strict_block():
         check_no_outer("dot", x, x.axes, y)
     made = written_as("dot", apply("multiply", x, y))
     return written_as("dot", axes_with_order(made, x.axes | y.axes))
@@ -332,7 +332,7 @@ def _without(axes: Axes, roots: frozenset[AxisRoot]) -> list[Any]:
     return [each for each in axes.items if each.root not in roots]
 
 
-def size_of(axes: Axes, what: str) -> int:
+def num_elements_of(axes: Axes, what: str) -> int:
     """Return how many elements axes have, whose lengths have to be known."""
     return math.prod(axis.known_length(what) for axis in axes)
 
@@ -516,9 +516,9 @@ def take(table: Any, indices: Any, axis: Axis) -> Op:
     <take (N:3, D:8) FLOAT>
     """
     rows, numbers = as_op(table, "take"), as_op(indices, "take")
-    own = one_of(chosen(axis, rows.axes, "take"), "take")
+    own = only_axis(chosen(axis, rows.axes, "take"), "take")
     if isinstance(numbers, NumberOp):
-        return sliced(rows, {own: numbers.value})
+        return sliced_op(rows, {own: numbers.value})
     if numbers.dtype not in (INT, UNSIGNED_INT):
         raise ElementTypeError(
             f"take: indices of {numbers.dtype!r}",

@@ -12,8 +12,8 @@ from poplite.named.axes import (
     Axis,
     AxisRole,
     axes_of,
+    check_axis_name,
     check_kind,
-    check_name,
     checked_roles,
     make_axis,
     some,
@@ -32,7 +32,7 @@ def make_axis_role(name: str | None = None, docstring: str = "") -> AxisRole:
     >>> make_axis(3, "H", roles=[Height]).has_role(Height)
     True
     """
-    check_name(name)
+    check_axis_name(name)
     return AxisRole(name, docstring)
 
 

@@ -20,14 +20,14 @@ from poplite.named.axes import (
     Axis,
     AxisRoot,
     axes_of,
+    check_axis_name,
     check_lengths,
-    check_name,
     chosen,
     leaves,
     missing,
     some,
 )
-from poplite.named.changed_axes import ALL, Part, one_name, one_of, part_of, spelled, without
+from poplite.named.changed_axes import ALL, Part, axis_part, one_name, only_axis, spelled, without
 from poplite.named.description import TensorDescription
 from poplite.named.elementwise import (
     AxisPositions,
@@ -36,7 +36,7 @@ from poplite.named.elementwise import (
     apply,
     cast,
     check_number,
-    mixed,
+    mixed_types_error,
 )
 from poplite.named.layout import (
     ConcatStep,
@@ -106,19 +106,19 @@ def axes_with_order(x: Any, axes: AxesLike) -> Op:
     Raises:
         MissingAxisError: for an axis that x has not, and one that is not listed.
     """
-    return in_order(as_op(x, "axes_with_order"), axes, "axes_with_order")
+    return with_axes_order(as_op(x, "axes_with_order"), axes, "axes_with_order")
 
 
-def in_order(operand: Op, axes: AxesLike, what: str) -> Op:
+def with_axes_order(operand: Op, axes: AxesLike, what: str) -> Op:
     """Return an operand with its axes in an order that a user listed for `what`."""
-    listed = changed_axes.ordered(operand.axes, axes, operand, what)
+    listed = changed_axes.ordered_axes(operand.axes, axes, operand, what)
     return operand if operand.axes == listed else Broadcast(listed, operand.dtype, (operand,))
 
 
 def expand_dims(x: Any, axis: Axis, pos: int = 0) -> Op:
     """Return x repeated along one more axis, at a position; x itself if it has the axis."""
     operand = as_op(x, "expand_dims")
-    new = changed_axes.one_of(axes_of(axis), "expand_dims")
+    new = changed_axes.only_axis(axes_of(axis), "expand_dims")
     if new in operand.axes:
         return operand
     return broadcast(operand, _with_one_more("expand_dims", operand.axes, new, pos, operand.text))
@@ -216,8 +216,8 @@ def flatten(x: Any, axes: AxesLike = None, name: str | None = None) -> Op:
     <flatten (N:8, (H,W):12) FLOAT>
     """
     operand = as_op(x, "flatten")
-    check_name(name)
-    made, _ = changed_axes.joined(operand.axes, axes, name, operand, here())
+    check_axis_name(name)
+    made, _ = changed_axes.joined_axes(operand.axes, axes, name, operand, here())
     return Regrouped(made, operand.dtype, (operand,))
 
 
@@ -233,7 +233,7 @@ def unflatten(x: Any, axis: Axis | None = None) -> Op:
     whole = changed_axes.unsliced(operand.axes, operand)
     if whole is not operand.axes:
         operand = Relabelled(whole, operand.dtype, (operand,))
-    made = changed_axes.parted(operand.axes, axis, operand)
+    made = changed_axes.parted_axes(operand.axes, axis, operand)
     return Regrouped(made, operand.dtype, (operand,))
 
 
@@ -241,7 +241,7 @@ def regrouped(x: Op, axes: Axes) -> Op:
     """Return x by axes that join or part its own, of the same leaves in the same order."""
     if x.axes == axes:
         return x
-    return Regrouped(changed_axes.regrouped(x.axes, axes, x), x.dtype, (x,))
+    return Regrouped(changed_axes.regrouped_axes(x.axes, axes, x), x.dtype, (x,))
 
 
 def as_flattened(x: Op, axes: Axes) -> Op:
@@ -322,17 +322,17 @@ def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
             found=operand.text,
             fix=f"one for each of [{', '.join(listed.names)}]; slice(None) takes all of an axis",
         )
-    return sliced(operand, dict(zip(listed, slices, strict=True)))
+    return sliced_op(operand, dict(zip(listed, slices, strict=True)))
 
 
 def slice_along_axis(x: Any, axis: Axis, index: int) -> Op:
     """Return one index of an axis: a tensor without the axis."""
     operand = as_op(x, "slice_along_axis")
-    own = one_of(chosen(axis, operand.axes, "slice_along_axis"), "slice_along_axis")
-    return sliced(operand, {own: index})
+    own = only_axis(chosen(axis, operand.axes, "slice_along_axis"), "slice_along_axis")
+    return sliced_op(operand, {own: index})
 
 
-def sliced(x: Op, parts: Mapping[Axis, Any]) -> Op:
+def sliced_op(x: Op, parts: Mapping[Axis, Any]) -> Op:
     """Return some indices of axes of x; x itself for all of them."""
     made: dict[AxisRoot, Part] = {}
     for axis, part in parts.items():
@@ -343,7 +343,7 @@ def sliced(x: Op, parts: Mapping[Axis, Any]) -> Op:
                 fix=f"ng.where({spelled(part, 'p')}, {spelled(x)}, 0) for a mask, "
                 f"ng.take({spelled(x)}, {spelled(part, 'i')}, {axis.name}) for rows",
             )
-        found = part_of(axis, part, x)
+        found = axis_part(axis, part, x)
         if found != ALL:
             made[axis.root] = found
     return Slice(x, made) if made else x
@@ -352,10 +352,10 @@ def sliced(x: Op, parts: Mapping[Axis, Any]) -> Op:
 @makes("slice")
 def by_key(x: Op, key: Any) -> Op:
     """Return what `x[key]` takes."""
-    return sliced(x, parts_of(x, key))
+    return sliced_op(x, parts_by_axis(x, key))
 
 
-def parts_of(x: Op, key: Any) -> dict[Axis, Any]:
+def parts_by_axis(x: Op, key: Any) -> dict[Axis, Any]:
     """Return the axes of a key between brackets, each with its part."""
     if isinstance(key, Mapping):
         return {_own(x, axis): part for axis, part in key.items()}
@@ -493,7 +493,7 @@ def _operands(xs: Sequence[Any], what: str) -> tuple[Op, ...]:
     args = tuple(as_op(each, what) for each in xs)
     for each in args:
         if each.dtype is not args[0].dtype and None not in (each.dtype, args[0].dtype):
-            raise mixed(what, args[0], each)
+            raise mixed_types_error(what, args[0], each)
     return args
 
 
@@ -632,10 +632,10 @@ def one_hot(x: Any, axis: Axis) -> Op:
 @makes("description")
 def description_of(op: Op) -> TensorDescription:
     """Return the description of an operation before it is stored."""
-    return described(op, _allocation)
+    return view_description(op, _allocation)
 
 
-def described(op: Op, allocation: Callable[[Op], TensorDescription]) -> TensorDescription:
+def view_description(op: Op, allocation: Callable[[Op], TensorDescription]) -> TensorDescription:
     """Return the description of an operation.
 
     Args:

@@ -28,10 +28,10 @@ from poplite.named.axes import Axes, Axis, AxisRoot, FlattenedAxis, leaves, some
 from poplite.named.elementwise import Elementwise, StopGradient
 from poplite.named.layout import Layout, row_major
 from poplite.named.lifting import VertexMap
-from poplite.named.op import Op, below
+from poplite.named.op import Op, nodes_below
 from poplite.named.reducing import DotProduct, Extreme, Reduce, Softmax
 from poplite.named.shaping import Broadcast, Regrouped, Relabelled, Slice
-from poplite.named.tensors import Gradient, TensorOp, blocks_of, check_by_axes
+from poplite.named.tensors import Gradient, TensorOp, axis_blocks, check_by_axes
 from poplite.text import amount, clipped, integer_or_none, of_type
 
 
@@ -63,7 +63,7 @@ class Votes:
         self._votes: dict[TensorOp, Counter[AxisRoot]] = {}
         self._leader: dict[TensorOp, TensorOp] = {}
         self._known: dict[tuple[Op, AxisRoot], Bases] = {}
-        nodes = below([*roots, *(each for pair in pairs for each in pair)])
+        nodes = nodes_below([*roots, *(each for pair in pairs for each in pair)])
         for node in nodes:
             for op, root in wishes(node):
                 self._vote(op, root)
@@ -215,7 +215,7 @@ class StoredTensor:
     why: str
 
 
-def placed(
+def hinted(
     graph: Graph,
     name: str,
     axes: Axes,
@@ -263,7 +263,7 @@ def check_hints(hints: Mapping[Any, Any]) -> None:
                 found=of_type(axis),
                 fix='the axis itself: map={N: "tiles"}',
             )
-        blocks_of("make_transformer: map", axis, count, 1)
+        axis_blocks("make_transformer: map", axis, count, 1)
 
 
 def _layout(axes: Axes, cut: list[Axis], inner: Axis | None) -> Layout:
@@ -315,7 +315,7 @@ def _cuts(tiles: int, what: str, axes: Axes, hint: Mapping[Axis, Any]) -> list[t
     check_by_axes(what, axes, hint)  # those of another tensor, where that is the hint
     cuts: list[tuple[Axis, int]] = []
     for axis, count in hint.items():
-        number = blocks_of(what, axis, count, tiles)
+        number = axis_blocks(what, axis, count, tiles)
         if number is not None:
             cuts.append((axis, number))
     grid = math.prod(number for _, number in cuts)

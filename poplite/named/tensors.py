@@ -28,12 +28,12 @@ from poplite.errors import (
 )
 from poplite.expr.tree import ElementClass
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.storage.host_values import elements, held_number
+from poplite.graph.storage.host_values import element_array, held_number
 from poplite.named.axes import Axes, AxesLike, Axis, axes_of, check_lengths, missing
 from poplite.named.changed_axes import one_name
 from poplite.named.description import TensorDescription
-from poplite.named.elementwise import stored_type, type_for
-from poplite.named.layout import Layout, layout_of
+from poplite.named.elementwise import tensor_type, type_for
+from poplite.named.layout import Layout, checked_layout
 from poplite.named.op import Op, as_op, axes_for
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import BOOL, FLOAT, ElementTypeLike
@@ -80,7 +80,7 @@ class TensorOp(Op):
         self.kind, self.value, self.place = kind, value, place
         self.name = name or f"{kind.partition(' ')[0]}{self.number}"
         check_hint(f"map of '{self.name}'", axes, place)
-        order = layout_of(layout, axes, self.name)
+        order = checked_layout(layout, axes, self.name)
         self.storage = TensorDescription(axes, dtype, order, self.name, kind == "constant")
         self.storage.line = self.line
 
@@ -115,9 +115,9 @@ class TensorOp(Op):
             return None
         shape = tuple(axis.known_length(f"the value of {self.name}") for axis in self.axes)
         if isinstance(self.value, TensorOp):
-            return fitting(self._spread(self.value), shape, self)
+            return filled_array(self._spread(self.value), shape, self)
         value = self.value(self.axes) if callable(self.value) else self.value
-        return fitting(value, shape, self)
+        return filled_array(value, shape, self)
 
     def _spread(self, given: TensorOp) -> npt.NDArray[Any]:
         """Return the value of a constant by the axes of this tensor."""
@@ -161,7 +161,7 @@ def constant(
             found=f"the axes are {listed}",
             fix=f"an axis for each dimension: ng.constant(array, [{axes_for(array.shape)}])",
         )
-    found = type_for(array, "constant") if dtype is None else stored_type(dtype, "constant")
+    found = type_for(array, "constant") if dtype is None else tensor_type(dtype, "constant")
     made = TensorOp("constant", listed, found, array, name, map)
     if None not in listed.lengths:
         made.first_value()
@@ -188,7 +188,7 @@ def placeholder(
     >>> placeholder([ng.make_axis(2, "H")], name="x")
     <placeholder x (H:2) FLOAT>
     """
-    found = stored_type(dtype, "placeholder")
+    found = tensor_type(dtype, "placeholder")
     return TensorOp("placeholder", axes_of(axes), found, None, name, map, layout)
 
 
@@ -255,7 +255,7 @@ def _state(
     place: Any,
     layout: Layout | None,
 ) -> TensorOp:
-    listed, found = axes_of(axes), stored_type(dtype, kind)
+    listed, found = axes_of(axes), tensor_type(dtype, kind)
     made = TensorOp(kind, listed, found, False if value is None else value, name, place, layout)
     if isinstance(value, Op):
         _check_constant(made, value)
@@ -281,7 +281,7 @@ def _check_constant(state: TensorOp, value: Op) -> None:
     check_lengths(what, state.axes, value.axes, (state, value))
 
 
-def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray[Any]:
+def filled_array(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray[Any]:
     """Return a value as an array of a tensor's shape and type; a number fills all of it."""
     element = tensor.element_type
     if isinstance(value, np.ndarray) and value.dtype == element.dtype and value.shape == shape:
@@ -316,7 +316,7 @@ def fitting(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray
             found=f"{clipped(value)}; {tensor.text}",
             fix="array != 0" if element is BOOL else "whole numbers, or a tensor of pl.FLOAT",
         )
-    made = elements(element, array, what=f"{tensor.name} {tensor.axes}")
+    made = element_array(element, array, what=f"{tensor.name} {tensor.axes}")
     return made if made.shape == shape else np.broadcast_to(made, shape)
 
 
@@ -391,13 +391,13 @@ def check_by_axes(what: str, axes: Axes, hint: Mapping[Any, Any]) -> None:
     for axis, count in hint.items():
         if not isinstance(axis, Axis):
             raise missing(what, axis, axes)
-        if blocks_of(what, axis, count, 1) is None or axis in axes:
+        if axis_blocks(what, axis, count, 1) is None or axis in axes:
             continue
         if count == "tiles" or not any(each in axes for each in hint):
             raise missing(what, axis, axes)
 
 
-def blocks_of(what: str, axis: Axis, count: Any, tiles: int) -> int | None:
+def axis_blocks(what: str, axis: Axis, count: Any, tiles: int) -> int | None:
     """Return into how many blocks a hint cuts an axis; None for one that is not cut."""
     number = tiles if isinstance(count, str) and count == "tiles" else integer_or_none(count)
     if count is not None and (number is None or number < 1 or isinstance(count, bool)):

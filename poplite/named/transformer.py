@@ -25,22 +25,22 @@ from poplite.named.changed_axes import spelled
 from poplite.named.description import TensorDescription
 from poplite.named.effects import listed_items, needed, no_parameter, roots_of, written_by
 from poplite.named.explain import (
-    bytes_of,
     copies,
     copy_lines,
     decisions,
     headline,
     notes_of,
     readers,
-    tensors,
+    sum_bytes,
+    tensor_lines,
     views,
 )
 from poplite.named.layout import Layout
-from poplite.named.op import Op, as_op, below
+from poplite.named.op import Op, as_op, nodes_below
 from poplite.named.programs import ItemRecorder
-from poplite.named.shaping import described
-from poplite.named.storage import Choice, StoredTensor, Votes, check_hints, placed
-from poplite.named.tensors import Gradient, TensorOp, fitting
+from poplite.named.shaping import view_description
+from poplite.named.storage import Choice, StoredTensor, Votes, check_hints, hinted
+from poplite.named.tensors import Gradient, TensorOp, filled_array
 from poplite.program import Sequence
 from poplite.report.report import Report
 from poplite.simulator.engine import Engine
@@ -162,7 +162,7 @@ class Computation:
                 )
             return made
 
-        found = described(op, storage)
+        found = view_description(op, storage)
         return found.view(*(tensors[id(each)] for each in found.bases))
 
     def description(self, op: Op) -> TensorDescription:
@@ -181,7 +181,7 @@ class Computation:
     @property
     def is_ready(self) -> bool:
         """Whether the lengths of all axes are known that it needs."""
-        ops = [*below(self._roots), *self.params]
+        ops = [*nodes_below(self._roots), *self.params]
         return all(length is not None for each in ops for length in each.axes.lengths)
 
     @property
@@ -215,8 +215,8 @@ class Computation:
         copied = copies(graph, work.compute_sets, owners)
         why = readers(self._roots, device.description, listed)
         lines = [
-            headline(self.name, self.params, work.compute_sets, bytes_of(own), bytes_of(beside)),
-            *tensors(listed, device.storages, device.why),
+            headline(self.name, self.params, work.compute_sets, sum_bytes(own), sum_bytes(beside)),
+            *tensor_lines(listed, device.storages, device.why),
             *views(self._roots, device.description, copied),
             *copy_lines(copied, why),
             *decisions(notes),
@@ -297,7 +297,7 @@ class Computation:
                     fix="the same axes, in any order",
                 )
             value = array.transpose([axes.index(axis) for axis in param.axes])
-        return fitting(value, shape, param)
+        return filled_array(value, shape, param)
 
     def _formed(self, found: list[Any]) -> Any:
         """Return values in the form of the results."""
@@ -483,7 +483,7 @@ class Transformer:
 
     def description(self, op: Op) -> TensorDescription:
         """Return the description of a tensor that is stored, or of a view of such."""
-        return described(as_op(op, "description"), self._description)
+        return view_description(as_op(op, "description"), self._description)
 
     def stored_order(self, op: Op) -> Axes:
         """Return the axes of an operation as they are stored, or are to be: the outermost first.
@@ -565,7 +565,7 @@ class Transformer:
         if hint is None:
             hint = self._hint_for(op)
         size = op.element_type.size_bytes
-        return placed(self._graph, description.name, op.axes, size, hint or None, layout, inner)
+        return hinted(self._graph, description.name, op.axes, size, hint or None, layout, inner)
 
     def _hint_for(self, op: Op) -> dict[Any, Any]:
         """Return the hints that concern a tensor.

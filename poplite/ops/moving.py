@@ -32,7 +32,7 @@ from poplite.ops.operands import (
 )
 from poplite.ops.record import map as stored
 from poplite.program import Sequence
-from poplite.program.recording import graph_for, over
+from poplite.program.recording import deciding_tiles, graph_for
 from poplite.text import clipped, integer_or_none, items_or_none, of_type
 from poplite.types import BOOL
 
@@ -252,7 +252,7 @@ def transpose(
         like.dim_shuffle(order)
         given = stored(given, name=f"{name}/x", program=program)
     turned = given.dim_shuffle(order)
-    with over(graph):
+    with deciding_tiles(graph):
         return stored(turned, mapping="linear", name=name, program=program)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from poplite.errors import ElementTypeError, TensorCreationError, checked_items
 from poplite.expr.arguments import bind, number_of_arguments
-from poplite.expr.build import as_expr, number
+from poplite.expr.build import as_expr, typed_number
 from poplite.expr.formula import formula, step_name
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Contraction, Expr, IotaExpr, Leaf, Weak, new_parts
@@ -254,7 +254,7 @@ def _typed(root: Root, usage: str) -> Root:
     if not isinstance(root.expr, Weak) or not isinstance(root.out, Tensor):
         return root
     called = usage.partition("(")[0]
-    return replace(root, expr=number(root.expr.value, root.out.element_type, called))
+    return replace(root, expr=typed_number(root.expr.value, root.out.element_type, called))
 
 
 def _graph(roots: Sequence[Root], program: Steps | None, usage: str, graph: Graph | None) -> Graph:

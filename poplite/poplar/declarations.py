@@ -669,7 +669,7 @@ _TEXTS: Mapping[str, str] = MappingProxyType(
 
 
 @cache
-def rows_of(owner: str) -> tuple[Row, ...]:
+def declared_rows(owner: str) -> tuple[Row, ...]:
     """Return the declarations of a class, or of a namespace of PopLibs, in their order."""
     text = _TEXTS.get(owner) or LIBRARIES.get(owner, "")
     return tuple(_row(owner, line) for line in text.split("\n") if line)
@@ -677,7 +677,7 @@ def rows_of(owner: str) -> tuple[Row, ...]:
 
 def all_rows() -> tuple[Row, ...]:
     """Return all declarations of Poplar."""
-    return tuple(row for owner in _TEXTS for row in rows_of(owner))
+    return tuple(row for owner in _TEXTS for row in declared_rows(owner))
 
 
 def _row(owner: str, line: str) -> Row:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from poplite.errors import Absent, ElementTypeError
 from poplite.poplar.absent import absent_members
-from poplite.poplar.declarations import Row, rows_of
+from poplite.poplar.declarations import Row, declared_rows
 from poplite.public import checked_call
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def cpp_spelling(
     def spelled(cls: C) -> C:
         name = owner or cls.__name__
         members: dict[str, list[Row]] = {}
-        for row in rows_of(name):
+        for row in declared_rows(name):
             members.setdefault(row.member, []).append(row)
         for member, rows in members.items():
             made = None if member in but.split() else _made(cls, member, rows, functions)
@@ -99,7 +99,7 @@ def _checked(method: Any, cls: type, rows: Sequence[Row]) -> object:
 @cache
 def names_here() -> Mapping[str, str]:
     """Return our names of Poplar's functions, classes and element types that have another one."""
-    return {row.member: row.ours for row in rows_of("") if row.ours.isidentifier()}
+    return {row.member: row.ours for row in declared_rows("") if row.ours.isidentifier()}
 
 
 def declared_function(name: str, value: object) -> object:
@@ -154,7 +154,7 @@ def binder_of(owner: str, member: str) -> Binder:
     """Return what binds arguments to the declarations of a member."""
     from poplite.poplar.binder import Binder  # most programs never need it
 
-    return Binder([row for row in rows_of(owner) if row.member == member])
+    return Binder([row for row in declared_rows(owner) if row.member == member])
 
 
 def _named(function: FunctionType, cls: type, rows: Sequence[Row]) -> FunctionType:

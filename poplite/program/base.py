@@ -43,7 +43,7 @@ from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.poplar.declarations import rows_of
+from poplite.poplar.declarations import declared_rows
 from poplite.poplar.spelling import binder_of
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, items_or_none, of_type, printable
@@ -330,7 +330,7 @@ def _as_in_base(name: str, get: Callable[[Any], Any]) -> property:
 
 def _declared_bases(kind: type) -> list[type]:
     """Return those of a kind and its bases that Poplar declares."""
-    return [base for base in kind.__mro__ if base is not Program and rows_of(base.__name__)]
+    return [base for base in kind.__mro__ if base is not Program and declared_rows(base.__name__)]
 
 
 def _roles_of(kind: type[Program]) -> Roles:
@@ -339,7 +339,7 @@ def _roles_of(kind: type[Program]) -> Roles:
     checks: dict[str, Callable[[Any], object]] = {}
     for name, role in known.items():
         if role == "decides":
-            checks = {name: partial(deciding, program=kind.__name__, role=name), **checks}
+            checks = {name: partial(deciding_tensor, program=kind.__name__, role=name), **checks}
         elif role == "part":
             word = "" if name == "program" else f", {name.replace('_', ' ')}"
             checks[name] = _part_check(f"{kind.__name__}{word}")
@@ -518,14 +518,14 @@ def checked_tensor(value: object, what: str, fix: str) -> Tensor:
 _ONE_OF_ALL = "store one of all: ops.map(ops.any(t)), ops.map(ops.all(t))"
 
 
-def deciding(tensor: object, program: str, role: str) -> Tensor:
+def deciding_tensor(tensor: object, program: str, role: str) -> Tensor:
     """Return a tensor that a program reads to decide, if it has one element of a type that decides.
 
     `program` is its kind, `role` "predicate", or "control" of a Switch, which cannot be BOOL.
 
     >>> from poplite.graph import Graph
     >>> x = Graph().add_variable("float32", (), "x")
-    >>> deciding(x, "If", "predicate")
+    >>> deciding_tensor(x, "If", "predicate")
     Traceback (most recent call last):
     ...
     poplite.errors.ElementTypeError: If: predicate 'x' is of FLOAT, not BOOL, INT or UNSIGNED_INT...

@@ -39,7 +39,7 @@ from poplite.program.base import (
     check_name,
     checked,
     decides,
-    deciding,
+    deciding_tensor,
     declared,
     derived,
     distinct_steps,
@@ -552,7 +552,7 @@ class Switch(Growing):
         return switch
 
     def _fill(self, control: Tensor, cases: Any, unmatched: str, default: Program) -> None:
-        control = deciding(control, "Switch", "control")  # before the cases are looked at
+        control = deciding_tensor(control, "Switch", "control")  # before the cases are looked at
         pairs = list(cases.items()) if isinstance(cases, Mapping) else _pairs(cases)
         known = {"control": control, "default": default, "unmatched": unmatched}
         set_once(self, **known, used_at=None, _cases=pairs)

@@ -498,7 +498,7 @@ def _innermost_of(graph: Graph) -> RecordedSteps | None:
 
 
 @contextmanager
-def over(graph: Graph) -> Iterator[None]:
+def deciding_tiles(graph: Graph) -> Iterator[None]:
     """Let a graph decide the tiles of all operations of a `with` block."""
     token = _OVER.set(graph)
     try:
@@ -512,9 +512,9 @@ def graph_for(
 ) -> Graph:
     """Return the graph over whose tiles an operation works, as it sees them.
 
-    It is the one that a call names (`over`, or a virtual graph); else that of the block that takes
-    the steps; else, unless the user placed the result (`is_placed`), the virtual graph that all
-    operands were made with; else the top-level graph.
+    It is the one that a call names (`deciding_tiles`, or a virtual graph); else that of the block
+    that takes the steps; else, unless the user placed the result (`is_placed`), the virtual graph
+    that all operands were made with; else the top-level graph.
     """
     top, named = graph.top_level_graph, _OVER.get()
     block = program if isinstance(program, RecordedSteps) else _innermost_of(graph)

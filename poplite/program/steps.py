@@ -42,7 +42,7 @@ from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.program.base import (
     Program,
     checked_tensor,
-    deciding,
+    deciding_tensor,
     declared,
     fill,
     reads,
@@ -368,7 +368,7 @@ class AbortOnCondition(Stop):
     name: InitVar[str] = ""
 
     def _check(self) -> None:
-        scalar = deciding(self.predicate, "AbortOnCondition", "predicate")
+        scalar = deciding_tensor(self.predicate, "AbortOnCondition", "predicate")
         fill(self, predicate=scalar)
         Stop._check(self)
 

@@ -446,10 +446,10 @@ NO_STEP = -1
 """The fullest step of a tile on which everything is always live."""
 
 
-def kind_of(category: str) -> str:
+def thing_kind(category: str) -> str:
     """Return the kind of thing of a category; one that is not known is "other".
 
-    >>> kind_of("constant"), kind_of("new_in_version_9")
+    >>> thing_kind("constant"), thing_kind("new_in_version_9")
     ('variables', 'other')
     """
     return KINDS.get(category, OTHER)
@@ -485,7 +485,7 @@ class Peaks:
         """
         found = {name: np.zeros(len(self.step), np.int64) for name in KIND_NAMES}
         for held in self.memory.held:
-            found[kind_of(held.category)] += self.bytes_of(held)
+            found[thing_kind(held.category)] += self.bytes_of(held)
         found[GAPS] = self.memory.including_gaps.array() - sum(found.values())
         return {name: sizes for name, sizes in found.items() if sizes.any()}
 

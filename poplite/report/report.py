@@ -380,10 +380,10 @@ class Report(Displayed):
         >>> engine.report().with_order(trace).order
         ((0, 3), (1, 1), (2, 1))
         """
-        from poplite.report.trace import Trace, order_of
+        from poplite.report.trace import Trace, trace_order
 
         checked_kind(trace, Trace, "report: trace", "with engine.tracing() as trace: ...")
-        return replace(self, order=order_of(self.execution, trace))
+        return replace(self, order=trace_order(self.execution, trace))
 
     def save(self, path: str | os.PathLike[str], trace: Trace | None = None) -> None:
         """Write the report to a file as JSON.

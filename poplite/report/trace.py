@@ -356,7 +356,7 @@ def trace_of(report: Report) -> Trace:
     )
 
 
-def order_of(execution: Execution, trace: Trace) -> tuple[tuple[int, int], ...]:
+def trace_order(execution: Execution, trace: Trace) -> tuple[tuple[int, int], ...]:
     """Return the steps of a trace as positions in an execution, and how often each in a row."""
     position = {(step.program_name, step.row): k for k, step in enumerate(execution.steps)}
     found: list[tuple[int, int]] = []

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from poplite.errors import SHOWN_FAULTS, ElementTypeError, UnknownField, did_you_mean
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
-from poplite.graph.storage.host_values import elements
+from poplite.graph.storage.host_values import element_array
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
@@ -297,7 +297,7 @@ def _rows(
     """Return the values of a field, one array for each edge; of QUARTER their codes."""
     listed = list(value) if field.depth == 2 else [value]
     what = f"assert_vertex, '{field.name}'"
-    rows = [elements(element, row, what=what, metadata=metadata) for row in listed]
+    rows = [element_array(element, row, what=what, metadata=metadata) for row in listed]
     wrong = next((row for row in rows if row.ndim != min(field.depth, 1)), None)
     if wrong is not None and not (field.depth == 0 and wrong.size == 1):
         raise ElementTypeError(

@@ -37,7 +37,7 @@ from poplite.executable.actions import (
 )
 from poplite.executable.opcodes import Code
 from poplite.frozen import frozen
-from poplite.graph.storage.host_values import elements
+from poplite.graph.storage.host_values import element_array
 from poplite.machine.replicas import replica_number
 from poplite.simulator.host.connections import (
     Connection,
@@ -450,7 +450,7 @@ class RemoteRows:
     def store(self, array: npt.ArrayLike, row: object, replica: object, call: str) -> None:
         """Store a row of one replica, or of all (None); errors name `call`."""
         number = self._number(row, call)
-        stored = elements(self.spec.element_type, array, what=call)
+        stored = element_array(self.spec.element_type, array, what=call)
         if stored.size != self.spec.num_elements:
             raise TensorCreationError(
                 f"{call}: {amount(stored.size, 'element')} for a row of {self.spec.num_elements:,}",

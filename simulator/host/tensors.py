@@ -28,7 +28,7 @@ from poplite.executable.layout import ArenaLayout
 from poplite.expr.tree import stored_first
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
-from poplite.graph.storage.host_values import elements
+from poplite.graph.storage.host_values import element_array
 from poplite.graph.storage.space import variable_named
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import why_not_writeable
@@ -192,7 +192,7 @@ class HostTensors:
             return
         metadata = {number: place.metadata(self._arena, number) for number in replicas}
         stored = {
-            each: elements(place.element_type, array, what=access.call, metadata=each)
+            each: element_array(place.element_type, array, what=access.call, metadata=each)
             for each in dict.fromkeys(metadata.values())
         }
         shape = next(iter(stored.values())).shape

@@ -156,7 +156,7 @@ def test_selftest_counts_what_differs_and_goes_on_after_a_fault(
         return found
 
     monkeypatch.setattr(selftest, "_results", results)
-    own, kinds = [selftest.own_rows], ["model", "hardware"]
+    own, kinds = [selftest.own_program], ["model", "hardware"]
     outcomes = selftest.selftest(kinds, lambda kind: kind, own)  # type: ignore[arg-type, return-value]
     assert [each.is_equal for each in outcomes] == [False, False]
     text = selftest.selftest_text(outcomes)

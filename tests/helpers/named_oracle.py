@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 import poplite.named as ng
 from poplite.named.elementwise import AxisPositions, Elementwise, NumberOp, StopGradient
-from poplite.named.op import Op, below
+from poplite.named.op import Op, nodes_below
 from poplite.named.reducing import AddRows, Count, DotProduct, Extreme, Reduce, Softmax, Take
 from poplite.named.shaping import Broadcast, Concat, Regrouped, Relabelled, Slice
 from poplite.named.tensors import Gradient, Keep, PlacedByHint, TensorOp
@@ -55,7 +55,7 @@ def evaluate(
 ) -> list[Array]:
     """Return what operations come to, each in the order of its axes; some may be known already."""
     made: dict[Op, Array] = dict(known or {})
-    for op in below(roots):
+    for op in nodes_below(roots):
         if op in made:
             continue
         found = _value(op, [made[each] for each in op.args], values)

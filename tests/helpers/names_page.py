@@ -18,7 +18,7 @@ from helpers.poplar_members import ENUMERATIONS  # noqa: E402
 from helpers.poplar_signatures import REFUSALS, ROWS, Example  # noqa: E402
 from poplite.poplar.absent import absent_members, absent_names, namespaces, owners  # noqa: E402
 from poplite.poplar.binder import parameters_of  # noqa: E402
-from poplite.poplar.declarations import Row, all_rows, rows_of  # noqa: E402
+from poplite.poplar.declarations import Row, all_rows, declared_rows  # noqa: E402
 from poplite.poplar.libraries import LIBRARIES  # noqa: E402
 from poplite.poplar.spelling import names_here  # noqa: E402
 
@@ -51,7 +51,7 @@ ABSENT_OF = {"VertexIntrospector": "VertexInstance", "": "pl"}
 
 def _example(row: Row) -> Example | None:
     """Return a call of a declaration, if its number of arguments tells which one is meant."""
-    fitting = [other for other in rows_of(row.owner) if other.member == row.member]
+    fitting = [other for other in declared_rows(row.owner) if other.member == row.member]
     for example in ROWS:
         name, _, rest = example.poplar.replace("operator[] ", "operator[]").partition("(")
         is_same = name.rpartition(".")[2].strip() == row.member
@@ -109,7 +109,7 @@ def overloads() -> str:
     """Return the table of PopLibs' functions with several declarations."""
     lines = ["| library | PopLibs | poplite |", "| --- | --- | --- |"]
     for owner in LIBRARIES:
-        for row in rows_of(owner):
+        for row in declared_rows(owner):
             lines.append(f"| {owner} | `{row.declaration}` {row.mark} | `{row.ours}` |")
     return "\n".join(lines)
 

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import poplite as pl  # noqa: E402
 from poplite.poplar.binder import WHOLE, Declaration, DeclaredParameter  # noqa: E402
-from poplite.poplar.declarations import Row, rows_of  # noqa: E402
+from poplite.poplar.declarations import Row, declared_rows  # noqa: E402
 
 FILE = ROOT / "poplite/poplar/spellings.py"
 
@@ -78,10 +78,10 @@ def spelled_members(cls: type) -> Iterator[tuple[str, list[Row]]]:
     written = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
     written |= {each.id for node in assigned for each in node.targets if isinstance(each, ast.Name)}
-    for member in dict.fromkeys(row.member for row in rows_of(cls.__name__)):
+    for member in dict.fromkeys(row.member for row in declared_rows(cls.__name__)):
         is_made = isinstance(vars(cls).get(member), FunctionType | staticmethod)
         if is_made and member not in written:
-            yield member, [row for row in rows_of(cls.__name__) if row.member == member]
+            yield member, [row for row in declared_rows(cls.__name__) if row.member == member]
 
 
 @cache

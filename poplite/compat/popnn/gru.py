@@ -19,11 +19,11 @@ from poplite.compat.popnn.recurrent import (
     Weights,
     check_like_params,
     check_recurrent_options,
-    in_order,
+    gate_order,
     intermediates_of,
     inverse,
     lengths_of,
-    permutation,
+    ordered_gates,
     sequence_gradient,
     sizes_of,
     state_like,
@@ -184,7 +184,7 @@ def gruFwd(
     element, (steps, batch, inputs, units) = sizes_of(what, params, GruParams)
     check_like_params(what, "in", in_, element, (steps, batch, inputs))
     check_like_params(what, "stateInit", state_init, element, (batch, units))
-    places = permutation(what, params.cellOrder, BasicGruCellUnit)
+    places = gate_order(what, params.cellOrder, BasicGruCellUnit)
     kept = None if intermediates is None else intermediates_of(what, intermediates)
     made = nn.gru(
         in_,
@@ -247,7 +247,7 @@ def gruBwdWithWU(
     for role, each in zip(("output", "outputGrad"), (output, output_grad), strict=True):
         check_like_params(what, role, each, element, shape)
     check_like_params(what, "fwdOutputInit", fwd_output_init, element, (batch, units))
-    places = permutation(what, params.cellOrder, BasicGruCellUnit)
+    places = gate_order(what, params.cellOrder, BasicGruCellUnit)
     name = debug_context or "gru_gradient"
     by_outputs, end = sequence_gradient(
         graph, params.outputFullSequence, output_grad, (steps, batch, units), name
@@ -262,7 +262,7 @@ def gruBwdWithWU(
         name=name,
         program=prog,
     )
-    by_weights = GruWeights(*in_order(made.weights, inverse(places)))
+    by_weights = GruWeights(*ordered_gates(made.weights, inverse(places)))
     return made.output, made.x if params.calcInputGradients else None, by_weights
 
 

@@ -20,11 +20,11 @@ from poplite.compat.popnn.recurrent import (
     Weights,
     check_like_params,
     check_recurrent_options,
-    in_order,
+    gate_order,
     intermediates_of,
     inverse,
     lengths_of,
-    permutation,
+    ordered_gates,
     sequence_gradient,
     sizes_of,
     state_like,
@@ -203,7 +203,7 @@ def lstmFwd(
     state = state_of(what, "stateInit", state_init, LstmState)
     for role, each in zip(LstmState._fields, state, strict=True):
         check_like_params(what, f"stateInit.{role}", each, element, (batch, units))
-    places = permutation(what, params.cellOrder, BasicLstmCellUnit)
+    places = gate_order(what, params.cellOrder, BasicLstmCellUnit)
     kept = None if intermediates is None else intermediates_of(what, intermediates)
     made = nn.lstm(
         in_,
@@ -269,7 +269,7 @@ def lstmBwdWithWU(
     state = state_of(what, "fwdStateInit", fwd_state_init, LstmState)
     for role, each in zip(LstmState._fields, state, strict=True):
         check_like_params(what, f"fwdStateInit.{role}", each, element, (batch, units))
-    places = permutation(what, params.cellOrder, BasicLstmCellUnit)
+    places = gate_order(what, params.cellOrder, BasicLstmCellUnit)
     name = debug_context or "lstm_gradient"
     by_outputs, end = sequence_gradient(
         graph, params.outputFullSequence, output_grad, (steps, batch, units), name
@@ -290,7 +290,7 @@ def lstmBwdWithWU(
         name=name,
         program=prog,
     )
-    by_weights = LstmWeights(*in_order(made.weights, inverse(places)))
+    by_weights = LstmWeights(*ordered_gates(made.weights, inverse(places)))
     by_input = made.x if params.calcInputGradients else None
     return LstmState(*made.state), by_input, by_weights
 

@@ -137,7 +137,7 @@ def check_like_params(
         )
 
 
-def permutation(what: str, order: Sequence[Enum | str], units: type[Enum]) -> list[int]:
+def gate_order(what: str, order: Sequence[Enum | str], units: type[Enum]) -> list[int]:
     """Return which gate of `order` is each gate of the default order."""
     names = units.__members__
     named = list(order) if isinstance(order, Sequence) else []
@@ -152,7 +152,7 @@ def permutation(what: str, order: Sequence[Enum | str], units: type[Enum]) -> li
 
 def weights_of(what: str, weights: object, places: Sequence[int]) -> nn.RecurrentWeights:
     """Return weights with their gates reordered; refuse other values."""
-    return in_order(_tensors(what, "weights", weights, Weights), places)
+    return ordered_gates(_tensors(what, "weights", weights, Weights), places)
 
 
 def state_of(what: str, role: str, state: object, kind: type) -> Sequence[Tensor]:
@@ -185,7 +185,7 @@ def _tensors(what: str, role: str, given: object, kind: Any) -> list[Tensor]:
     ]
 
 
-def in_order(weights: Sequence[Tensor], places: Sequence[int]) -> nn.RecurrentWeights:
+def ordered_gates(weights: Sequence[Tensor], places: Sequence[int]) -> nn.RecurrentWeights:
     """Return weights with gates at other places, as views."""
     if list(places) == sorted(places):
         return nn.RecurrentWeights(*weights)

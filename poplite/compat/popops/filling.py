@@ -13,7 +13,7 @@ from poplite import ops
 from poplite.compat.arguments import Options, bound, check_options, checked
 from poplite.compat.placing import Place, checked_set, one_set, output_mapping
 from poplite.errors import ControlProgramError, ElementTypeError, InvalidOption
-from poplite.expr.build import as_expr, number
+from poplite.expr.build import as_expr, typed_number
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Weak
 from poplite.graph.compute_sets.compute_set import ComputeSet
@@ -359,7 +359,7 @@ def _fill_in(
         raise ElementTypeError(
             f"{what}: value is {clipped(value)}", found=of_type(value), fix="a number"
         )
-    own = number(node.value, t.element_type, what)
+    own = typed_number(node.value, t.element_type, what)
     tiles = graph.target.tiles
     if mapping is None:
         held = [(0, t.num_elements)] if regions is None else regions

@@ -21,7 +21,7 @@ from poplite.cost.exchange.locations import Locations, Segments, walk
 from poplite.cost.exchange.on_tile_copies import CopiedRows
 from poplite.cost.exchange.pieces import Mask
 from poplite.cost.exchange.remote_reads import TouchedRuns, edge_tiles
-from poplite.graph.compute_sets.edges import EdgeRuns, cut
+from poplite.graph.compute_sets.edges import EdgeRuns, edge_cuts
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.jit.kernels.tile_table import crossing, stretches
 from poplite.view import View, num_runs, runs
@@ -136,7 +136,7 @@ def _parts(part: FieldEdges) -> Iterator[EdgeRuns]:
     step = max(vertices * MOST_RUNS // listed, 1)
     for first in range(0, vertices, step):
         some = view.slice(first, min(first + step, vertices), 0)
-        yield cut(*runs(some), constant(size, some.shape[0] * rows))
+        yield edge_cuts(*runs(some), constant(size, some.shape[0] * rows))
 
 
 def _rows(

@@ -17,7 +17,7 @@ import os
 from collections.abc import Iterable
 
 from poplite.codec.archive import read_archive, write_archive
-from poplite.codec.codec import Codec, lines_of, locations_of, written_locations
+from poplite.codec.codec import Codec, decoded_locations, lines_of, written_locations
 from poplite.codec.coders import Reader, ScalarCoder, Writer
 from poplite.codec.loading import Format, Malformed, add_room, at
 from poplite.cost.step_cost import PhaseCost
@@ -95,7 +95,7 @@ def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
     of = Reader(arrays, (), (), ())
     with at("classes"):
         named = EXECUTABLE_CODEC.coder_of(list[NamedClass]).decode(manifest.get("classes"), of)
-    locations = locations_of(manifest.get("locations"))
+    locations = decoded_locations(manifest.get("locations"))
     classes = found_classes(named, vertices, name)
     of = Reader(arrays, classes, locations, lines_of(manifest.get("lines")))
     of.looks = LOOKS_A_CHARACTER * os.path.getsize(name)

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.codec.archive import MANIFEST, ArrayWriter, read_archive, write_archive
-from poplite.codec.codec import coder_of, locations_of, written_locations
+from poplite.codec.codec import coder_of, decoded_locations, written_locations
 from poplite.codec.coders import Coder, Json, Reader
 from poplite.codec.loading import Format, Malformed, add_room, at
 from poplite.errors import ControlProgramError, PopliteError
@@ -169,7 +169,7 @@ def _loaded(name: str, sources: Iterable[VertexSource]) -> tuple[Graph, dict[str
         declared = coder_of(tuple[DeclaredClass, ...]).decode(
             manifest.get("classes"), Reader(arrays, (), (), ())
         )
-    locations = locations_of(manifest.get("locations"))
+    locations = decoded_locations(manifest.get("locations"))
     reader = Reader(arrays, known_classes(declared, sources), locations, ())
     try:
         return _built(manifest, reader)

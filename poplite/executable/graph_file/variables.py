@@ -26,7 +26,7 @@ from poplite.graph.host import (
     HostHandle,
     RemoteBuffer,
     host_function_of,
-    named,
+    registered,
     remote_buffer_of,
     stream_of,
     write_handle,
@@ -222,7 +222,7 @@ def add_host(graph: Graph, part: Callable[[str], Any]) -> dict[type, Mapping[str
     for name in PARTS:
         kind, known = name.removesuffix("s").replace("_", " "), getattr(handles, name)
         for each in part(name):
-            named(known, kind, each.handle, each)
+            registered(known, kind, each.handle, each)
     return {
         DataStream: handles.streams,
         RemoteBuffer: handles.remote_buffers,
@@ -234,7 +234,7 @@ def add_host_tensors(graph: Graph, reads: HANDLES, writes: HANDLES) -> None:
     """Let the host access tensors by name."""
     handles = graph._parts.handles
     for name, handle in reads.items():
-        named(handles.reads, "host read", name, handle)
+        registered(handles.reads, "host read", name, handle)
     for name, handle in writes.items():
         checked = write_handle(handle.tensor, name, handle.location)
-        named(handles.writes, "host write", name, checked)
+        registered(handles.writes, "host write", name, checked)

@@ -40,7 +40,14 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant, counting
 from poplite.arrays.sweep import sorted_with_order
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.edges import EdgeRuns, Edges, cut, listed, of_views, row_starts
+from poplite.graph.compute_sets.edges import (
+    EdgeRuns,
+    Edges,
+    edge_cuts,
+    edges_of_views,
+    listed_edges,
+    row_starts,
+)
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.tensor.tensor import Tensor
@@ -199,7 +206,7 @@ def _family(
 def _edges(field: Field, connected: Sequence[Tensor | tuple[Tensor, ...]]) -> Edges:
     if field.depth < 2:
         views = [tensor.view for tensor in connected if isinstance(tensor, Tensor)]
-        return of_views(views, constant(1, len(views)))
+        return edges_of_views(views, constant(1, len(views)))
     return _edges_of_lists(
         [
             [rows.view] if isinstance(rows, Tensor) else [row.view for row in rows]
@@ -224,12 +231,12 @@ def _edges_of_lists(lists: Sequence[Sequence[View]]) -> Edges:
     length = compact(np.array(sizes, np.int64))
     if length.total() > MOST_RUNS:  # pass rows one by one: the error for too many counts them
         each = [[v.index(k) for k in range(v.shape[0])] if len(v.shape) > 1 else [v] for v in views]
-        return of_views(list(chain.from_iterable(each)), rows)
+        return edges_of_views(list(chain.from_iterable(each)), rows)
     _, begin, count = runs_of_many(views)
-    runs = cut(begin, count, length)
+    runs = edge_cuts(begin, count, length)
     if (np.diff(runs.first) > 1).any():
         return Edges(rows, length, None, runs)
-    return listed(runs.begin, length, rows)
+    return listed_edges(runs.begin, length, rows)
 
 
 def _num_rows(view: View) -> int:

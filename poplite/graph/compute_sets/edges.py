@@ -94,7 +94,7 @@ class Edges:
         if isinstance(self.pieces, EdgeRuns):
             return self.pieces
         if self.pieces is not None:
-            return cut(*runs(self.pieces), self.length)
+            return edge_cuts(*runs(self.pieces), self.length)
         assert self.start is not None
         begin, count = self.start.array(), self.length.array()
         if not len(count) or self.length.low > 0:
@@ -151,13 +151,13 @@ def _surely_disjoint(digits: Sequence[tuple[int, int]]) -> bool:
     return True
 
 
-def cut(begin: Int64, count: Int64, length: Series) -> EdgeRuns:
+def edge_cuts(begin: Int64, count: Int64, length: Series) -> EdgeRuns:
     """Cut the runs of all elements where one edge ends and the next begins.
 
     `begin` and `count`, int64[runs], are the runs in the order of the edges, each of at least one
     element; `length` has the elements of each edge, with the same total.
 
-    >>> [a.tolist() for a in cut(np.array([0, 9]), np.array([4, 2]), constant(3, 2))]
+    >>> [a.tolist() for a in edge_cuts(np.array([0, 9]), np.array([4, 2]), constant(3, 2))]
     [[0, 1, 3], [0, 3, 9], [3, 1, 2]]
     """
     size = length.only
@@ -208,7 +208,7 @@ def _split_evenly(begin: Int64, times: Int64, size: int) -> Int64:
     return np.repeat(begin, times) + within * size
 
 
-def of_views(views: Sequence[View], rows: Series) -> Edges:
+def edges_of_views(views: Sequence[View], rows: Series) -> Edges:
     """Return the edges of a list of views, each of rank 1 or one element, one view per edge."""
     plain = row_starts(views)
     if plain is not None:
@@ -218,7 +218,7 @@ def of_views(views: Sequence[View], rows: Series) -> Edges:
     length = compact(np.array([view.num_elements for view in views], np.int64))
     if (np.diff(first) > 1).any():
         return Edges(rows, length, None, EdgeRuns(first, begin, count))
-    return listed(begin, length, rows)
+    return listed_edges(begin, length, rows)
 
 
 def row_starts(views: Sequence[View]) -> tuple[list[int], list[int]] | None:
@@ -249,7 +249,7 @@ def row_starts(views: Sequence[View]) -> tuple[list[int], list[int]] | None:
     return begins, sizes
 
 
-def listed(begin: Int64, length: Series, rows: Series) -> Edges:
+def listed_edges(begin: Int64, length: Series, rows: Series) -> Edges:
     """Return edges of consecutive elements; `begin` has an address for each edge with elements."""
     if len(begin) < length.count:
         every = np.full(length.count, begin.min() if len(begin) else 0)
@@ -274,12 +274,12 @@ def of_slices(view: View, begin: Int64, end: Int64, depth: int) -> Edges | None:
     start = begin * stride
     start += view.space.base + view.off
     if depth < 2:
-        return listed(start[end > begin], length, constant(1, len(start)))
+        return listed_edges(start[end > begin], length, constant(1, len(start)))
     counts = end - begin
     within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     every = np.repeat(start, counts) + within * stride
     size = constant(view.shape[1], len(every))
-    return listed(every if size.count and view.shape[1] else every[:0], size, length)
+    return listed_edges(every if size.count and view.shape[1] else every[:0], size, length)
 
 
 def paired(edges: Edges) -> Edges:

@@ -48,13 +48,13 @@ def fields_of(cls: type[Vertex]) -> tuple[ShapeField, ...]:
     """
     found, word = [], 0
     for field in cls.fields.values():
-        kind = kind_of(field)
+        kind = shape_kind(field)
         found.append(ShapeField(field.name, kind, word))
         word += WORDS[kind]
     return tuple(found)
 
 
-def kind_of(field: Field) -> ShapeKind:
+def shape_kind(field: Field) -> ShapeKind:
     """Return the kind of words that a shape has for a field."""
     if field.depth:
         return "rows" if field.depth == 2 else "length"

@@ -21,7 +21,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant
 from poplite.errors import GraphConnectionError
-from poplite.graph.compute_sets.shape_fields import fields_of, kind_of
+from poplite.graph.compute_sets.shape_fields import fields_of, shape_kind
 from poplite.graph.compute_sets.vertex_block import Vectors
 from poplite.jit.build import run_kernel
 from poplite.jit.kernels.intervals import distinct as distinct_kernel
@@ -57,7 +57,7 @@ def words_of(family: Family) -> list[Column]:
     edges = {part.field.name: part.edges for part in family.fields}
     columns: list[Column] = []
     for name, field in family.cls.fields.items():
-        kind = kind_of(field)
+        kind = shape_kind(field)
         if kind == "value":
             columns.append(_values(family.state[name]))
         elif kind != "nothing" and field.is_edge:

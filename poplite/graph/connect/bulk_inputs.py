@@ -43,11 +43,11 @@ from poplite.expr.operand import as_read
 from poplite.graph.compute_sets.compute_set import ComputeSet, new_vertex
 from poplite.graph.compute_sets.edges import (
     Edges,
-    cut,
-    listed,
+    edge_cuts,
+    edges_of_views,
+    listed_edges,
     of_slices,
     of_view,
-    of_views,
     paired,
 )
 from poplite.graph.compute_sets.forms import form_of_view, may_move, moved_edges
@@ -55,7 +55,7 @@ from poplite.graph.compute_sets.vertex_block import StateValues, Vectors
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.connect.rules import as_state, check_tensor, takes_number
 from poplite.graph.mapping.tile_mapping import no_such_tile
-from poplite.graph.storage.host_values import elements, scalar
+from poplite.graph.storage.host_values import element_array, scalar
 from poplite.graph.storage.tile_numbers import TileNumbers
 from poplite.graph.tensor.metadata import same_meaning
 from poplite.graph.tensor.slices import SliceLists, Slices
@@ -372,7 +372,7 @@ def _of_list(items: Sequence[object], depth: int) -> Edges:
         else:
             views.append(item.view)
         counts.append(len(views) - before)
-    return of_views(views, compact(np.array(counts, np.int64)))
+    return edges_of_views(views, compact(np.array(counts, np.int64)))
 
 
 # Numbers and tiles
@@ -418,10 +418,10 @@ def _stored(probe: Probe, field: Field, array: Array) -> Array:
 
     def check(k: int) -> None:
         what = f"{probe.vertex}: field '{field.name}'"
-        elements(field.element, array[k] if array.ndim else array[()], what=what)
+        element_array(field.element, array[k] if array.ndim else array[()], what=what)
 
     try:
-        stored = elements(field.element, array, what=field.name)
+        stored = element_array(field.element, array, what=field.name)
     except PopliteError:
         probe.check_each(check)
         raise
@@ -572,5 +572,5 @@ def _of_flat(flat: View, length: Series, rows: Series) -> Edges:
     begin, count = runs(flat)
     if len(begin) > length.count:
         return apart
-    found = cut(begin, count, length)
-    return apart if (np.diff(found.first) > 1).any() else listed(found.begin, length, rows)
+    found = edge_cuts(begin, count, length)
+    return apart if (np.diff(found.first) > 1).any() else listed_edges(found.begin, length, rows)

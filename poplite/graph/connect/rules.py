@@ -39,7 +39,7 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import stored_first
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.vertex_block import VertexBlock
-from poplite.graph.storage.host_values import elements, held_number, scalar
+from poplite.graph.storage.host_values import element_array, held_number, scalar
 from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
@@ -207,7 +207,7 @@ def as_state(vertex: VertexInstance, field: Field, value: object) -> object:
         )
     if field.depth == 0:
         return scalar(field.element, value, what=what)  # type: ignore[arg-type]
-    values = elements(field.element, value, what=what)  # type: ignore[arg-type]
+    values = element_array(field.element, value, what=what)  # type: ignore[arg-type]
     if values.ndim != 1:
         raise GraphConnectionError(
             f"{what} needs values of rank 1, but is given rank {values.ndim}",

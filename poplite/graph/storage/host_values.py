@@ -8,7 +8,7 @@ with an error where NumPy would wrap::
     300   ->  a type that ends at 255 refused, as it would wrap
 
     >>> from poplite.types import INT
-    >>> elements(INT, [1, 2], what="'a'")
+    >>> element_array(INT, [1, 2], what="'a'")
     array([1, 2], dtype=int32)
 
 Values that all tiles together have no memory for are refused before the host holds them.
@@ -75,7 +75,7 @@ _PACKED: Mapping[type, Mapping[ElementClass, struct.Struct]] = {
 _NOT_PACKED: Mapping[ElementClass, struct.Struct] = {}
 
 
-def elements(
+def element_array(
     element: ElementClass,
     value: npt.ArrayLike | QuarterMetadata,
     *,
@@ -88,7 +88,7 @@ def elements(
     `QuarterMetadata` or its byte. QUARTER needs `metadata`. `what` names the target in messages.
 
     >>> from poplite.types import INT
-    >>> elements(INT, 2**31, what="'a'")
+    >>> element_array(INT, 2**31, what="'a'")
     Traceback (most recent call last):
     ...
     poplite.errors.SizeOverflowError: 'a': 2147483648 does not fit INT  (...)
@@ -154,7 +154,7 @@ def scalar(element: ElementClass, value: Number, *, what: str) -> bool | int | f
     held = held_number(element, value)
     if held is not None:
         return held
-    stored = elements(element, value, what=what)
+    stored = element_array(element, value, what=what)
     if stored.ndim:
         raise ElementTypeError(
             f"{what}: an array of shape {stored.shape} where one {element!r} is needed",

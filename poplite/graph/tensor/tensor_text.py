@@ -245,12 +245,12 @@ def _tiles(mapping: TileMapping) -> str:
     return f"on {len(tiles):,} tiles ({ranges(tiles, SHOWN_RANGES)})"
 
 
-def elements(variables: Sequence[Variable], begin: int, end: int) -> str:
+def element_text(variables: Sequence[Variable], begin: int, end: int) -> str:
     """Return addresses [begin, end) of one variable as its elements, in its indices.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
-    >>> elements(x.graph.variables, 1, 3)
+    >>> element_text(x.graph.variables, 1, 3)
     "'x'[1:3]"
     """
     variable = next(v for v in reversed(variables) if v.storage.base <= begin)
@@ -277,12 +277,12 @@ def shared(a: Tensor, b: Tensor) -> str:
     return _first_of(a.graph.variables, int(begin), int(end), int((high - low).sum()))
 
 
-def repeated(tensor: Tensor) -> str:
+def repeated_elements(tensor: Tensor) -> str:
     """Return the elements that occur more than once in a tensor that has such.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
-    >>> repeated(pl.concat([x[:3], x[2:]]))
+    >>> repeated_elements(pl.concat([x[:3], x[2:]]))
     "elements 'x'[2]"
     """
     if num_runs(tensor.view) > MANY_RUNS:
@@ -298,7 +298,7 @@ def repeated(tensor: Tensor) -> str:
 
 def _first_of(variables: Sequence[Variable], begin: int, end: int, count: int) -> str:
     more = f" and {amount(count - 1, 'more range')}" if count > 1 else ""
-    return elements(variables, begin, end) + more
+    return element_text(variables, begin, end) + more
 
 
 def _once(tensor: Tensor) -> tuple[Int64, Int64]:
@@ -317,7 +317,7 @@ def why_not_writeable(tensor: Tensor) -> tuple[str, str]:
     if tensor.contains_constant():
         storage = next(storage for storage in storages(tensor.view) if storage.constant)
         return "is constant", f"'{tensor.graph.variable_of(storage).name}' is a constant"
-    return "holds some elements more than once", f"{repeated(tensor)} occur more than once"
+    return "holds some elements more than once", f"{repeated_elements(tensor)} occur more than once"
 
 
 def summary(tensor: Tensor, label: Callable[[Variable], str]) -> str:
@@ -592,7 +592,7 @@ def _writing(tensor: Tensor, regions: int | None, only_constants: bool) -> list[
     aliases = "none"
     if aliased:
         few = regions is not None and regions <= MOST_MEASURED
-        aliases = f"{repeated(tensor) if few else 'some elements'} occur more than once"
+        aliases = f"{repeated_elements(tensor) if few else 'some elements'} occur more than once"
     reasons = ["it holds a constant"] * constant + ["elements occur more than once"] * aliased
     return [
         ("aliases", aliases),

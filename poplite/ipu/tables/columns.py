@@ -41,16 +41,16 @@ Values = Sequence[int] | npt.NDArray[Any]
 def file_of(columns: Mapping[str, Values | bytes | bytearray]) -> bytes:
     """Return a file of columns.
 
-    >>> read(file_of({"tile": [3, 200], "text.bytes": b"ab"}))
+    >>> read_columns(file_of({"tile": [3, 200], "text.bytes": b"ab"}))
     {'tile': array([  3, 200], dtype=uint8), 'text.bytes': array([97, 98], dtype=uint8)}
     """
-    begin = at = aligned(_HEAD.size + _ROW.size * len(columns))
+    begin = at = aligned_size(_HEAD.size + _ROW.size * len(columns))
     rows, parts = [_HEAD.pack(MAGIC, VERSION, len(columns), 0)], []
     for name, values in columns.items():
         kind, count, data = _narrow(values)
         rows.append(_ROW.pack(name.encode(), kind.encode(), at, count))
         parts += [data, bytes(-len(data) % ALIGNMENT)]
-        at += aligned(len(data))
+        at += aligned_size(len(data))
     head, parts = b"".join(rows).ljust(begin, b"\0"), [part for part in parts if part]
     return b"".join([with_checksum(head, parts), *parts])
 
@@ -68,7 +68,7 @@ def _checksum(data: bytes, more: Iterable[bytes | memoryview] = ()) -> int:
     return found
 
 
-def read(data: bytes) -> dict[str, npt.NDArray[Any]]:
+def read_columns(data: bytes) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of a file by name.
 
     Raises `FileLoadError` if it is not such a file.
@@ -115,7 +115,7 @@ def _holding(low: int, high: int) -> str:
     raise AssertionError(f"{low} to {high} fit no type")
 
 
-def aligned(size: int) -> int:
+def aligned_size(size: int) -> int:
     """Return the bytes of a column with what fills it up to the next one."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 

@@ -11,7 +11,7 @@ from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.host import DataStream, DataStreamType, HostFunction
 from poplite.graph.storage.space import Variable
-from poplite.ipu.tables.columns import Texts, aligned
+from poplite.ipu.tables.columns import Texts, aligned_size
 from poplite.ipu.tables.elements import EdgesTable, type_number
 from poplite.program import PrintTensor
 from poplite.types import ElementType
@@ -106,7 +106,7 @@ class HostPlaces:
         self.streams: Places = {}
         self.functions: dict[str, tuple[Place, ...]] = {}
         self.prints: dict[str, PrintTensor] = {}
-        self.end = aligned(begin)
+        self.end = aligned_size(begin)
         self._taken = taken
         self._numbers: dict[DataStream | PrintTensor, int] = {}
 
@@ -138,7 +138,7 @@ class HostPlaces:
         self, element: type[ElementType[Any]], shape: tuple[int, ...], is_input: bool
     ) -> Place:
         place = Place(self.end, element, shape, is_input)
-        self.end += aligned(place.size_bytes)
+        self.end += aligned_size(place.size_bytes)
         return place
 
     def columns(self, texts: Texts) -> Mapping[str, list[int]]:

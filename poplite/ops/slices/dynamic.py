@@ -44,7 +44,7 @@ from poplite.ops.slices.gather import (
 from poplite.ops.slices.update import SET, update_matrix
 from poplite.program import Sequence
 from poplite.program.control import check_graph
-from poplite.program.recording import over, recorder, target
+from poplite.program.recording import deciding_tiles, recorder, target
 from poplite.types import UNSIGNED_INT, ElementTypeLike
 
 NO_ROW = (1 << 32) - 1
@@ -101,7 +101,7 @@ def dynamic_slice(
     strict, (dims, sizes) = is_strict(what, out_of_range), sliced(what, x, dims, sizes)
     graph = graph_of(what, x, program, offset)
     begin = _offsets(what, graph, offset, dims, name, program)
-    with over(graph):
+    with deciding_tiles(graph):
         rows = _rows(what, graph, x, begin, dims, sizes, strict, name, program)
     made = gather_matrix(what, graph, _matrix(x, dims), rows, None, False, name, program)
     rest = [dim for dim in range(x.rank) if dim not in dims]
@@ -166,7 +166,7 @@ def dynamic_update(
     check_like(what, "s", given, tuple(shape), ("x", x))
     begin = _offsets(what, graph, offset, dims, name, program)
     new = as_tensor(given, f"{name}/s", program)
-    with over(graph):
+    with deciding_tiles(graph):
         rows = _rows(what, graph, x, begin, dims, sizes, strict, name, program)
     if new.num_elements:
         place = target(graph, program, what)

@@ -23,7 +23,7 @@ from poplite.errors import (
     TensorIndexError,
     checked_items,
 )
-from poplite.expr.build import number
+from poplite.expr.build import typed_number
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr, Number
 from poplite.graph.graph import Graph
@@ -408,7 +408,7 @@ def _element(what: str, name: str, value: object, kind: ElementClass) -> Number:
         raise beside(what, name, value, f"a number, such as {name}=1")
     if kind is BOOL and value in (0, 1):
         value = bool(value)
-    return number(value, kind, f"{what}, {name}")
+    return typed_number(value, kind, f"{what}, {name}")
 
 
 def select_from_rows(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.frozen import frozen
-from poplite.report.memory import KIND_NAMES, bytes_by_step, kind_of
+from poplite.report.memory import KIND_NAMES, bytes_by_step, thing_kind
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.units import name_text, size_text
@@ -148,7 +148,7 @@ def _rows(memory: Memory, tile: int, sizes: Int64, shown: range) -> tuple[LiveRo
         size = held.bytes[tile] if held.steps else 0
         if not size:
             continue
-        kind, name = kind_of(held.category), short_name(held)
+        kind, name = thing_kind(held.category), short_name(held)
         for first, last in held.steps or ():
             for step in range(first, last + 1):
                 kinds[step][kind] = kinds[step].get(kind, 0) + size

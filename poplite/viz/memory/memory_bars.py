@@ -18,7 +18,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
-from poplite.report.memory import GAPS, NO_STEP, OTHER, Memory, Peaks, kind_of, peaks_of
+from poplite.report.memory import GAPS, NO_STEP, OTHER, Memory, Peaks, peaks_of, thing_kind
 from poplite.text import amount
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.json_text import by_field, json_text
@@ -232,7 +232,7 @@ def _things(memory: Memory, tile: int, step: int) -> list[Thing]:
         Thing(
             name_of(held),
             form_of(held),
-            kind_of(held.category),
+            thing_kind(held.category),
             size,
             held.steps is None,
             held.at,

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.frozen import frozen
-from poplite.report.memory import NO_STEP, bytes_by_step, kind_of, peaks_of
+from poplite.report.memory import NO_STEP, bytes_by_step, peaks_of, thing_kind
 from poplite.report.phase_parts import PHASE_KINDS
 from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.phases import LOOKS
@@ -237,7 +237,7 @@ def _things(memory: Memory, tile: int, step: int) -> list[PlacedItem]:
         PlacedItem(
             name=name_of(held),
             form=form_of(held),
-            kind=kind_of(held.category),
+            kind=thing_kind(held.category),
             bytes=size,
             address=None if where is None else where[tile],
             when=_when(held.steps, memory),

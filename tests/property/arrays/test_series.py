@@ -11,7 +11,7 @@ from poplite.arrays import series
 from poplite.arrays.series import Listed, Series, Steps, compact, constant, counting, taken
 from poplite.compile.rows import affine_runs
 from poplite.graph.compute_sets import edge_table as crossings
-from poplite.graph.compute_sets.edges import Edges, cut
+from poplite.graph.compute_sets.edges import Edges, edge_cuts
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.jit import build
 
@@ -97,7 +97,7 @@ def test_cut_runs_hold_every_edge(runs: list[tuple[int, int]], data: st.DataObje
             np.zeros(0, np.int64),
         )
     )
-    found = cut(begin, size, compact(np.array(lengths, np.int64)))
+    found = edge_cuts(begin, size, compact(np.array(lengths, np.int64)))
     at = 0
     for edge, length in enumerate(lengths):
         low, high = found.first[edge : edge + 2].tolist()

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from hypothesis import given, strategies as st
 
 from poplite.compile.copies import copied_runs
-from poplite.executable.step import Moves, joined
+from poplite.executable.step import Moves, joined_moves
 from poplite.simulator.run.interpreted_vertices import move_between
 
 SPACE = 4096
@@ -57,6 +57,6 @@ def test_together(several: list[tuple[Moves, npt.NDArray[np.int64]]]) -> None:
     placed = [moves.moved(number * SPACE) for number, (moves, _) in enumerate(several)]
     for number, (_, sources) in enumerate(several):
         expected[number * SPACE : number * SPACE + len(sources)] = memory[sources]
-    move_between(joined(placed), block, memory)
+    move_between(joined_moves(placed), block, memory)
     assert (block == expected).all()
-    assert joined(placed).size_bytes == sum(len(sources) for _, sources in several)
+    assert joined_moves(placed).size_bytes == sum(len(sources) for _, sources in several)

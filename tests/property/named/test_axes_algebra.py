@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 import poplite.named as ng
-from poplite.named.axes import order_of
+from poplite.named.axes import joint_order
 
 ALL = [ng.make_axis(length, name) for length, name in enumerate("ABCDEF")]
 
@@ -32,11 +32,11 @@ def test_as_lists_and_sets(one: list[ng.Axis], other: list[ng.Axis]) -> None:
 @given(one=some, other=some)
 def test_the_order_of_operands_follows_the_rules(one: list[ng.Axis], other: list[ng.Axis]) -> None:
     a, b = ng.make_axes(one), ng.make_axes(other)
-    found = list(order_of(a, b))
+    found = list(joint_order(a, b))
     if set(other) <= set(one):
         assert found == one
     elif set(one) < set(other):
         assert found == other
     else:
         assert found == [*one, *(each for each in other if each not in one)]
-    assert set(found) == set(order_of(b, a))
+    assert set(found) == set(joint_order(b, a))

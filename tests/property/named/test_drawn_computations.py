@@ -16,7 +16,7 @@ import poplite.named as ng
 from helpers.depth import deep, examples, values_only
 from helpers.named_items import Computation, Run
 from poplite.named.effects import Item, roots_of
-from poplite.named.op import below
+from poplite.named.op import nodes_below
 from poplite.named.tensors import TensorOp
 
 
@@ -46,7 +46,7 @@ def check(data: st.DataObject, forms: list[dict[str, Any]]) -> None:
 
 
 def read_by(items: list[Item]) -> list[TensorOp]:
-    return [each for each in below(roots_of(items)) if isinstance(each, TensorOp)]
+    return [each for each in nodes_below(roots_of(items)) if isinstance(each, TensorOp)]
 
 
 def eighths(params: Iterable[TensorOp], random: np.random.Generator) -> dict[TensorOp, Any]:

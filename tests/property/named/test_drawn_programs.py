@@ -13,7 +13,7 @@ import poplite.named as ng
 from helpers.depth import deep, examples, values_only
 from helpers.named_drawing import STEPS, Drawn, public
 from helpers.named_oracle import evaluate
-from poplite.named.op import Op, below
+from poplite.named.op import Op, nodes_below
 from poplite.named.reducing import DotProduct, Reduce
 from poplite.named.tensors import TensorOp
 
@@ -68,7 +68,7 @@ def check(data: st.DataObject, names: list[str], forms: list[dict[str, Any]]) ->
         for root, value, same, expected in zip(roots, found, first, exact, strict=True):
             assert (value.shape, value.dtype) == (root.shape, root.element_type.dtype)
             np.testing.assert_allclose(value, expected, 1e-4, 1e-4, err_msg=repr(root))
-            if not any(isinstance(node, Reduce | DotProduct) for node in below([root])):
+            if not any(isinstance(node, Reduce | DotProduct) for node in nodes_below([root])):
                 assert value.tobytes() == same.tobytes()
 
 

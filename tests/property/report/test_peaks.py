@@ -12,8 +12,8 @@ from poplite.report.memory import (
     Memory,
     MemoryStep,
     bytes_by_step,
-    kind_of,
     peaks_of,
+    thing_kind,
 )
 from poplite.report.per_tile import PerTile
 
@@ -69,7 +69,7 @@ def test_stacks_hold_what_lies_there_in_the_fullest_step(memory: Memory) -> None
         expected: dict[str, int] = {}
         for held in memory.held:
             if held.steps is None or held.is_in(step):
-                kind = kind_of(held.category)
+                kind = thing_kind(held.category)
                 expected[kind] = expected.get(kind, 0) + held.bytes[tile]
                 assert peaks.bytes_of(held)[tile] == held.bytes[tile]
             else:

@@ -21,7 +21,7 @@ from helpers.poplar_signatures import ROWS
 from helpers.wrong_arguments import fault_of, faults_of
 from poplite.compat import poplin, popnn, popops, poputil
 from poplite.poplar.binder import Declaration
-from poplite.poplar.declarations import rows_of
+from poplite.poplar.declarations import declared_rows
 from poplite.poplar.libraries import LIBRARIES
 
 GRAPH, PROG = pl.Graph(pl.Target(tiles=3)), pl.Sequence()
@@ -411,7 +411,7 @@ def test_every_declaration_of_a_library_names_its_function_here() -> None:
     modules = {"popops": popops, "poplin": poplin, "popnn": popnn, "poputil": poputil}
     assert set(modules) == set(LIBRARIES)
     for owner, module in modules.items():
-        for row in rows_of(owner):
+        for row in declared_rows(owner):
             assert Declaration(row).method == row.member
             assert row.member in dir(module)
 

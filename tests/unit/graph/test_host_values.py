@@ -14,24 +14,24 @@ from poplite.compat import poplin
 from poplite.errors import ElementTypeError, SizeOverflowError
 from poplite.expr.tree import Number
 from poplite.graph.graph import Graph
-from poplite.graph.storage.host_values import ALWAYS_HELD, elements, scalar
+from poplite.graph.storage.host_values import ALWAYS_HELD, element_array, scalar
 from poplite.machine.target import Target
 from poplite.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT
 
 
 def test_integers_become_floats_and_bools_become_integers() -> None:
-    assert elements(FLOAT, [1, 2], what="'a'").dtype == np.float32
-    assert elements(INT, np.array([True, False]), what="'a'").tolist() == [1, 0]
-    assert elements(UNSIGNED_INT, [2**32 - 1], what="'a'").tolist() == [2**32 - 1]
-    assert elements(INT, [], what="'a'").shape == (0,)
+    assert element_array(FLOAT, [1, 2], what="'a'").dtype == np.float32
+    assert element_array(INT, np.array([True, False]), what="'a'").tolist() == [1, 0]
+    assert element_array(UNSIGNED_INT, [2**32 - 1], what="'a'").tolist() == [2**32 - 1]
+    assert element_array(INT, [], what="'a'").shape == (0,)
 
 
 def test_integers_past_64_bits_become_floats() -> None:
     """NumPy keeps them as objects; FLOAT holds them up to 3.4e38."""
-    assert elements(FLOAT, 2**70, what="'a'").item() == 2.0**70
-    assert elements(FLOAT, [2**70, 0.5, True], what="'a'").tolist() == [2.0**70, 0.5, 1]
+    assert element_array(FLOAT, 2**70, what="'a'").item() == 2.0**70
+    assert element_array(FLOAT, [2**70, 0.5, True], what="'a'").tolist() == [2.0**70, 0.5, 1]
     with pytest.raises(ElementTypeError, match="'a': 1180591620717411303424 cannot be stored as B"):
-        elements(BOOL, 2**70, what="'a'")
+        element_array(BOOL, 2**70, what="'a'")
 
 
 @pytest.mark.parametrize("power", [60, 62, 70, 100])
@@ -41,8 +41,8 @@ def test_integers_beyond_doubles_are_rounded_once(power: int, sign: int) -> None
     low, high = sign * 2**power, sign * (2**power + 2 ** (power - 23))
     halfway = sign * (2**power + 2 ** (power - 24))
     for number, nearest in ((halfway - sign, low), (halfway, low), (halfway + sign, high)):
-        assert elements(FLOAT, number, what="'a'").item() == nearest
-        assert elements(FLOAT, [number, 2**70], what="'a'")[0] == nearest
+        assert element_array(FLOAT, number, what="'a'").item() == nearest
+        assert element_array(FLOAT, [number, 2**70], what="'a'")[0] == nearest
         assert scalar(FLOAT, number, what="'a'") == nearest
         graph = Graph(Target(tiles=1))
         x = graph.add_variable(FLOAT, (), "x", mapping=0)
@@ -53,7 +53,7 @@ def test_integers_beyond_doubles_are_rounded_once(power: int, sign: int) -> None
 
 def test_the_result_is_a_copy() -> None:
     host = np.zeros(2, np.float32)
-    stored = elements(FLOAT, host, what="'a'")
+    stored = element_array(FLOAT, host, what="'a'")
     host[:] = 1
     assert stored.tolist() == [0, 0]
 
@@ -63,7 +63,7 @@ def test_the_result_is_a_copy() -> None:
 )
 def test_values_of_another_kind(kind: type, value: object) -> None:
     with pytest.raises(ElementTypeError, match=f"cannot be stored as {kind.__name__}"):
-        elements(kind, value, what="'a'")  # type: ignore[arg-type]
+        element_array(kind, value, what="'a'")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_values_of_another_kind(kind: type, value: object) -> None:
 )
 def test_values_that_numpy_keeps_as_objects(kind: type, value: object, found: str) -> None:
     with pytest.raises(ElementTypeError, match="'a': .* cannot be stored as") as caught:
-        elements(kind, value, what="'a'")  # type: ignore[arg-type]
+        element_array(kind, value, what="'a'")  # type: ignore[arg-type]
     assert caught.value.found == found
 
 
@@ -98,11 +98,11 @@ def test_values_that_numpy_keeps_as_objects(kind: type, value: object, found: st
 )
 def test_values_out_of_range(kind: type, value: float, message: str) -> None:
     with pytest.raises(SizeOverflowError, match=f"'a': {message}"):
-        elements(kind, value, what="'a'")
+        element_array(kind, value, what="'a'")
 
 
 def test_infinities_and_nans_are_values() -> None:
-    assert np.isinf(elements(FLOAT, [np.inf], what="'a'")).all()
+    assert np.isinf(element_array(FLOAT, [np.inf], what="'a'")).all()
     assert np.isnan(scalar(FLOAT, float("nan"), what="'a'"))
 
 

@@ -194,7 +194,7 @@ def test_traps_are_on_from_the_beginning_where_they_are_asked_for() -> None:
         graph, pl.Sequence(), options={"debug.floatPointOpException": True}
     )
     for mode, bits in ((0, 0b10000), (executable.float_modes[0], 0b10111)):
-        found = columns.read(tables_of(graph, pl.Sequence(), float_mode=mode).data)
+        found = columns.read_columns(tables_of(graph, pl.Sequence(), float_mode=mode).data)
         assert found["machine"][2] == bits
 
 

@@ -11,7 +11,7 @@ import poplite as pl
 from helpers.depth import deep
 from helpers.host_program import building
 from helpers.vertex_classes import vertex_classes
-from poplite.ipu.selftest import EXTRA, ROWS, library_rows, own_rows, selftest, selftest_text
+from poplite.ipu.selftest import EXTRA, ROWS, library_rows, own_program, selftest, selftest_text
 from poplite.ipu.selftest_library import LIBRARY
 from poplite.tools.command import main
 from poplite.vertex.vertex import has_compute
@@ -39,7 +39,7 @@ def test_no_vertex_class_of_the_library_is_left_out() -> None:
 
 
 def test_own_rows_differ_nowhere(sdk: Path) -> None:
-    made = selftest(["hardware"], lambda kind: pl.ipu.Device(kind, sdk=sdk), [own_rows])  # type: ignore[arg-type]
+    made = selftest(["hardware"], lambda kind: pl.ipu.Device(kind, sdk=sdk), [own_program])  # type: ignore[arg-type]
     assert made[0].is_equal
     assert selftest_text(made).count("| equal |") == len(ROWS) + len(EXTRA)
     assert selftest_text(made).count("| not run |") == len(LIBRARY)

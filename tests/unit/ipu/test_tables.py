@@ -80,7 +80,7 @@ def test_equal_graphs_give_equal_bytes() -> None:
     + [(-1, 2**31, "i8"), (0, 2**62, "u8")],
 )
 def test_columns_have_the_smallest_type(low: int, high: int, kind: str) -> None:
-    found = columns.read(columns.file_of({"numbers": [low, high], "none": []}))
+    found = columns.read_columns(columns.file_of({"numbers": [low, high], "none": []}))
     assert found["numbers"].dtype == np.dtype(f"<{kind}")
     assert found["numbers"].tolist() == [low, high]
     assert found["none"].tolist() == []
@@ -96,14 +96,14 @@ def test_columns_begin_at_cache_lines() -> None:
 @pytest.mark.parametrize("data", [b"", b"poplite\0", b"x" * 64])
 def test_other_files_are_refused(data: bytes) -> None:
     with pytest.raises(pl.FileLoadError, match="no file of tables"):
-        columns.read(data)
+        columns.read_columns(data)
 
 
 def test_another_version_is_refused() -> None:
     data = bytearray(columns.file_of({}))
     data[8] = 9
     with pytest.raises(pl.FileLoadError, match="version 9, but 2"):
-        columns.read(bytes(data))
+        columns.read_columns(bytes(data))
 
 
 def value_at(found: dict[str, Any], number: int, index: int) -> int:
@@ -135,7 +135,7 @@ def test_series_are_found_number_by_number(series: Steps | Listed) -> None:
     table = SeriesTable()
     table.listed([3, 3, 4])  # another one before it
     number = table.add(series)
-    found = columns.read(columns.file_of(table.columns()))
+    found = columns.read_columns(columns.file_of(table.columns()))
     made = [value_at(found, number, index) for index in range(series.count)]
     assert made == series.array().tolist()
 
@@ -372,7 +372,7 @@ def test_the_checksum_is_compared_before_anything_else(
         status, words = outcome(tables, bytes(data), built, tmp_path)
         assert (status, "its checksum is another one" in words) == (1, True)
         with pytest.raises(pl.FileLoadError, match="their checksum differs"):
-            columns.read(bytes(data))
+            columns.read_columns(bytes(data))
     assert "its checksum" in outcome(tables, tables.data[:-64], built, tmp_path)[1]
 
 

@@ -16,7 +16,7 @@ from poplite.errors import (
     MissingAxisError,
     UnsetLengthError,
 )
-from poplite.named.axes import check_lengths, chosen, order_of
+from poplite.named.axes import check_lengths, chosen, joint_order
 
 
 def test_an_axis_is_its_root_not_its_name_or_length() -> None:
@@ -206,7 +206,7 @@ def axes(names: str) -> ng.Axes:
 )
 def test_the_order_of_two_operands(left: str, right: str, result: str) -> None:
     """Defect 1: of equal sets the right operand's order was taken."""
-    assert order_of(axes(left), axes(right)) == axes(result)
+    assert joint_order(axes(left), axes(right)) == axes(result)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_laws_of_sums_and_products(one: Any, other: Any, result: str) -> None:
 
 def test_sets_are_associative_and_orders_are_not() -> None:
     H, W, WH = axes("H"), axes("W"), axes("WH")
-    one, other = order_of(order_of(H, W), WH), order_of(H, order_of(W, WH))
+    one, other = joint_order(joint_order(H, W), WH), joint_order(H, joint_order(W, WH))
     assert one.is_equal_set(other)
     assert (one, other) == (axes("HW"), axes("WH"))
 

@@ -15,7 +15,7 @@ from poplite.errors import (
     ReadOnlyError,
     TensorIndexError,
 )
-from poplite.named.layout import Digits, merged, parted
+from poplite.named.layout import Digits, fewest_digits, parted_digits
 
 A, B, C = ng.make_axis(5, "A"), ng.make_axis(3, "B"), ng.make_axis(2, "C")
 H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
@@ -83,7 +83,7 @@ def test_which_neighbours_have_one_stride(
     shape: tuple[int, ...], strides: tuple[int, ...], expected: list[tuple[int, int]]
 ) -> None:
     """Seed 003, on flattening; the rows are those of a table of strides by hand."""
-    assert merged([*zip(shape, strides, strict=True)]) == tuple(expected)
+    assert fewest_digits([*zip(shape, strides, strict=True)]) == tuple(expected)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_which_neighbours_have_one_stride(
 def test_the_strides_of_parts_of_an_axis(
     digits: list[tuple[int, int]], lengths: tuple[int, ...], expected: list[Digits]
 ) -> None:
-    assert parted(tuple(digits), lengths) == expected
+    assert parted_digits(tuple(digits), lengths) == expected
 
 
 def test_a_flattening_that_needs_a_copy_is_refused_where_the_layout_is_known() -> None:
