@@ -105,7 +105,7 @@ def checked_call(
     called: str,
     refusal: Callable[..., ElementTypeError | None] | None = None,
 ) -> Callable[..., Any]:
-    """Return a function that says which arguments it takes where those given do not fit.
+    """Return a function whose errors list its arguments if the given ones do not fit.
 
     Args:
         function: the function that is called.
@@ -128,11 +128,11 @@ def checked_call(
 
 
 def checked_methods(called: str, but: str = "") -> Callable[[T], T]:
-    """Let the constructor and public methods of a class say which arguments they take.
+    """Make errors of a class's constructor and public methods list their arguments.
 
     Args:
         called: what users call the class, and below it an object of the class: "pl.Graph graph".
-        but: methods that are called too often for that.
+        but: methods that are called too often for the checks.
     """
     of_class, of_object = called.split()
 
@@ -205,7 +205,7 @@ def _named(called: str, function: Callable[..., Any], owners: int) -> str:
 
 
 def _remedy(called: str, taken: Sequence[str], options: Mapping[str, Any]) -> str:
-    """Return the call with the argument that a wrong name means, if one is near; else nothing."""
+    """Return the call with the argument name closest to a wrong one, or nothing."""
     for name in [each for each in options if each not in taken]:
         group = next((each for each in _ALIKE if name in each), ())
         near = [each for each in taken if each in group or did_you_mean(name, [each])]

@@ -8,7 +8,7 @@ Walking `sys._getframe` costs a fraction of a microsecond (`inspect.stack` costs
 thousands of times that), cheap enough for every vertex; and a line that a loop comes back
 to has one `SourceLocation`, found by the instruction that makes the call.
 
-What a module of poplite makes while it is imported, such as its vertex classes, has its line there.
+Objects that a module of poplite makes during its import, such as vertex classes, have lines there.
 
     >>> here().line > 0
     True
@@ -26,7 +26,7 @@ from typing import Annotated
 from poplite.frozen import frozen
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
-"""What files of poplite begin with."""
+"""Prefix of the paths of poplite's files."""
 
 _INNER = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 """Names of code that is part of the function around it."""
@@ -88,7 +88,7 @@ class SourceLocation:
 
     @property
     def innermost(self) -> str:
-        """The line itself, without what called the function that it is in."""
+        """The line itself, without its callers."""
         place = f"{shortest(self.file)}:{self.line}"
         return place if self.function == "<module>" else f"{place} in {self.function}"
 
@@ -124,7 +124,7 @@ def _portable(location: SourceLocation, folder: str) -> str:
 def _working_directory() -> str:
     try:
         return os.getcwd()
-    except OSError:  # there is none any more
+    except OSError:  # it no longer exists
         return ""
 
 

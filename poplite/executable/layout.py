@@ -90,7 +90,7 @@ class ArenaLayout:
         variables: the variables, by rising element address.
         replicas: copies of the graph, each with memory of its own.
         block_bytes: bytes of blocks that the host reads and writes.
-        state: values of vertex state, one array behind the other.
+        state: values of vertex state, one array after the other.
     """
 
     variables: tuple[StoredVariable, ...]
@@ -140,7 +140,7 @@ class ArenaLayout:
         return self._end + self.temporary_bytes
 
     def initial_values(self, replica: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-        """Yield first byte and values of what a replica's memory holds at first, but for zeros."""
+        """Yield first byte and values of a replica's initial memory, except for zeros."""
         for number in self._initialised:
             variable = self.variables[number]
             values = variable.replica_values.get(replica, variable.initial_value)

@@ -1,6 +1,6 @@
 """From operands to nodes: element types, numbers, shapes.
 
-Tensors beside each other have one element type; a number of Python's takes it, if the type can
+Operands have one element type, which a Python number takes if the type can
 hold it. Shapes are broadcast as NumPy does: aligned at the last dimension, size 1 stretches.
 
 Products of matrices: which shapes multiply, and what to write where they do not.
@@ -188,7 +188,7 @@ def _called(operation: ElementOperation) -> str:
 
 
 def typed_number(value: bool | int | float, element: ElementClass, what: str) -> Number:
-    """Return a number of Python's as one of an element type.
+    """Return a Python number as one of an element type.
 
     Raises SizeOverflowError for a number that the type cannot hold, and ElementTypeError for one
     of another kind, such as 0.5 for INT.

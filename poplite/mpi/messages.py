@@ -1,4 +1,4 @@
-"""What ranks send each other at one place of a program.
+"""Messages between ranks at one place of a program.
 
     from  to   source   destination   bytes
     0     1    4096     4096          512        a row that a vertex of rank 1 reads
@@ -39,7 +39,7 @@ Integers = npt.NDArray[np.int64]
 
 @frozen(eq=False)
 class RunOverlaps:
-    """What pieces and runs have in common.
+    """The intersections of pieces and runs.
 
     Attributes:
         piece: int64[n], number of the piece, rising.
@@ -55,7 +55,7 @@ class RunOverlaps:
 
 
 def crossings(begin: Integers, end: Integers, starts: Integers, stops: Integers) -> RunOverlaps:
-    """Return what each piece, in any order, has in common with runs, which rise and are disjoint.
+    """Return the intersections of pieces, in any order, with runs, which rise and are disjoint.
 
     >>> pieces = np.array([0, 15]), np.array([9, 19])
     >>> found = crossings(*pieces, np.array([0, 4]), np.array([4, 17]))
@@ -100,7 +100,7 @@ EVERYONE = -1
 """In place of a rank: each has its own copy, which never changes."""
 
 HOST = 0
-"""The rank of the host, which also owns what has no tile."""
+"""The rank of the host, which also owns data without a tile."""
 
 
 @frozen(eq=False)
@@ -214,7 +214,7 @@ class CopiedPieces:
         return CopiedPieces(self.to[which], self.start[which], self.size[which])
 
     def cut_at_sources(self, starts: Integers, stops: Integers) -> tuple[CopiedPieces, Integers]:
-        """Return what comes from some runs, and the number of the run of each piece."""
+        """Return the pieces that come from some runs, each with the number of its run."""
         found = crossings(self.start, self.start + self.size, starts, stops)
         before = found.begin - self.start[found.piece]
         to = self.to[found.piece] + before
@@ -223,7 +223,7 @@ class CopiedPieces:
     def cut_at_destinations(
         self, starts: Integers, stops: Integers
     ) -> tuple[CopiedPieces, Integers]:
-        """Return what goes to some runs, and the number of the run of each piece."""
+        """Return the pieces that go to some runs, each with the number of its run."""
         there, run = CopiedPieces(self.start, self.to, self.size).cut_at_sources(starts, stops)
         return CopiedPieces(there.start, there.to, there.size), run
 
@@ -305,7 +305,7 @@ def return_messages(rank: Integers, begin: Integers, end: Integers, owners: Owne
 def _with_owners(
     rank: Integers, begin: Integers, end: Integers, owners: Owners
 ) -> tuple[Integers, Integers, Integers, Integers]:
-    """Return owner, rank, begin and end of what ranks touch elsewhere."""
+    """Return owner, rank, begin and end of the bytes that ranks touch elsewhere."""
     found = crossings(begin, end, owners.begin, owners.stops)
     owner, other = owners.rank[found.run], rank[found.piece]
     leaves = np.flatnonzero((owner != other) & (owner != EVERYONE))
@@ -323,7 +323,7 @@ def to_everyone(begin: Integers, end: Integers, owners: Owners) -> Messages:
 
 
 def in_tree(begin: int, end: int, owners: Owners) -> list[Messages]:
-    """Return what brings a run of bytes of one owner to all ranks, each time to twice as many.
+    """Return the messages that bring a run of one owner to all ranks, each time to twice as many.
 
     owner 3 of 6 ranks    3 -> 4     3 -> 5, 4 -> 0     3 -> 1, 4 -> 2
     """

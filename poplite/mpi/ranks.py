@@ -30,20 +30,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 EAGER_S, SLEEP_S = 2e-3, 50e-6
-"""How long ranks that wait for each other only let others run, and the pause between later
-looks."""
+"""Seconds in which waiting ranks only yield the processor, and the pause between later polls."""
 
 END_S = 1.0
-"""How long a rank still waits for one that has ended: what that sent may be on its way."""
+"""Seconds to wait for a rank that has ended: its last messages may be on their way."""
 
 
 @frozen
 class Word:
-    """What one rank says.
+    """A message of one rank about a call.
 
     Attributes:
         call: what the user called.
-        value: what it says about it.
+        value: the content.
         failed: why the rank cannot continue; empty if it can.
         is_last: whether the rank has ended the call.
         is_stop: whether the rank asks to stop the run.
@@ -68,7 +67,7 @@ class Ranks:
         count: of all ranks.
         data: the communicator of data.
         series: the number of the messages of programs, which are of no other device.
-        stops: what ranks said that want to stop the run in progress.
+        stops: messages of ranks that want to stop the run in progress.
         on_machine: how many of them this machine has.
     """
 
@@ -116,7 +115,7 @@ class Ranks:
         return not self._sent
 
     def look(self) -> None:
-        """Take in what others have said."""
+        """Receive the messages of others."""
         while (message := self._comm.improbe(tag=self._tag)) is not None:
             from mpi4py import MPI
 
@@ -161,7 +160,7 @@ class Ranks:
         ]
 
     def _last_word(self, rank: int, call: str) -> Word:
-        """Return the last word of a rank about a call; what it said before is of no more use."""
+        """Return the last word of a rank about a call; earlier ones are obsolete."""
         while not (word := self.next_word(rank, call)).is_last:
             pass
         return word
@@ -273,7 +272,7 @@ class Ranks:
     def check_patience(self, waited_s: float, call: str, whom: Callable[[], Sequence[int]]) -> None:
         """End the job when it has waited for ranks that have ended, or too long.
 
-        That is as long as nobody has said anything.
+        The timeout counts from the last message of any rank.
         """
         if waited_s > EAGER_S:
             self._check_ends(call, whom)

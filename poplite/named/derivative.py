@@ -44,7 +44,7 @@ from poplite.named.shaping import (
 from poplite.named.tensors import Gradient, Keep, PlacedByHint, TensorOp
 
 Adjoints = list[tuple[Op, Op]]
-"""Operands, and what an operation adds to their adjoints, on any axes that have theirs."""
+"""Operands, each with the term of its adjoint from an operation, on any axes that have theirs."""
 
 LAST = 2**31 - 1
 """A position behind all others."""
@@ -56,7 +56,7 @@ def deriv(y: Any, x: Any, error: Any = None) -> Any:
     Args:
         y: a single number, or anything with an `error`.
         x: an operation, or several as a list.
-        error: what the elements of y are multiplied by before they are added up, on the axes of y.
+        error: factors of the elements of y before they are added up, on the axes of y.
 
     Returns:
         An operation for each x: zeros where y does not depend on it.
@@ -133,7 +133,7 @@ def _reverse(y: Op, error: Op | None) -> dict[Op, Op]:
 
 
 def _onto(share: Op, x: Op) -> Op:
-    """Return an adjoint on the axes of an operand: what was broadcast is added up."""
+    """Return an adjoint on the axes of an operand: broadcast axes are added up."""
     more = share.axes - x.axes
     if more.items:
         share = sum_of(share, more)

@@ -99,7 +99,7 @@ class RepeatEffect(Effect):
 
     Attributes:
         count: how often.
-        item: what.
+        item: the item to repeat.
     """
 
     count: int

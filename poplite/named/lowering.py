@@ -2,7 +2,7 @@
 
 Each is asked for by *slots*: its dimensions come in their order, so that axes are paired here and
 nothing positional is left. Order, parts and broadcasts go down to the leaves, where they are views;
-of what has to be stored (a sum, a product) they are views of what stores it.
+above a result that has to be stored (a sum, a product) they are views of its variable.
 
     x (N, H) - m (H)     slots (N, H)     Leaf(x) - Leaf(m[None, :])
     sum(x, [N]) * y (W, H)                View(Reduction(x in (H, N)), [1, H]) * Leaf(y)
@@ -230,7 +230,7 @@ class LoweredExpressions:
         self._place, self._launch, self._by_number = place, launch, by_number
         self._keeps_all, self._is_strict = keeps_all, is_strict
         self.remembered: dict[Op, Tensor] = {}
-        """What has been stored by a computation, in the order of its axes."""
+        """Results that a computation has stored, in the order of their axes."""
         self._known: dict[object, Expr] = {}
         self._now: dict[Op, Tensor] = {}  # stored for what reads it as the state is now
         self._first: dict[Op, tuple[Slots, object]] = {}  # in which order it was made, and its key
@@ -331,7 +331,7 @@ class LoweredExpressions:
         raise AssertionError(type(op))
 
     def _turned(self, op: Op, key: object, slots: Slots, parts: Parts) -> Expr | None:
-        """Return a view of what was made in another order, if making it again takes longer."""
+        """Return a view of an expression in another order, if making it again takes longer."""
         if op not in self._first:
             if not parts:
                 self._first[op] = slots, key
@@ -347,7 +347,7 @@ class LoweredExpressions:
     def _turned_view(
         self, made: Expr, axes: Axes, first: Slots, slots: Slots, parts: Parts
     ) -> Expr:
-        """Return what has dimensions by some slots by others; what has size 1 keeps it."""
+        """Return an expression with other slots; dimensions of size 1 keep it."""
         shape = made.shape or (1,) * len(first)  # an expression of numbers alone has no dimension
         sizes = {root: size for root, size in zip(first, shape, strict=True) if root}
         roots = tuple(root for root in first if root in axes.root_set)

@@ -36,7 +36,7 @@ from poplite.text import amount, clipped, integer_or_none, of_type
 
 
 class Choice(NamedTuple):
-    """What the votes come to.
+    """The result of the votes for a tensor.
 
     Attributes:
         inner: the axis that is the innermost; None for the listed order.
@@ -236,8 +236,8 @@ def hinted(
         inner: the axis that is the innermost where there is a choice; None for the listed order.
 
     Raises:
-        MissingAxisError: for an axis of another tensor's hint that this one has not.
-        InvalidTileMapping: for tiles that are not there.
+        MissingAxisError: for an axis of another tensor's hint that this one lacks.
+        InvalidTileMapping: for tiles that do not exist.
     """
     tiles = graph.target.tiles
     if hint is None:

@@ -204,7 +204,7 @@ SHARED = "  (what no step needs together shares room: these add up to more than 
 
 
 def _memory(compilation: Compilation) -> list[str]:
-    """Return what the memory of tiles holds, a line each."""
+    """Return the contents of tiles' memory, a line each."""
     memory, limit = compilation.modelled, compilation.target.tile_memory_bytes
     if memory is None:
         return [NOT_MODELLED]
@@ -379,7 +379,7 @@ def _steps(execution: Execution) -> list[str]:
 
 
 def _between_ranks(sent: Sequence[BetweenRanks]) -> list[str]:
-    """Return what ranks sent each other, the places that sent most first."""
+    """Return the messages between ranks, the places that sent most first."""
     rows = [("bytes", "messages", "times", "step")]
     rows += [
         (

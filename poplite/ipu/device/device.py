@@ -6,7 +6,7 @@ tables and codelets, written and compiled      once, when the engine is made
 start                                          the device builds and compiles its graph
 run, read, write                               commands; streams are served while programs run
 
-What runs on a device took, beside what the model of the simulator says of the same programs.
+The times of runs on a device, next to those of the simulator's model for the same programs.
 
 The variables of a device, as the host reads and writes them.
 
@@ -312,11 +312,11 @@ class OnDevice:
         return self._memory.read(tensor, replica)
 
     def continue_from(self, other: LoadedPrograms) -> None:
-        """Take over what memory of the same graph holds, here or on the simulator."""
+        """Take over the memory of an engine of the same graph, here or on the simulator."""
         self._memory.carry(other.memory("Engine: state"))
 
     def memory(self, call: str) -> Arena:
-        """Return what all variables hold now, for the user's `call`."""
+        """Return the values of all variables, for the user's `call`."""
         self.check_idle(call)
         return self._kept or self._memory.fetch_all()
 
@@ -495,7 +495,7 @@ class DeviceMemory:
             self._put_variable(variable)
 
     def load(self) -> None:
-        """Give all variables their values of the beginning."""
+        """Reset all variables to their initial values."""
         self.arena.load()
         self._put_all()
 
@@ -527,7 +527,7 @@ class DeviceMemory:
         return [self._graph.variable_of(storage) for storage in storages(view)]
 
     def _fetch(self, place: TensorPlace, tensor: object) -> None:
-        """Bring what the user named up to date."""
+        """Update the variables that the user named."""
         if isinstance(place, ByMoves):
             place.write(self.arena, self._get(f"handle:{tensor}", self._tables.reads), 0)
             return
@@ -537,7 +537,7 @@ class DeviceMemory:
                 self._fetch_variable(variable)
 
     def _fetch_metadata(self, place: ByView) -> None:
-        """Bring what says the format of QUARTER up to date."""
+        """Update the metadata of QUARTER."""
         if place.tensor.metadata is not None:
             for variable in self._of_view(place.tensor.metadata.view):
                 if not variable.constant:

@@ -15,21 +15,13 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples
-from poplite.report import (
-    Report,
-    accesses,
-    compilation,
-    execution,
-    measured,
-    memory,
-    report as whole,
-)
+from poplite.report import Report, compilation, execution, memory, report as whole
 from poplite.report.per_tile_coder import MOST
 from poplite.testing.report_forms import report_forms
 
 Path = tuple[str | int, ...]
 
-MODULES = (accesses, compilation, execution, measured, memory, whole)
+MODULES = (compilation, execution, memory, whole)
 
 
 class Halve(pl.Vertex):
