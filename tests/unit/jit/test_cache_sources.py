@@ -144,7 +144,10 @@ def test_what_has_no_say_in_code_is_not() -> None:
     parts = {name.split(".")[1] for name in behind}
     assert not parts & {"viz", "report", "tools", "testing", "program", "ops"}
     of_graphs = {name for name in behind if name.startswith("poplite.graph.")}
-    assert of_graphs == {"poplite.graph.compute_sets.shape_fields"}
+    # A driver's columns are those of steps, which say where vertices are.
+    assert of_graphs == {
+        f"poplite.graph.compute_sets.{each}" for each in ("shape_fields", "vertex_tiles")
+    }
 
 
 # -- reading import statements ---------------------------------------------------------------
