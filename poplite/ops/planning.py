@@ -195,19 +195,19 @@ def _first(rank: Sequence[Int64], count: int) -> Int64:
 
 def best_priced(
     ways: Sequence[Layout], least: Callable[[Layout], int], exact: Callable[[Layout], int]
-) -> Layout:
-    """Return the way of the fewest exact cycles, of equal ones the first.
+) -> tuple[Layout, int]:
+    """Return the way of the fewest exact cycles, of equal ones the first, and these cycles.
 
     `least` are cycles that a way takes at least; where no other way can be cheaper, it is not
     priced exactly.
     """
-    bounds = sorted((least(way), number) for number, way in enumerate(ways)) if ways[1:] else []
-    best = math.inf, 0
-    for bound, number in bounds:
+    (_, first), *others = sorted((least(way), number) for number, way in enumerate(ways))
+    best = exact(ways[first]), first
+    for bound, number in others:
         if (bound, number) > best:
             break
         best = min(best, (exact(ways[number]), number))
-    return ways[best[1]]
+    return ways[best[1]], best[0]
 
 
 # -- formulas --------------------------------------------------------------------------------------

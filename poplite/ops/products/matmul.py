@@ -243,14 +243,7 @@ def plan_by(
 ) -> MatMulPlan:
     """Return the cheapest way for groups, m, k and n, or refuse them by name of the call."""
     request = request_of(sizes, element_type(element), options)
-    return MatMulPlan(graph, _planned_and_priced(graph.target, request))
-
-
-@lru_cache(maxsize=256)
-def _planned_and_priced(target: Target, request: ProductRequest) -> ProductLayout:
-    """Return the best way with its exact cycles, which plans show."""
-    layout = planned(target, request)
-    return layout if request.is_empty else replace(layout, exact=exact_cycles(target, layout))
+    return MatMulPlan(graph, planned(graph.target, request))
 
 
 @lru_cache(maxsize=256)
@@ -260,7 +253,8 @@ def planned(target: Target, request: ProductRequest) -> ProductLayout:
     if request.is_empty:
         return ways[0]
     least, exact = (partial(price, target) for price in (least_cycles, exact_cycles))
-    return best_priced(ways, least, exact)
+    way, cycles = best_priced(ways, least, exact)
+    return replace(way, exact=cycles)
 
 
 def estimated_plan(graph: Graph, what: str, sizes: Sizes, element: ElementTypeLike) -> MatMulPlan:

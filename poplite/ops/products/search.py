@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -367,7 +366,6 @@ def _exchange(target: Target, received: Any, sources: Int64) -> int:
 # smaller.
 
 
-@lru_cache(maxsize=256)
 def exact_cycles(target: Target, layout: ProductLayout) -> int:
     """Return the cycles of all passes, of operands with the plan's mapping."""
     request, (height, _, width), (tall, _, wide) = layout.request, layout.block, layout.grid
