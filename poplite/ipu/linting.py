@@ -39,8 +39,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.cost.exchange.locations import locations_of
 from poplite.cost.exchange.phases import KEPT, phases_of_compute_set
-from poplite.cost.exchange.remote_reads import edge_tiles
-from poplite.cost.exchange.rows_to_gather import edges_in_place
+from poplite.cost.exchange.touched_elements import edge_tiles, edges_in_place
 from poplite.errors import ControlProgramError, made_by
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance

@@ -20,9 +20,8 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
-from poplite.cost.exchange.pairs import pairs_of_several
-from poplite.cost.spread import times
-from poplite.cost.step_cost import PhaseCost, StepCost, VertexCosts
+from poplite.cost.exchange.pieces import pairs_of_several
+from poplite.cost.step_cost import PhaseCost, StepCost, VertexCosts, times
 from poplite.cost.workers import tile_cycles
 from poplite.executable import opcodes as op
 from poplite.executable.actions import CodeLoad, HostAction, Stamp

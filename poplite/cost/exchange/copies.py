@@ -16,14 +16,11 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_order
-from poplite.cost.exchange.latency import has_map
 from poplite.cost.exchange.locations import FEW, Locations, walk
 from poplite.cost.exchange.on_tile_copies import CopiedRows, copy_phase, one_row_cycles
-from poplite.cost.exchange.pairs import sum_of_pairs
-from poplite.cost.exchange.pieces import MovedPieces
-from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES, exchange_of_few
-from poplite.cost.spread import at_tile
-from poplite.cost.step_cost import PhaseCost
+from poplite.cost.exchange.pieces import MovedPieces, sum_of_pairs
+from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES, exchange_of_few, has_map
+from poplite.cost.step_cost import PhaseCost, at_tile
 from poplite.jit.kernels.tile_table import pair
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import Cause

@@ -1,8 +1,8 @@
 """The phases in which data move between tiles, or are rearranged on them.
 
-    compute set     before    gathered on its tile, or copied     `rows_to_gather`, `on_tile_copies`
+    compute set     before    gathered on its tile, or copied   `touched_elements`, `on_tile_copies`
                               because the vertex overwrites it
-                              received from other tiles           `remote_reads`, `within_ipu`
+                              received from other tiles           `touched_elements`, `within_ipu`
                               received from other IPUs            `global_phase`
                     vertices
                     after     the same in reverse, for what they wrote
@@ -51,13 +51,15 @@ from poplite.cost.exchange.copies import (
 )
 from poplite.cost.exchange.locations import Locations, locations_of
 from poplite.cost.exchange.on_tile_copies import CopiedRows, copy_phase, joined_rows
-from poplite.cost.exchange.pairs import PairSums
-from poplite.cost.exchange.pieces import MovedPieces, by_place, joined, sent_home
-from poplite.cost.exchange.remote_reads import RemoteElements, touched
-from poplite.cost.exchange.rows_to_gather import rows_to_gather, rows_to_keep
+from poplite.cost.exchange.pieces import MovedPieces, PairSums, by_place, joined, sent_home
+from poplite.cost.exchange.touched_elements import (
+    RemoteElements,
+    rows_to_gather,
+    rows_to_keep,
+    touched,
+)
 from poplite.cost.exchange.within_ipu import exchange_phase, load_of
-from poplite.cost.spread import at_tiles
-from poplite.cost.step_cost import NOTHING, PhaseCost
+from poplite.cost.step_cost import NOTHING, PhaseCost, at_tiles
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.tensor.placement import mapping_of
 from poplite.machine.links import Link, global_sync_cycles, link_bytes_per_cycle, route

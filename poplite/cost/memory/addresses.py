@@ -27,7 +27,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Steps
 from poplite.arrays.sweep import sorted_order
-from poplite.cost.spread import few
+from poplite.cost.step_cost import few
 from poplite.jit.build import run_kernel
 from poplite.jit.kernels.exchange import ALWAYS, first_fit
 from poplite.machine.target import Target

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.cost.spread import add_each_to, add_to
-from poplite.cost.step_cost import PhaseCost, StepCost
+from poplite.cost.step_cost import PhaseCost, StepCost, add_each_to, add_to
 from poplite.errors import VertexCompileError
 from poplite.report.memory import Category
 from poplite.report.phase_parts import PhaseKind

@@ -36,8 +36,7 @@ from poplite.arrays.series import Series, compact, constant
 from poplite.cost.memory.addresses import placed
 from poplite.cost.memory.code_size import ControlCode, vertex_code_bytes
 from poplite.cost.memory.liveness import Lifetimes, lifetimes
-from poplite.cost.spread import add_to, at_tile, few
-from poplite.cost.step_cost import StepCost
+from poplite.cost.step_cost import StepCost, add_to, at_tile, few
 from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError
 from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from poplite.cost import spread
+from poplite.cost import step_cost
 from poplite.cost.memory.addresses import Placing, alike
 from poplite.jit import build
 from poplite.report.per_tile import PerTile
@@ -102,7 +102,7 @@ def test_compiled_and_not_the_addresses_are_the_same(things: list[Thing]) -> Non
 def test_tiles_are_alike_that_hold_the_same(rows: list[list[int]], few: bool) -> None:
     spreads = [PerTile.of(np.array(row)) for row in rows]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(spread, "FEW", spread.FEW if few else 0)
+        patched.setattr(step_cost, "FEW", step_cost.FEW if few else 0)
         tiles, kinds = alike(spreads, 5)
     columns = [tuple(row[tile] for row in rows) for tile in range(5)]
     for tile in range(5):

@@ -12,11 +12,10 @@ import numpy as np
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from poplite.cost.exchange import locations, phases as exchange, rows_to_gather
-from poplite.cost.exchange.latency import route
+from poplite.cost.exchange import locations, phases as exchange, touched_elements
 from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy
 from poplite.cost.exchange.pieces import MovedPieces
-from poplite.cost.exchange.within_ipu import load_of
+from poplite.cost.exchange.within_ipu import load_of, route
 from poplite.cost.step_cost import PhaseCost
 from poplite.graph.compute_sets.edge_table import edge_table
 
@@ -288,7 +287,7 @@ def test_regular_blocks(data: st.DataObject, way: str, compiled: bool) -> None:
         before, _ = phases_of_compute_set(drawn.graph, compute_set, table)
         with (
             mock.patch.object(exchange, "MOST_PIECES", 1),
-            mock.patch.object(rows_to_gather, "MOST_RUNS", 1),
+            mock.patch.object(touched_elements, "MOST_RUNS", 1),
         ):
             again, _ = phases_of_compute_set(drawn.graph, compute_set, edge_table(compute_set))
     edges = [(t, tuple((3, int(k)) for k in row)) for t, row in zip(own, reads, strict=True)]

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.cost.exchange.latency import has_map, places, route
 from poplite.cost.exchange.on_tile_copies import CopiedRows, cycles_of
 from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy, phases_of_host
 from poplite.cost.exchange.pieces import MovedPieces
-from poplite.cost.exchange.within_ipu import exchange_phase, load_of
+from poplite.cost.exchange.within_ipu import exchange_phase, has_map, load_of, places, route
 from poplite.cost.step_cost import PhaseCost
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.source import portable_path

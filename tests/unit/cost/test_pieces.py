@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.cost.exchange import pairs as module
-from poplite.cost.exchange.pairs import PairSums, pairs_of_few, sum_of_pairs
-from poplite.cost.exchange.pieces import MovedPieces
+from poplite.cost.exchange import pieces as module
+from poplite.cost.exchange.pieces import MovedPieces, PairSums, pairs_of_few, sum_of_pairs
 
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray]
 
