@@ -198,8 +198,8 @@ def best_priced(
 ) -> tuple[Layout, int]:
     """Return the way of the fewest exact cycles, of equal ones the first, and these cycles.
 
-    `least` are cycles that a way takes at least; where no other way can be cheaper, it is not
-    priced exactly.
+    `least` returns cycles that a way takes at least: one that cannot be cheaper than the best so
+    far is not priced exactly.
     """
     (_, first), *others = sorted((least(way), number) for number, way in enumerate(ways))
     best = exact(ways[first]), first
@@ -228,7 +228,7 @@ def received_cycles(target: Target, received: Any, times: Any = 1) -> Any:
 
 
 def exchanged(target: Target, received: Any, times: Any = 1) -> Int64:
-    """Return these cycles, none where nothing is received."""
+    """Return the complete cycles of exchanges, 0 where nothing is received."""
     cycles = np.ceil(received_cycles(target, received, times))
     moved: Int64 = np.where(received > 0, cycles, 0).astype(np.int64)
     return moved
@@ -292,10 +292,8 @@ def _moved(reads: Reads, base: int) -> tuple[MovedPieces, CopiedRows]:
     size, at = np.minimum(high[piece], end[vertex]) - low, low + place[piece]
     width, is_own = np.full(len(to), reads.size_bytes), source == to
     # What is beside an element of the own tile does not land directly behind the piece before.
-    jumps, follows = (
-        np.zeros(len(to), np.bool_),
-        (to[1:] == to[:-1]) & (low[1:] == (low + size)[:-1]),
-    )
+    follows = (to[1:] == to[:-1]) & (low[1:] == (low + size)[:-1])
+    jumps = np.zeros(len(to), np.bool_)
     jumps[1:] = follows & is_own[:-1]
     jumps[:-1] |= follows & is_own[1:]
     rows = CopiedRows(to, vertex, at, low - begin[vertex], size, width)

@@ -238,7 +238,7 @@ class _Search:
         return exchanged(self.target, received) + np.where(self._adds(cuts), added, 0)
 
     def _adds(self, cuts: Int64) -> Any:
-        """Tell which ways write partials that are added up, or rounded."""
+        """Return which ways write partials that are added up, or rounded."""
         return (cuts > 1) | (self.request.partials is not self.request.result)
 
 
