@@ -8,7 +8,7 @@ all else that it steps over fits in there. Rows of a matrix have ranges apart, c
 
 Both ranges are cut into cells as long as they are, up to a factor of 2, so that a view lies in few
 cells; another view is compared with what lies in its own cells alone. Cells that are too many are
-not looked up: then all views of their grid are compared. Of few views of a variable all are, too.
+not looked up: then all views of their grid are compared.
 """
 
 from __future__ import annotations
@@ -23,9 +23,6 @@ from poplite.view.strided_sets import span
 from poplite.view.view import Storage, View
 
 T = TypeVar("T")
-
-FEW = 8
-"""So many views of a variable are all compared."""
 
 
 class ViewIndex(Generic[T]):
@@ -42,7 +39,6 @@ class ViewIndex(Generic[T]):
 
     def __init__(self) -> None:
         self._entries: list[tuple[View, T]] = []
-        self._numbers: dict[Storage, list[int]] = {}
         self._grids: dict[Storage, dict[_Kind, _Grid]] = {}
 
     def add(self, view: View, item: T) -> None:
@@ -50,13 +46,7 @@ class ViewIndex(Generic[T]):
         number = len(self._entries)
         self._entries.append((view, item))
         for storage in storages_below(view):
-            numbers = self._numbers.setdefault(storage, [])
-            numbers.append(number)
-            if len(numbers) > FEW:
-                new = [number] if storage in self._grids else numbers
-                grids = self._grids.setdefault(storage, {})
-                for each in new:
-                    _insert(grids, storage, self._entries[each][0], each)
+            _insert(self._grids.setdefault(storage, {}), storage, view, number)
 
     def meeting(self, view: View) -> Iterator[T]:
         """Yield the items of views that share an element with another view, as they were added.
@@ -66,10 +56,7 @@ class ViewIndex(Generic[T]):
         """
         near: set[int] = set()
         for storage in storages_below(view):
-            if storage in self._grids:
-                near |= _near(self._grids[storage], storage, view)
-            else:
-                near.update(self._numbers.get(storage, ()))
+            near |= _near(self._grids.get(storage, {}), storage, view)
         for number in sorted(near):
             other, item = self._entries[number]
             if intersects(other, view):

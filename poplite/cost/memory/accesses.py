@@ -231,7 +231,8 @@ MOST_PIECES = 1024
 FEW = 8
 """Most intervals that become bits one by one.
 
-Kept for benchmarks/building.py: `100,000 compute sets of one vertex, built and compiled`.
+Kept for benchmarks/compilation.py: `10,000 Copies of 10 elements, with the model / without` is
+worse by 0.9 where arrays add all up, of at most 2.5.
 """
 
 BLOCK = 1 << 15

@@ -1,4 +1,4 @@
-"""Views that share elements with another one, found among many: all of them, and few compared."""
+"""Views that share elements with another one, found among many: all of them, few compared."""
 
 from __future__ import annotations
 
@@ -15,13 +15,6 @@ from poplite.view.view_index import ViewIndex
 VARIABLES = random_variables(Random(0))
 
 
-@pytest.fixture(params=[0, 2, view_index.FEW])
-def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compare so many views of a variable without a grid."""
-    monkeypatch.setattr(view_index, "FEW", request.param)
-
-
-@pytest.mark.usefixtures("few")
 @given(st.randoms(use_true_random=False))
 def test_those_are_found_that_have_an_address_of_the_view(random: Random) -> None:
     drawn = [random_tensor(random, VARIABLES, 14) for _ in range(9)]
