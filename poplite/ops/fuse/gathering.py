@@ -40,11 +40,15 @@ class HeldShare(NamedTuple):
     read: float = 1
     mapping: TileMapping | None = None
 
-    def of(self, digits: Sequence[Digit], size_bytes: int) -> ReadOperand:
-        """Return what vertices read of the tensor, flattened to these digits."""
+    def of(self, digits: Sequence[Digit], size_bytes: int, *, is_in_order: bool) -> ReadOperand:
+        """Return what vertices read of the tensor, flattened to these digits.
+
+        `is_in_order` says whether these are its elements in their own order.
+        """
         is_read_by_all = len(digits) > 0 and digits[0][1] == 0
         share = self.share if is_read_by_all else min(1, self.share / self.read)
-        return ReadOperand(tuple(digits), size_bytes, share, self.tiles)
+        mapping = self.mapping if is_in_order else None
+        return ReadOperand(tuple(digits), size_bytes, share, self.tiles, mapping)
 
 
 def held_elements(mapping: TileMapping, tile: Int64, begin: Int64, end: Int64) -> Int64:
@@ -105,17 +109,14 @@ class ReadOperand(NamedTuple):
         size_bytes: of an element.
         share: how much of what it reads a tile has itself; what others send is put in its place.
         tiles: that have some; None for all.
+        mapping: where its elements are, one by one; None where `share` says enough.
     """
 
     digits: tuple[Digit, ...]
     size_bytes: int
     share: float = 1
     tiles: tuple[int, ...] | None = None
-
-    @property
-    def is_gathered(self) -> bool:
-        """Whether a tile has a part of what its vertices read."""
-        return 0 < self.share < 1
+    mapping: TileMapping | None = None
 
 
 class VectorReads(NamedTuple):
@@ -133,9 +134,23 @@ class VectorReads(NamedTuple):
     begin: Int64
     end: Int64
 
-    def on(self, tiles: Sequence[int]) -> VectorReads:
-        """Return the vectors of some tiles."""
-        count, vectors = np.diff(self.ptr), np.isin(self.tile, tiles)
+    def held(self, mapping: TileMapping) -> tuple[VectorReads, Slots]:
+        """Return the vectors of which their tiles have elements, and how much of each they have.
+
+        >>> zero, two = np.zeros(2, np.int64), np.full(2, 2)
+        >>> reads = VectorReads(np.arange(2), np.arange(3), zero, two + 2)
+        >>> mapping = TileMapping(3, np.array([0, 2]), two)
+        >>> [each.tolist() for each in (reads.held(mapping)[0].tile, reads.held(mapping)[1])]
+        [[0], [0.5]]
+        """
+        vector, count = repeated(np.diff(self.ptr))[0], len(self.tile)
+        own = held_elements(mapping, self.tile[vector], self.begin, self.end)
+        share = _totals(vector, own, count) / _totals(vector, self.end - self.begin, count)
+        return self.take(share > 0), share[share > 0]
+
+    def take(self, vectors: Mask) -> VectorReads:
+        """Return some of the vectors."""
+        count = np.diff(self.ptr)
         some = np.repeat(vectors, count)
         ptr = np.append(0, np.cumsum(count[vectors]))
         return VectorReads(self.tile[vectors], ptr, self.begin[some], self.end[some])
@@ -175,8 +190,15 @@ def _of_operand(target: Target, reads: VectorReads, operand: ReadOperand) -> Slo
 
     Vertices of a tile that read the same have one copy.
     """
+    share: Slots | float = operand.share
     if operand.tiles is not None:
-        reads = reads.on(operand.tiles)
+        reads = reads.take(np.isin(reads.tile, operand.tiles))
+    if operand.mapping is not None:
+        reads, share = reads.held(operand.mapping)
+        is_whole = (share == 1)[repeated(np.diff(reads.ptr))[0]]
+        lies = reads.in_memory(operand.mapping)
+        begin, end = np.where(is_whole, [lies.begin, lies.end], [reads.begin, reads.end])
+        reads = reads._replace(begin=begin, end=end)
     count = len(reads.tile)
     if not count:
         return np.zeros(target.tiles)
@@ -187,14 +209,12 @@ def _of_operand(target: Target, reads: VectorReads, operand: ReadOperand) -> Slo
     runs[1:] -= (vector[1:] == vector[:-1]) & (begin[1:] == end[:-1]) & (begin[1:] % length > 0)
     pieces, elements = (_totals(vector, each, count) for each in (runs, end - begin))
     taken = copied_cycles(target, pieces, elements, operand)
-    in_one_place = elements == 1
-    if not operand.is_gathered:
-        in_one_place |= (pieces == 1) & (stride == 1)
-    taken[in_one_place] = 0
+    taken *= share  # local elements are copied into place, next to those that arrive
+    taken[(elements == 1) | (share == 1) & (pieces == 1) & (stride == 1)] = 0
     first = np.arange(count)
     if any(each == 0 for _, each in operand.digits):
         first = _distinct(reads, operand.digits, pieces <= np.diff(reads.ptr))
-    return _totals(reads.tile[first], taken[first] * operand.share, target.tiles)
+    return _totals(reads.tile[first], taken[first], target.tiles)
 
 
 def _totals(of: Int64, values: Slots | Int64, count: int) -> Slots:

@@ -47,12 +47,14 @@ from poplite.ops.fuse.levels import IndependentSteps, Root, is_view, levels
 from poplite.ops.fuse.maps import add_copy, add_map, broadcast_to
 from poplite.ops.fuse.placement import (
     Mappings,
+    Sending,
     add_filling,
     complete,
     is_made_in_place,
     like,
     place,
     positions,
+    sent_to,
     spread,
 )
 from poplite.ops.fuse.pricing import Remembered, compared
@@ -529,7 +531,8 @@ class Lowering:
             expr.how,
             self._target(expr, out, body.tensors),
             expr.element_type,
-            lies or (self.mappings.of(main), 0.0),
+            sent_to(self.mappings, main, body.tensors) if lies else Sending(),
+            lies or (self.mappings.of(main), Sending()),
             self.mappings.key(*body.tensors),
         )
 

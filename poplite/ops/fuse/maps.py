@@ -214,17 +214,10 @@ def _reads(
         if is_elsewhere or not own.share or part is OperandPart.NUMBER:
             continue
         _, begin, end = _read(tensor, part, found, where)
-        share = 1.0
-        if own.mapping is not None and _may_hold(own, tensor, part):
-            held = held_elements(own.mapping, np.full_like(begin, tile), begin, end)
-            is_mixed = held < end - begin
-            if is_mixed.any():  # local elements are copied into place, next to those that arrive
-                some = (held > 0) & is_mixed
-                begin, end, held = begin[some], end[some], held[some]
-                share = float(held.sum()) / max(1, int((end - begin).sum()))
-        reads = VectorReads(np.zeros(len(begin), np.int64), np.arange(len(begin) + 1), begin, end)
+        reads = VectorReads(np.full_like(begin, tile), np.arange(len(begin) + 1), begin, end)
         digits, size = tuple(tensor.view.flat_digits()), tensor.element_type.size_bytes
-        yield reads, ReadOperand(digits, size, share)
+        mapping = own.mapping if _may_hold(own, tensor, part) else None
+        yield reads, ReadOperand(digits, size, mapping=mapping)
 
 
 def add_copy(

@@ -35,6 +35,7 @@ from poplite.graph.partition import map_linearly
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
+from poplite.machine.target import Target
 from poplite.ops.fuse.gathering import exchange_cycles
 from poplite.types import BOOL
 from poplite.vertices import filling as library
@@ -47,6 +48,23 @@ LEAST_BYTES = 128
 
 MOST_INTERVALS = 1 << 14
 """Intervals of mappings that keys have: those of many pieces would fill the memory."""
+
+
+class Sending(NamedTuple):
+    """The cycles of an exchange: a tile goes on once it has received and sent all of its own.
+
+    Attributes:
+        received: until all tiles have that go on.
+        sent: until all tiles have sent theirs.
+    """
+
+    received: float = 0
+    sent: float = 0
+
+    @property
+    def cycles(self) -> float:
+        """Until all is sent and received."""
+        return max(self)
 
 
 class Mappings:
@@ -171,10 +189,10 @@ def _chosen(
 
 def spread(
     mappings: Mappings, shape: Shape, operands: Sequence[Tensor], element: ElementClass
-) -> tuple[TileMapping, float] | None:
+) -> tuple[TileMapping, Sending] | None:
     """Return where a new result lies that follows none of its operands; else None.
 
-    With it come the cycles of sending its tiles what the operands have elsewhere.
+    With it comes the sending of what the operands have elsewhere to its tiles.
     """
     if _chosen(mappings, shape, operands, element) is not None:
         return None
@@ -182,13 +200,20 @@ def spread(
     return spread_evenly(mappings, math.prod(shape), read, element)
 
 
+def sent_to(mappings: Mappings, main: Tensor, operands: Sequence[Tensor]) -> Sending:
+    """Return the sending of what operands have elsewhere to the tiles of one of their shape."""
+    tile, begin, _ = _in_order(mappings.of(main))
+    read = [each for each in operands if each.shape == main.shape]
+    return _sending(mappings, read, np.append(begin, main.num_elements), tile)
+
+
 def spread_evenly(
     mappings: Mappings, count: int, read: Sequence[Tensor], element: ElementClass
-) -> tuple[TileMapping, float]:
-    """Return a mapping over all tiles, and the cycles of sending these what they read elsewhere."""
+) -> tuple[TileMapping, Sending]:
+    """Return a mapping over all tiles, and the sending of what they read elsewhere."""
     breaks, tile = _linear(mappings.graph, count, element)
     mapping = TileMapping(mappings.graph.target.tiles, tile, np.diff(breaks))
-    return mapping, _moved_cycles(mappings, read, breaks, tile)
+    return mapping, _sending(mappings, read, breaks, tile)
 
 
 def _linear(graph: Graph, count: int, element: ElementClass) -> tuple[Int64, Int64]:
@@ -214,17 +239,15 @@ def _cycles(
     loaded = size + sum(each.element_type.size_bytes for each in operands)
     most = int(np.bincount(tile, np.diff(breaks)).max())
     words = most * loaded / mappings.graph.target.cost("data_path_bytes")
-    return _moved_cycles(mappings, operands, breaks, tile) + words
+    return _sending(mappings, operands, breaks, tile).cycles + words
 
 
-def _moved_cycles(
-    mappings: Mappings, operands: Sequence[Tensor], breaks: Int64, tile: Int64
-) -> float:
-    """Return the cycles of sending what operands have elsewhere to tiles from break to break."""
+def _sending(mappings: Mappings, operands: Sequence[Tensor], breaks: Int64, tile: Int64) -> Sending:
+    """Return the sending of what operands have elsewhere to tiles from break to break."""
     target = mappings.graph.target
     sent, received, pieces = np.zeros((3, target.tiles))
     for operand in operands:
-        width = operand.element_type.size_bytes
+        width = _sent_bytes(target, operand)
         owner, begin, end = held(mappings.of(operand))
         source, segment, begin, end = overlay(begin, end, breaks)
         moves = owner[source] != tile[segment]
@@ -232,7 +255,18 @@ def _moved_cycles(
         sent += np.bincount(owner[source][moves], num_bytes, target.tiles)
         received += np.bincount(tile[segment][moves], num_bytes, target.tiles)
         pieces += np.bincount(tile[segment][moves], minlength=target.tiles)
-    return exchange_cycles(target, received, pieces, sent) if received.any() else 0
+    if not received.any():
+        return Sending()
+    goes_on = np.bincount(tile, minlength=target.tiles) > 0
+    received = np.maximum(received, np.where(goes_on, sent, 0))
+    return Sending(exchange_cycles(target, received, pieces), exchange_cycles(target, 0, 0, sent))
+
+
+def _sent_bytes(target: Target, operand: Tensor) -> int:
+    """Return the bytes in which an element is sent: a word, where its neighbours lie apart."""
+    size, digits = operand.element_type.size_bytes, operand.view.flat_digits()
+    is_apart = bool(digits) and digits[-1][1] != 1
+    return max(size, int(target.cost("word_bytes"))) if is_apart else size
 
 
 def like(mappings: Mappings, shape: Shape, operands: Sequence[Tensor]) -> Tensor | None:

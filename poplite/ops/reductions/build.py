@@ -31,7 +31,7 @@ from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.gathering import HeldShare, ReadOperand
 from poplite.ops.fuse.maps import add_copy, least_map_cycles, map_cycles
-from poplite.ops.fuse.placement import Mappings
+from poplite.ops.fuse.placement import Mappings, Sending
 from poplite.ops.fuse.pricing import Bound, Remembered, computed_of
 from poplite.ops.fuse.recipe import ReductionRecipe, Straight
 from poplite.ops.planning import received_cycles
@@ -158,15 +158,16 @@ class Builder:
             graph.set_tile_mapping(self._result, found)
 
     def ways(
-        self, fused: Fused, stored: Order, mapping: TileMapping, sent: float
+        self, fused: Fused, stored: Order, here: Sending, mapping: TileMapping, there: Sending
     ) -> tuple[ReductionWay, ReductionWay]:
         """Return the expression computed where it is reduced, and stored first.
 
         Args:
             fused: the expression, whose elements have a price.
             stored: the order of a tensor that holds it.
+            here: the sending of the operands to these tiles, where the map is on others.
             mapping: where a map puts that tensor.
-            sent: the cycles of sending it the operands, beyond those of sending them here.
+            there: the sending of the operands to the tiles of the map, where these are others.
         """
         adds = self.way is OPERATIONS["add"]
         problem = self._stored(stored, mapping)
@@ -174,11 +175,11 @@ class Builder:
         if not stored.is_row_major:  # as if it had the layout of the operand
             digits = tuple(stored.tensor.view.flat_digits())
         entire = (ReadOperand(digits, self._element.size_bytes),)
-        target, begun = self.graph.target, 0.0
-        if sent and fused.is_sent:  # which is the same both ways where the map is on these tiles
-            begun = received_cycles(target, 0)
-        before = cache(lambda: sent + fused.map_cycles(mapping, target, is_sent=sent > 0))
-        least = sent + fused.least_map_cycles(mapping, target)
+        target, is_sent, begun = self.graph.target, there.cycles > 0, here.received
+        if is_sent and fused.is_sent:
+            begun = max(begun, received_cycles(target, 0))
+        made = cache(lambda: fused.map_cycles(mapping, target, is_sent=is_sent))
+        least = there.received + fused.least_map_cycles(mapping, target)
         return (
             ReductionWay(
                 self._problem,
@@ -188,9 +189,15 @@ class Builder:
                 lambda: begun,
                 begun,
                 fused.computed,
+                here.sent,
             ),
             ReductionWay(
-                problem, lambda: plan_for(self.graph.target, problem), entire, adds, before, least
+                problem,
+                lambda: plan_for(target, problem),
+                entire,
+                adds,
+                lambda: max(there.received + made(), there.sent),
+                least,
             ),
         )
 
@@ -368,13 +375,8 @@ class Fused:
         self.tensors = {
             f"x{n}": order.arranged(tensor) for n, tensor in enumerate(operands) if tensor.shape
         }
-        self.read = tuple(
-            [
-                shares[n].of(each.view.flat_digits(), each.element_type.size_bytes)
-                for n, each in ((int(name[1:]), each) for name, each in self.tensors.items())
-                if shares[n].share
-            ]
-        )
+        read = [(int(name[1:]), each) for name, each in self.tensors.items()]
+        self.read = tuple([_read(shares[n], operands[n], t) for n, t in read if shares[n].share])
         self.computed = computed_of(self._recipe(element_type, is_columns=False))
 
     def vertex(self, out: ElementClass, *, is_columns: bool) -> type[Vertex]:
@@ -418,6 +420,14 @@ class Fused:
         return made | {f"k{n}": each.value.item() for n, each in enumerate(self.body.numbers)}
 
 
+def _read(own: HeldShare, tensor: Tensor, arranged: Tensor) -> ReadOperand:
+    """Return what vertices read of a tensor, whose elements are arranged for them."""
+    digits = arranged.view.flat_digits()
+    is_repeated = any(stride == 0 for _, stride in digits)  # and its elements are fewer
+    is_in_order = not is_repeated and digits == tensor.view.flat_digits()
+    return own.of(digits, tensor.element_type.size_bytes, is_in_order=is_in_order)
+
+
 _IN_ONE = Remembered[bool](most=64)
 """Whether reductions of expressions are computed in one, by what their prices depend on."""
 
@@ -434,8 +444,9 @@ class FusedReduction:
         how: the reduction.
         output: what takes the result; None for a new tensor of `result_type`.
         result_type: of a new one.
-        stored: the tiles of a tensor that would hold the expression, and the cycles of sending them
-            the operands.
+        sent: the sending of the operands to the tiles of `main`, where a tensor that would hold the
+            expression is on others.
+        stored: the tiles of such a tensor, and the sending of the operands to these.
         key: how the operands lie, as `Mappings.key` has it.
 
     Attributes:
@@ -453,7 +464,8 @@ class FusedReduction:
         how: str,
         output: Tensor | None,
         result_type: ElementClass,
-        stored: tuple[TileMapping, float],
+        sent: Sending,
+        stored: tuple[TileMapping, Sending],
         key: object,
     ) -> None:
         self._graph, self._dims = recorder.graph, dims
@@ -464,13 +476,13 @@ class FusedReduction:
         self._type, self.body = result_type, fused.body
         way = OPERATIONS[how]
         self._builder = Builder(recorder.graph, way, order, output, result_type, recorder, fused)
-        self._stored = stored
+        self._sent, self._stored = sent, stored
 
     @cached_property
     def _ways(self) -> tuple[ReductionWay, ReductionWay]:
         """The expression in one, and stored."""
         order = ordered(self._main, self._dims, row_major(self._main.shape))
-        return self._builder.ways(self._fused, order, *self._stored)
+        return self._builder.ways(self._fused, order, self._sent, *self._stored)
 
     @cached_property
     def is_in_one(self) -> bool:

@@ -221,11 +221,11 @@ def _looked_at(graph: Graph, x: Tensor) -> TileMapping:
     """
     mappings, target = Mappings(graph), graph.target
     own = mappings.of(x)
-    even, sent = spread_evenly(mappings, x.num_elements, [x], x.element_type)
+    even, sending = spread_evenly(mappings, x.num_elements, [x], x.element_type)
     fewer = int(own.elements_per_tile.max(initial=0)) - int(even.elements_per_tile.max(initial=0))
     entry = target.workers * target.cost("extreme_sparse_entry")
     step = exchange_cycles(target, 0, 0) + target.cost("worker_call") + entry
-    return even if sent + 2 * step < fewer * target.cost("extreme_element") else own
+    return even if sending.cycles + 2 * step < fewer * target.cost("extreme_element") else own
 
 
 def _parts(graph: Graph, x: Tensor, length: int) -> RowParts:

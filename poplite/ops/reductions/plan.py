@@ -440,6 +440,7 @@ class ReductionWay(NamedTuple):
         before: returns the cycles of the steps before.
         least_before: cycles that this takes at least.
         computed: what the first stage computes; None where an expression is stored.
+        sent: cycles until the tile that sends most to the first stage is done.
     """
 
     problem: Problem
@@ -449,15 +450,18 @@ class ReductionWay(NamedTuple):
     before: Callable[[], float]
     least_before: float
     computed: Computed | None = None
+    sent: float = 0
 
     def cycles(self, target: Target, *, across: bool) -> float:
         """Return the cycles of stages across tiles, or of all before them."""
         plan = self.plan()
-        key = across, self.operands, self.computed, self.adds
+        where = [each.mapping and _bytes(each.mapping) for each in self.operands]
+        read = [each._replace(mapping=None) for each in self.operands]
+        key = across, *read, *where, self.computed, self.adds
         total = plan.prices.get(key)
         if total is None:
             total = plan.prices[key] = self._of_stages(target, plan.stages, across=across)
-        return total if across else self.before() + total
+        return total if across else max(self.before() + total, self.sent)
 
     def total(self, target: Target) -> float:
         """Return the cycles of all stages, with the steps before."""
@@ -472,7 +476,7 @@ class ReductionWay(NamedTuple):
         else:
             most = int(self.problem.mapping.elements_per_tile.max(initial=0))
             yield Bound(self.least_before + most * self.problem.types.slots)
-            if not all(_is_plain(each) for each in self.operands):  # which are put together
+            if not all(_is_local(each) for each in self.operands):  # which are put together
                 yield Bound(self._of_fullest_tile(target))
         yield Bound(self.cycles(target, across=False), is_exact=True)
 
@@ -539,7 +543,7 @@ class ReductionWay(NamedTuple):
             reads = VectorReads(work.tile, work.ptr, work.begin, work.end)
             lies = reads.in_memory(self.problem.mapping) if is_first else reads
             cycles += gathering_cycles(
-                target, [(lies if _is_plain(each) else reads, each) for each in operands]
+                target, [(lies if _is_local(each) else reads, each) for each in operands]
             )
         else:  # a tile puts what it has itself to what it receives
             cycles += target.cost("worker_call") + target.cost("copy_piece_cycles")
@@ -597,6 +601,6 @@ def _slots(
     return np.where(is_row, rows_slots(element, result, outputs, read, target, slots), taken)
 
 
-def _is_plain(operand: ReadOperand) -> bool:
-    """Return whether an operand is read in the order of its own elements."""
-    return len(operand.digits) == 1 and operand.digits[0][1] == 1
+def _is_local(operand: ReadOperand) -> bool:
+    """Return whether each tile has what it reads of an operand, in the order of its elements."""
+    return operand.mapping is None and len(operand.digits) == 1 and operand.digits[0][1] == 1
