@@ -73,7 +73,7 @@ class Driver:
             return built(self.name, self.job).address
 
     def add_to(self, builds: Builds) -> None:
-        """Add it to what is being compiled.
+        """Add it to the code being compiled.
 
         Raises `VertexCompileError` when `compute` cannot be compiled.
         """
@@ -146,7 +146,7 @@ def own_jobs(*, moves: bool, counts: bool) -> list[Job]:
 
 
 def add_own(builds: Builds, *, moves: bool, counts: bool) -> None:
-    """Add what a program needs to what is being compiled."""
+    """Add the parts that a program needs to the code being compiled."""
     for job in own_jobs(moves=moves, counts=counts):
         builds.add(job.name, partial(_announced, job))
 

@@ -17,7 +17,7 @@ run once: what a vertex writes that reads an unwritten element counts as unwritt
 program may run with memory as it is, as long as nothing that is unwritten decides what runs, in
 the program or in a vertex.
 
-A step that changes nothing of what is known about memory is not looked at again, until another
+A step that changes no fact about memory is not looked at again, until another
 one does.
 """
 
@@ -90,7 +90,7 @@ class Unknown:
 
     @property
     def why(self) -> str:
-        """What is not known, in words."""
+        """The unknown data, in words."""
         if self.name in self.sources:
             return f"nothing has written '{self.name}', which decides {self.what}"
         return f"nothing has written {self._named}, on which it depends {self.what}"
@@ -126,7 +126,7 @@ class Decided(Simulator):
 
     `past_inout` takes unwritten elements of InOut fields as written, as those of working memory
     may be.  What streams and host functions give counts as written `by_host`, or as nothing.  With
-    `ends_loops` each Loop ends when its rounds change no more what is written; executables with
+    `ends_loops` each Loop ends when its rounds write no further elements; executables with
     strict checks have these, and their Loops end as well.
     """
 
@@ -431,7 +431,7 @@ class Decisions(StrictChecks):
             self._note(GAINED if known else LOSSY)
 
     def _note(self, flags: int) -> None:
-        """Look at all steps again where what is known about memory has changed for them."""
+        """Look again at all steps for which facts about memory have changed."""
         if flags & LOSSY or (flags & GAINED and self._settled):
             self._settled = False
             self.arm()
@@ -459,7 +459,7 @@ class Hole:
 
 
 class KnownResults:
-    """What is known of the results of a compute set.
+    """Facts about the results of a compute set.
 
     `deciding` are the edges whose data decide the cycles of its vertices.
 
@@ -488,7 +488,7 @@ class KnownResults:
         self._may_read = [_may_read(each) for each in self._fields]
 
     def look(self) -> None:
-        """Find out which vertices read what is unwritten."""
+        """Find out which vertices read unwritten data."""
         self._gather()
         self._unknown = np.zeros((len(self._shadow.parts), self._vertices), np.bool_)
         self.is_unknown = False

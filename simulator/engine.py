@@ -174,7 +174,7 @@ class Engine(EngineSpelling):
         program: for a graph one program, several in a list, or named ones in a dictionary.
         options: more options by name, see docs/options.md; the environment variable
             POPLITE_ENGINE_OPTIONS, a JSON object, overrides all.
-        progress: show on standard error what is being done. Without it only compiling is
+        progress: show the current work on standard error. Without it only compiling is
             shown, when it takes longer than a second. A function is called with 0 and 1 before,
             and with 1 and 1 at the end, as Poplar's is with more steps.
         name: as in Poplar; it has no effect.
@@ -569,7 +569,7 @@ class Engine(EngineSpelling):
         Raises:
             StreamConnectionError: when no program uses such a stream, or the array's size is no
                 multiple of a block, or it cannot be used in place.
-            ElementTypeError: when it is no array of that dtype.
+            ElementTypeError: when it is not an array of that dtype.
             TensorMetadataError: when metadata are missing, or the stream is not QUARTER.
 
         >>> import numpy as np

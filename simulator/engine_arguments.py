@@ -210,7 +210,7 @@ def is_runner(device: object) -> bool:
 
 
 def checked_device(device: Any) -> Any:
-    """Return a device, or refuse what is none."""
+    """Return a device, or refuse anything else."""
     if is_runner(device):
         return device
     if isinstance(device, PoplarDevice):
@@ -227,7 +227,7 @@ def checked_device(device: Any) -> Any:
 
 
 def no_engine(state: object) -> ControlProgramError:
-    """Return the error for a state that is no engine."""
+    """Return the error for a state that is not an engine."""
     return ControlProgramError(
         f"Engine: state {clipped(state)} is no engine",
         found=of_type(state),
@@ -276,7 +276,7 @@ class Setup:
         options: all that was asked for.
         seed: of stochastic rounding.
         interpret: whether vertices run as plain Python, or which of them.
-        progress: where to say what is being done.
+        progress: where to report the current work.
     """
 
     options: EngineOptions

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 Progress = Callable[[int, int], object]
-"""What is told how much of compiling is done, and how much there is."""
+"""Called with how much of compiling is done, and how much there is."""
 
 
 def compileGraph(
@@ -271,7 +271,7 @@ def _check_no_end(end: tuple[object, ...], call: str) -> None:
 
 
 def _check_place(tensor: object, call: str) -> None:
-    """Refuse what is neither a tensor nor a name."""
+    """Refuse anything but a tensor or a name."""
     if not isinstance(tensor, Tensor | str):
         raise ElementTypeError(
             f"{call}: {clipped(tensor, 60)} is no tensor and no handle",
@@ -311,7 +311,7 @@ def prepare(
     """Check the device and options; an engine is ready when it is made, so nothing else is left.
 
     Args:
-        engine: what is to be loaded.
+        engine: the engine to load.
         device: as in `load`.
         runtime_options: as in `run`.
 
@@ -337,7 +337,7 @@ def loadAndRun(engine: Engine, device: Device | None = None, program: str | int 
     """Begin anew, on an attached device of the machine, and run a program.
 
     Args:
-        engine: what is loaded.
+        engine: the loaded engine.
         device: as in `load`.
         program: as in `run`.
 
@@ -490,7 +490,7 @@ def resetExecutionProfile(engine: Engine) -> None:
 
 
 def _profiled(engine: Engine, call: str) -> Report:
-    """Return the report of all runs, or refuse to count what is not modelled."""
+    """Return the report of all runs, or refuse to count unmodelled ones."""
     if engine.executable.memory is None:
         raise ProfilingDisabled(
             f"engine.{call}: cycles are not modelled",

@@ -214,7 +214,7 @@ class Progress:
     total: int | None = None
 
     def note(self, text: str) -> None:
-        """Tell what is being done."""
+        """Report the current work."""
 
     def update(self, done: Callable[[], int]) -> None:
         """Tell how many steps are done; they are counted only when they are shown."""
@@ -230,7 +230,7 @@ class Progress:
 
 
 class Lines(Progress):
-    """Progress as lines on standard error; `unit` is what is counted, in the plural."""
+    """Progress as lines on standard error; `unit` is the counted noun, in the plural."""
 
     is_shown = True
     period: ClassVar[float] = 1.0
@@ -242,7 +242,7 @@ class Lines(Progress):
         self._done: Callable[[], int] | None = None
 
     def note(self, text: str) -> None:
-        """Write what is being done."""
+        """Write the current work."""
         _write(f"{self.title}: {text}")
 
     def update(self, done: Callable[[], int]) -> None:
@@ -283,7 +283,7 @@ class Bar(Lines):
         self._bar.start()
 
     def note(self, text: str) -> None:
-        """Show what is being done."""
+        """Show the current work."""
         self._bar.update(self._task, description=f"{self.title}: {text}")
 
     def close(self) -> None:
@@ -298,7 +298,7 @@ class Bar(Lines):
 
 
 def shown(title: str, unit: str, total: int | None = None, *, wanted: bool) -> Progress:
-    """Return how progress is shown here, if at all; `unit` is what is counted, in the plural."""
+    """Return how progress is shown here, if at all; `unit` is the counted noun, in the plural."""
     if not wanted:
         return Progress()
     if sys.stderr.isatty():
@@ -313,7 +313,7 @@ def shown(title: str, unit: str, total: int | None = None, *, wanted: bool) -> P
 
 
 class Announcer:
-    """Announces what is compiled, when that takes over a second or progress is shown anyway."""
+    """Announces classes being compiled, if that takes over a second or progress is shown anyway."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -337,7 +337,7 @@ class Announcer:
         self.tell(f"vertex class{place} {cls.__name__}{form}")
 
     def tell(self, what: str) -> None:
-        """Announce what is compiled from now on."""
+        """Announce the classes compiled from now on."""
         self._what = what
         if self._progress.is_shown:
             self._progress.note(f"compiling {what}")

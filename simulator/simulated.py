@@ -4,7 +4,7 @@
     HostTensors      tensors that the host reads and writes
     Host             what Python does in a run; its HostLinks are streams, remote buffers and
                      host functions
-    StrictChecks     what is written of memory, with strict checks only
+    StrictChecks     which memory is written, with strict checks only
     EnginePrograms   the programs, one of which runs at a time
     Accounts         how much ran, and what it took
 
@@ -50,7 +50,7 @@ class Simulated:
         tensors: those that the host reads and writes.
         runs: the programs.
         accounts: what they took.
-        strict: what is written of memory; None without strict checks.
+        strict: which memory is written; None without strict checks.
         links: the streams, remote buffers and host functions.
 
     `looking` makes other checks in place of strict ones.

@@ -187,7 +187,7 @@ class StateFile:
 
 @contextmanager
 def reading(path: str) -> Iterator[StateFile]:
-    """Open a state; what is malformed in a `with` statement is a `FileLoadError`."""
+    """Open a state; a `Malformed` raised in the `with` statement becomes a `FileLoadError`."""
     with (
         STATES.loading(repr(path)),
         unpacked(path, STATES, lambda name: bool(_MEMBER.fullmatch(name))) as (manifest, zipped),
@@ -315,7 +315,7 @@ class EngineState:
         return sizes
 
     def _accounts(self) -> Int64:
-        """Return how often each row ran, then the words of what is counted."""
+        """Return how often each row ran, then the words of the counters."""
         counts = [self._runs.counts[name][rows] for name, rows in self._rows.items()]
         words = [each for _, each in self._words()]
         return np.concatenate([np.zeros(0, np.int64), *counts, *words]).astype("<i8")

@@ -159,7 +159,7 @@ class AmpMatMul(MultiVertex, Generic[T]):
     def four_short_rows(self, row: int, column: int, inputs: int, columns: int) -> None:
         """Make 16 columns of four rows, or as many as are left.
 
-        Lanes past the end of a row hold what stands behind it in memory, as long as there is
+        Lanes past the end of a row hold the elements after it in memory, as long as there is
         something; they are dropped at the end. The last inputs have a loop of their own, as lanes
         whose number is not known are no registers.
         """

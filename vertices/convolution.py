@@ -150,7 +150,7 @@ class AmpConvolution(MultiVertex, Generic[T]):
     def few_outputs(self, position: int) -> None:
         """Make all outputs of six positions, fewer than 16.
 
-        Lanes past the last output hold what stands behind it in memory, as long as there is
+        Lanes past the last output hold the elements after it in memory, as long as there is
         something; they are dropped at the end. The last inputs have a loop of their own, as lanes
         whose number is not known are no registers.
         """

@@ -29,7 +29,7 @@ from poplite.vertices.estimators.poplibs import binary, cholesky, triangular_sol
 
 
 class CholeskyBlock(Vertex):
-    """Replaces the lower triangle of `a` by L with L L' = a; what is above it is not looked at.
+    """Replaces the lower triangle of `a` by L with L L' = a; the upper triangle is not read.
 
     NaN from the first row on for which a is not positive definite.
     """
@@ -102,7 +102,7 @@ SMALL, LARGE = 2.0**-40, 2.0**40
 """Between them squares of FLOAT, and sums of many, neither vanish nor overflow."""
 
 UP, DOWN = 2.0**86, 2.0**-86
-"""Factors that bring what is below and above there; powers of two, which round nothing."""
+"""Factors that bring smaller and larger numbers there; powers of two, which round nothing."""
 
 FOUND = 4
 """Numbers that a worker finds of a column: the largest, what is on the diagonal, squares of what is

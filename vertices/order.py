@@ -46,11 +46,11 @@ class KeyRule(NamedTuple):
     """How bits become keys: state of the vertices that read or write elements.
 
     Attributes:
-        mask: what is inverted in the bits of negative floats; 0 for integers.
+        mask: the bits that are inverted in negative floats; 0 for integers.
         infinity: the bits of infinity; bits below the mask that are above it are a NaN.
         nan: the bits and the key of every NaN.
         zero: the bits of -0.0.
-        offset: what is subtracted from bits, so that UNSIGNED_INT becomes signed.
+        offset: the number subtracted from bits, so that UNSIGNED_INT becomes signed.
         flip: -1 where the order falls, else 0.
     """
 

@@ -34,7 +34,7 @@ MULTIPLY = (0xD2511F53, 0xCD9E8D57)
 """What words 0 and 2 are multiplied by in each round."""
 
 INCREMENT = (0x9E3779B9, 0xBB67AE85)
-"""What is added to the key for each round."""
+"""The increment of the key for each round."""
 
 ROUNDS = 10
 
@@ -320,7 +320,7 @@ class Dropout(Draw[T]):
     """what the elements that stay are multiplied by"""
 
     def even(self, i: int, word: int, other: int) -> Any:
-        """Return what is left of an element."""
+        """Return the rest of an element."""
         return self.x[i] * self.scale if word < self.threshold else 0.0
 
     @classmethod

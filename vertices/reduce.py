@@ -166,7 +166,7 @@ class SumColumns(Vertex, Generic[T, U]):
         return a + b
 
     def compute(self) -> None:
-        """Reduce 64 columns at a time, then what is left."""
+        """Reduce 64 columns at a time, then the rest."""
         stride, columns = self.stride, len(self.out)
         rows = (len(self.x) - columns) // stride + 1
         rest = columns % 64
@@ -763,7 +763,7 @@ def sum_cycles(
     slots: float,
     target: Target,
 ) -> int:
-    """Return the tile cycles of adding up partials, and of what is computed of each sum.
+    """Return the tile cycles of adding up partials, and of the computations on each sum.
 
     That takes `slots` for each 64 bits of results, beside those of `partials_cycles`.
 

@@ -153,7 +153,7 @@ def running_reference(
         join: `np.add` or `np.multiply`.
         x: of any shape and any type of numbers.
         exclusive: whether each is of the elements before it.
-        none: what is before the first.
+        none: the value before the first.
 
     >>> running_reference(np.add, np.float32([1, 2, 3]))
     array([1., 3., 6.], dtype=float32)

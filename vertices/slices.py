@@ -77,7 +77,7 @@ class MultiSlice(Vertex, Generic[T]):
     """elements of a row"""
 
     def compute(self) -> None:
-        """Copy row by row; what is read lies inside of x in any case."""
+        """Copy row by row; all reads are inside of x in any case."""
         first = self.first
         last = len(self.x) // self.width - 1
         if self.width == 1:
@@ -273,7 +273,7 @@ class SetListed(Vertex, Generic[T]):
         return new
 
     def compute(self) -> None:
-        """Change row by row, part by part; what is accessed lies inside in any case."""
+        """Change row by row, part by part; all accesses are inside in any case."""
         width, owner = self.width, self.owner
         last, latest = len(self.x) // width - 1, len(self.s) // width - 1
         most, final = len(self.row), len(self.ends) - 1
@@ -433,7 +433,7 @@ class TakePart(Vertex, Generic[T, U]):
     size: State[UNSIGNED_INT]
 
     def compute(self) -> None:
-        """Take what is there; an index outside of the row stops the program."""
+        """Take the element; an index outside of the row stops the program."""
         for i in range(len(self.out)):
             place = self.indices[i]
             if place < 0:

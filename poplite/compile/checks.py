@@ -10,14 +10,14 @@ Each message names the objects, their source lines, and the program step that ne
 
 Nothing orders the vertices of a compute set, so what one writes no other may read or
 write.  One vertex may read what it writes itself, through an Output: the Input has a copy of its
-own then.  It may not through an InOut, which has one place for what is read and written::
+own then.  It may not through an InOut, which has one place for reading and writing::
 
     heat, one buffer   vertex 0  reads [0, 5)   writes [0, 4)
                        vertex 1  reads [3, 8)   writes [4, 8)     elements 3 and 4 race
 
     heat, in place     vertex 0  reads [0, 5)   InOut [0, 4)       refused: elements 0 to 3
 
-That check looks at what is connected, not at what `compute` does.
+That check looks at connections, not at what `compute` does.
 `poplite.graph.compute_sets.edge_table` finds edges that meet; here they get names and lines.
 
 Source: Poplar user guide, "Mapping" and "Compute sets"; SDK error texts for the words.

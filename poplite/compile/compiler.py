@@ -236,7 +236,7 @@ def _priced(
 def _with_rows(memory: Memory, programs: Mapping[str, Code]) -> Memory:
     """Return memory of which each step says which rows of code do its work.
 
-    A step that stands in several places has a number in each, and is planned where it stands first:
+    A step that occurs in several places has a number in each, and is planned at the first one:
     the rows of the others do the same.
     """
     planned, before = {each.number for each in memory.steps}, steps_before(programs)

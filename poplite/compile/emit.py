@@ -124,7 +124,7 @@ class Emitter:
                 pending += [(each, at) for each in reversed(self._open(item))]
 
     def _open(self, node: Program) -> list[Program | _Later]:
-        """Write the beginning of a program; return what is to be written behind it."""
+        """Write the beginning of a program; return its end, to be written later."""
         match node:
             case Repeat():
                 return self._repeat(node)
@@ -274,7 +274,7 @@ class Emitter:
             self._copies(leaf, "after")
 
     def _copies(self, leaf: Program, place: Place) -> None:
-        """Write what is copied before or after Python does its part, if anything is."""
+        """Write the copies before or after Python does its part, if there are any."""
         if (number := self._numbers.host_copies.get((leaf, place))) is not None:
             row = self._emit(op.LAUNCH, number, op.GATHER)
             self._step_rows += [row] if isinstance(leaf, Copy) else []

@@ -1,4 +1,4 @@
-"""From compute sets and copies to lowered steps, and from a graph to what is kept of it.
+"""From compute sets and copies to lowered steps, and from a graph to its stored form.
 
     edges   ->  places    pointers where fields are contiguous, copies where not
     places  ->  columns   start, length and rows of every field, as numbers of all vertices
@@ -143,7 +143,7 @@ def lower_compute_sets(
 
 
 def _are_same(one: InPlace, other: InPlace) -> bool:
-    """Return whether what is read in place was found once, for both."""
+    """Return whether reads in place were found once, for both."""
     return [*one.values()] == [*other.values()]
 
 
@@ -291,7 +291,7 @@ def _work(places: list[PlacedEdges], count: int) -> Int64 | int:
     return sum(others, np.full(count, alike)) if others else alike
 
 
-# -- what is kept without the graph ----------------------------------------------------------
+# -- the stored form of a graph --------------------------------------------------------------
 
 
 def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
@@ -504,7 +504,7 @@ def _variable(edges: Edges, layout: ArenaLayout) -> tuple[int, int] | None:
     else:
         assert pieces is not None
         address = storages(pieces)[0].base
-    # What is gathered is of one variable, or has no form.
+    # Gathered elements are of one variable, or have no form.
     position = layout.byte_position(address)
     variable, element = layout.variable_at(position)
     first = position - element * variable.element_type.size_bytes

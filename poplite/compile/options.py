@@ -11,7 +11,7 @@ Which vertices run as plain Python is said by classes and by steps::
     interpret=["Align", Score]      those of two classes, in whatever step
     interpret=["align rows"]        those of one compute set
 
-A class stands for all classes that derive from it as well, as the template `Add` for `Add[FLOAT]`.
+A class includes all classes that derive from it, as the template `Add` includes `Add[FLOAT]`.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ class EngineOptions:
 
 
 def engine_options(options: Mapping[str, object] | None = None, **arguments: Any) -> EngineOptions:
-    """Return what is asked for by arguments, by options and, above both, by the environment.
+    """Return the requests of arguments, options and, above both, the environment.
 
     `arguments` are those of `Engine`, by the names of `EngineOptions`.
 

@@ -1,4 +1,4 @@
-"""Where the edges of a compute set start in the arena, and what is copied for it.
+"""Places of a compute set's edges in the arena, with the copies for them.
 
 A field whose elements are one run points straight into its variable.  Any other edge gets a
 temporary: gathered before the vertices run (also for outputs, whose unwritten elements keep

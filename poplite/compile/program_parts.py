@@ -323,7 +323,7 @@ class Numbers:
 
     Attributes:
         steps: step numbers of compute sets and copies.
-        host_copies: step numbers of what is copied before or after the host does its part.
+        host_copies: step numbers of the copies before or after the host does its part.
         agreements: action numbers, by the program in which a scalar decides.
         actions: action numbers of all other programs.
     """

@@ -247,7 +247,7 @@ def step_costs(
 def host_costs(graph: Graph, programs: Sequence[Program | None]) -> tuple[StepCost | None, ...]:
     """Return the costs of programs that move data from or to the host or remote buffers.
 
-    None stands for an action that costs nothing.
+    None means an action that costs nothing.
     """
     return tuple(None if p is None else _host_cost(graph, p) for p in programs)
 

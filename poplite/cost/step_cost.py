@@ -42,7 +42,7 @@ SlotSource = Literal["given", "formula", "automatic"]
 registered estimator; or their compiled code."""
 
 NOTHING: Any = None
-"""Stands for zero on every tile, of as many tiles as a phase has, where it is made."""
+"""Zero on every tile, for as many tiles as a phase has."""
 
 
 @frozen(eq=False)

@@ -3,7 +3,7 @@
 `poplite.jit.build` is the entry point: it finds code in the cache folder, or has it made and
 puts it there.  Numba is imported only to compile.
 
-This package alone uses what is private to Numba (`tests/packaging/test_layers.py`); the rest has
+This package alone uses private parts of Numba (`tests/packaging/test_layers.py`); the rest has
 these for it, and of Numba itself `types` and `TypingError`, which are public:
 
     rules           what Numba is told of a type or a function: how it is held, typed, emitted;
@@ -12,7 +12,7 @@ these for it, and of Numba itself `types` and `TypingError`, which are public:
                     code sees; modules made from Python functions; the processor code is for
     thread_layer    the threads that share a loop
 
-Before the bound in `pyproject.toml` is raised, look here.  What is used, and what breaks with it:
+Before the bound in `pyproject.toml` is raised, look here.  The parts, and what breaks with each:
 
     typing.Context, cpu.CPUContext   subclassed for weak numbers and watched operations: a method
                                      that Numba renames is silently not called, and numbers are

@@ -499,7 +499,7 @@ Numba has the first two, and its own code returns them.
 
 @contextmanager
 def count_up(builder: ir.IRBuilder, end: Any, begin: Any = None) -> Iterator[Any]:
-    """Emit a loop from `begin` (0 if None) to `end`; what is emitted inside is its body.
+    """Emit a loop from `begin` (0 if None) to `end`; code emitted inside is its body.
 
     The value yielded is the number of the iteration.
     """

@@ -160,7 +160,7 @@ def optimize(module: llvm.ModuleRef, processor: Processor, effort: Effort = "ful
 
 
 def _simplify_all(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    """Put variables into registers, and shorten what is left of each function."""
+    """Put variables into registers, and simplify the rest of each function."""
     manager = llvm.create_new_module_pass_manager()
     manager.add_global_dead_code_eliminate_pass()
     manager.add_sroa_pass()

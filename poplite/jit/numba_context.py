@@ -80,7 +80,7 @@ T = TypeVar("T")
 
 
 def referred(held: ref[T]) -> T:
-    """Return what is referred to weakly, while code is made from it."""
+    """Return the target of a weak reference, while code is made from it."""
     found = held()
     assert found is not None, "the caller that has code made from it keeps it"
     return found
@@ -345,7 +345,7 @@ class TargetContext(cpu.CPUContext):
         """Link nothing: vertices count no references, for which Numba has a library."""
 
     def refresh(self) -> None:
-        """Install what is registered by now; of equal signatures the last one is used."""
+        """Install all registrations so far; of equal signatures the last one is used."""
         super().refresh()
         self.install_registry(overrides)
 
@@ -391,7 +391,7 @@ def _made_once() -> tuple[WeakNumberContext, TargetContext]:
 
 
 def contexts() -> tuple[WeakNumberContext, TargetContext]:
-    """Return the typing and the target context, refreshed with what is registered now."""
+    """Return the typing and the target context, refreshed with all registrations."""
     made = _made_once()
     made[1].refresh()
     return made

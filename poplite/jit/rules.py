@@ -272,7 +272,7 @@ class WidenedType(types.Type):
 
 @frozen
 class _Key:
-    """What identifies a function in Numba, for ever; hidden from what is registered for it."""
+    """Stable key of a function in Numba's registry, hidden from its registrations."""
 
     function: ref[Callable[..., Any]]
 

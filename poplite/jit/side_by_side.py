@@ -195,7 +195,7 @@ def main() -> None:
             name, maker, arguments = json.loads(line)
             try:
                 content = Job(name, maker, tuple(arguments)).content()
-            except Exception:  # the other process does it again, and reports what is wrong
+            except Exception:  # the other process does it again, and reports the fault
                 answers.write(b"-1\n")
             else:
                 answers.write(b"%d\n%b" % (len(content), content))

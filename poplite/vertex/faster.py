@@ -28,7 +28,7 @@ _MARK = "_poplite_faster"
 
 @frozen
 class Promise:
-    """What is known of a faster form.
+    """Facts about a faster form.
 
     Attributes:
         rtol: how close its results are to those of `compute`: 0 for equal bits.
@@ -62,7 +62,7 @@ def faster(
             registers of 64 bytes, which is AVX-512: how many lanes it works on, say.
 
     Raises:
-        VertexDefinitionError: unless either `bits` or `rtol` is given, and for what is no method.
+        VertexDefinitionError: unless either `bits` or `rtol` is given, and if it is not a method.
 
     >>> from poplite.vertex.vertex import InOut, Vertex
     >>> from poplite.types import FLOAT

@@ -64,7 +64,7 @@ LARGEST_SHORT_COUNT = 2**11 - 1
 
 
 class VectorLayout(Enumeration):
-    """What is stored of a vector besides its elements."""
+    """Data stored of a vector besides its elements."""
 
     SPAN = "pointer and count"
     SHORT_SPAN = "pointer and count of 11 bits"
@@ -81,7 +81,7 @@ class VectorLayout(Enumeration):
 
 
 class VectorListLayout(Enumeration):
-    """What is stored of a list of vectors besides their elements."""
+    """Data stored of a list of vectors besides their elements."""
 
     DELTANELEMENTS = "a pointer, and for each vector an offset and a count"
     DELTAN = "a pointer, and for each vector an offset and a count, the older form"
@@ -137,13 +137,13 @@ class Layout:
     """How a vector field lies in memory; written in `Annotated` beside the field's type.
 
     Args:
-        vector: what is stored for each vector; for a list of edges also a `VectorListLayout`, for
+        vector: the data for each vector; for a list of edges also a `VectorListLayout`, for
             one list of all its vectors.
         min_align: alignment of the first element in bytes; a power of two.
         interleaved: whether the elements are in interleaved memory.
 
     Raises:
-        VertexDefinitionError: for another layout, or an alignment that is no power of two.
+        VertexDefinitionError: for another layout, or an alignment that is not a power of two.
 
     >>> Layout(VectorLayout.ONE_PTR, min_align=8)
     Layout(VectorLayout.ONE_PTR, min_align=8)

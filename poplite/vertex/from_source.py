@@ -52,7 +52,7 @@ def vertex_from_source(text: str, name: str) -> type[Vertex]:
         The class; for the same text and name the same one, while it is in use.
 
     Raises:
-        ElementTypeError: when the text or the name is no text.
+        ElementTypeError: when the text or the name is not a string.
         VertexDefinitionError: when the text is not Python, fails when it is run, or defines no
             vertex class of that name; or when the class declares its fields wrongly.
 
@@ -221,13 +221,13 @@ def stand_in(
 
 
 def why_missing(cls: type[Vertex]) -> str | None:
-    """Return why a class stands in for another; None for every other class."""
+    """Return why a class replaces another one; None for every other class."""
     why: str | None = vars(cls).get(_WHY)
     return why
 
 
 def saved_code(cls: type[Vertex]) -> Any:
-    """Return what the file recorded of the code of the class that this one stands in for."""
+    """Return what the file recorded of the code of the class that this one replaces."""
     return vars(cls)[_CODE]
 
 

@@ -219,7 +219,7 @@ def parsed_constraints(
 ) -> tuple[Constraint, ...]:
     """Check and return the memory constraints of a vertex class; `texts` is its `constraints`.
 
-    Raises `MemoryElemConstraintsError` for text that is no constraint, or names no edge of the
+    Raises `MemoryElemConstraintsError` for text that is not a constraint, or names no edge of the
     class.
     """
     if isinstance(texts, str) or not isinstance(texts, Iterable):
@@ -383,7 +383,7 @@ class Vertex(metaclass=VertexMeta):
             arguments: an element type, or NumPy dtype, for each type variable.
 
         Raises:
-            VertexDefinitionError: for a class that is no template, for another number of
+            VertexDefinitionError: for a class that is not a template, for another number of
                 arguments, and for element types that the variables do not allow.
 
         >>> from poplite.types import FLOAT
@@ -401,7 +401,7 @@ class Vertex(metaclass=VertexMeta):
 def field_of(cls: type[Vertex], name: str) -> Field:
     """Return a declared field by name.
 
-    Raises `UnknownField` when there is none, and `ElementTypeError` when the name is no text.
+    Raises `UnknownField` when there is none, and `ElementTypeError` when the name is not a string.
     """
     if isinstance(name, str) and name in cls.fields:
         return cls.fields[name]

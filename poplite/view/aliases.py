@@ -19,7 +19,7 @@ A set is a least address and digits, all steps upward; the order of its elements
 Tests over all sets together are tried from the cheapest on::
 
     spans        |--a--|    |--b--|      do not overlap: apart; exact where sets have no gaps
-    residues     a.b.a.b.a.b.            modulo the coarsest steps, the same for what is left
+    residues     a.b.a.b.a.b.            modulo the coarsest steps, the same for the rest
     pairs        a.....b.a               one by one, where few spans overlap
     bitmap       11.1..11                every element marked once
 

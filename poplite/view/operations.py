@@ -45,7 +45,7 @@ class DigitStep(NamedTuple):
 
 
 def operations(view: View, shape: Shape) -> list[str] | None:
-    """Return what stands behind a variable of this shape to make a view of it.
+    """Return the operations that make a view of a variable of this shape.
 
     The view has elements, and reads one space. None where no such operations are found: where
     an index of a dimension carries into another.

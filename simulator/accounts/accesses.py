@@ -168,7 +168,7 @@ def _listed(numbers: Series) -> PerTile:
 
 
 class _Place(NamedTuple):
-    """Where something stands in a program: a step, or what decides; its rows are of the code."""
+    """A place in a program: of a step, or a condition; its rows are of the code."""
 
     number: int
     rows: tuple[int, ...]
@@ -217,7 +217,7 @@ def _places(code: Code) -> Iterator[_Place]:
 
 
 def _step(executable: Executable, code: Code, place: _Place) -> StepAccesses:
-    """Return what stands in a place, and what it reads and writes."""
+    """Return the step or condition at a place, and what it reads and writes."""
     total, name = _Total(executable.layout), ""
     kind: Literal["execute", "copy", "host", "control"] = "control"
     compute_set: int | None = None
@@ -271,7 +271,7 @@ class _Total:
             (self._read if reads else self._written)[owner, ""] += size
 
     def add_copy(self, step: CopyStep) -> None:
-        """Add what is copied."""
+        """Add the copies."""
         written, read = moved(step.moves)
         self._add(self._read, read)
         self._add(self._written, written)

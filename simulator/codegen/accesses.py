@@ -149,7 +149,7 @@ class SelfType(types.Type):
         return value if isinstance(value, (bool, int, float)) else None
 
     def check_store(self, name: str, value: Any) -> None:
-        """Refuse `self.name = value` where it is no store to a scalar edge.
+        """Refuse `self.name = value` where it is not a store to a scalar edge.
 
         Raises `TypingError` with the reason; Numba adds the user's line.
         """
@@ -232,7 +232,7 @@ def _parts_of_walk(kind: VectorIteratorType) -> list[tuple[str, Any]]:
 
 
 _UNKNOWN = TRUTH(0)
-"""Stands for the guard of an access that has none."""
+"""Marks the missing guard of an access."""
 
 # -- calls of accessors ----------------------------------------------------------------------
 

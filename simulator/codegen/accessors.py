@@ -174,7 +174,7 @@ class FieldAccess:
     def _encoded(
         self, builder: ir.IRBuilder, value: Any, about: Any, metadata: Any
     ) -> tuple[Any, Any]:
-        """Emit the HALF or QUARTER that stands for a float, by the mode of its store."""
+        """Emit the HALF or QUARTER of a float, by the mode of its store."""
         random = None
         if self.mode & STOCHASTIC:
             random = random_bits(builder, random_of(builder, about))

@@ -193,7 +193,7 @@ def decode_quarter(builder: ir.IRBuilder, code: Any, metadata: Any) -> Any:
 
 
 def encode_quarter(builder: ir.IRBuilder, value: Any, metadata: Any, random: Any = None) -> Any:
-    """Emit the quarter (i8) nearest to a float32, ties to even; NaN for what is too large.
+    """Emit the quarter (i8) nearest to a float32, ties to even; NaN for numbers that are too large.
 
     `metadata` is an i8; with random bits (i32) it is rounded by chance.
     """

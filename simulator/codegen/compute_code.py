@@ -71,7 +71,7 @@ class Variant:
 def modes_of(cls: type[Vertex], modes: Iterable[int]) -> tuple[int, ...]:
     """Return the modes, rising, between which a driver of the class must distinguish.
 
-    Bits that make no difference to the class are left out; () stands for the default mode alone.
+    Bits that make no difference to the class are left out; () means the default mode alone.
     """
     bits = relevant(cls)
     different = {mode & bits for mode in modes}

@@ -139,7 +139,7 @@ class VertexWalk:
                 self.emit_vertex(parts)
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit what is done for one vertex; `parts` are its numbers, by field and part."""
+        """Emit the code for one vertex; `parts` are its numbers, by field and part."""
         raise NotImplementedError
 
     def _words(self, row: Any) -> list[Any]:

@@ -156,7 +156,7 @@ def _run(words: Int64s, launches: Int64s, state: Int64s) -> int:
 
 
 def _mark(words: Int64s, launches: Int64s, state: Int64s) -> None:
-    """Do what is done when nothing was wrong: copies, which do not fault, and kernels."""
+    """Do the work that follows a step without faults: copies, which do not fault, and kernels."""
     for item in range(words[op.LOOK_RUNS], words[op.LOOK_MARKS]):
         at = _at(item)
         if words[at + op.ITEM_FUNCTION] == 0:

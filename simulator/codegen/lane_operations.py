@@ -9,7 +9,7 @@
 A vector has 64 numbers, or, where `compute` asks for fewer by a number in its text, the least power
 of two that is enough and fills a vector of most processors. Operations are instructions on all
 lanes. Where the operands have different lanes, what only one of them has is kept by a `select`,
-which LLVM removes where both counts are constants. What is in an absent lane is defined, and means
+which LLVM removes where both counts are constants. An absent lane has a defined value, which means
 nothing. Sums are added in the order that the instructions say: no flag lets LLVM reorder them, so
 they have the same bits on every processor. Where floating-point exceptions stop a vertex,
 operations are tested lane by lane, on those that are present.
@@ -457,7 +457,7 @@ def _emit_map(code: Emission, _: Any, *passed: Any) -> Any:
 
 
 _UNKNOWN = ir.Constant(TRUTH, 0)
-"""Stands for the guard of an access that has none."""
+"""Marks the missing guard of an access."""
 
 LEAST = 8
 """The least width of a vector: eight floats are 32 bytes."""

@@ -58,7 +58,7 @@ class _Value:
         return _Value(self.builder, emitted)
 
     def beside(self, other: Any) -> Any:
-        """Return what stands beside this value: a plain number is of its type."""
+        """Return the other operand: a plain number is of this value's type."""
         if isinstance(other, _Value):
             return other.emitted
         return self.emitted.type(float(other) if self.emitted.type in _INTEGERS else int(other))

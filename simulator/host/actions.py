@@ -227,7 +227,7 @@ def _differing(
 
 
 GAP = "..."
-"""Stands for elements that are left out."""
+"""Marks elements that are left out."""
 
 
 def format_tensor(title: str, values: npt.NDArray[Any], style: PrintTensorFormat = PLAIN) -> str:

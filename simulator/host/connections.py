@@ -242,7 +242,7 @@ class Feed:
         self._ready: deque[Array] = deque()
 
     def __call__(self, block: Array) -> None:
-        """Fill a block, from what is ready or anew, or take it; then work ahead."""
+        """Fill a block, from one that is ready or anew, or take it; then work ahead."""
         ready = self._ready
         if ready:
             block[:] = ready[0]
@@ -275,7 +275,7 @@ class Feed:
         )
 
     def reset(self) -> None:
-        """Drop what is ready."""
+        """Drop the blocks that are ready."""
         self._free.extend(self._ready)
         self._ready = deque()
         self._callback.invalidate_prefetched()
@@ -320,7 +320,7 @@ def taker_of(
 ) -> Take:
     """Return what fills or takes the blocks of a stream: the user's function, or a `Feed`.
 
-    Raises `ElementTypeError`, naming `call`, for what is neither a function nor a `StreamCallback`.
+    Raises `ElementTypeError`, naming `call`, for anything but a function or a `StreamCallback`.
     """
     if isinstance(callback, StreamCallback):
         return Feed(callback, stream, looking, works_ahead=works_ahead)
@@ -354,13 +354,13 @@ def check_takes(callback: Any, count: int, call: str, arguments: str) -> None:
 
 @dataclass(slots=True, eq=False)
 class Connection:
-    """A stream or host function, and what is connected to it.
+    """A stream or host function, with its connection.
 
     Attributes:
         spec: the stream, or a call of the host function.
         actions: the actions that use it, with their numbers.
         takers: what each replica calls; None where nothing is connected.
-        metadata: format and scale of what is connected to a QUARTER stream.
+        metadata: format and scale of the data of a QUARTER stream.
     """
 
     kind: str
@@ -421,7 +421,7 @@ def _bound(taker: Callable[..., object] | None) -> Callable[..., object]:
 
 
 def workers(takers: Iterable[Callable[..., object] | None]) -> list[Ring | Feed]:
-    """Return what is connected and has a state to reset, each once."""
+    """Return the connections that have a state to reset, each once."""
     return list(dict.fromkeys(taker for taker in takers if isinstance(taker, Ring | Feed)))
 
 

@@ -413,7 +413,7 @@ class RemoteRows:
     """A remote buffer in memory; `rows` is [rows, elements] of each replica.
 
     Attributes:
-        written: bool[rows, elements] of each replica, what is written, where checks follow it;
+        written: bool[rows, elements] of each replica, which are written, where checks follow it;
             else empty.
 
     Raises `SizeOverflowError` when the computer has too little memory.
@@ -492,7 +492,7 @@ class RemoteRows:
     def _one(
         self, action: RowTransfer, replica: int, part: Bytes, where: Callable[[], str]
     ) -> Iterator[Callable[[], object]]:
-        """Yield what checks a replica's offset, then what moves its rows and what is written."""
+        """Yield the check of a replica's offset, then the moves of its rows and of their states."""
         rows = self.rows[replica]
         block = view_of(action.block, part)
         if action.offset is None:
@@ -541,7 +541,7 @@ class RemoteRows:
         replica: int,
         chosen: Callable[[], int] | Callable[[], npt.NDArray[Any]],
     ) -> Callable[[], None]:
-        """Return what notes what is written where one row, or an array of rows, has moved."""
+        """Return the action that notes written elements once one row, or several, have moved."""
         rows, element = self.written[replica], action.block.element_type
         count = action.block.num_elements
         # Bytes are compared in a tenth of the time that `all` takes.

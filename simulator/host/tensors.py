@@ -70,11 +70,11 @@ class ByView(_OfTensor):
     tensor: Tensor
 
     def read(self, arena: Arena, replica: int) -> npt.NDArray[Any]:
-        """Return a copy of what is stored in a replica."""
+        """Return a copy of the data of a replica."""
         return arena.read(self.tensor.view, self.element_type, replica)
 
     def write(self, arena: Arena, values: npt.NDArray[Any], replica: int) -> None:
-        """Overwrite what is stored in a replica."""
+        """Overwrite the data of a replica."""
         arena.write(self.tensor.view, self.element_type, values, replica)
 
     def bytes_of(self, layout: ArenaLayout, number: Integers) -> Integers:
@@ -95,11 +95,11 @@ class ByMoves(_OfTensor):
     tensor: HostTensor
 
     def read(self, arena: Arena, replica: int) -> npt.NDArray[Any]:
-        """Return a copy of what is stored in a replica."""
+        """Return a copy of the data of a replica."""
         return _stored(self.tensor, arena.parts[replica])
 
     def write(self, arena: Arena, values: npt.NDArray[Any], replica: int) -> None:
-        """Overwrite what is stored in a replica."""
+        """Overwrite the data of a replica."""
         dense = np.ascontiguousarray(np.broadcast_to(values, self.shape))
         source = dense.reshape(-1).view(np.uint8)
         move_between(self.tensor.moves.reversed(), arena.parts[replica], source)

@@ -317,7 +317,7 @@ def _by_one(instruction: Instruction) -> Instruction:
 
 
 DATA = "data"
-"""Stands for everything that is loaded, among the names of arguments."""
+"""Represents everything that is loaded, among the names of arguments."""
 
 
 def deciding(blocks: Sequence[BasicBlock]) -> frozenset[str]:
@@ -468,7 +468,7 @@ WIDEST = 64
 """Bits of the widest numbers that addresses are made of."""
 
 Sum = Mapping[str, int]
-"""How often each name is in a sum; what is constant has no name."""
+"""How often each name is in a sum; constants have no name."""
 
 
 @frozen

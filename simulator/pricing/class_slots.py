@@ -46,7 +46,7 @@ class Priced:
 
     Attributes:
         slots: int64[shapes], worker slots; for a MultiVertex tile cycles.
-        source: "estimated" from the compiled code; or "guessed", where data decide what is done:
+        source: "estimated" from the compiled code; or "guessed", where data decide what runs:
             then the slots are those of vertices whose data are all zero. Also for what takes longer
             than `MOST_SLOTS`, and what is never compiled, as it prints.
         formula: the slots in terms of lengths and integers, as text; None where there is no
@@ -100,7 +100,7 @@ def deciding_fields(cls: type[Vertex], target: Target) -> frozenset[str]:
         return frozenset()
     edges = {name: field for name, field in cls.fields.items() if field.is_edge}
     found = {name for name in taking.deciding if name in edges}
-    if any(edges[name].writes for name in found):  # what is there may come from all others
+    if any(edges[name].writes for name in found):  # its elements may come from all others
         found |= {name for name, field in edges.items() if field.reads}
     return frozenset(found)
 
@@ -154,7 +154,7 @@ def _compiled(cls: type[Vertex], target: Target) -> _Taking | None:
 
 
 def add_slots(builds: Builds, cls: type[Vertex], target: Target) -> None:
-    """Add the code for the slots of a class to what is being compiled.
+    """Add the code for the slots of a class to the code being compiled.
 
     Raises `VertexCompileError` when `compute` is outside the dialect.
     """

@@ -297,7 +297,7 @@ class _CountingEmitter(VertexWalk):
         self._write(parts[NUMBER, "number"])
 
     def _rehearse(self, rehearsal: DriverEmitter, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit a run on copies of what is read and written; where it stops, so does the driver."""
+        """Emit a run on copies of the accessed fields; where it stops, so does the driver."""
         builder, arguments = self.builder, rehearsal.arguments(parts)
         changed = [
             (number, field)

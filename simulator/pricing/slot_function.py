@@ -6,7 +6,7 @@
       store float %y, ptr %b                      %sum = add i64 %before, 256      64ths of a slot
       br i1 %more, label %loop, label %end        br i1 %more, label %loop, label %end
 
-Nothing is read or written, so it needs no memory; what is loaded counts as zero.  LLVM then turns
+Nothing is read or written, so it needs no memory; loads give zero.  LLVM then turns
 loops into multiplications wherever it can compute how often they run.  Where it cannot, a loop
 could run forever: it returns `OVER` beyond a budget.
 

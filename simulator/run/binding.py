@@ -300,7 +300,7 @@ def is_put_off(form: FasterForm) -> bool:
 
 
 def _add_first(executable: Executable, kinds: _Kinds, builds: Builds) -> None:
-    """Compile what is needed in any case, and what decides which vertices are counted."""
+    """Compile the parts that are always needed, and those that decide what is counted."""
     candidates = set(counting_candidates(executable))
     drivers: dict[type[Vertex], list[Driver]] = {}
     for kind in kinds.needed(lambda number: {}):

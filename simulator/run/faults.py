@@ -242,7 +242,7 @@ def _index_text(cls: type[Vertex], record: Record) -> str:
 def raised_error(
     raised: Exception, what: str, at: SourceLocation | None = None, **parts: Any
 ) -> ApplicationRuntimeError:
-    """Return the error that stands for an exception of the user's.
+    """Return the error for an exception of the user's code.
 
     >>> error = raised_error(KeyError("key"), "Look 0 on tile 0: KeyError: 'key'")
     >>> isinstance(error, KeyError), str(error)

@@ -113,7 +113,7 @@ class BoundPart:
 
 @dataclass(slots=True, eq=False)
 class Launch:
-    """What a row of the launch table stands for.
+    """The meaning of a row of the launch table.
 
     Attributes:
         parts: what it runs, in this order while threads do not share it.

@@ -7,7 +7,7 @@
                  1  0  513   1
 
 Elements are counted as in the rows: in elements of the field's type from the start of the arena.
-What is gathered stands in temporaries.
+Gathered elements are in temporaries.
 
 Messages say which elements of which tensors those are, as the graph calls them::
 
@@ -277,7 +277,7 @@ def element_name(variable: StoredVariable, index: int) -> str:
 def gathered_from(gather: Moves, positions: Integers) -> Integers:
     """Return where bytes of temporaries, int64[n], were gathered from."""
     found = moved_from(gather, positions)
-    if (found < 0).any():  # of a file that was changed: what is compiled gathers all of them
+    if (found < 0).any():  # of a file that was changed: compiled code gathers all of them
         raise ApplicationRuntimeError(
             "a vertex has elements that nothing was copied to",
             found="the program is not as it was compiled",

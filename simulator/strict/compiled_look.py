@@ -81,9 +81,9 @@ class LookPlan:
     """What a look does.
 
     Attributes:
-        begins: what is done before anything changes but temporaries, and needs not be undone.
+        begins: the work before anything but temporaries changes, which needs no undoing.
         runs: the vertices; a Copy, which does not fault, is one of `marks`.
-        marks: what is done when nothing was wrong.
+        marks: the work after a step without faults.
         undoes: what lets memory be as before `runs`, if all of `begins` was done.
         has_workers: whether it also looks at a step of which all is written.
         trusts: whether it finds out nothing; the step runs as it is after `marks`.
@@ -211,11 +211,11 @@ class MovedRows:
         are_sound: whether each vertex has as many elements as its rows need, so that it touches
             no others.
         are_at_home: whether they are looked at where they are gathered from and scattered to, so
-            that what is known of them is not moved.
+            that their states are not moved.
         checks: what looks at them before vertices run, in each replica; it returns 0 where
             something that they would read is not written.
         marks: what notes that they are written, and returns how many bytes were not.
-        keeps: what keeps what is in the rows that are written.
+        keeps: what saves the content of the rows that are written.
         undoes: what puts that back.
     """
 
@@ -254,7 +254,7 @@ class MovedRows:
         return all(call() for call in self.checks)
 
     def keep(self) -> None:
-        """Keep what is in the rows that are listed."""
+        """Save the content of the rows that are listed."""
         for call in self.keeps:
             call()
 
@@ -370,7 +370,7 @@ def _home(
     These are first byte, bytes from one row to the next, and whether that is so for all rows.
     """
     records = moves.records[(moves.records[:, 3] > 0) & (moves.records[:, 4] >= 0)]
-    none = np.array([[-1, 0, 1, 0, 0, 0]])  # for what is below all records
+    none = np.array([[-1, 0, 1, 0, 0, 0]])  # for addresses below all records
     records = np.concatenate([none, records[np.argsort(records[:, 0], kind="stable")]])
     at = np.searchsorted(records[:, 0], begin, side="right") - 1
     to, start, blocks, length, far, near = records[at].T

@@ -179,7 +179,7 @@ class Replay:
             return False
         self._place, self._runner = place, runner
         self._gather()
-        if 0 in (self._turns, self._lacking):  # other steps change what is written, too
+        if 0 in (self._turns, self._lacking):  # other steps change the written data, too
             self._turns = TURNS + self.size // ELEMENTS_PER_TURN
             self._lacking = self._rows.count_holes()
         if self._lacking == 0:
@@ -249,7 +249,7 @@ class Replay:
         self._turns = 0
 
     def begin(self, place: ProgramRow, runner: Runner) -> None:
-        """Look at what is written before an execution at `place`."""
+        """Look at the written data before an execution at `place`."""
         self._place, self._runner, self._number = place, runner, place.step
         self.runs_again = self._runs_on_ranks = 0
         self.warnings: list[PopliteWarning] = []
@@ -369,7 +369,7 @@ class Replay:
         return False
 
     def _finish(self) -> None:
-        """Note what is written, and restore memory to its state after the first run."""
+        """Note the written data, and restore memory to its state after the first run."""
         flags = self._table.mark()
         self.is_complete = not flags & INCOMPLETE
         self.is_lossy |= bool((flags | self._scatter()) & LOSSY)
@@ -486,7 +486,7 @@ class Replay:
         value = np.array(stored).astype(f"u{element.size_bytes}").view(element.dtype)
         return str(value[()])
 
-    # -- what is kept, and who races -----------------------------------------------------------
+    # -- saved memory, and who races -----------------------------------------------------------
 
     def _look_at_outputs(self) -> None:
         """Warn of Outputs that were written and keep their old values."""

@@ -84,7 +84,7 @@ class Shadow(Arena):
     """Which bytes of an arena are written: at first initial values, constants and state."""
 
     def _fill(self) -> None:
-        """Note what is written at first."""
+        """Note the data that is written at first."""
         for replica, part in enumerate(self.parts):
             for at, values in self.layout.initial_values(replica):
                 part[at : at + values.nbytes] = 1
@@ -106,7 +106,7 @@ class Shadow(Arena):
     ) -> Moving:
         """Return what moves the shadow, as the data move.
 
-        `replica_map` says whose memory each replica writes.  By default the shadow of what is read
+        `replica_map` says whose memory each replica writes.  By default the shadow of the data read
         is moved; otherwise all that the moves write becomes `known`.
         """
         if not len(moves.records):
@@ -247,7 +247,7 @@ class Read(NamedTuple):
 
     Attributes:
         what: the call, or the program, that reads.
-        at: the user's line of a program; else None, for where what is missed was made.
+        at: the user's line of a program; else None, for where the missing data was made.
         written: which elements are written, for each replica.
         bytes_of: returns the first bytes of elements, which it takes by number.
     """
@@ -271,7 +271,7 @@ def look_at_action(shadow: Shadow, action: Action) -> list[Read]:
         case Transfer(stream=stream, block=block) if stream.to_device:
             _write(shadow, block)
         case RowTransfer(to_device=True):
-            pass  # rows know themselves what is written of them
+            pass  # rows know themselves which of their elements are written
         case Transfer(program=program, location=at, block=block):
             reads.append(_of_block(program, at, shadow, block))
         case RowTransfer(program=program, location=at, block=block):

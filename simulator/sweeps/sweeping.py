@@ -143,7 +143,7 @@ def _check_alone() -> None:
 
 
 def _points(grid: Any) -> list[Point]:
-    """Return the points of a grid, or refuse what is none."""
+    """Return the points of a grid, or refuse anything else."""
     if isinstance(grid, Mapping):
         for name, values in grid.items():
             if isinstance(values, str | bytes | bytearray) or not np.iterable(values):
@@ -342,7 +342,7 @@ def check_same(found: Row, away: Row, at: SourceLocation) -> None:
 
 
 def _compared(row: Row) -> list[str]:
-    """Return what is the same wherever a point is measured; of an error its kind."""
+    """Return the results that do not depend on the process; of an error its kind."""
     kind = row[ERROR].partition(":")[0]
     return [kind or "none", *(str(row.get(name, "none")) for name in COMPARED[1:])]
 

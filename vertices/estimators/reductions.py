@@ -3,7 +3,7 @@
     of_rows       `Reduce` of one vector, or of continuous regions
     of_columns    `StridedReduce`
 
-What is computed takes slots beside those of PopLibs' estimator, for vectors of 64 bits as it joins
+Computations take slots besides those of PopLibs' estimator, for vectors of 64 bits as it joins
 them.
 """
 

@@ -119,7 +119,7 @@ def _cut(homes: Locations, both: Sequence[Int64]) -> Int64:
 
 def rows_of(homes: Locations, pieces: MovedPieces, into: Int64) -> CopiedRows:
     """Return pieces that stay on their tile, landing at int64[n], as rows to be copied there."""
-    # What is contiguous in the memory of the tile is one row, wherever it is in the variables.
+    # Elements contiguous in the memory of the tile are one row, wherever they are in the variables.
     starts = np.ones(len(into), np.bool_)
     starts[1:] = (pieces.to[1:] != pieces.to[:-1]) | (into[1:] != (into + pieces.size)[:-1])
     starts[1:] |= pieces.at[1:] != (pieces.at + pieces.size)[:-1]

@@ -212,7 +212,7 @@ class Locations:
 
     @cached_property
     def _memory(self) -> tuple[Int64, Int64]:
-        """int64[m], ascending places, and what is added to the places from each to the next."""
+        """int64[m], ascending places, and the offset of the places from each to the next."""
         breaks, places, tiles = self._whole.breaks, self._whole.places, self._whole.tiles
         size, group = np.diff(breaks), np.cumsum(tiles == NO_TILE)
         key = (tiles.astype(np.int64) + 1) * (int(group[-1]) + 1) + group
@@ -249,7 +249,7 @@ def places_of(breaks: Int64, tiles: Int32) -> Int64:
     size, group = np.where(has_none, 0, np.diff(breaks)), np.cumsum(has_none)
     order = sorted_order(group * (int(tiles.max()) + 2) + tiles.astype(np.int64) + 1)
     before = np.cumsum(size[order]) - size[order]
-    # Where what is behind the same gap begins; the gap itself comes first.
+    # Where elements behind the same gap begin; the gap itself comes first.
     first = np.flatnonzero(np.diff(group, prepend=-1))
     begin = np.where(has_none[first], breaks[first + 1], breaks[first])
     place = np.empty_like(size)

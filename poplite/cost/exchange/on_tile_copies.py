@@ -38,7 +38,7 @@ _Bytes = TypeVar("_Bytes", int, Int64)
 
 
 class CopiedRows(NamedTuple):
-    """What is copied on tiles, row by row.
+    """Copies on tiles, row by row.
 
     Attributes:
         tile: int64[n], the tile.

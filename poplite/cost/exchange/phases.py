@@ -195,7 +195,7 @@ def phases_of_compute_set(graph: Graph, compute_set: ComputeSet, table: EdgeTabl
 def phases_of_alike(phases: Phases, first: EdgeTable, table: EdgeTable) -> Phases | None:
     """Return the phases of a compute set that is equal to another one but for its variables.
 
-    Only the user's lines are its own; None where one line of the first stands for several of it.
+    Only the user's lines are its own; None where one line of the first has several here.
     """
     lines = {"": ""}
     for known, own in zip(first.families, table.families, strict=True):
@@ -263,7 +263,7 @@ def phases_of_host(graph: Graph, program: Program) -> tuple[PhaseCost, ...]:
 
 
 class _Moved(NamedTuple):
-    """What is moved for one field.
+    """The moves of one field.
 
     Attributes:
         family: the family of the vertices.
@@ -292,7 +292,7 @@ class _Way(NamedTuple):
 
     Attributes:
         pieces: how messages describe what moves between tiles.
-        rows: how messages describe what is copied on its tile.
+        rows: how messages describe the copies on its tile.
         is_in: whether data move before the vertices run.
     """
 
@@ -313,7 +313,7 @@ KEPT = "keeps its values from before, as an Output of its vertex overwrites them
 
 
 def _moved(graph: Graph, table: EdgeTable) -> Iterator[_Moved]:
-    """Yield what is moved for each field, for fields that need it."""
+    """Yield the moves of each field that needs them."""
     home = None
     for family in table.families:
         tiles = None
@@ -469,7 +469,7 @@ class _Sums:
 
 
 def _causes(found: Sequence[_Sums]) -> tuple[Cause, ...]:
-    """Return the largest causes, and what is left as one."""
+    """Return the largest causes, and the rest as one."""
     order = sorted(found, key=lambda sums: -sums.bytes)
     named = [sums.cause() for sums in order[:MOST_CAUSES]]
     if others := order[MOST_CAUSES:]:

@@ -100,7 +100,7 @@ def by_source(pieces: MovedPieces) -> MovedPieces:
 
 
 def by_place(tile: Int64, at: Int64, size: Int64) -> tuple[Int64, Int64]:
-    """Return runs in the order of tiles and places, and what is new in each.
+    """Return runs in the order of tiles and places, and the new part of each.
 
     `tile`, `at` (first places) and `size` (elements, at least one) are int64[n]. Returns the order,
     and for each run in that order the number of its last elements that no run before it has.

@@ -14,9 +14,9 @@ Programs are trees, so a pass up from their leaves and a pass down find this.  F
 
     reads     pieces (`poplite.cost.memory.accesses`) that may be read before it writes them
     ends      pieces that it certainly writes, or makes undefined
-    before  = reads | (after & ~ends)            what is live before it, from what is live after
+    before  = reads | (after & ~ends)            live before it, from those live after
 
-A program that stands in several places is treated as if control went on from all of them.
+A program in several places is treated as if control continued from all of them.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _after(
         if not node.children or id(node) not in after:
             continue
         if isinstance(node, Repeat) and node.count == 0:
-            continue  # what is below never runs
+            continue  # its children never run
         then = after[id(node)]
         if isinstance(node, RepeatWhile):
             test, body = (flows[id(child)] for child in node.children)

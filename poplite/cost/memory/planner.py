@@ -190,7 +190,7 @@ def contents(
     cost_of: CostOf,
     found: Lifetimes,
 ) -> Iterator[Planned]:
-    """Yield everything that lies on tiles, starting with what is always live.
+    """Yield everything on tiles, starting with always-live memory.
 
     `cost_of` has the costs of steps by compute set or by program; `found` says when variables are
     needed.

@@ -37,7 +37,7 @@ def reaches(places: Int64s, count: int, target: int, nodes: int) -> int:
             stride = places[at + STRIDE]
             finer = reach - (places[at + EXTENT] - 1) * stride
             first = (rest - finer + stride - 1) // stride if rest > finer else 0
-            # Modulo the divisor of the finer digits, value * stride is what is left.
+            # value * stride modulo the divisor of the finer digits remains.
             period = places[at + PERIOD]
             residue = _product(rest // common % period, places[at + INVERSE], period)
             places[at + STEP] = first + (residue - first) % period

@@ -247,7 +247,7 @@ def first_fit(
 ) -> int:  # fmt: skip
     """Find addresses, and return the bytes in use, gaps included.
 
-    Where things lie on both sides of a border, free memory below it can be used, and is no gap;
+    Where things lie on both sides of a border, free memory below it can be used, and is not a gap;
     but it is a gap if the things above reach beyond the end of memory.
 
     Args:

@@ -6,7 +6,7 @@ bucket `b`, which holds `1 << shift` addresses, are the first `buckets[b]`.
 
 A piece is a stretch of the flattened view on one tile.  Both kernels that cut write each piece's
 tile and end, if there is room, and always add up pieces and elements by tile: `totals[2 * row]`
-and `totals[2 * row + 1]`, where row 0 stands for no tile, row 1 for tile 0 and so on.
+and `totals[2 * row + 1]`, where row 0 is for no tile, row 1 for tile 0 and so on.
 
 Walks over runs and segments find the tiles of elements: `places` are the distances from the
 addresses of each segment to places (`poplite.cost.exchange.locations`), `begin` and `end` first

@@ -38,7 +38,7 @@ INCOMPLETE, LOSSY, GAINED = 1, 2, 4
 moving also: something is written that was not."""
 
 MOVED = -1
-"""What is known of bytes is copied from the bytes that are read."""
+"""The states of bytes are copied from the bytes that are read."""
 
 ALL_WRITTEN = 0x0101010101010101
 """The shadow of a written element, of up to eight bytes."""
@@ -350,7 +350,7 @@ def flag_of(bits: int, flag: int) -> int:
 
 
 def carry_bytes(there: Bytes, to: int, here: Bytes, start: int, count: int, known: int) -> int:
-    """Move what is known of some bytes as `carry` does."""
+    """Move the states of some bytes as `carry` does."""
     lacking = lost = gained = 0
     for byte in range(count):
         written = here[start + byte] if known == MOVED else known
@@ -362,7 +362,7 @@ def carry_bytes(there: Bytes, to: int, here: Bytes, start: int, count: int, know
 
 
 def carry_words(there: Int64s, to: int, here: Int64s, start: int, count: int) -> int:
-    """Move what is known of some bytes, eight at a time."""
+    """Move the states of some bytes, eight at a time."""
     lacking = lost = gained = 0
     for word in range(count):
         written = here[start + word]
@@ -386,7 +386,7 @@ def carry(
     records: Int64s, count: int, pieces: Int32s, known: int, there: Bytes, here: Bytes,
     there_words: Int64s, here_words: Int64s,
 ) -> int:  # fmt: skip
-    """Move what is known of bytes, as copies move the bytes.
+    """Move the states of bytes, as copies move the bytes.
 
     `pieces` are three numbers of each listed piece.  `known` is MOVED, or 1 or 0 to record for all
     written bytes.  `there` is the shadow of the replica that is written, `here` of the one that is

@@ -280,7 +280,7 @@ class Remembered(Generic[Found]):
         self._found: dict[object, Found] = {}
 
     def of(self, key: object, find: Callable[[], Found]) -> Found:
-        """Return what is known of a key, or what is found now; for None nothing is kept."""
+        """Return the cached value of a key, or compute it; for None nothing is kept."""
         if key is None:
             return find()
         found = self._found.get(key)

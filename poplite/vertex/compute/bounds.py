@@ -123,7 +123,7 @@ class Guards:
     """The guards of one function.
 
     Attributes:
-        of_loops: what is computed before each loop.
+        of_loops: the computations before each loop.
         flags: for each access, the loop before which its guard is, and whether every iteration
             makes it; None where its index is always inside.
     """
@@ -136,7 +136,7 @@ class Guards:
         self._depth = 0
 
     def find(self) -> None:
-        """Find what is compared before which loop."""
+        """Find the comparisons before each loop."""
         for site in self._sites.found:
             self._find(site)
 
@@ -257,7 +257,7 @@ class Guards:
         return [*span.needs, call("rows_fit", owner.value, span.least, span.most)]
 
     def _row(self, owner: ast.expr, path: Path, level: IndexedPart) -> tuple[ast.expr, Path]:
-        """Return what a local stands for that is assigned within a loop, and where it was."""
+        """Return the expression behind a local that is assigned within a loop, and its place."""
         while isinstance(owner, ast.Name) and owner.id in level.assigned:
             made = self._sites.assignments.get(owner)
             if made is None or level not in made.path:

@@ -4,7 +4,7 @@
 
     while self.x[i] > limit             data decide how long it runs; it may never end
     for i in range(len(self.x))         lengths decide
-    self.y[i] = self.x[i]               y may get an element as it stands
+    self.y[i] = self.x[i]               y may get an element unchanged
     self.y = self.y + self.x            y never does: the value is a result
 
 Typing knows which names are constants, the text how loops and assignments depend on each other.
@@ -68,7 +68,7 @@ class DataFlow:
 
     @cached_property
     def may_depend_on_data(self) -> bool:
-        """Whether data may decide what is done, and so how long it takes."""
+        """Whether data may decide which code runs, and so how long it takes."""
         return self.varies or any(map(_branches, self._every()))
 
     @cached_property
@@ -94,12 +94,12 @@ class DataFlow:
         return {name: frozenset(own) for name, own in indices.items() if not accesses[name]}
 
     def passes_on(self, field: str) -> bool:
-        """Return whether a field may get an element of another field as it stands."""
+        """Return whether a field may get an element of another field unchanged."""
         return self._passed_to is None or field in self._passed_to
 
     @cached_property
     def _passed_to(self) -> frozenset[str] | None:
-        """The fields that may get an element as it stands; None where all may."""
+        """The fields that may get an element unchanged; None where all may."""
         found: set[str] = set()
         for function in self._nodes:
             tree = function.text.tree
@@ -247,11 +247,11 @@ def _depth(checked: Checked, of_helpers: Mapping[Checked, int]) -> int:
     return deepest
 
 
-# -- what is passed on -------------------------------------------------------------------------
+# -- elements passed on ------------------------------------------------------------------------
 
 
 def _stores(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield what is assigned to, and the value, except results of operations."""
+    """Yield the targets of assignments with their values, except results of operations."""
     for node in ast.walk(tree):
         match node:
             case ast.Assign(targets=targets, value=value):
@@ -300,7 +300,7 @@ def _locals(
 
 
 def _is_element(value: ast.expr, names: set[str]) -> bool:
-    """Return whether an expression may be an element as it stands."""
+    """Return whether an expression may be an unchanged element."""
     match value:
         case ast.Constant() | ast.BinOp() | ast.Compare():
             return False

@@ -251,7 +251,7 @@ class Scope:
             )
 
     def global_of(self, node: ast.expr) -> object:
-        """Return the value of a name that is no local, or of an attribute of a module.
+        """Return the value of a name that is not local, or of an attribute of a module.
 
         Raises `VertexCompileError` when there is no such name.
         """

@@ -73,7 +73,7 @@ COMPARISONS = frozenset(
 """Operations that are invalid when an operand is NaN, whatever the result."""
 
 EXTREMES = frozenset({"larger", "smaller"})
-"""Operations in which NaN is no exception, but a double beside a float32 is rounded."""
+"""Operations in which NaN is not an exception, but a double with a float32 is rounded."""
 
 FUNCTIONS = frozenset({"sqrt", *KERNELS})
 """Functions of one float, or of two."""

@@ -71,10 +71,10 @@ class Constants:
         self._scope = scope
 
     def named(self, node: ast.expr) -> Constant | None:
-        """Return the number for which a name or an attribute stands.
+        """Return the number that a name or an attribute means.
 
         None for locals, fields and whatever is not a name.  Raises `VertexCompileError` for a name
-        that stands for no number.
+        that means no number.
         """
         if isinstance(node, ast.Attribute) and is_self(node.value):
             return self._of_class(node)
@@ -244,7 +244,7 @@ def _shown(signature: inspect.Signature) -> str:
 def scope_of_helper(scope: Scope, node: ast.Call, helper: HelperFunction) -> Scope:
     """Check the form of a helper that `node` in `scope` calls, and return its scope.
 
-    Raises `VertexCompileError` when the helper has no text, is no ordinary function, or contains
+    Raises `VertexCompileError` when the helper has no text, is not a plain function, or contains
     what is not allowed.
     """
     function = helper.function

@@ -11,7 +11,7 @@ their values::
         def compute(self) -> None:           compute    <digest of its tree>, TAPS 9
             self.y = weight(self.x) / TAPS   weight     <digest of its tree>
 
-What is made from it is kept as long as the class computes the same::
+Code made from it is kept as long as the class computes the same::
 
     check           the class as it is now: checked again when TAPS or weight changed
     remembered      anything made from that: interpreted forms, prices, the next two
@@ -55,7 +55,7 @@ _NOW = "@now"  # no identifier, so no name of the user's can hide it
 
 
 class _Now:
-    """What is known of a class: an attribute of it, so that it keeps no class alive.
+    """Facts about a class: an attribute of it, so that it keeps no class alive.
 
     Attributes:
         meanings: what the called names referred to when the class was checked.
@@ -82,7 +82,7 @@ class _Now:
 
 
 def _nothing() -> None:
-    """Replace what is known of a class that is pickled by its contents."""
+    """Replace the facts about a class that is pickled by its contents."""
 
 
 def check(vertex: type[Vertex]) -> Checked:
@@ -167,7 +167,7 @@ _SAYS_NOTHING = frozenset(
     {"annotation", "ctx", "decorator_list", "defaults", "kind", "returns", "type_comment"}
     | {"type_ignores", "type_params"}
 )
-"""Parts of a syntax tree that do not change what is computed; defaults are compared by value."""
+"""Parts of a syntax tree that do not change results; defaults are compared by value."""
 
 
 @frozen

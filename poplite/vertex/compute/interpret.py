@@ -255,7 +255,7 @@ class _Instrument(ast.NodeTransformer):
         return ast.copy_location(ast.Assign([node.target], self.visit(node.value)), node)
 
     def visit_Return(self, node: ast.Return) -> ast.Return:
-        """Widen what is returned to what the function returns on other paths."""
+        """Widen the returned value to the type that the function returns on other paths."""
         kind = None if node.value is None else self._facts.kinds.get(node.value)
         if node.value is not None:
             node.value = self.visit(node.value)

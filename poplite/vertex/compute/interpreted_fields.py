@@ -48,7 +48,7 @@ Marks = npt.NDArray[np.bool_]
 
 
 class Accesses(Protocol):
-    """Takes note of what is done to a vector's elements."""
+    """Takes note of accesses to a vector's elements."""
 
     def loaded(self, index: int) -> None:
         """Note that an element was read."""
@@ -181,7 +181,7 @@ class _Integers(FieldVector):
             _refuse(self._label, index, self._length)
         try:
             self._ints[index] = value
-        except (ValueError, TypeError):  # it has more bits, or is no Python number
+        except (ValueError, TypeError):  # it has more bits, or is not a Python number
             element = self._element
             signed = element.dtype.kind == "i"
             self._ints[index] = wrap(int(value), 8 * element.size_bytes, signed=signed)
@@ -480,5 +480,5 @@ def _outside(label: str, what: str, fix: str) -> OutsideField:
 
 
 def no_count(count: int) -> str:
-    """Return what is wrong with a number of lanes."""
+    """Return the fault of a number of lanes."""
     return f"{amount(count, 'lane')}, but from 0 to {WIDTH} are there at a time"

@@ -44,7 +44,7 @@ from poplite.vertex.compute.mathematics.functions import fused as fused_arrays
 
 
 def number_of(value: object) -> Number | None:
-    """Return a number of Python or NumPy as a value of `compute`; None for what is none there.
+    """Return a number of Python or NumPy as a value of `compute`; None for other values.
 
     >>> number_of(np.float16(0.5)), number_of(np.int8(3)), number_of(2**64), number_of("3")
     (np.float32(0.5), 3, None, None)
@@ -61,7 +61,7 @@ def number_of(value: object) -> Number | None:
 
 
 def no_number(what: str, value: object, asked: str) -> PopliteError:
-    """Return the error for what is no number; `asked` is what to write instead."""
+    """Return the error for a value that is not a number; `asked` is what to write instead."""
     if isinstance(value, int):
         return SizeOverflowError(
             f"{what} is {clipped(value)}",
@@ -302,7 +302,7 @@ def kind_of(lanes: Lanes) -> Kind:
 
 
 def beside_lanes(what: str, argument: object) -> Lanes | Number:
-    """Return lanes, or a number as a value of `compute`; or refuse what is neither."""
+    """Return lanes, or a number as a value of `compute`; or refuse it."""
     if isinstance(argument, Lanes):
         return argument
     number = number_of(argument)

@@ -131,7 +131,7 @@ def fma(x: Any, y: Any, z: Any) -> Any:
     `compute` takes it for this one.
 
     Raises:
-        ElementTypeError: for what is no number, tensors among it; for arrays of other types, and
+        ElementTypeError: for tensors and all that is not a number; for arrays of other types, and
             beside lanes; and for lanes of another kind.
         SizeOverflowError: for an int that does not fit 64 bits.
         TensorCreationError: for arrays that do not broadcast.
@@ -161,7 +161,7 @@ def fma(x: Any, y: Any, z: Any) -> Any:
 
 
 def _taken(name: str, value: Any) -> Any:
-    """Return lanes, an array or a number of the arithmetic, or refuse what is none."""
+    """Return lanes, an array or a number of the arithmetic, or refuse it."""
     if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
         return value.astype(np.float32) if value.dtype == np.float16 else value
     number = value if isinstance(value, lanes.Lanes) else number_of(value)

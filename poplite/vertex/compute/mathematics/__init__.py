@@ -11,6 +11,6 @@ of them into vector instructions::
 
 All of float32 but `exp` compute in double and round once, so that their error is that of the
 rounding, half a unit in the last place, and a little more. Polynomials are of least greatest error
-on their interval, found with the exchange algorithm of Remez in 40 digits; beside each stands that
+on their interval, found with the exchange algorithm of Remez in 40 digits; each is followed by that
 error. `python -m poplite.testing.mathematics` measures every function on all 2^32 numbers.
 """

@@ -17,7 +17,7 @@ product is made of digits to the base 2^28, of which int64 holds products and th
     column m                       d2 w(m + 2) + d1 w(m + 1) + d0 w(m)
 
 Polynomials are of least greatest error on their interval, found with the exchange algorithm of
-Remez in 78 digits; beside each stands that error, relative to the function.
+Remez in 78 digits; each is followed by that error, relative to the function.
 `python -m poplite.testing.mathematics --double` measures every function.
 
 Sources: T. J. Dekker, "A Floating-Point Technique for Extending the Available Precision", 1971, and

@@ -30,7 +30,7 @@ import numpy as np
 
 
 Value = Any
-"""A number, or an array, or what stands for a number in emitted code."""
+"""A number, an array, or the value of a number in emitted code."""
 
 
 class Evaluator(Protocol):

@@ -170,7 +170,7 @@ class CallTyper:
                 )
 
     def _printed(self, node: ast.expr) -> None:
-        """Type what is printed: a number, a vector, a string literal, or an f-string."""
+        """Type an argument of print: a number, a vector, a string literal, or an f-string."""
         if isinstance(node, ast.JoinedStr):
             for part in node.values:
                 self._printed(part)

@@ -1,6 +1,6 @@
 """Types the expressions of a `compute`: the kind of every number, the field of every vector.
 
-Everything that is no number, vector or list of vectors is refused at the node where it is
+Everything that is not a number, vector or list of vectors is refused at the node where it is
 used, with what to write instead.
 """
 

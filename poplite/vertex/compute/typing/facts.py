@@ -1,4 +1,4 @@
-"""What is known about a `compute` once it is typed, and about the functions it calls.
+"""Facts about a typed `compute` and the functions it calls.
 
 Each function is typed once for each kinds of its arguments, as Numba does, so a helper that
 is called with an int and with a float32 appears twice::
@@ -277,18 +277,18 @@ T = TypeVar("T")
 
 @dataclass(slots=True, eq=False)
 class Facts:
-    """What is known about the nodes of one function.
+    """Facts about the nodes of one function.
 
     Attributes:
         kinds: the kind of every number expression.
-        containers: what every other expression stands for: a vector, a list of them, or lanes.
+        containers: the meaning of every other expression: a vector, a list of them, or lanes.
         casts: expressions whose value is widened after it is computed.
         constants: names of numbers that are fixed at compile time.
         calls: calls of number functions, by the name in `poplite.vertex.compute.arithmetic`.
         helpers: calls of the user's own functions.
         lanes: the kind of every expression that makes lanes of numbers or other lanes.
         lane_accesses: calls that load or store lanes of a vector.
-        mapped: the call for one lane that a call of `pl.lanes.map` stands for.
+        mapped: the call for one lane that a call of `pl.lanes.map` means.
         folds: calls of methods that make a number of lanes, by name.
         debugging: calls of `print` and `breakpoint`, by that name.
         exceptions: the classes that are raised, by the node that names them.
@@ -362,7 +362,7 @@ class Checked:
 
 
 def in_order(found: Mapping[N, T]) -> list[T]:
-    """Return what is known of nodes of one function, in the order of the text.
+    """Return the facts about nodes of one function, in the order of the text.
 
     >>> node = ast.parse("a + b", mode="eval").body
     >>> in_order({node.right: "second", node.left: "first"})

@@ -123,7 +123,7 @@ class _Loop:
 
 @frozen(eq=False)
 class _Head:
-    """What is known of a loop.
+    """Facts about a loop.
 
     Attributes:
         entry: the state before it.
