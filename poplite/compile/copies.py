@@ -23,7 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from poplite.executable.step import PIECE_WORDS, RECORD_WORDS, Moves
+from poplite.executable.rows import PIECE_WORDS, RECORD_WORDS, Moves
 
 Integers = npt.NDArray[np.int64]
 Runs = tuple[Integers, Integers]

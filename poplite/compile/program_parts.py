@@ -45,7 +45,8 @@ from poplite.executable.actions import (
     Undefine,
 )
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.step import ComputeStep, CopyStep, Moves, joined_moves
+from poplite.executable.rows import Moves, joined_moves
+from poplite.executable.step import ComputeStep, CopyStep
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable

@@ -34,18 +34,18 @@ from poplite.arrays.series import (
     counting,
 )
 from poplite.compile.places import PlacedEdges
-from poplite.executable.step import (
+from poplite.executable.rows import (
     COUNT,
     Column,
     Columns,
     Forms,
     Kind,
     RowForm,
-    Vertices,
     columns,
     positions,
     width,
 )
+from poplite.executable.step import Vertices
 from poplite.jit.build import run_kernel
 from poplite.jit.kernels.intervals import go_on
 from poplite.vertex.vertex import Vertex

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from poplite.executable.step import Moves
+from poplite.executable.rows import Moves
 from poplite.frozen import frozen
 from poplite.program import PrintTensorFormat
 from poplite.source import SourceLocation

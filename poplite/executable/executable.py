@@ -22,7 +22,8 @@ from poplite.executable import opcodes as op
 from poplite.executable.actions import Action, HostTensor
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep, CopyStep, Moves, Origins
+from poplite.executable.rows import Moves
+from poplite.executable.step import ComputeStep, CopyStep, Origins
 from poplite.files import check_stream, passing_file
 from poplite.frozen import frozen
 from poplite.machine.target import Target

@@ -29,7 +29,8 @@ import numpy.typing as npt
 
 from poplite.compile.copies import copied_runs
 from poplite.executable.layout import ArenaLayout, StoredVariable
-from poplite.executable.step import Moves, Origins
+from poplite.executable.rows import Moves
+from poplite.executable.step import Origins
 from poplite.frozen import frozen
 
 Integers = npt.NDArray[np.int64]

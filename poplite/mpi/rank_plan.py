@@ -43,15 +43,8 @@ from poplite.executable.actions import (
 )
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
-from poplite.executable.step import (
-    COUNT,
-    ComputeStep,
-    CopyStep,
-    Moves,
-    Vertices,
-    joined_moves,
-    positions,
-)
+from poplite.executable.rows import COUNT, Moves, joined_moves, positions
+from poplite.executable.step import ComputeStep, CopyStep, Vertices
 from poplite.frozen import frozen
 from poplite.mpi.messages import (
     EVERYONE,

@@ -44,7 +44,7 @@ from poplite.ops.fuse.recipe import in_order
 from poplite.ops.fuse.storing import with_operands
 from poplite.program import Execute
 from poplite.program.recording import innermost
-from poplite.view.view_index import ViewIndex
+from poplite.view.aliases import ViewIndex
 
 
 class ItemRecorder:

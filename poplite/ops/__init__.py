@@ -185,6 +185,10 @@ if TYPE_CHECKING:
         create_sliceable as create_sliceable,
         dynamic_slice as dynamic_slice,
         dynamic_update as dynamic_update,
+        multi_update as multi_update,
+        multi_update_add as multi_update_add,
+        multi_update_max as multi_update_max,
+        multi_update_mul as multi_update_mul,
     )
     from poplite.ops.slices.gather import (
         embedding as embedding,
@@ -192,12 +196,6 @@ if TYPE_CHECKING:
         one_hot as one_hot,
         select_from_rows as select_from_rows,
         update_from_rows as update_from_rows,
-    )
-    from poplite.ops.slices.update import (
-        multi_update as multi_update,
-        multi_update_add as multi_update_add,
-        multi_update_max as multi_update_max,
-        multi_update_mul as multi_update_mul,
     )
     from poplite.ops.sparse import (
         SparsePattern as SparsePattern,
@@ -235,9 +233,9 @@ __all__, __getattr__, __dir__ = _operations_on_use(
         "reductions.by_name": "log_sum_exp reduce reduce_many",
         "reductions.expressions": "all any argmax argmin max mean min norm prod sum variance",
         "slices.choice": "EmbeddingPlan plan_embedding",
-        "slices.dynamic": "create_sliceable dynamic_slice dynamic_update",
+        "slices.dynamic": "create_sliceable dynamic_slice dynamic_update multi_update "
+        "multi_update_add multi_update_max multi_update_mul",
         "slices.gather": "embedding multi_slice one_hot select_from_rows update_from_rows",
-        "slices.update": "multi_update multi_update_add multi_update_max multi_update_mul",
         "sparse": "SparsePattern SparsePlan plan_sparse_matmul sparse_matmul "
         "sparse_matmul_gradient",
     },

@@ -33,7 +33,7 @@ from poplite.program.control import OPEN, Sequence, check_appended
 from poplite.program.steps import Execute
 from poplite.source import SourceLocation, here
 from poplite.text import amount
-from poplite.view.view_index import ViewIndex
+from poplite.view.aliases import ViewIndex
 
 _OVER: ContextVar[Graph | None] = ContextVar("graph of operations", default=None)
 """The graph that decides the tiles of operations, where a call names one."""

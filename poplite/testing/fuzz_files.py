@@ -64,8 +64,7 @@ from poplite.program import (
 from poplite.report.report import Report
 from poplite.report.sweep import MEASURES, Sweep
 from poplite.simulator.engine import Engine
-from poplite.testing.mutations import mutated
-from poplite.testing.report_forms import report_forms
+from poplite.testing.mutations import mutated, report_forms
 from poplite.types import BOOL, FLOAT, HALF, INT
 from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
 from poplite.viz import graph_text, program_text, summary_text, tiles_text

@@ -11,13 +11,63 @@ import copy
 import io
 import json
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
 import numpy as np
 
 from poplite.codec.archive import HEADER_BYTES, MANIFEST
+from poplite.report.execution import ExecutionStep
+from poplite.report.report import Report
+from poplite.report.trace import trace_of
+from poplite.viz.compare.checks import outcomes, parsed
+from poplite.viz.compare.forms import (
+    Comparison,
+    comparison_html,
+    comparison_json,
+    comparison_markdown,
+    comparison_svg,
+    comparison_text,
+)
+from poplite.viz.dataflow.dot import dataflow_dot
+from poplite.viz.dataflow.of_report import dataflow_of_report
+from poplite.viz.draw.terminal import Style
+from poplite.viz.exchange.traffic import traffic_of
+from poplite.viz.forms import (
+    Forms,
+    dataflow_forms,
+    exchange_forms,
+    liveness_forms,
+    memory_forms,
+    ops_forms,
+    program_forms,
+    quantity_forms,
+    steps_forms,
+    summary_forms,
+    tensor_forms,
+    tile_forms,
+    tiles_forms,
+    timeline_forms,
+)
+from poplite.viz.liveness.live_steps import live_steps
+from poplite.viz.memory.memory_bars import STACKS, Stack, memory_bars
+from poplite.viz.notebook import html
+from poplite.viz.one_tile.tile_contents import tile_contents
+from poplite.viz.ops.scopes import scope_tree
+from poplite.viz.page import report_page
+from poplite.viz.page.pack import Arrays
+from poplite.viz.page.report_data import report_data
+from poplite.viz.program.of_report import saved_programs
+from poplite.viz.program.tree import program_tree
+from poplite.viz.saved_summary import summary_of_report
+from poplite.viz.steps.step_list import step_list
+from poplite.viz.steps.timeline import timeline_of
+from poplite.viz.tensor.of_report import graph_of_variables
+from poplite.viz.tensor.ownership import ownership_of
+from poplite.viz.tiles.quantities import WORDS, Quantity, quantity_map
+from poplite.viz.tiles.tile_load import tile_load
 
 NUMBERS = (0, 1, -1, 2, 7, 64, 1 << 12, 1 << 31, 1 << 32, -(1 << 31), 1 << 62, (1 << 63) - 1)
 """Replacements of numbers, besides their neighbours."""
@@ -122,3 +172,108 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
         yield value, key
         if isinstance(value[key], (dict, list)):
             yield from _places(value[key])
+
+
+# -- everything that is made of a report -----------------------------------------------------------
+
+TOP = 10
+"""Things that are listed."""
+
+
+def report_forms(report: Report, before: Report) -> dict[str, Callable[[], object]]:
+    """Return a function for each thing that is made of a report, by name: text, page, pictures.
+
+    `before` is the report with which it is compared.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> a, b = (graph.add_variable(pl.INT, (3,), name, mapping=0) for name in "ab")
+    >>> report = pl.Engine(graph, pl.Copy(a, b)).report()
+    >>> made = {name: make() for name, make in report_forms(report, report).items()}
+    >>> made["steps"][0].splitlines()[0]
+    'steps: 1, 299 cycles; as compiled, of one run'
+    """
+    modelled = {} if report.compilation.modelled is None else _of_memory(report)
+    return {
+        "text": lambda: (str(report), repr(report), report.rows(), str(report.insights)),
+        "json": report.to_json,
+        "page": report.to_html,
+        "rough pages": lambda: [report_data(report, Arrays(), rough=rough) for rough in (1, 2, 3)],
+        "comparing page": lambda: report_page(report, before=before),
+        "cell": lambda: html(report),
+        "differences": lambda: [_differences(*pair) for pair in _pairs(report, before)],
+        "trace": lambda: trace_of(report).to_json(),
+        "properties": lambda: [_properties(step) for step in report.places],
+        "summary": lambda: _drawn(summary_forms(summary_of_report(report))),
+        "programs": lambda: [
+            _drawn(program_forms(program_tree(node), counts=True))
+            for node in saved_programs(report).values()
+        ],
+        "dataflow": lambda: _dataflow(report),
+        "variables": lambda: _variables(report),
+        "steps": lambda: _drawn(steps_forms(step_list(report))),
+        "timeline": lambda: _drawn(timeline_forms(timeline_of(report))),
+        "exchange": lambda: _drawn(exchange_forms(traffic_of(report), TOP)),
+        "operations": lambda: _drawn(ops_forms(scope_tree(report, depth=9))),
+        **modelled,
+    }
+
+
+def _of_memory(report: Report) -> dict[str, Callable[[], object]]:
+    """Return the functions of reports that model memory and cycles."""
+    tiles = sorted({0, report.tiles - 1})
+    return {
+        "tiles": lambda: [_drawn(tile_forms(tile_contents(report, tile))) for tile in tiles],
+        "liveness": lambda: _drawn(liveness_forms(live_steps(report))),
+        "liveness of steps": lambda: [
+            step.not_always_live_memory_for_tile(tile)
+            for step in report.compilation.liveness_program_steps
+            for tile in tiles
+        ],
+        **{f"memory by {stack}": partial(_bars, report, stack) for stack in STACKS},
+        **{f"tiles by {by}": partial(_map, report, by) for by in WORDS},
+    }
+
+
+def _bars(report: Report, stack: Stack) -> list[object]:
+    return _drawn(memory_forms(memory_bars(report, stack=stack), TOP))
+
+
+def _map(report: Report, by: Quantity) -> list[object]:
+    return _drawn(quantity_forms(quantity_map(report, by), by))
+
+
+def _drawn(forms: Forms) -> list[object]:
+    style = Style()
+    made: list[object] = [forms.text(style), forms.svg()]
+    made += [make() for make in (forms.json, forms.csv) if make is not None]
+    return made + ([] if forms.page is None else [forms.page("")])
+
+
+def _pairs(report: Report, before: Report) -> list[tuple[Report, Report]]:
+    return [(before, report), (report, before), (report, report)]
+
+
+def _differences(before: Report, after: Report) -> list[object]:
+    checks = [parsed(text) for text in ("cycles>+5%", "balance<-2", "bytes>1000")]
+    compared = Comparison(
+        ("before", "after"), before.diff(after), tuple(outcomes(before, after, checks)), TOP
+    )
+    drawn = comparison_text, comparison_svg, comparison_markdown, comparison_json
+    return [*(draw(compared) for draw in drawn), comparison_html(compared, "")]
+
+
+def _properties(step: ExecutionStep) -> list[object]:
+    return [step.program, step.tile_balance, step.ipus, step.bytes_sent, step.bytes_received]
+
+
+def _dataflow(report: Report) -> list[object]:
+    flow = dataflow_of_report(report)
+    return [*_drawn(dataflow_forms(flow)), dataflow_dot(flow)]
+
+
+def _variables(report: Report) -> list[object]:
+    graph = graph_of_variables(report)
+    drawn = [tiles_forms(tile_load(graph))]
+    drawn += [tensor_forms(ownership_of(graph.tensor(each.name))) for each in graph.variables]
+    return [_drawn(forms) for forms in drawn]

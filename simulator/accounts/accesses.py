@@ -39,7 +39,8 @@ from poplite.executable.actions import (
 from poplite.executable.executable import Executable
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep, CopyStep, Moves, Vertices
+from poplite.executable.rows import Moves
+from poplite.executable.step import ComputeStep, CopyStep, Vertices
 from poplite.report.compilation import Access, StepAccesses, Variable
 from poplite.report.per_tile import PerTile
 from poplite.simulator.run.touched import field_rows, numbers_within, starts_and_lengths

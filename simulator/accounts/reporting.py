@@ -23,7 +23,8 @@ from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.program_trees import planned_counts, program_trees
-from poplite.executable.step import COUNT, ComputeStep, Origins, Vertices, positions
+from poplite.executable.rows import COUNT, positions
+from poplite.executable.step import ComputeStep, Origins, Vertices
 from poplite.report.compilation import (
     Compilation,
     ComputeSet,

@@ -26,7 +26,7 @@ from poplite.vertex.vertex import Vertex
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
 
-    from poplite.executable.step import Forms
+    from poplite.executable.rows import Forms
 
 # -- uses --------------------------------------------------------------------------------------
 

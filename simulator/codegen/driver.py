@@ -1,7 +1,7 @@
 """One compiled driver per vertex class: it walks runs of vertices and calls `compute`.
 
 A driver is a C function `driver(arena, rows, low, high, first, last, faults)`.  It reads
-descriptor rows `low` to `high` (`poplite.executable.step`), gathers the arguments of
+descriptor rows `low` to `high` (`poplite.executable.rows`), gathers the arguments of
 `compute` for every vertex of a run and runs the inlined `compute` on them, once for each worker of
 a `MultiVertex`.  In the first row it leaves out the vertices before `first`, in the last row those
 from `last` on, so that work can be cut between any two vertices.  The interpreter calls it
@@ -23,15 +23,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from poplite.executable import opcodes as op
-from poplite.executable.step import (
-    COUNT,
-    NUMBER,
-    Column,
-    Columns,
-    forms_of,
-    positions,
-    width,
-)
+from poplite.executable.rows import COUNT, NUMBER, Column, Columns, forms_of, positions, width
 from poplite.jit.build import Job, exported
 from poplite.jit.kernel_code import RAISED_STATUS, TRAPPED_STATUS, count_up, on_stack
 from poplite.jit.native_code import Effort

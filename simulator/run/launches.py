@@ -32,7 +32,8 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.executable import opcodes as op
-from poplite.executable.step import Moves, Vertices
+from poplite.executable.rows import Moves
+from poplite.executable.step import Vertices
 from poplite.frozen import frozen
 from poplite.jit import thread_layer
 from poplite.simulator import compiled_parts

@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 from poplite.errors import ApplicationRuntimeError
 from poplite.executable.layout import ArenaLayout, StoredVariable
-from poplite.executable.step import COUNT, NUMBER, ComputeStep, Moves, Vertices, positions
+from poplite.executable.rows import COUNT, NUMBER, Moves, positions
+from poplite.executable.step import ComputeStep, Vertices
 from poplite.frozen import frozen
 from poplite.text import element_range, indexed
 from poplite.vertex.fields import Field

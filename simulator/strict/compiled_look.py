@@ -31,7 +31,8 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.executable import opcodes as op
-from poplite.executable.step import ComputeStep, Moves, Vertices
+from poplite.executable.rows import Moves
+from poplite.executable.step import ComputeStep, Vertices
 from poplite.frozen import frozen
 from poplite.jit.build import BoundKernel, address, address_of
 from poplite.jit.kernels import written as kernels

@@ -45,7 +45,8 @@ from poplite.executable.actions import (
 )
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
-from poplite.executable.step import CopyStep, Moves
+from poplite.executable.rows import Moves
+from poplite.executable.step import CopyStep
 from poplite.frozen import frozen
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.jit.build import BoundKernel

@@ -1,6 +1,6 @@
 """The phases in which data move between tiles, or are rearranged on them.
 
-    compute set     before    gathered on its tile, or copied   `touched_elements`, `on_tile_copies`
+    compute set     before    gathered on its tile, or copied   `touched_elements`, `copies`
                               because the vertex overwrites it
                               received from other tiles           `touched_elements`, `within_ipu`
                               received from other IPUs            `global_phase`
@@ -43,6 +43,9 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Steps
 from poplite.cost.exchange.copies import (
+    CopiedRows,
+    copy_phase,
+    joined_rows,
     parts_of,
     phases_of_few,
     pieces_between,
@@ -50,7 +53,6 @@ from poplite.cost.exchange.copies import (
     sum_of_parts,
 )
 from poplite.cost.exchange.locations import Locations, locations_of
-from poplite.cost.exchange.on_tile_copies import CopiedRows, copy_phase, joined_rows
 from poplite.cost.exchange.pieces import MovedPieces, PairSums, by_place, joined, sent_home
 from poplite.cost.exchange.touched_elements import (
     RemoteElements,

@@ -34,20 +34,12 @@ from poplite.executable.actions import (
     Transfer,
 )
 from poplite.executable.executable import Executable
-from poplite.executable.file.validate_code import check_code
-from poplite.executable.file.validate_vertices import check_vertex_tiles, check_vertices
+from poplite.executable.file.validate_code import check_code, check_vertex_tiles, check_vertices
 from poplite.executable.layout import ALIGNMENT, MOST_PIECES, ArenaLayout, StoredVariable
 from poplite.executable.opcodes import Code
 from poplite.executable.program_trees import program_trees
-from poplite.executable.step import (
-    COUNT,
-    PIECE_WORDS,
-    RECORD_WORDS,
-    ComputeStep,
-    CopyStep,
-    Moves,
-    Origins,
-)
+from poplite.executable.rows import COUNT, PIECE_WORDS, RECORD_WORDS, Moves
+from poplite.executable.step import ComputeStep, CopyStep, Origins
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
 from poplite.graph.storage.space import COMMON, Variable

@@ -12,19 +12,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence as Several
-from typing import Any
+from typing import Any, NamedTuple
 
-from poplite.errors import TensorCreationError
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops.elementwise import iota, where
 from poplite.ops.operands import (
+    NUMBERS,
     Given,
+    bits_of,
     called,
     check_like,
+    check_type,
+    described,
+    dimension,
     graph_of,
     own_operand,
     steps_for,
@@ -32,20 +42,449 @@ from poplite.ops.operands import (
     writeable,
 )
 from poplite.ops.record import map as stored
-from poplite.ops.slices.choice import EmbeddingPlan, plan_embedding
+from poplite.ops.slices.choice import (
+    EmbeddingPlan,
+    Shared,
+    check_plan,
+    plan_embedding,
+    way_to_change,
+)
 from poplite.ops.slices.gather import (
     as_tensor,
     check_indices,
+    check_rows,
     gather_matrix,
     indices_of,
     is_strict,
     sliced,
 )
-from poplite.ops.slices.update import SET, update_matrix
-from poplite.program import Sequence
+from poplite.ops.slices.grid import Changing, in_blocks, moved_to_blocks, owned, unshared
+from poplite.program import Copy, Sequence
 from poplite.program.control import check_graph
-from poplite.program.recording import deciding_tiles, recorder, target
-from poplite.types import UNSIGNED_INT, ElementTypeLike
+from poplite.program.recording import Recorder, deciding_tiles, recorder, target
+from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT, ElementTypeLike
+from poplite.vertex.vertex import Vertex
+from poplite.vertices.slices import (
+    AddListed,
+    ListRows,
+    MaxListed,
+    MulListed,
+    MultiUpdate,
+    MultiUpdateAdd,
+    MultiUpdateMax,
+    MultiUpdateMul,
+    SetListed,
+)
+
+# -- changing rows of a table by number ------------------------------------------------------------
+# Changing rows of a table by number: `multi_update` and its kin.
+#
+#     check          CheckIndices, where the indices lie
+#     table, s       copies that lie in blocks, unless they do
+#     lists          ListRows: indices sorted by owner, a part on each tile          where it pays
+#     rows           MultiUpdate or SetListed: each part of the table, pass after pass
+#     back           the table is copied back, if it was copied
+#
+# An owner is a worker with some rows. A row is changed by one owner, pass after pass and in each
+# list from its first index to its last: in the order of the indices, whatever the plan.
+
+
+class Join(NamedTuple):
+    """How rows are changed.
+
+    Attributes:
+        rows: the vertex that looks at all indices.
+        listed: the one that has a list.
+    """
+
+    rows: type[Vertex]
+    listed: type[Vertex]
+
+
+SET = Join(MultiUpdate, SetListed)
+ADD = Join(MultiUpdateAdd, AddListed)
+MAX = Join(MultiUpdateMax, MaxListed)
+MUL = Join(MultiUpdateMul, MulListed)
+
+
+def multi_update(
+    x: Tensor,
+    s: Operand,
+    indices: Operand,
+    dim: int = 0,
+    *,
+    plan: EmbeddingPlan | None = None,
+    out_of_range: str = "error",
+    name: str = "multi_update",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record steps that replace slices of a tensor by number: `x[indices] = s`.
+
+    Of equal indices the last one counts.
+
+    Args:
+        x: the tensor to change, of any type.
+        s: the new slices: the shape of x, with the shape of the indices in place of `dim`.
+        indices: INT or UNSIGNED_INT of any shape.
+        dim: the dimension along which x is sliced.
+        plan: of `ops.plan_embedding`, for a table that it made: another one is copied, changed
+            and copied back. Left out, the table is changed where it lies, or copied where that is
+            cheaper.
+        out_of_range: "error" stops the run at an index that x does not have, before anything is
+            changed; "popops" leaves such slices out.
+        name: of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        x.
+
+    Raises:
+        ElementTypeError: for indices of another type.
+        TensorCreationError: for slices of another shape or type.
+        TensorIndexError: for a dimension that x does not have; when the program runs, for an
+            index out of range.
+        GraphConnectionError: for an x that cannot be written.
+        InvalidOption: for a plan of another table.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> x = graph.add_variable(pl.INT, (4,), "x", mapping="linear", initial_value=0)
+    >>> k = graph.add_constant(pl.UNSIGNED_INT, (3,), [3, 1, 3], mapping=0)
+    >>> s = graph.add_constant(pl.INT, (3,), [5, 6, 7], mapping=0)
+    >>> _ = multi_update(x, s, k, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(x).tolist()
+    [0, 6, 0, 7]
+    """
+    return _update("ops.multi_update", SET, x, s, indices, dim, plan, out_of_range, name, program)
+
+
+def multi_update_add(
+    x: Tensor,
+    s: Operand,
+    indices: Operand,
+    dim: int = 0,
+    *,
+    scale: Operand | float = 1,
+    plan: EmbeddingPlan | None = None,
+    out_of_range: str = "error",
+    name: str = "multi_update_add",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record steps that add to slices of a tensor by number: `np.add.at(x, indices, scale * s)`.
+
+    Additions to one slice happen in the order of the indices, so the bits of the result do
+    not depend on tiles or plans. HALF is computed in FLOAT and rounded after each slice.
+
+    Args:
+        x: the tensor to change, of a number type.
+        s: the terms: the shape of x, with the shape of the indices in place of `dim`.
+        indices: INT or UNSIGNED_INT of any shape.
+        dim: the dimension along which x is sliced.
+        scale: a number, or a scalar of the type of x that the program or the host may change.
+        plan: as in `ops.multi_update`.
+        out_of_range: likewise.
+        name: of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        x.
+
+    Raises:
+        ElementTypeError: for types without arithmetic, and a scale of another type.
+        the errors of `ops.multi_update`.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (4, 2), "x", mapping="linear", initial_value=0)
+    >>> k = graph.add_constant(pl.UNSIGNED_INT, (3,), [3, 1, 3], mapping=0)
+    >>> s = graph.add_constant(pl.FLOAT, (3, 2), [[1, 2], [3, 4], [5, 6]], mapping=0)
+    >>> _ = multi_update_add(x, s, k, scale=-0.5, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(x).tolist()
+    [[0.0, 0.0], [-1.5, -2.0], [0.0, 0.0], [-3.0, -4.0]]
+    """
+    what = "ops.multi_update_add"
+    return _update(what, ADD, x, s, indices, dim, plan, out_of_range, name, program, scale)
+
+
+def multi_update_max(
+    x: Tensor,
+    s: Operand,
+    indices: Operand,
+    dim: int = 0,
+    *,
+    plan: EmbeddingPlan | None = None,
+    out_of_range: str = "error",
+    name: str = "multi_update_max",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record steps that keep the greater element: `np.maximum.at(x, indices, s)`.
+
+    The arguments and errors are those of `ops.multi_update_add`, without a scale. NaN is the
+    greatest number.
+    """
+    what = "ops.multi_update_max"
+    return _update(what, MAX, x, s, indices, dim, plan, out_of_range, name, program)
+
+
+def multi_update_mul(
+    x: Tensor,
+    s: Operand,
+    indices: Operand,
+    dim: int = 0,
+    *,
+    plan: EmbeddingPlan | None = None,
+    out_of_range: str = "error",
+    name: str = "multi_update_mul",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record steps that multiply slices of a tensor by number: `np.multiply.at(x, indices, s)`.
+
+    The arguments and errors are those of `ops.multi_update_add`, without a scale.
+    """
+    what = "ops.multi_update_mul"
+    return _update(what, MUL, x, s, indices, dim, plan, out_of_range, name, program)
+
+
+def _update(
+    what: str,
+    join: Join,
+    x: Tensor,
+    s: Operand,
+    indices: Operand,
+    dim: int,
+    plan: EmbeddingPlan | None,
+    out_of_range: str,
+    name: str,
+    program: Sequence | None,
+    scale: Operand | float = 1,
+) -> Tensor:
+    x = writeable(what, x)
+    dim, strict = dimension(what, x, dim), is_strict(what, out_of_range)
+    graph = graph_of(what, x, program, s, indices, scale)
+    if join is not SET:
+        check_type(what, x, NUMBERS, "x")
+    given = indices_of(what, graph, indices, program, is_read=strict)
+    rows_given = own_operand(what, graph, s, program, "s")
+    check_rows(what, x, x.shape[dim], given.num_elements)
+    rest = x.shape[:dim] + x.shape[dim + 1 :]
+    shape = x.shape[:dim] + given.shape + x.shape[dim + 1 :]
+    check_like(what, "s", rows_given, shape, ("x", x))
+    width = int(np.prod(rest))
+    matrix = x.dim_roll(dim, 0).reshape((x.shape[dim], width))
+    check_plan(what, plan, matrix)
+    place = steps_for(what, graph, name, program)
+    fields = {}
+    if join is ADD and width and given.num_elements:
+        fields["scale"] = _scale(what, graph, x, scale, name, program)
+    numbers = as_tensor(given, f"{name}/indices", program)
+    new = as_tensor(rows_given, f"{name}/s", program)
+    # The sliced dimension goes to the front, in both.
+    sliced = range(dim, dim + numbers.rank)
+    order = [*sliced, *(each for each in range(new.rank) if each not in sliced)]
+    rows = new.dim_shuffle(order).reshape((numbers.num_elements, width))
+    if width and numbers.num_elements:
+        update_matrix(join, graph, matrix, rows, numbers, plan, strict, name, place, fields)
+    return x
+
+
+def _scale(
+    what: str, graph: Graph, x: Tensor, scale: Operand | float, name: str, program: Sequence | None
+) -> Tensor:
+    """Return the scale as a scalar of the type of x; nothing is recorded of one that is refused."""
+    if isinstance(scale, (int, float)):
+        return graph.add_constant(x.element_type, (), scale, f"{name}/scale", mapping=0)
+    found = own_operand(what, graph, scale, program, "scale")
+    if found.element_type is not x.element_type or found.num_elements != 1:
+        raise ElementTypeError(
+            f"{what}: scale {called(found)} is {described(found)}",
+            found=f"x '{x.name}' is {type_and_shape(x)}",
+            fix=f"a scalar of {x.element_type!r}",
+        )
+    return as_tensor(found, f"{name}/scale", program).reshape(())
+
+
+def update_matrix(
+    join: Join,
+    graph: Graph,
+    matrix: Tensor,
+    rows: Tensor,
+    indices: Tensor,
+    plan: EmbeddingPlan | None,
+    strict: bool,
+    name: str,
+    place: Sequence,
+    fields: dict[str, Tensor],
+) -> None:
+    """Record that rows of a matrix are changed; `fields` are of every vertex."""
+    lookups, (entries, width) = indices.num_elements, matrix.shape
+    shared = way_to_change(graph, matrix, rows, indices, plan)
+    graph, way, columns = shared.graph, shared.way, shared.way.columns
+    record = recorder(graph, place)
+    if strict:
+        check_indices(record, indices, entries, name)
+    near = matrix
+    if shared.tile is None:
+        near = moved_to_blocks(record, matrix, columns, f"{name}/table")
+    if near is matrix:  # it is changed where it lies
+        rows = unshared(record, rows, matrix, f"{name}/s")
+        indices = unshared(record, indices, matrix, f"{name}/indices")
+        fields = {key: unshared(record, fields[key], matrix, f"{name}/{key}") for key in fields}
+    x = in_blocks(near, columns)
+    s = in_blocks(moved_to_blocks(record, rows, columns, f"{name}/s"), columns)
+    if join is SET:
+        x, s = bits_of(x), bits_of(s)
+    numbers = indices.reinterpret(UNSIGNED_INT).flatten()
+    work = _Owners(shared, entries, lookups, width // columns)
+    if way.lists:
+        work.add_listed(
+            record, join.listed, x, s, work.add_lists(record, numbers, name), name, fields
+        )
+    else:
+        work.add_rows(record, join.rows, x, s, numbers, name, fields)
+    if near is not matrix:
+        record.add(Copy(near, matrix))
+    record.uses(name, [indices, rows, *fields.values()], [matrix])
+    record.finish(place, name)
+
+
+class _Lists(NamedTuple):
+    """The list of the indices: rows and places of each part, and ends of owners."""
+
+    row: Tensor
+    place: Tensor
+    ends: Tensor
+
+
+class _Owners:
+    """Which rows, and which indices in each pass, vertices have."""
+
+    def __init__(self, shared: Shared[Changing], entries: int, lookups: int, width: int) -> None:
+        graph, way = shared.graph, shared.way
+        self.graph, self.way, self.entries, self.width = graph, way, entries, width
+        self.lookups = lookups
+        self.share, self.count = owned(entries, way.parts, graph.target)
+        # A pass has a number of lists of equal length, but for the last.
+        self.block = -(-lookups // (way.passes * max(1, way.lists)))
+        self.length = self.block * max(1, way.lists)
+        tiles = max(1, graph.target.tiles // way.columns)
+        self.column, self.owner = (each.ravel() for each in np.indices((way.columns, self.count)))
+        spread = self.column * tiles + self.owner * tiles // self.count
+        self.tile: Int64 = spread if shared.tile is None else shared.tile
+        self.first: Int64 = self.owner * self.share
+        self.last = np.minimum(self.first + self.share, entries)
+
+    def passes(self) -> list[tuple[int, int]]:
+        """Return the first index of each pass, and one past its last."""
+        begins = range(0, self.lookups, self.length)
+        return [(begin, min(begin + self.length, self.lookups)) for begin in begins]
+
+    def _fields(self, x: Tensor, s: Tensor, begin: int, end: int) -> dict[str, Any]:
+        base, width = self.column * self.entries, self.width
+        rows = self.column * self.lookups
+        return {
+            "tile": self.tile,
+            "x": Slices(x, 0, (base + self.first) * width, (base + self.last) * width),
+            "s": Slices(s, 0, (rows + begin) * width, (rows + end) * width),
+            "width": np.full(len(self.tile), width),
+        }
+
+    def _same(self, part: Tensor) -> Tensor:
+        """Return a vector for every vertex."""
+        return part.reshape((1, part.num_elements)).broadcast(len(self.tile), 0)
+
+    def _everywhere(self, fields: dict[str, Tensor]) -> dict[str, Any]:
+        count = len(self.tile)
+        return {name: each.reshape((1,)).broadcast(count, 0) for name, each in fields.items()}
+
+    def add_rows(
+        self,
+        record: Recorder,
+        vertex: type[Vertex],
+        x: Tensor,
+        s: Tensor,
+        indices: Tensor,
+        name: str,
+        fields: dict[str, Tensor],
+    ) -> None:
+        """Add the vertices that look at all indices."""
+        for begin, end in self.passes():
+            self.graph.add_vertices(
+                record.compute_set(f"{name}/rows"),
+                vertex,
+                index=self._same(indices[begin:end]),
+                first=self.first,
+                **self._fields(x, s, begin, end),
+                **self._everywhere(fields),
+            )
+
+    def add_lists(self, record: Recorder, indices: Tensor, name: str) -> _Lists:
+        """Add the vertices that sort indices by owner, a list on each tile."""
+        graph, block = self.graph, self.block
+        begin = np.arange(0, self.lookups, block)
+        end = np.minimum(begin + block, self.lookups)
+        tiles = graph.target.tiles
+        tile = np.arange(len(begin)) * tiles // len(begin)
+        made = [
+            graph.add_variable(
+                element,
+                (int(length.sum()),),
+                f"{name}/lists/{part}",
+                mapping=TileMapping(tiles, tile, length),
+            )
+            for part, element, length in (
+                ("row", UNSIGNED_SHORT, end - begin),
+                ("place", UNSIGNED_SHORT, end - begin),
+                ("ends", UNSIGNED_INT, np.full(len(begin), self.count)),
+            )
+        ]
+        row, place, ends = made
+        number = np.arange(len(begin))
+        graph.add_vertices(
+            record.compute_set(f"{name}/lists"),
+            ListRows,
+            tile=tile,
+            index=Slices(indices, 0, begin, end),
+            row=Slices(row, 0, begin, end),
+            place=Slices(place, 0, begin, end),
+            ends=Slices(ends, 0, number * self.count, (number + 1) * self.count),
+            begin=begin % self.length,
+            share=np.full(len(begin), self.share),
+            size=np.full(len(begin), self.entries),
+        )
+        return _Lists(row, place, ends)
+
+    def add_listed(
+        self,
+        record: Recorder,
+        vertex: type[Vertex],
+        x: Tensor,
+        s: Tensor,
+        lists: _Lists,
+        name: str,
+        fields: dict[str, Tensor],
+    ) -> None:
+        """Add the vertices that have lists."""
+        count = len(self.tile)
+        for begin, end in self.passes():
+            low, high = begin // self.block, -(-end // self.block)
+            self.graph.add_vertices(
+                record.compute_set(f"{name}/rows"),
+                vertex,
+                row=self._same(lists.row[begin:end]),
+                place=self._same(lists.place[begin:end]),
+                ends=self._same(lists.ends[low * self.count : high * self.count]),
+                owner=self.owner,
+                owners=np.full(count, self.count),
+                length=np.full(count, self.block),
+                **self._fields(x, s, begin, end),
+                **self._everywhere(fields),
+            )
+
 
 NO_ROW = (1 << 32) - 1
 """An index that no table has."""

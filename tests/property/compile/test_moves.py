@@ -12,7 +12,7 @@ from hypothesis import assume, given, strategies as st
 
 import poplite as pl
 from poplite.compile.copies import LIST_SPAN, Side, copied_runs, copied_views
-from poplite.executable.step import Moves
+from poplite.executable.rows import Moves
 from poplite.simulator import compiled_parts
 from poplite.view import Storage, addresses
 

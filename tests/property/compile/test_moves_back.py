@@ -9,7 +9,7 @@ import numpy.typing as npt
 from hypothesis import given, strategies as st
 
 from poplite.compile.copies import copied_runs
-from poplite.executable.step import Moves, joined_moves
+from poplite.executable.rows import Moves, joined_moves
 from poplite.simulator.run.interpreted_vertices import move_between
 
 SPACE = 4096

@@ -17,7 +17,7 @@ import poplite as pl
 from helpers.depth import examples
 from poplite.report import Report, compilation, execution, memory, report as whole
 from poplite.report.per_tile_coder import MOST
-from poplite.testing.report_forms import report_forms
+from poplite.testing.mutations import report_forms
 
 Path = tuple[str | int, ...]
 

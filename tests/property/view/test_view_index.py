@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from poplite.testing import random_tensor, random_variables
-from poplite.view import Storage, View, all_of, view_index
-from poplite.view.view_index import ViewIndex
+from poplite.view import Storage, View, aliases, all_of
+from poplite.view.aliases import ViewIndex
 
 VARIABLES = random_variables(Random(0))
 
@@ -48,7 +48,7 @@ def test_parts_that_share_nothing_are_hardly_compared(
         compared.append((a, b))
         return a is b
 
-    monkeypatch.setattr(view_index, "intersects", counted)
+    monkeypatch.setattr(aliases, "intersects", counted)
     views = parts((30, 6, 20), *dims)
     index = ViewIndex[View]()
     for each in views:

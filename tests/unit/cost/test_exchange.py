@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.cost.exchange.on_tile_copies import CopiedRows, cycles_of
+from poplite.cost.exchange.copies import CopiedRows, cycles_of
 from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy, phases_of_host
 from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.exchange.within_ipu import exchange_phase, has_map, load_of, places, route

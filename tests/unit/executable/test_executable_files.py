@@ -32,7 +32,8 @@ from poplite.executable.executable import Executable
 from poplite.executable.file.saved import EXECUTABLE_CODEC
 from poplite.executable.file.validate import check_moves, validate
 from poplite.executable.file.validate_code import OPERANDS
-from poplite.executable.step import ComputeStep, Moves
+from poplite.executable.rows import Moves
+from poplite.executable.step import ComputeStep
 from poplite.vertex.compute import code_of
 from poplite.vertices.elementwise import Add
 

@@ -131,7 +131,7 @@ def test_all_that_compiles_is_hashed(tmp_path: Path) -> None:
 def test_constants_that_are_compiled_in_are_hashed() -> None:
     behind = modules_behind("poplite.simulator.compiled_parts", *compiled_parts._OWN.values())
     assert {
-        "poplite.executable.step",
+        "poplite.executable.rows",
         "poplite.executable.opcodes",
         "poplite.machine.floating_point",
         "poplite.types",
@@ -144,10 +144,7 @@ def test_what_has_no_say_in_code_is_not() -> None:
     parts = {name.split(".")[1] for name in behind}
     assert not parts & {"viz", "report", "tools", "testing", "program", "ops"}
     of_graphs = {name for name in behind if name.startswith("poplite.graph.")}
-    # A driver's columns are those of steps, which say where vertices are.
-    assert of_graphs == {
-        f"poplite.graph.compute_sets.{each}" for each in ("shape_fields", "vertex_tiles")
-    }
+    assert of_graphs == {"poplite.graph.compute_sets.shape_fields"}
 
 
 # -- reading import statements ---------------------------------------------------------------

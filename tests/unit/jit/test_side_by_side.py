@@ -14,7 +14,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import thinned
-from poplite.executable.step import columns
+from poplite.executable.rows import columns
 from poplite.jit import object_cache, side_by_side
 from poplite.jit.build import Builds, Job, built, exported, kernel_job
 from poplite.jit.kernels.intervals import repeat_pattern
