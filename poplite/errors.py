@@ -659,7 +659,7 @@ def _ends(text: str, length: int) -> str:
     return f"{text[:half]}...{text[-half:]}"
 
 
-# -- classes that users call, or only poplite -----------------------------------------------
+# -- classes that users call, or only poplite ------------------------------------------------------
 
 NONE: Any = None
 """Default of an argument that was left out, whatever its type."""
@@ -776,7 +776,7 @@ def _make_none(name: str, found: str, instead: str) -> ElementTypeError:
     return ElementTypeError(message, found=found, fix=instead)
 
 
-# -- functions whose arguments are of the kinds that annotations name -------------------------
+# -- functions whose arguments are of the kinds that annotations name ------------------------------
 
 
 class ArgumentKind(NamedTuple):

@@ -26,7 +26,7 @@ DRIVER = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4, c
 """A driver as Python calls it: arena, rows, low, high, first, last, faults."""
 
 
-# -- drivers ---------------------------------------------------------------------------------
+# -- drivers ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ def _compile_error(cls: type[Vertex], error: Exception) -> VertexCompileError:
     )
 
 
-# -- what programs share ---------------------------------------------------------------------
+# -- what programs share ---------------------------------------------------------------------------
 
 _OWN = {
     "interpret": "poplite.simulator.codegen.interpreter",

@@ -1,4 +1,4 @@
-"""One program, ready to run: its ops bound to launches and to Python.
+"""One program, ready to run: its ops bound to launches or to Python.
 
 Where vertices of a compute set are interpreted, the launch of its vertices calls Python.  It
 runs them, and the compiled vertices of the same compute set as a program of one launch.
@@ -182,7 +182,7 @@ class CompiledProgram:
             if self._checks is not None:  # they may have been armed meanwhile
                 self._arm()
 
-    # -- other ranks -------------------------------------------------------------------------
+    # -- other ranks -------------------------------------------------------------------------------
 
     def _has_begun(self) -> bool:
         """Return whether the next row has begun."""
@@ -267,7 +267,7 @@ class CompiledProgram:
         else:
             self._do_in_python(watch)
 
-    # -- vertices that are interpreted -------------------------------------------------------
+    # -- vertices that are interpreted -------------------------------------------------------------
 
     def _do_in_python(self, watch: Callable[[], None]) -> None:
         """Do what a row does for interpreted vertices, and for the compiled ones of its step."""
@@ -314,7 +314,7 @@ class CompiledProgram:
         program._fault = fault
         program.run((), watch)
 
-    # -- strict checks -----------------------------------------------------------------------
+    # -- strict checks -----------------------------------------------------------------------------
 
     def _arm(self) -> None:
         """Let rows be looked at before they run, but for those where the run may end."""

@@ -1,4 +1,4 @@
-"""Runs of programs whose host has written nothing: what decides, and is not known, ends them.
+"""Runs of programs whose host has written nothing: unknown decisions end them.
 
     device = Decided()
     engine = Engine(graph, program, checks="fast", device=device)
@@ -274,7 +274,7 @@ def _unwritten(block: ArenaBlock, looks: Decisions) -> list[int]:
     return [block.at + n for n in np.flatnonzero(lacking).tolist()]
 
 
-# -- what nothing knows ------------------------------------------------------------------------
+# -- what nothing knows ----------------------------------------------------------------------------
 
 
 Ran = Literal["step", "action", "scalar"]

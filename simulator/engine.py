@@ -1,4 +1,4 @@
-"""The engine: a program bound to memory and compiled code, ready to run.
+"""The engine: a compiled graph, ready to run.
 
 engine = Engine(graph, program)     checked, lowered, compiled, memory filled
 engine.write(x, array)              host to device
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from poplite.simulator.engine_arguments import Source
     from poplite.simulator.simulated import Simulated
 
-# -- the default device ------------------------------------------------------------------------
+# -- the default device ----------------------------------------------------------------------------
 
 
 class Simulator:
@@ -86,7 +86,7 @@ class Simulator:
         return "the simulator"
 
 
-# -- runs that reports count -------------------------------------------------------------------
+# -- runs that reports count -----------------------------------------------------------------------
 
 
 class ProfiledRuns:
@@ -146,7 +146,7 @@ def _since(now: Report, earlier: Report) -> Report:
     return report_since(now, earlier)
 
 
-# -- the engine --------------------------------------------------------------------------------
+# -- the engine ------------------------------------------------------------------------------------
 
 
 if TYPE_CHECKING:
@@ -347,7 +347,7 @@ class Engine(EngineSpelling):
         checks = "no" if self.checks == "none" else self.checks
         return f"<Engine {programs} on {tiles}, {self._loaded.form}, {checks} checks>"
 
-    # -- running -----------------------------------------------------------------------------
+    # -- running -----------------------------------------------------------------------------------
 
     def run(
         self,
@@ -414,7 +414,7 @@ class Engine(EngineSpelling):
     def print_stream(self, stream: TextIO | None) -> None:
         self._loaded.links.print_stream = stream
 
-    # -- states ------------------------------------------------------------------------------
+    # -- states ------------------------------------------------------------------------------------
 
     def save_state(self, path: str | os.PathLike[str]) -> None:
         """Write what the engine holds to a file, so that another one can go on from there.
@@ -468,7 +468,7 @@ class Engine(EngineSpelling):
         self._loaded.load_state(path)
         self._profiled_runs = ProfiledRuns()
 
-    # -- tensors -----------------------------------------------------------------------------
+    # -- tensors -----------------------------------------------------------------------------------
 
     def write(
         self,
@@ -534,7 +534,7 @@ class Engine(EngineSpelling):
         found: npt.NDArray[Any] | None = self._loaded.read(tensor, replica, root)
         return found
 
-    # -- streams -----------------------------------------------------------------------------
+    # -- streams -----------------------------------------------------------------------------------
 
     def list_streams(self) -> list[str]:
         """Return the handles of the streams that the engine's programs use.
@@ -621,7 +621,7 @@ class Engine(EngineSpelling):
         """
         self._loaded.links.connect_stream_to_callback(handle, callback, replica, metadata)
 
-    # -- host functions and remote buffers ---------------------------------------------------
+    # -- host functions and remote buffers ---------------------------------------------------------
 
     def connect_host_function(
         self,
@@ -697,7 +697,7 @@ class Engine(EngineSpelling):
         """
         return self._loaded.links.copy_from_remote_buffer(handle, row, replica)
 
-    # -- reports -----------------------------------------------------------------------------
+    # -- reports -----------------------------------------------------------------------------------
 
     def report(self) -> Report:
         """Return a report of what was compiled, what has run so far and how long it took.

@@ -85,7 +85,7 @@ def check_loadable(
     """
     if not isinstance(device, PoplarDevice):
         raise InvalidMachineModel(
-            f"{call}: {clipped(device)} is no device",
+            f"{call}: {clipped(device)} is not a device",
             found=of_type(device),
             fix="engine.load(); what runs programs is pl.Engine(graph, program, device=...)",
         )
@@ -123,7 +123,7 @@ def checked_seed(seed: object) -> int:
     is_integer = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
     if not is_integer or not 0 <= int(seed) < 1 << 63:  # type: ignore[call-overload]
         raise ControlProgramError(
-            f"Engine: seed={clipped(seed)} is no whole number from 0 to 2**63 - 1",
+            f"Engine: seed={clipped(seed)} is not a whole number from 0 to 2**63 - 1",
             found=of_type(seed),
             fix="leave seed out for 0",
         )
@@ -220,7 +220,7 @@ def checked_device(device: Any) -> Any:
             fix="pl.Graph(device), pl.Engine(graph, program), and engine.load(device)",
         )
     raise ControlProgramError(
-        f"Engine: device {clipped(device)} is no device",
+        f"Engine: device {clipped(device)} is not a device",
         found=of_type(device),
         fix="device=pl.ipu.Device(), or leave device out for the simulator",
     )
@@ -229,7 +229,7 @@ def checked_device(device: Any) -> Any:
 def no_engine(state: object) -> ControlProgramError:
     """Return the error for a state that is not an engine."""
     return ControlProgramError(
-        f"Engine: state {clipped(state)} is no engine",
+        f"Engine: state {clipped(state)} is not an engine",
         found=of_type(state),
         fix="pl.Engine(graph, program, state=engine); engine.write(x, values) writes values",
     )
@@ -265,7 +265,7 @@ def _check_executable(
             )
 
 
-# -- devices -----------------------------------------------------------------------------------
+# -- devices ---------------------------------------------------------------------------------------
 
 
 @frozen(eq=False)

@@ -117,7 +117,7 @@ def with_progress(progress: object, call: str) -> Iterator[None]:
         why = why_not_called(progress, 2) if callable(progress) else of_type(progress)
         if why:
             raise ElementTypeError(
-                f"{call}: progress {clipped(progress, 60)} is no function of two numbers",
+                f"{call}: progress {clipped(progress, 60)} is not a function of two numbers",
                 found=why,
                 fix=f"{call}(graph, program, {{}}, lambda done, total: print(done, total))",
             )
@@ -274,7 +274,7 @@ def _check_place(tensor: object, call: str) -> None:
     """Refuse anything but a tensor or a name."""
     if not isinstance(tensor, Tensor | str):
         raise ElementTypeError(
-            f"{call}: {clipped(tensor, 60)} is no tensor and no handle",
+            f"{call}: {clipped(tensor, 60)} is neither a tensor nor a handle",
             found=of_type(tensor),
             fix=f'engine.{call}("handle", array)',
         )
@@ -286,7 +286,7 @@ def _filled(values: Array, array: Array | None, call: str) -> Array:
         return values
     if not isinstance(array, np.ndarray):
         raise ElementTypeError(
-            f"{call}: {clipped(array, 60)} is no array",
+            f"{call}: {clipped(array, 60)} is not an array",
             found=of_type(array),
             fix=f"{call}(handle, np.empty({values.shape}, np.{values.dtype}))",
         )
@@ -387,7 +387,7 @@ def reportTiming(engine: Engine, start: Any, end: Any) -> str:
         is_huge = isinstance(value, int) and abs(value) > sys.float_info.max
         if is_huge or not isinstance(value, Real):
             raise ElementTypeError(
-                f"reportTiming: {name} {clipped(value)} is no time in seconds",
+                f"reportTiming: {name} {clipped(value)} is not a time in seconds",
                 found=of_type(value),
                 fix="engine.reportTiming(engine.getTimeStamp(), engine.getTimeStamp())",
             )

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from poplite.vertex.vertex import Vertex
 
-# -- recording a run ---------------------------------------------------------------------------
+# -- recording a run -------------------------------------------------------------------------------
 
 
 class Recording:
@@ -81,7 +81,7 @@ class Recording:
             yield from ((program, row) for row in rows[begin:end])
 
 
-# -- ending a run ------------------------------------------------------------------------------
+# -- ending a run ----------------------------------------------------------------------------------
 
 
 class Stopped(Exception):
@@ -126,7 +126,7 @@ def busy(call: str) -> ControlProgramError:
     return ControlProgramError(f"{call}: a program is running", fix="wait for the end of the run")
 
 
-# -- other ranks -------------------------------------------------------------------------------
+# -- other ranks -----------------------------------------------------------------------------------
 
 
 T = TypeVar("T")
@@ -197,7 +197,7 @@ class Peers(Protocol):
         """Run a program on all ranks, which end it alike."""
 
 
-# -- progress ----------------------------------------------------------------------------------
+# -- progress --------------------------------------------------------------------------------------
 
 PATIENCE = 1.0
 """Seconds of compiling before anything is shown."""

@@ -1,4 +1,4 @@
-"""Programs on the simulator: an executable bound to memory and compiled code.
+"""Programs on the simulator: an executable bound to its memory.
 
     Arena            memory, with all variables
     HostTensors      tensors that the host reads and writes

@@ -70,7 +70,7 @@ from poplite.types import BOOL
 if TYPE_CHECKING:
     from poplite.codec.coders import Coder
 
-# -- the file ----------------------------------------------------------------------------------
+# -- the file --------------------------------------------------------------------------------------
 
 
 @frozen(eq=False)
@@ -126,7 +126,7 @@ def _coder() -> Coder:
     from poplite.codec.codec import Codec
     from poplite.codec.coders import ScalarCoder
 
-    counts = ScalarCoder(int, range(1 << 63), "is no count")
+    counts = ScalarCoder(int, range(1 << 63), "is not a count")
     return Codec({int: counts}).coder_of(SavedState)
 
 
@@ -199,7 +199,7 @@ def reading(path: str) -> Iterator[StateFile]:
         yield StateFile(saved, zipped)
 
 
-# -- the state ---------------------------------------------------------------------------------
+# -- the state -------------------------------------------------------------------------------------
 
 
 FEW, MOST_CYCLES = 1 << 31, 1 << 52
@@ -241,7 +241,7 @@ class EngineState:
         self._own_rows = own
         self.size = executable.layout.end_of_variables(len(executable.layout.variables))
 
-    # -- what must be the same ---------------------------------------------------------------
+    # -- what must be the same ---------------------------------------------------------------------
 
     def _words(self) -> Iterator[tuple[tuple[str, int], Int64]]:
         for name, rows in self._rows.items():
@@ -249,7 +249,7 @@ class EngineState:
                 if (words := self._runs.slot_words.get((name, own))) is not None:
                     yield (name, row), words
 
-    # -- saving ------------------------------------------------------------------------------
+    # -- saving ------------------------------------------------------------------------------------
 
     def saved(self) -> SavedState:
         """Return what a file says beside memory."""
@@ -320,14 +320,14 @@ class EngineState:
         words = [each for _, each in self._words()]
         return np.concatenate([np.zeros(0, np.int64), *counts, *words]).astype("<i8")
 
-    # -- restoring ---------------------------------------------------------------------------
+    # -- restoring ---------------------------------------------------------------------------------
 
     def checked(self, file: StateFile, name: str, call: str) -> Taken:
         """Check all of a file, memory too, before anything of the engine changes."""
         saved, own = file.saved, self.saved()
         for theirs, mine in zip_longest(saved.graph, own.graph, fillvalue=("nothing", "")):
             if theirs != mine:
-                other = "is another" if theirs[0] == mine[0] else f"stands in place of {mine[0]}"
+                other = "is another" if theirs[0] == mine[0] else f"is in place of {mine[0]}"
                 raise self._other(name, f"{theirs[0]} {other}")
         if saved.counted != own.counted:
             raise self._other(name, "other vertices were counted while they ran")
@@ -446,10 +446,10 @@ def _check_bools(bools: Sequence[tuple[str, int, int]], at: int, chunk: Bytes) -
     for name, begin, end in bools:
         part = chunk[max(begin - at, 0) : max(end - at, 0)]
         if len(part) and int(part.max()) > 1:
-            raise Malformed(f"'{name}' holds other numbers than 0 and 1")
+            raise Malformed(f"'{name}' holds numbers other than 0 and 1")
 
 
-# -- taking over from another engine -----------------------------------------------------------
+# -- taking over from another engine ---------------------------------------------------------------
 
 
 def carry_memory(old: Arena, new: Arena, runs: Runs | None = None) -> int:
@@ -492,7 +492,7 @@ def _common_bytes(old: ArenaLayout, new: ArenaLayout) -> int:
     for one, other in pairs:
         if _identity(one) != _identity(other):
             raise _refused(
-                f"its variable '{one.name}' was made at {one.location}; in its place stands "
+                f"its variable '{one.name}' was made at {one.location}; in its place is "
                 f"'{other.name}', made at {other.location}"
             )
     return new.end_of_variables(len(pairs))

@@ -1,4 +1,4 @@
-"""Element by element: operations of one argument, of two, and of three.
+"""Elementwise operations of one, two or three arguments.
 
     Unary       out[i] = f(x[i])               Negative, Exp, ...: classes that replace `of`
     Binary      out[i] = f(a[i], b[i])         Add, Maximum, ...
@@ -57,7 +57,7 @@ def binary_cycles(operation: str) -> Cycles:
     return cycles
 
 
-# -- one argument --------------------------------------------------------------------------------
+# -- one argument ----------------------------------------------------------------------------------
 
 
 class Unary(Vertex, Generic[T]):
@@ -223,7 +223,7 @@ def _evaluated(name: str, x: Array) -> Array:
         return np.asarray(evaluate(name, x.astype(np.float32))).astype(x.dtype)
 
 
-# -- two arguments -------------------------------------------------------------------------------
+# -- two arguments ---------------------------------------------------------------------------------
 
 
 class Binary(Vertex, Generic[T]):
@@ -339,7 +339,7 @@ class Minimum(Binary[N]):
         return np.minimum(a, b)
 
 
-# -- a number, and three arguments ---------------------------------------------------------------
+# -- a number, and three arguments -----------------------------------------------------------------
 
 
 class Scale(Vertex, Generic[N]):

@@ -96,7 +96,7 @@ class SolveColumn(Vertex):
         return slots + (0 if self.unit else binary("divide", FLOAT, rows, target, in_place=True))
 
 
-# -- reflectors --------------------------------------------------------------------------------
+# -- reflectors ------------------------------------------------------------------------------------
 
 SMALL, LARGE = 2.0**-40, 2.0**40
 """Between them squares of FLOAT, and sums of many, neither vanish nor overflow."""

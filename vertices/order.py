@@ -434,7 +434,7 @@ def positions_reference(words: Words) -> npt.NDArray[np.uint32]:
     return ((words & 0xFFFFFFFF) >> 1).astype(np.uint32)
 
 
-# -- sorting by one worker ---------------------------------------------------------------------
+# -- sorting by one worker -------------------------------------------------------------------------
 
 
 Array = npt.NDArray[Any]

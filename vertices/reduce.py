@@ -334,7 +334,7 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
         )
 
 
-# -- other operations --------------------------------------------------------------------------
+# -- other operations ------------------------------------------------------------------------------
 
 
 class _Product(Vertex):
@@ -526,7 +526,7 @@ def rows_reference(join: Join, x: Array) -> Array:
     return total
 
 
-# -- the product of two vectors ----------------------------------------------------------------
+# -- the product of two vectors --------------------------------------------------------------------
 
 
 class Dot(Vertex, Generic[F, G]):
@@ -560,7 +560,7 @@ class Dot(Vertex, Generic[F, G]):
         return total
 
 
-# -- the greatest or least element, with its position ------------------------------------------
+# -- the greatest or least element, with its position ----------------------------------------------
 
 
 class _Greatest(Vertex):
@@ -677,7 +677,7 @@ class FirstLeast(_Least, FirstGreatest[F]):
     """The least of some elements of a row, whose positions are known, and its position."""
 
 
-# -- partial results: those of the tile itself, with those that others sent --------------------
+# -- partial results: those of the tile itself, with those that others sent ------------------------
 
 
 class AddPartials(MultiVertex, Generic[F, G]):

@@ -1,4 +1,4 @@
-"""Running sums and products of rows that are cut into parts.
+"""Running sums or products of rows that are cut into parts.
 
     x          1 2 3 | 4 5 6 | 7 8
     totals     6       15                the parts but the last, from left to right: TotalSum

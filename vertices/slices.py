@@ -1,4 +1,4 @@
-"""Rows of a table by number: reading some, and changing some.
+"""Rows of a table by number: read or changed.
 
     MultiSlice        out[k] = x[index[k] - first]           0 where the vertex has no such row
     MultiUpdate       x[index[k] - first] = s[k]             in the order of k: the last one stays
@@ -417,7 +417,7 @@ def list_reference(
     return row, place, ends.astype(np.uint32)
 
 
-# -- elements of a row by position -------------------------------------------------------------
+# -- elements of a row by position -----------------------------------------------------------------
 
 
 class TakePart(Vertex, Generic[T, U]):

@@ -1,4 +1,4 @@
-"""Products of sparse and dense matrices: rows of non-zeros, and rows of the dense matrix they meet.
+"""Products of sparse matrices with dense ones.
 
     row   0        1  2              starts   0 2 3 ...      the non-zeros of row r are numbers
     k     5 9      5  -              places   0 1 0 ...      starts[r] to starts[r + 1]; number i

@@ -1,4 +1,4 @@
-"""Values that every function refuses: arrays with a mask, and objects that hold no values."""
+"""Values that every function refuses, such as arrays with a mask."""
 
 from __future__ import annotations
 

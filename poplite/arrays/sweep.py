@@ -1,4 +1,4 @@
-"""Sorting and sweeping intervals: what lies on top, what any covers, what two lists share.
+"""Sweeps over sorted intervals: what lies on top, what any covers, what two lists share.
 
     paint     first   aaaaaaaa            union     [---)    [-)       intersection   [-----)  [--)
               second     bbb                           [---)                             [-------)

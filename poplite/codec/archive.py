@@ -1,12 +1,12 @@
 """Archives: a zip of a JSON text with arrays, the file of an executable.
 
-    arrays/int64.npy      all int64 numbers, one array behind the other
+    arrays/int64.npy      all int64 numbers, concatenated
     arrays/uint32.npy
     manifest.json         everything else; names an array by its type, place and shape
 
 Members are stored, not compressed, in the order of their names and without dates, so that equal
-contents are equal bytes.  Reading refuses whatever this module would not write: other members,
-compressed ones, ones that lie about their size.  It never allocates more than the file is long.
+contents are equal bytes.  Reading refuses whatever this module would not write: unknown or
+compressed members, or wrong sizes.  It never allocates more than the size of the file.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ Array = npt.NDArray[Any]
 
 
 class ArrayWriter:
-    """Collects arrays, each once; small ones with equal numbers, of which steps have many, too."""
+    """Collects arrays, each once; of small ones, which steps repeat, also each content once."""
 
     def __init__(self) -> None:
         self._parts: dict[str, list[Array]] = {}
@@ -97,12 +97,12 @@ class ArrayWriter:
         return [name, first, [], shape] if repeated else [name, first, shape]
 
     def parts(self) -> dict[str, list[Array]]:
-        """Return what the array of each type consists of, by the name of the type."""
+        """Return the parts of each type's array, by the name of the type."""
         return self._parts
 
 
 class ArrayReader:
-    """Finds arrays in those that a file holds, one flat array for each type."""
+    """Finds arrays in the flat arrays of a file, of which there is one for each type."""
 
     def __init__(self, flat: Mapping[str, Array]) -> None:
         self._flat = flat
@@ -159,7 +159,7 @@ def write_archive(file: BinaryIO, text: str, arrays: ArrayWriter) -> None:
 
 def write_members(file: BinaryIO, members: Mapping[str, tuple[int, Iterable[Any]]]) -> None:
     """Write members, each with its bytes and the blocks that they come in, to a file."""
-    if not _is_seekable(file):  # a device or a pipe: the same bytes, which are put together first
+    if not _is_seekable(file):  # a device or a pipe: the same bytes, which are assembled first
         import tempfile  # its random names load much that others never need
 
         with tempfile.TemporaryFile() as whole:
@@ -178,7 +178,7 @@ def write_members(file: BinaryIO, members: Mapping[str, tuple[int, Iterable[Any]
 
 
 def _is_seekable(file: BinaryIO) -> bool:
-    """Return whether a file is one on a disk, or in memory: /dev/null claims to seek."""
+    """Return whether a file is a regular file or in memory: /dev/null claims to seek."""
     try:
         return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
     except (AttributeError, OSError):
@@ -203,9 +203,9 @@ def read_archive(path: str | os.PathLike[str], kind: Format) -> tuple[Any, Array
 def unpacked(
     path: str | os.PathLike[str], kind: Format, is_allowed: Callable[[str], bool]
 ) -> Iterator[tuple[Any, zipfile.ZipFile]]:
-    """Open an archive; give its manifest, and the zip with its allowed members.
+    """Open an archive; yield its manifest, and the zip file with its checked members.
 
-    The header is checked first, as a file of another kind or format may have anything else.
+    The header is checked first, as the rest depends on the kind and format of the file.
 
     Raises OSError or Malformed.
     """
@@ -227,7 +227,7 @@ def unpacked(
 
 @contextmanager
 def undamaged() -> Iterator[None]:
-    """Say that a file is damaged where a zip cannot be read, or a checksum differs."""
+    """Report a file as damaged if its zip cannot be read, or a checksum differs."""
     try:
         yield
     except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, RuntimeError) as error:
@@ -246,7 +246,7 @@ def _check_members(infos: Sequence[zipfile.ZipInfo], size_bytes: int) -> None:
     names = [info.filename for info in infos]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise Malformed(f"its member '{twice}' is there {names.count(twice)} times")
+        raise Malformed(f"its member '{twice}' appears {names.count(twice)} times")
     if MANIFEST not in names:
         raise Malformed(f"it has no member '{MANIFEST}'")
     for info in infos:
@@ -270,5 +270,5 @@ def _numbers(name: str, dtype: np.dtype[Any], data: bytes) -> Array:
         raise Malformed(f"its member '{name}' does not begin as an array of {dtype}")
     numbers = np.frombuffer(data, dtype, count, HEADER_BYTES)
     if dtype == np.bool_ and count and int(numbers.view(np.uint8).max()) > 1:
-        raise Malformed(f"its member '{name}' holds other numbers than 0 and 1")
+        raise Malformed(f"its member '{name}' holds numbers other than 0 and 1")
     return numbers

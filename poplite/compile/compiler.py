@@ -1,4 +1,4 @@
-"""From a graph and its programs to an executable."""
+"""Compiles the programs of a graph to an executable."""
 
 from __future__ import annotations
 
@@ -349,7 +349,7 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
     for name, program in programs.items():
         if not isinstance(name, str):
             raise ControlProgramError(
-                f"program name {clipped(name, 60)} is no text",
+                f"program name {clipped(name, 60)} is not a string",
                 found=of_type(name),
                 fix="name programs by strings",
             )

@@ -1,14 +1,14 @@
-"""From what a copy reads and writes to its moves.
+"""The moves of a copy: from the elements that it reads and writes.
 
-Two views of one variable each are two mixed-radix numbers.  Cut until their digits are equally
-long, they are nested loops; the innermost two become one record, however many elements there are::
+Two views, each of one variable, are two mixed-radix numbers.  Split until their digits have equal
+extents, they are nested loops; the innermost two become one record, whatever their size::
 
     source        (2, 4) (4, 8)      4 x 2 floats, transposed
     destination   (8, 4)             8 floats              digits are (extent, stride in bytes)
     loops         2 x (to + 16, from + 4), 4 x (to + 4, from + 8)           2 records of 4 rows
 
 Any other pair of views, and gathers, are lists of runs, which are paired in order.  The common
-pieces are joined where both sides go on; long stretches of even distances become records, the
+pieces are joined where both sides continue; long evenly spaced stretches become records, the
 rest is listed.  Pieces are sorted by destination first where that leaves fewer::
 
     source       [-----)[---)[---)
@@ -36,14 +36,14 @@ Loop = tuple[int, int, int]
 """Extent, distance of destinations, distance of sources."""
 
 LEAST_ROWS = 4
-"""Blocks from which a record takes less room than the same blocks listed."""
+"""Number of blocks from which a record is smaller than a list of them."""
 
 LEAST_STRETCH = 16
-"""Blocks from which a stretch among uneven pieces is worth a record: its place in the list is
-left out, and memory is written best without gaps (a third slower with stretches of 4)."""
+"""Number of blocks from which a stretch among uneven pieces gets a record of its own: that leaves a
+gap in the list, and memory is written fastest without gaps (a third slower with stretches of 4)."""
 
 LARGEST_PIECE = 4096
-"""Bytes from which a piece is a record, which can be split."""
+"""Size in bytes from which a piece becomes a record, which can be split."""
 
 LIST_SPAN = 1 << 32
 """Bytes that a list of pieces can address."""
@@ -54,10 +54,10 @@ NO_MOVES = Moves(np.zeros((0, RECORD_WORDS), np.int64), _NO_PIECES)
 
 
 def copied_views(destination: Side, source: Side, size: int) -> Moves | None:
-    """Return the moves between two views of one variable each, of as many elements of `size` bytes.
+    """Return the moves between two views of one variable each, of equally many elements.
 
-    No element of the destination comes twice. Returns None when the digits of the two do not fit
-    into each other, or are all small.
+    Each has `size` bytes, and no element of the destination occurs twice. Returns None if the
+    digits of one view do not divide those of the other, or all are small.
 
     >>> copied_views((0, [(8, 4)]), (100, [(2, 4), (4, 8)]), 4).records.tolist()
     [[0, 100, 4, 4, 4, 8], [16, 104, 4, 4, 4, 8]]
@@ -68,7 +68,7 @@ def copied_views(destination: Side, source: Side, size: int) -> Moves | None:
     to, start = destination[0], source[0]
     forward = []
     for extent, far, near in loops:
-        if far < 0:  # the order does not matter: begin at the other end
+        if far < 0:  # order is irrelevant: start at the other end
             to, start = to + (extent - 1) * far, start + (extent - 1) * near
             far, near = -far, -near
         forward.append((extent, far, near))
@@ -91,7 +91,7 @@ def copied_views(destination: Side, source: Side, size: int) -> Moves | None:
 def _side_by_side(
     destination: Sequence[tuple[int, int]], source: Sequence[tuple[int, int]]
 ) -> list[Loop] | None:
-    """Cut digits until their extents are alike; innermost first."""
+    """Split digits until their extents are equal; innermost first."""
     one, other, loops = list(destination), list(source), []
     while one:
         (m, far), (n, near) = one.pop(), other.pop()
@@ -118,7 +118,7 @@ def _merged(loops: Sequence[Loop]) -> list[Loop]:
 
 
 def copied_runs(destination: Runs, source: Runs) -> Moves:
-    """Return the moves between two lists of runs of as many bytes; destinations do not overlap.
+    """Return the moves between two lists of runs of equally many bytes; destinations are disjoint.
 
     >>> source = np.array([50, 58, 90, 97]), np.array([4, 5, 4, 4])
     >>> moves = copied_runs((np.array([200]), np.array([17])), source)
@@ -172,10 +172,10 @@ def _position(runs: Runs, ends: Integers, starts: Integers) -> Integers:
 
 
 def _fewest(pieces: Columns) -> tuple[Columns, tuple[Integers, Integers]]:
-    """Return pieces and their stretches: as they come, or sorted by destination if that is fewer.
+    """Return pieces and their stretches: as given, or sorted by destination if those are fewer.
 
-    The edges of many blocks come as even columns, which sorting would mix; what comes shuffled
-    goes on where it is sorted, and memory is written best in order.
+    The edges of many blocks are given as even columns, which sorting would mix; shuffled pieces
+    become contiguous once sorted, and memory is written fastest in order.
     """
     stretches = _stretches(*pieces)
     to, start, size = pieces
@@ -195,7 +195,7 @@ def _units(pieces: Columns, stretches: tuple[Integers, Integers]) -> int:
 
 
 def _joined(to: Integers, start: Integers, size: Integers) -> Columns:
-    """Join neighbours where both sides go on; drop pieces without bytes."""
+    """Join neighbours where both sides continue; drop empty pieces."""
     if not size.all():
         some = size > 0
         to, start, size = to[some], start[some], size[some]
@@ -207,7 +207,7 @@ def _joined(to: Integers, start: Integers, size: Integers) -> Columns:
 
 
 def _stretches(to: Integers, start: Integers, size: Integers) -> tuple[Integers, Integers]:
-    """Return first piece and number of pieces of each stretch of even distances."""
+    """Return the first piece and number of pieces of each evenly spaced stretch."""
     if len(to) < LEAST_STRETCH:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     far, near, alike = np.diff(to), np.diff(start), size[1:] == size[:-1]

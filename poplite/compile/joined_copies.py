@@ -1,4 +1,4 @@
-"""Which neighbour Copies of a Sequence could be one Copy, and what that would take.
+"""Neighbouring Copies of a Sequence that could be one Copy.
 
     Copy a[0] -> b[1]
     Copy a[1] -> b[0]       joined with the one before: one Copy of a[0], a[1] to b[1], b[0]

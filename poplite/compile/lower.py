@@ -1,4 +1,4 @@
-"""From compute sets and copies to lowered steps, and from a graph to its stored form.
+"""Lowers a graph's compute sets, copies, variables to their stored form.
 
     edges   ->  places    pointers where fields are contiguous, copies where not
     places  ->  columns   start, length and rows of every field, as numbers of all vertices
@@ -167,7 +167,7 @@ def _lowered(
     return Lowered(table, places, states, groups, step)
 
 
-# -- state -----------------------------------------------------------------------------------
+# -- state -----------------------------------------------------------------------------------------
 
 
 def _place_state(family: Family, layout: ArenaLayout, in_place: InPlace) -> dict[Column, Series]:
@@ -205,7 +205,7 @@ def _place_scalars(field: Field, values: StateValues, count: int, layout: ArenaL
     return counting(at, count) if len(array) == count else constant(at, count)
 
 
-# -- columns ---------------------------------------------------------------------------------
+# -- columns ---------------------------------------------------------------------------------------
 
 
 def _groups(
@@ -283,7 +283,7 @@ def _work(places: list[PlacedEdges], count: int) -> Int64 | int:
     return sum(others, np.full(count, alike)) if others else alike
 
 
-# -- the stored form of a graph --------------------------------------------------------------
+# -- the stored form of a graph --------------------------------------------------------------------
 
 
 def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
@@ -391,7 +391,7 @@ def _joined(parts: list[VertexTiles]) -> VertexTiles:
     return VertexTiles.of(np.repeat(numbers, np.diff(stops, prepend=0)), count)
 
 
-# -- moved steps -------------------------------------------------------------------------------
+# -- moved steps -----------------------------------------------------------------------------------
 
 
 State = Mapping[tuple[int, str], Series]

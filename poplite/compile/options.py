@@ -1,14 +1,14 @@
-"""Options of an engine by name, as in Poplar, and the environment variable that overrides them.
+"""Options of an engine by name, as in Poplar; the environment overrides them.
 
     Engine(graph, program, options={"debug.floatPointOpException": True})
     POPLITE_ENGINE_OPTIONS='{"interpret": true}' python model.py
 
-Options of Poplar that mean nothing here are taken without an effect; other names are refused.
+Poplar's options without a meaning here are accepted and ignored; other names are refused.
 
-Which vertices run as plain Python is said by classes and by steps::
+`interpret` chooses the vertices that run as plain Python, by class or by step::
 
     interpret=True                  all
-    interpret=["Align", Score]      those of two classes, in whatever step
+    interpret=["Align", Score]      those of two classes, in any step
     interpret=["align rows"]        those of one compute set
 
 A class includes all classes that derive from it, as the template `Add` includes `Add[FLOAT]`.
@@ -31,7 +31,7 @@ from poplite.source import here
 from poplite.text import clipped, of_type
 from poplite.vertex.vertex import Vertex
 
-# -- which vertices are interpreted -----------------------------------------------------------
+# -- which vertices are interpreted ----------------------------------------------------------------
 
 
 Interpret = bool | tuple[str | type[Vertex], ...]
@@ -73,7 +73,7 @@ def classes_of_steps(
 
 
 def interpret_text(interpret: Interpret | None) -> str:
-    """Return the argument of an engine as it is written.
+    """Return the argument of `Engine` as a user writes it.
 
     >>> interpret_text(("Align", Vertex)), interpret_text(True)
     ("interpret=['Align', Vertex]", 'interpret=True')
@@ -109,7 +109,7 @@ def _unknown(
     )
 
 
-# -- options -----------------------------------------------------------------------------------
+# -- options ---------------------------------------------------------------------------------------
 
 
 ENVIRONMENT = "POPLITE_ENGINE_OPTIONS"
@@ -156,8 +156,8 @@ OPTIONS: Mapping[str, Option] = {
     "exchange.enablePrefetch": Option("truth", "prefetch"),
 }
 
-_NO_PROFILE = "engine.report() tells what ran and what it took"
-_NO_CHOICE = "compiling has no such choice"
+_NO_PROFILE = "engine.report() shows what ran and its cycles"
+_NO_CHOICE = "compilation has no such setting"
 _NO_CODE = "tiles have no machine code of their own"
 _NO_DEVICE = "there is no device to wait for or to configure"
 
@@ -170,7 +170,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "debug.outputAllSymbols": _NO_CODE,
     "debug.profilingTile": _NO_PROFILE,
     "debug.retainDebugInformation": "names and lines are always kept",
-    "debug.runtimeVerify": 'checks="strict" is that',
+    "debug.runtimeVerify": 'use checks="strict"',
     "debug.trace": _NO_CODE,
     "debug.verify": "graphs are always checked",
     "debug.workerStackSizeInBytes": _NO_CODE,
@@ -181,21 +181,21 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "target.deterministicWorkers": "workers always run in the same order",
     "target.*": _NO_DEVICE,
 }
-"""Options of Poplar that mean nothing here, and why; the first pattern that fits a name counts."""
+"""Options of Poplar without a meaning here, and why; the first pattern that matches applies."""
 
 
 @frozen
 class EngineOptions:
-    """Options that were asked for; None where nothing was.
+    """Requested options; None for those that were not given.
 
     Attributes:
         faster: whether faster forms of vertices run.
         interpret: whether vertices run as plain Python, or which classes and steps do.
         progress: whether progress is shown.
         seed: the seed of stochastic rounding.
-        traps: whether floating-point exceptions stop programs from their beginning.
-        nan_overflow: whether too large a value of HALF or QUARTER is stored as NaN.
-        prefetch: whether callbacks of streams are asked ahead.
+        traps: whether floating-point exceptions stop programs, from their first step.
+        nan_overflow: whether a value too large for HALF or QUARTER is stored as NaN.
+        prefetch: whether stream callbacks are called ahead of time.
         instrument: whether cycles and memory are modelled; they are by default.
         may_overflow: whether programs run on tiles that have not enough memory for them.
     """
@@ -213,13 +213,13 @@ class EngineOptions:
 
     @property
     def float_mode(self) -> int | None:
-        """How floating-point arithmetic behaves at first; None where nothing was asked for."""
+        """The initial floating-point mode; None if no option sets it."""
         if self.traps is None and self.nan_overflow is None:
             return None
         return (TRAPS if self.traps else 0) | (OVERFLOW_NAN if self.nan_overflow else 0)
 
     def engine_only(self) -> tuple[tuple[str, str], ...]:
-        """Return the options that were asked for, but for arguments of `Engine`, and their values.
+        """Return the given options with their values, without those that are arguments of `Engine`.
 
         >>> EngineOptions(checks="fast", may_overflow=True).engine_only()
         (('debug.allowOutOfMemory', 'true'),)
@@ -233,7 +233,7 @@ class EngineOptions:
 
 
 def engine_options(options: Mapping[str, object] | None = None, **arguments: Any) -> EngineOptions:
-    """Return the requests of arguments, options and, above both, the environment.
+    """Return the options of arguments and `options`, overridden by the environment.
 
     `arguments` are those of `Engine`, by the names of `EngineOptions`.
 
@@ -245,14 +245,14 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
     checks = arguments.get("checks")
     if not isinstance(checks, str | None) or checks not in ("strict", "fast", "none", None):
         raise ControlProgramError(
-            f"checks={clipped(checks, 60)}, but it is 'strict', 'fast' or 'none'",
+            f"checks={clipped(checks, 60)}, but must be 'strict', 'fast' or 'none'",
             fix="leave checks out for the default",
         )
     faster = arguments.get("faster")
     is_tolerant = isinstance(faster, str) and faster == "tolerant"
     if not isinstance(faster, bool | None) and not is_tolerant:
         raise InvalidOption(
-            f"faster={clipped(faster)}, but it is {_KINDS['faster']}",
+            f"faster={clipped(faster)}, but must be {_KINDS['faster']}",
             found=of_type(faster),
             fix="leave faster out for the forms whose results have equal bits",
         )
@@ -261,7 +261,7 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
         found["interpret"] = _interpret(found["interpret"])
     if options is not None and not isinstance(options, Mapping):
         raise InvalidOption(
-            f"options={clipped(options)} is no dictionary",
+            f"options={clipped(options)} is not a dictionary",
             found=of_type(options),
             fix='options={"debug.floatPointOpException": True}',
         )
@@ -287,7 +287,7 @@ def _interpret(value: object) -> Interpret:
     wrong = [each for each in listed or () if not isinstance(each, str | type)]
     if listed is None or wrong:
         raise InvalidOption(
-            f"interpret={clipped(value)}, but it is {_KINDS['interpret']}",
+            f"interpret={clipped(value)}, but must be {_KINDS['interpret']}",
             found=of_type(wrong[0] if wrong else value),
             fix='interpret=["Align"], or interpret=True for all',
         )
@@ -304,13 +304,13 @@ def _of_environment() -> dict[str, Any]:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidOption(
-            f"{ENVIRONMENT}={clipped(text)} is no JSON: {error}",
+            f"{ENVIRONMENT}={clipped(text)} is not valid JSON: {error}",
             at=None,
             fix=f"""{ENVIRONMENT}='{{"checks": "strict"}}'""",
         ) from None
     if not isinstance(values, dict):
         raise InvalidOption(
-            f"{ENVIRONMENT}={clipped(text)} is no JSON object",
+            f"{ENVIRONMENT}={clipped(text)} is not a JSON object",
             at=None,
             fix=f"""{ENVIRONMENT}='{{"checks": "strict"}}'""",
         )
@@ -324,7 +324,7 @@ def _of_environment() -> dict[str, Any]:
 
 
 def _option(name: object, source: str) -> Option | None:
-    """Return an option; None for one of Poplar that means nothing here; refuse other names."""
+    """Return an option, or None for one of Poplar without a meaning here; refuse other names."""
     before = f"{source}: " if source else ""
     if isinstance(name, str) and name in OPTIONS:
         return OPTIONS[name]
@@ -360,7 +360,7 @@ def _value(name: str, option: Option, value: object, source: str) -> Any:
             return value
     before = f"{source}: " if source else ""
     raise InvalidOption(
-        f"{before}option '{name}' is {clipped(value)}, but it is {_KINDS[option.kind]}",
+        f"{before}option '{name}' is {clipped(value)}, but must be {_KINDS[option.kind]}",
         at=None if source else here(),
         fix=f'{{"{name}": {_EXAMPLES[option.kind] if source else True}}}',
     )

@@ -36,7 +36,7 @@ from poplite.executable.rows import Moves
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
 
-# -- rows in place -----------------------------------------------------------------------------
+# -- rows in place ---------------------------------------------------------------------------------
 
 
 @frozen(eq=False)
@@ -141,7 +141,7 @@ def _in_place(
     return RowsInPlace(rows.stride, chosen, length, stride)
 
 
-# -- copies to temporaries ---------------------------------------------------------------------
+# -- copies to temporaries -------------------------------------------------------------------------
 
 
 _Columns = tuple[Int64, Int64, Int64]
@@ -210,7 +210,7 @@ def _together(runs: Moves, views: list[Moves]) -> Moves:
     return Moves(np.concatenate([runs.records, *(each.records for each in views)]), runs.pieces)
 
 
-# -- places ------------------------------------------------------------------------------------
+# -- places ----------------------------------------------------------------------------------------
 
 
 TEMPORARY_ALIGNMENT = 16

@@ -1,21 +1,21 @@
 """The parts of programs: found, lowered, numbered.
 
-    programs  ->  parts     compute sets, copies, what the host does, what scalars decide
+    programs  ->  parts     compute sets, copies, host operations, decisions by scalars
     parts     ->  lowered   the steps and actions that each becomes
     lowered   ->  numbers   by which ops name those steps and actions
 
-Steps are those of compute sets, then of copies, then the copies around what the host does.  Actions
-are those for replicas that disagree, then what Python does alone, then what moves data for the
+Steps are numbered by compute sets, then copies, then the copies around host operations.  Actions
+are numbered by checks that replicas agree, then actions of Python alone, then transfers for the
 host.
 
 Each stream, remote buffer and host function has its own block of bytes in the arena.  Tensors are
-moved to or from that block, so that the host sees one dense array however they lie::
+moved to or from that block, so that the host sees a dense array whatever their layout::
 
     Copy(stream, x)       CALLBACK  fill the block        LAUNCH  block -> x
     Copy(x, stream)       LAUNCH    x -> block            CALLBACK  take the block
     Call(f, [x], [y])     LAUNCH    x -> block            CALLBACK  f      LAUNCH  block -> y
 
-Programs that print, stamp or stop move nothing: they are an action alone.
+Programs that print, stamp or stop move nothing: each is one action.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ from poplite.program import (
 )
 from poplite.view import addresses
 
-# -- what the host does ------------------------------------------------------------------------
+# -- host operations -------------------------------------------------------------------------------
 
 
 HOSTED = StreamCopy | RemoteCopy | CodeCopy | Call
@@ -95,7 +95,7 @@ class HostStep:
 
 
 class HostLowering:
-    """Lowers programs that need the host; their blocks are reserved when it is made."""
+    """Lowers programs that need the host; their blocks are reserved on construction."""
 
     def __init__(self, programs: Sequence[Program], graph: Graph, layout: ArenaLayout) -> None:
         self._buffers, self._layout = graph.function_buffers, layout
@@ -109,7 +109,7 @@ class HostLowering:
             self._blocks[owner] = layout.reserve_block(size)
 
     def lowered(self, program: Program) -> HostStep | None:
-        """Return what a program is lowered to; None when it does not need the host."""
+        """Return the lowered form of a program, or None if it does not need the host."""
         match program:
             case StreamCopy():
                 return self._stream_copy(program)
@@ -190,7 +190,7 @@ class HostLowering:
 
 
 def action_of(program: Program, layout: ArenaLayout) -> Action | None:
-    """Return what Python does for a leaf or a decision; None when it needs no Python."""
+    """Return the Python action of a leaf or a decision, or None if it needs none."""
     match program:
         case PrintTensor(title=title, tensor=tensor, format=format):
             return Print(title, host_tensor(tensor, layout), format)
@@ -220,7 +220,7 @@ def action_of(program: Program, layout: ArenaLayout) -> Action | None:
 
 
 def agreement_on(program: Program, layout: ArenaLayout) -> Equal | None:
-    """Return what Python does when replicas do not agree how to go on; None with one replica."""
+    """Return the check that replicas agree on control flow, or None for a single replica."""
     if layout.replicas == 1 or program.decided_by is None:
         return None
     scalar = host_tensor(program.decided_by, layout)
@@ -243,12 +243,12 @@ def metadata_position(tensor: Tensor, layout: ArenaLayout) -> int | None:
 
 
 def _needed(program: Program) -> list[tuple[object, int]]:
-    """Return the owners of blocks that a program uses, and the bytes that it needs of each."""
+    """Return the owners of the blocks that a program uses, with the bytes it needs of each."""
     match program:
         case StreamCopy(stream=stream):
             return [(stream, stream.size_bytes)]
         case RemoteCopy(buffer=buffer):
-            # One for each way: what comes in is always written, what goes out may not be.
+            # One block per direction: incoming data is always written, outgoing data may not be.
             return [((buffer, program.source is buffer), program.size_bytes)]
         case HostCall(function=function):
             kinds = *function.inputs, *function.outputs
@@ -259,7 +259,7 @@ def _needed(program: Program) -> list[tuple[object, int]]:
     return []
 
 
-# -- parts -------------------------------------------------------------------------------------
+# -- parts -----------------------------------------------------------------------------------------
 
 
 AnyCopy = TensorCopy | CrossReplicaCopy
@@ -267,11 +267,11 @@ AnyCopy = TensorCopy | CrossReplicaCopy
 
 @frozen(eq=False)
 class ProgramParts:
-    """What programs consist of, each part once.
+    """The parts of programs, each listed once.
 
     Attributes:
-        leaves: programs without programs in them.
-        compute_sets: those that the leaves execute.
+        leaves: programs without children.
+        compute_sets: the ones that the leaves execute.
         copies: the leaves that copy between tensors.
         decisions: programs in which a scalar decides what runs.
         hosted: programs that may need the host.
@@ -286,12 +286,12 @@ class ProgramParts:
 
 @frozen(eq=False)
 class LoweredParts:
-    """Steps and actions by what they were made from, in the order of their numbers.
+    """Steps and actions by their source, in the order of their numbers.
 
     Attributes:
-        agreements: what Python does where replicas disagree on the scalar that decides.
-        actions: what Python does for leaves and decisions that need no data moved.
-        host_steps: what Python does between copies.
+        agreements: checks that replicas agree on the scalar that decides.
+        actions: Python's actions for leaves and decisions that move no data.
+        host_steps: Python's actions between copies.
     """
 
     compute_sets: Mapping[ComputeSet, ComputeStep]
@@ -313,7 +313,7 @@ class LoweredParts:
     def priced_programs(self) -> list[Program | None]:
         """Return the program of each action that takes cycles; None for the others."""
         stamps = [each if isinstance(each, CycleStamp) else None for each in self.actions]
-        # A Call that only makes sure that the code of its function is there moves nothing.
+        # A Call that only ensures that the code of its function is loaded moves nothing.
         moves = [None if isinstance(each, Call) else each for each in self.host_steps]
         return [*[None] * len(self.agreements), *stamps, *moves]
 
@@ -324,7 +324,7 @@ class Numbers:
 
     Attributes:
         steps: step numbers of compute sets and copies.
-        host_copies: step numbers of the copies before or after the host does its part.
+        host_copies: step numbers of the copies before or after a host operation.
         agreements: action numbers, by the program in which a scalar decides.
         actions: action numbers of all other programs.
     """
@@ -336,7 +336,7 @@ class Numbers:
 
 
 def parts_of(programs: Iterable[Program]) -> ProgramParts:
-    """Find the parts of programs, in the order in which they are first met."""
+    """Return the parts of programs, in order of first occurrence."""
     listed = list(programs)
     nodes = dict.fromkeys([node for each in listed for node in children_first(each)])
     leaves = [node for node in nodes if node.num_steps and not node.children]
@@ -362,10 +362,10 @@ def lower_parts(
     saved: Sequence[bool],
     keep_marks: bool,
 ) -> LoweredParts:
-    """Lower all parts, and reserve in the layout what they need.
+    """Lower all parts, and reserve the memory they need in the layout.
 
-    `saved` says of each compute set whether what it writes is saved first, as vertices may fail in
-    the middle of it.  Marks for strict checks are left out unless `keep_marks`.
+    `saved` says of each compute set whether its outputs are saved first, since its vertices may
+    fail midway.  Marks for strict checks are left out unless `keep_marks`.
     """
     host = HostLowering(parts.hosted, graph, layout)  # first, as blocks lie before state
     with_edges = [(compute_set, edges_of(compute_set)) for compute_set in parts.compute_sets]

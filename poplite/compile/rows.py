@@ -50,7 +50,7 @@ from poplite.jit.build import run_kernel
 from poplite.jit.kernels.intervals import go_on
 from poplite.vertex.vertex import Vertex
 
-# -- lists of edges ----------------------------------------------------------------------------
+# -- lists of edges --------------------------------------------------------------------------------
 
 
 Mask = npt.NDArray[np.bool_]
@@ -116,7 +116,7 @@ class RowLists:
         columns |= {"stride": compact(stride), "length": compact(first_length)}
         return columns, even
 
-    # -- the table ---------------------------------------------------------------------------
+    # -- the table ---------------------------------------------------------------------------------
 
     @cached_property
     def _first(self) -> Series:
@@ -159,7 +159,7 @@ class RowLists:
         return np.stack([start, length], axis=1).astype(kind)
 
 
-# -- rows --------------------------------------------------------------------------------------
+# -- rows ------------------------------------------------------------------------------------------
 
 
 LEAST_RUN = 4
@@ -232,7 +232,7 @@ def _work(work: Int64 | int, count: Int64) -> Int64:
     return np.add.reduceat(work, np.cumsum(count) - count)
 
 
-# -- runs ------------------------------------------------------------------------------------
+# -- runs ------------------------------------------------------------------------------------------
 
 
 def affine_runs(moving: Int64, fixed: Int64) -> tuple[Int64, Int64, Int64]:
@@ -311,7 +311,7 @@ def _least_runs(described: Columns, series: Sequence[Series | None]) -> int:
     return most
 
 
-# -- tables ----------------------------------------------------------------------------------
+# -- tables ----------------------------------------------------------------------------------------
 
 
 def _flat(described: Columns, series: Sequence[Series | None]) -> Columns | None:

@@ -169,7 +169,7 @@ def _parts(family: Family, graph: Graph) -> Iterator[_Part]:
         yield _Part(family, tiles, others)
 
 
-# -- what estimators may read beyond shapes --------------------------------------------------
+# -- what estimators may read beyond shapes --------------------------------------------------------
 
 
 def detail_columns(family: Family) -> list[Column]:

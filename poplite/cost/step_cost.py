@@ -8,16 +8,6 @@ A Copy has a `before` only.  Slots of vertices without a formula are found later
 compiled code, or counted while they run where they depend on data (`data_dependent_steps`);
 everything else in a `StepCost` is known when the graph is compiled.  Reports hold the same phases,
 summed over the executions of a step.
-
-Numbers of tiles as costs make them and add them up: most are of few tiles, or equal on many.
-
-from a dense array     0 7 0 5
-tiles                   1 3
-values                  7 5
-
->>> spread = PerTile.of(np.array([0, 7, 0, 5]))
->>> few(spread), times(spread, 2).array().tolist()
-([(1, 7), (3, 5)], [0, 14, 0, 10])
 """
 
 from __future__ import annotations
@@ -141,7 +131,12 @@ class JoinedCopyCost:
     cost: StepCost
 
 
-# -- numbers of tiles --------------------------------------------------------------------------
+# -- numbers of tiles ------------------------------------------------------------------------------
+# Most are of few tiles, or equal on many.
+#
+#     from a dense array     0 7 0 5
+#     tiles                   1 3
+#     values                  7 5
 
 
 FEW = 8
@@ -209,7 +204,11 @@ def add_each_to(dense: Int64, spread: PerTile, number: int) -> None:
 
 
 def times(spread: PerTile, factor: int) -> PerTile:
-    """Return the numbers multiplied by a factor that is not negative."""
+    """Return the numbers multiplied by a factor that is not negative.
+
+    >>> times(PerTile.of(np.array([0, 7, 0, 5])), 2).array().tolist()
+    [0, 14, 0, 10]
+    """
     if not factor or not spread.num_used:
         return PerTile.nothing(spread.num_tiles)
     values = spread.values
@@ -220,7 +219,11 @@ def times(spread: PerTile, factor: int) -> PerTile:
 
 
 def few(spread: PerTile) -> Sequence[tuple[int, int]] | None:
-    """Return the tiles with their numbers, or None where there are more than `FEW`."""
+    """Return the tiles with their numbers, or None where there are more than `FEW`.
+
+    >>> few(PerTile.of(np.array([0, 7, 0, 5])))
+    [(1, 7), (3, 5)]
+    """
     tiles, values = spread.tiles, spread.values
     if isinstance(tiles, Steps) and tiles.digits == _ONE:
         return [(tiles.first, values.at(0))]

@@ -1,4 +1,4 @@
-"""How the vertices of a tile share its workers, and how long that takes.
+"""How the vertices of a tile share its workers.
 
     slots 5 3 4 4 2 on a tile with three workers    worker 0   5 . . . .
                                                     worker 1   3 . . 4 . . .

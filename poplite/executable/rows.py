@@ -1,4 +1,4 @@
-"""Rows of numbers that compiled code reads: descriptor rows of vertices, and moves of copies."""
+"""Rows of numbers that compiled code reads: of vertices, of copies."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from poplite.frozen import frozen
 from poplite.vertex.fields import Field
 
 # -- descriptor rows of vertices -------------------------------------------------------------------
-# How the vertices of one compute set are written down for a driver.
-#
-# Vertices of one class are listed in *runs* of n vertices.  One run is one row of int64 words,
-# the columns of which say where the fields of its vertices are::
+# They describe the vertices of one compute set to a driver.  Vertices of one class are listed in
+# *runs* of n vertices.  One run is one row of int64 words, the columns of which say where the
+# fields of its vertices are::
 #
 #     3 | number 12, +1 | x.start 0, +64 | x.length 64 | y.start 9000, table + 16 | ...
 #
@@ -135,12 +134,11 @@ def bound_rows(rows: Rows, described: Columns, tables: Mapping[int, npt.NDArray[
 
 
 # -- the bytes that a copy moves -------------------------------------------------------------------
-# The bytes that a copy moves, in few rows: blocks at even distances, and a list of all others.
-#
-# A *record* is six words (destination, source, rows, bytes, far, near), all positions and distances
-# in bytes: block r goes from `source + r * near` to `destination + r * far`.  Pieces at uneven
-# distances are listed in three uint32 words each, which is a quarter of a record.  One record
-# represents a list; its `bytes` are 0, and `far` is where the list begins::
+# Evenly spaced blocks become records, all others a list.  A *record* is six words (destination,
+# source, rows, bytes, far, near), all positions and distances in bytes: block r goes from
+# `source + r * near` to `destination + r * far`.  Pieces at uneven distances are listed in three
+# uint32 words each, which is a quarter of a record.  One record represents a list; its `bytes` are
+# 0, and `far` is where the list begins::
 #
 #     records    100   0   8   64   256   64       8 blocks of 64 bytes
 #                  0 500   3    0     0    0       3 pieces, from number 0 of the list

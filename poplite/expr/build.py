@@ -243,7 +243,7 @@ def _range_text(element: ElementClass) -> str:
     return f"{element!r} holds {limits.min:,} to {limits.max:,}"
 
 
-# -- powers ------------------------------------------------------------------------------------
+# -- powers ----------------------------------------------------------------------------------------
 
 
 def _power(base: Expr, exponent: bool | int | float) -> Expr | None:
@@ -280,7 +280,7 @@ def power_by_squares(base: Expr, exponent: int) -> Expr:
     return result
 
 
-# -- shapes ------------------------------------------------------------------------------------
+# -- shapes ----------------------------------------------------------------------------------------
 
 
 def _broadcast(operation: ElementOperation, operands: Sequence[Expr]) -> Shape:
@@ -316,7 +316,7 @@ def _misshapen(
     )
 
 
-# -- nodes with attributes -----------------------------------------------------------------------
+# -- nodes with attributes -------------------------------------------------------------------------
 
 
 def cast(value: object, to: object) -> Expr:

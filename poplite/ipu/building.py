@@ -1,8 +1,8 @@
-"""Builds the C++ of a device: codelets, host program, each once.
+"""Builds the C++ of a device, codelets and host program, and caches the results.
 
-What compilers made is kept in the user's cache folder under a hash of all that it depends on. A
-file appears complete or not at all, so several processes may fill one folder. Where the folder
-cannot be written, things are built into a folder of the process.
+Built files are kept in the user's cache folder under a hash of all that they depend on. A file
+appears complete or not at all, so several processes may fill one folder. If the folder cannot be
+written, files are built into a temporary folder of the process.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ LAST_LINES = 30
 
 
 def built_file(name: str, parts: Sequence[object], build: Callable[[Path], None]) -> Path:
-    """Return a file that was made of `parts`; `build` writes it unless it exists.
+    """Return the cached file made from `parts`; `build` writes it unless it exists.
 
-    Its name ends with `name`; each part has the same `repr` whenever the file is the same.
+    Its name ends with `name`. Equal files have parts of equal `repr`.
     """
     path = kept(name, parts)
     if not path.exists():
@@ -50,7 +50,7 @@ def built_file(name: str, parts: Sequence[object], build: Callable[[Path], None]
 
 
 def kept(name: str, parts: Sequence[object]) -> Path:
-    """Return where a file that is made of `parts` has its place, there or not yet."""
+    """Return the cache path of a file made from `parts`, whether or not it exists."""
     key = hashlib.sha256(repr(tuple(parts)).encode()).hexdigest()[:32]
     return _folder() / f"{key}-{name}"
 
@@ -68,17 +68,17 @@ def _folder() -> Path:
 
 @cache
 def _own_folder() -> Path:
-    """Return a folder that goes with the process."""
+    """Return a temporary folder, which is deleted at exit."""
     folder = tempfile.mkdtemp(prefix="poplite-ipu-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 
 
 def compile_with(command: Sequence[str | Path], what: str) -> None:
-    """Run a compiler; `what` is what messages call that which it compiles.
+    """Run a compiler; `what` names the source in messages.
 
-    Raises `VertexCompileError` with its output where it refuses the text, and `DeviceRuntimeError`
-    where it cannot be started.
+    Raises `VertexCompileError` with its output if it rejects the source, and `DeviceRuntimeError`
+    if it cannot be started.
     """
     words = [os.fspath(word) for word in command]
     try:
@@ -109,16 +109,16 @@ NAMES = ("c++", "g++", "clang++")
 
 
 def cpp_compiler() -> tuple[str, ...]:
-    """Return the words that call a C++ compiler.
+    """Return the command of a C++ compiler, as words.
 
-    Raises `FileLoadError` without one, or if `$CXX` names none.
+    Raises `FileLoadError` if none is found, or if `$CXX` names one that is not on PATH.
     """
     if chosen := os.environ.get("CXX"):
         words = shlex.split(chosen)
         if words and shutil.which(words[0]):
             return tuple(words)
         raise FileLoadError(
-            f"there is no C++ compiler {chosen!r}, which CXX names",
+            f"CXX names {chosen!r}, which is not on PATH",
             fix="CXX=g++, or leave CXX out to search PATH",
         )
     for name in NAMES:
@@ -127,25 +127,25 @@ def cpp_compiler() -> tuple[str, ...]:
     if find_spec("ziglang") is not None:
         return (sys.executable, "-m", "ziglang", "c++")
     raise FileLoadError(
-        "there is no C++ compiler",
-        found=f"neither CXX is set nor {', '.join(NAMES)} on PATH, nor ziglang installed",
+        "no C++ compiler was found",
+        found=f"CXX is not set, none of {', '.join(NAMES)} is on PATH, ziglang is not installed",
         fix='install one, or pip install "poplite[cpp]"',
     )
 
 
-# -- the texts of the host program -----------------------------------------------------------------
+# -- sources of the host program -------------------------------------------------------------------
 
 
 FOLDER = files("poplite.ipu").joinpath("host")
 
 
 def host_text(name: str) -> str:
-    """Return a text that goes beside the tables of every graph."""
+    """Return a source file that is the same for every graph."""
     return FOLDER.joinpath(name).read_text(encoding="utf-8")
 
 
 def host_files() -> dict[str, str]:
-    """Return the texts of the host program by their names; `host.cpp` is the one to compile."""
+    """Return the host program's sources by file name; `host.cpp` is the one to compile."""
     names = sorted(each.name for each in FOLDER.iterdir() if each.is_file())
     return {name: host_text(name) for name in names if name.endswith((".cpp", ".hpp"))}
 
@@ -155,21 +155,21 @@ def host_files() -> dict[str, str]:
 #     POPLAR_SDK_ENABLED      the folder with bin, include and lib, which the SDK's enable.sh sets
 #     popc on PATH            else, the folder above its own
 #
-# The host program is compiled once for each version of the SDK, and codelets once for each text.
-# Nothing of this was run by the authors.
+# The host program is compiled once for each version of the SDK, and codelets once for each source.
+# The authors have not run this.
 
 
 VARIABLE = "POPLAR_SDK_ENABLED"
 
 POPLAR_OPTIONS = ("POPLAR_ENGINE_OPTIONS", "POPLAR_TARGET_OPTIONS")
-"""Variables by which Poplar compiles the same graph in another way."""
+"""Environment variables that change how Poplar compiles a graph."""
 
 HOST_FLAGS = ("-std=c++17", "-O1")
 CODELET_FLAGS = ("-O3", "-ffp-contract=off")
 
 
 class Toolchain(Protocol):
-    """What makes a program that runs tables."""
+    """Builds the program that runs tables."""
 
     def command(
         self, tables: Tables, folder: Path, shared: Path, kind: str, arch: str
@@ -183,16 +183,16 @@ class Toolchain(Protocol):
 
 @frozen
 class Sdk:
-    """An SDK, by its folder."""
+    """A Poplar SDK in a folder."""
 
     root: Path
 
     @staticmethod
     def at(root: Path) -> Sdk:
-        """Return the SDK in a folder; raises `DeviceRuntimeError` without one."""
+        """Return the SDK in a folder; raises `DeviceRuntimeError` if it holds none."""
         if (root / "bin" / "popc").is_file():
             return Sdk(root.absolute())
-        raise _missing(f"in {str(root)!r}", "there is no bin/popc")
+        raise _missing(f"in {str(root)!r}", "bin/popc is missing")
 
     @property
     def popc(self) -> Path:
@@ -259,7 +259,7 @@ class Sdk:
 def find_sdk() -> Sdk:
     """Return the SDK of this machine.
 
-    Raises `DeviceRuntimeError` without one, which says what to set and how to export.
+    Raises `DeviceRuntimeError` if there is none; the error says what to set and how to export.
     """
     if root := os.environ.get(VARIABLE):
         return Sdk.at(Path(root))
@@ -270,7 +270,7 @@ def find_sdk() -> Sdk:
 
 def _missing(where: str, found: str) -> DeviceRuntimeError:
     return DeviceRuntimeError(
-        f"there is no Poplar SDK {where}",
+        f"no Poplar SDK {where}",
         found=found,
         fix=f"source the SDK's enable.sh, which sets {VARIABLE}; or, for another machine, "
         "poplite export FILE.py:build FOLDER",

@@ -62,7 +62,7 @@ def export(
     """
     if not isinstance(checks, str) or checks not in get_args(Checks):
         raise ControlProgramError(
-            f"export: checks={clipped(checks)}, but it is 'fast' or 'none'",
+            f"export: checks={clipped(checks)}, but must be 'fast' or 'none'",
             found="a tile checks indices at most, and knows not what was written",
             fix="leave checks out, and run the program with strict checks on the simulator",
         )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Argument: TypeAlias = int | npt.NDArray[Any]
 
-# -- code as data, which any process can make --------------------------------------------------
+# -- code as data, which any process can make ------------------------------------------------------
 
 Made = tuple[bytes, list[str], Mapping[str, Any]]
 """An object file, the symbols that it takes from the process, and facts to keep with it, in values
@@ -73,7 +73,7 @@ def exported(name: str) -> str:
     return f"poplite_{name}"
 
 
-# -- code that is found or made ----------------------------------------------------------------
+# -- code that is found or made --------------------------------------------------------------------
 
 
 @contextmanager
@@ -203,7 +203,7 @@ def _keep(name: str, content: bytes) -> None:
     object_cache.store(name, content)  # where a user turned warnings into errors, this raises
 
 
-# -- kernels, made when they are first called --------------------------------------------------
+# -- kernels, made when they are first called ------------------------------------------------------
 
 
 @cache

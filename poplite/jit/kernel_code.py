@@ -172,7 +172,7 @@ class _Body:
         )
         return NotImplementedError(f"{self._where}, line {line}: kernels have no '{text}'")
 
-    # -- statements --------------------------------------------------------------------------
+    # -- statements --------------------------------------------------------------------------------
 
     def _block(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
@@ -320,7 +320,7 @@ class _Body:
         if not self._builder.block.is_terminated:
             self._builder.branch(block)
 
-    # -- conditions --------------------------------------------------------------------------
+    # -- conditions --------------------------------------------------------------------------------
 
     def _branch(self, node: ast.expr, yes: Any, no: Any) -> None:
         """Emit a condition and where it leads; `and` and `or` end where the answer is known."""
@@ -364,7 +364,7 @@ class _Body:
             phi.add_incoming(value, block)
         return phi
 
-    # -- values ------------------------------------------------------------------------------
+    # -- values ------------------------------------------------------------------------------------
 
     def _integer(self, node: ast.expr) -> Any:
         return self._widened(self._value(node))
@@ -487,7 +487,7 @@ class _Body:
         return None if isinstance(value.type, ir.VoidType) else value
 
 
-# -- instructions of all emitted code ----------------------------------------------------------
+# -- instructions of all emitted code --------------------------------------------------------------
 
 OUTSIDE_STATUS, RAISED_STATUS, TRAPPED_STATUS = (ir.IntType(32)(each) for each in (-1, 1, 2))
 """What a compiled function returns where it stops: an access was outside of a field, which is

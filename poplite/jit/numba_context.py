@@ -446,7 +446,7 @@ def _flags() -> Any:
     return flags
 
 
-# -- code generation, ended before LLVM begins -------------------------------------------------
+# -- code generation, ended before LLVM begins -----------------------------------------------------
 
 
 class _Library(CPUCodeLibrary):
@@ -477,7 +477,7 @@ class TextCodegen(JITCPUCodegen):
         pass
 
 
-# -- code that is being emitted ----------------------------------------------------------------
+# -- code that is being emitted --------------------------------------------------------------------
 
 
 @frozen
@@ -557,7 +557,7 @@ class Emission:
         self.context.call_conv._return_errcode_raw(self.builder, status)
 
 
-# -- modules made from Python functions --------------------------------------------------------
+# -- modules made from Python functions ------------------------------------------------------------
 
 
 @global_compiler_lock

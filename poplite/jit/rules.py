@@ -1,4 +1,4 @@
-"""What Numba is told of poplite's own types and functions: typing, and the code for it.
+"""Numba's rules for poplite's own types: their typing, their code.
 
 A rule types a call, and what emits it gets an `Emission` and the values of the operands::
 
@@ -59,7 +59,7 @@ Emit = TypeVar("Emit", bound=Callable[..., Any])
 """Takes an `Emission` and the values of operands; returns that of the result, None if it has none.
 """
 
-# -- typing ----------------------------------------------------------------------------------
+# -- typing ----------------------------------------------------------------------------------------
 
 
 def rule_for(*functions: object, sees_numbers: bool = False) -> Callable[[Rule], Rule]:
@@ -128,7 +128,7 @@ def rule_for_attributes(owner: type[Any]) -> Callable[[Rule], Rule]:
     return register
 
 
-# -- code ------------------------------------------------------------------------------------
+# -- code ------------------------------------------------------------------------------------------
 
 
 def code_for(key: object, *kinds: Any) -> Callable[[Emit], Emit]:
@@ -221,7 +221,7 @@ def code_for_cast(own: type[Any], to: type[Any]) -> Callable[[Emit], Emit]:
     return register
 
 
-# -- types -----------------------------------------------------------------------------------
+# -- types -----------------------------------------------------------------------------------------
 
 
 Layout = TypeVar("Layout", bound=Callable[[Any], Any])
@@ -267,7 +267,7 @@ class WidenedType(types.Type):
         return Conversion.safe if self.is_within(other) else None
 
 
-# -- functions in Python that compiled code calls ----------------------------------------------
+# -- functions in Python that compiled code calls --------------------------------------------------
 
 
 @frozen

@@ -178,7 +178,7 @@ def _is_python() -> bool:
     return not is_frozen and Path(sys.executable or "").name.startswith(("python", "pypy"))
 
 
-# -- a helper ----------------------------------------------------------------------------------
+# -- a helper --------------------------------------------------------------------------------------
 
 
 def main() -> None:

@@ -242,7 +242,12 @@ _EXCHANGES: _Rows = {
     "link_bits_per_second": (128 * 1024**3, "bit/s", "model", _LINKS),
     "link_efficiency": (0.85, "", "model", _LINKS),
     "card_links": (4, "links", "model", f"between the IPUs of a pair, {_LINKS}"),
-    "cross_links": (2, "links", "model", f"there, for data that go to another pair, {_LINKS}"),
+    "cross_links": (
+        2,
+        "links",
+        "model",
+        f"between the IPUs of a pair, for data to another pair, {_LINKS}",
+    ),
     "ladder_links": (2, "links", "model", f"from a pair to the next, {_LINKS}"),
     "host_bytes_per_cycle": (
         16.1,
@@ -265,7 +270,7 @@ _ROUTE: _Rows = {
     "row_cycles": (2, "cycles", "model", f"from row to row, {_TOPOLOGY}"),
     "column_cycles": (6, "cycles", "model", f"from column to column, {_TOPOLOGY}"),
     "left_column_cycles": (5, "cycles", "model", f"a tile's place left of the middle, {_TOPOLOGY}"),
-    "right_column_cycles": (3, "cycles", "model", f"the same right of the middle, {_TOPOLOGY}"),
+    "right_column_cycles": (3, "cycles", "model", f"a place right of the middle, {_TOPOLOGY}"),
     "near_entry_cycles": (1, "cycles", "model", f"into the pair next to its lane, {_TOPOLOGY}"),
     "far_entry_cycles": (5, "cycles", "model", f"into the other pair, {_TOPOLOGY}"),
     "turn_cycles": (16, "cycles", "model", f"from the right half to the left, {_TOPOLOGY}"),

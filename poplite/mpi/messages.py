@@ -35,7 +35,7 @@ from poplite.frozen import frozen
 
 Integers = npt.NDArray[np.int64]
 
-# -- runs --------------------------------------------------------------------------------------
+# -- runs ------------------------------------------------------------------------------------------
 
 
 @frozen(eq=False)
@@ -94,7 +94,7 @@ def united(key: Integers, begin: Integers, end: Integers) -> tuple[Integers, Int
     return key[first], begin[first], stops
 
 
-# -- owners ------------------------------------------------------------------------------------
+# -- owners ----------------------------------------------------------------------------------------
 
 
 EVERYONE = -1
@@ -190,7 +190,7 @@ def ranks_of(tiles: Integers, cut: Integers) -> Integers:
     return np.searchsorted(cut, tiles, side="right")
 
 
-# -- moved pieces ------------------------------------------------------------------------------
+# -- moved pieces ----------------------------------------------------------------------------------
 
 
 @frozen(eq=False)
@@ -251,7 +251,7 @@ def reach(moves: Moves) -> tuple[Integers, Integers, Integers, Integers]:
     return found[0], found[1], found[2], found[3]
 
 
-# -- messages ----------------------------------------------------------------------------------
+# -- messages --------------------------------------------------------------------------------------
 
 
 @frozen(eq=False)

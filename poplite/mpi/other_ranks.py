@@ -115,7 +115,7 @@ class OtherRanks:
         table = self._exchanges[exchange].table
         return table is None or bool(self._slots.get(table))
 
-    # -- exchanges ---------------------------------------------------------------------------
+    # -- exchanges ---------------------------------------------------------------------------------
 
     def connect(
         self,
@@ -208,7 +208,7 @@ class OtherRanks:
         if (found := self._ranks.failure()) is not None:
             raise RanksDiffer(stopped_by(*found, self._call))
 
-    # -- what the host does ------------------------------------------------------------------
+    # -- what the host does ------------------------------------------------------------------------
 
     def from_host(self, call: str, value: T) -> T:
         """Return the host's value of something that all ranks call."""
@@ -287,7 +287,7 @@ class OtherRanks:
                 fix="engine.load() on all ranks begins anew",
             )
 
-    # -- runs --------------------------------------------------------------------------------
+    # -- runs --------------------------------------------------------------------------------------
 
     def run(self, call: str, run: Callable[[], None]) -> None:
         """Run a program; all ranks end it in the same way."""
@@ -473,7 +473,7 @@ class Stops:
         raise Stopped
 
 
-# -- transport ---------------------------------------------------------------------------------
+# -- transport -------------------------------------------------------------------------------------
 
 
 Integers = npt.NDArray[np.int64]

@@ -67,7 +67,7 @@ from poplite.simulator.run.slot_counts import known_slots
 from poplite.simulator.run.touched import numbers_and_rows, numbers_within, vertex_numbers
 
 # -- the tiles of each rank ------------------------------------------------------------------------
-# Which tiles each rank gets: a contiguous share of about equal work.
+# Each rank gets a contiguous share of tiles, of about equal work.
 #
 #     work of tiles    5 5 5 5 20 5 5 10        60, 20 a rank
 #     3 ranks          [5 5 5 5][20][5 5 10]    cut at 4 and 5
@@ -157,7 +157,6 @@ def _executions(ops: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
 
 
 # -- the steps of one rank -------------------------------------------------------------------------
-# The steps of one rank: its own vertices, its own parts of copies, and what surrounds them.
 #
 # compute set    messages before    what vertices read or write elsewhere; a vertex may leave
 #                                   elements of an Output, and all of it comes back
@@ -165,13 +164,6 @@ def _executions(ops: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
 #                messages after     elements that they wrote on other ranks
 # copy           messages before    from the owner of the source straight to the destination
 #                what stays on this rank
-#
-# The vertices of one rank: descriptor rows cut where its vertices begin and end.
-#
-#     row        6 vertices from number 10, x.start 0, +64      ranks 0 0 0 1 1 1
-#     rank 1     3 vertices from number 13, x.start 192, +64
-#
-# Affine columns begin later, flat ones later in their table; tables stay as they are.
 
 Integers = npt.NDArray[np.int64]
 
@@ -204,7 +196,7 @@ def rank_steps(executable: Executable, owners: Owners, rank: int) -> list[RankSt
     return found
 
 
-# -- compute sets ----------------------------------------------------------------------------
+# -- compute sets ----------------------------------------------------------------------------------
 
 
 @frozen(eq=False)
@@ -319,7 +311,7 @@ def _columns(
     return rank, begin, end
 
 
-# -- copies ----------------------------------------------------------------------------------
+# -- copies ----------------------------------------------------------------------------------------
 
 
 def _copy_of_rank(step: CopyStep, owners: Owners, rank: int) -> RankStep:
@@ -358,6 +350,12 @@ def _only_owner(begin: Integers, end: Integers, owners: Owners) -> Integers:
 
 
 # -- taken vertices --------------------------------------------------------------------------------
+# Descriptor rows are cut where the vertices of a rank begin and end.
+#
+#     row        6 vertices from number 10, x.start 0, +64      ranks 0 0 0 1 1 1
+#     rank 1     3 vertices from number 13, x.start 192, +64
+#
+# Affine columns begin later, flat ones later in their table; tables stay as they are.
 
 
 def subset(group: Vertices, is_taken: npt.NDArray[np.bool_]) -> Vertices:
@@ -638,7 +636,7 @@ def _goes_on(code: Code, row: int) -> bool:
     return is_same and ops[0, 0] == op.LAUNCH and int(ops[0, 2]) < int(ops[1, 2])
 
 
-# -- rank code ---------------------------------------------------------------------------------
+# -- rank code -------------------------------------------------------------------------------------
 
 
 Rows = Mapping[int, Sequence[Sequence[int]]]

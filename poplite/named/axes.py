@@ -115,7 +115,7 @@ class Axis:
         self._roles = dict.fromkeys(roles)
         self._user = ""
 
-    # -- what pairs ------------------------------------------------------------------------------
+    # -- what pairs --------------------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
         return self.root is other.root if isinstance(other, Axis) else NotImplemented
@@ -123,7 +123,7 @@ class Axis:
     def __hash__(self) -> int:
         return hash(self.root)
 
-    # -- name and length -------------------------------------------------------------------------
+    # -- name and length ---------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -207,7 +207,7 @@ class Axis:
         axis, part = self._source
         return axis._taken(length)[part]
 
-    # -- others of the same root -----------------------------------------------------------------
+    # -- others of the same root -------------------------------------------------------------------
 
     def slice(self, part: slice) -> Axis:
         """Return a part: it pairs with this axis, and has Python's length of the slice.
@@ -256,7 +256,7 @@ class Axis:
         root = AxisRoot(name, "" if name else f"{self.name}'")
         return Axis(root, None, (self, slice(None)), self._roles, self.docstring)
 
-    # -- roles -----------------------------------------------------------------------------------
+    # -- roles -------------------------------------------------------------------------------------
 
     @property
     def roles(self) -> tuple[AxisRole, ...]:
@@ -272,7 +272,7 @@ class Axis:
         self._roles[checked_roles([role])[0]] = None
         return self
 
-    # -- axes of one -----------------------------------------------------------------------------
+    # -- axes of one -------------------------------------------------------------------------------
 
     def __add__(self, other: AxesLike) -> Axes:
         return _alone(self) + other
@@ -286,7 +286,7 @@ class Axis:
     def __and__(self, other: AxesLike) -> Axes:
         return _alone(self) & other
 
-    # -- text, and what it is not ----------------------------------------------------------------
+    # -- text, and what it is not ------------------------------------------------------------------
 
     @property
     def text(self) -> str:
@@ -455,7 +455,7 @@ class Axes:
             self._identities = frozenset(map(id, self.items))
             return self._identities
 
-    # -- a list ----------------------------------------------------------------------------------
+    # -- a list ------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.items)
@@ -496,7 +496,7 @@ class Axes:
         """Return the axis of these that pairs with another one."""
         return self.items[self.index(axis)]
 
-    # -- algebra ---------------------------------------------------------------------------------
+    # -- algebra -----------------------------------------------------------------------------------
 
     def __add__(self, other: AxesLike) -> Axes:
         right = axes_of(other)
@@ -551,7 +551,7 @@ class Axes:
         """Return whether these and the others differ, in any order."""
         return self.root_set != axes_of(other).root_set
 
-    # -- questions -------------------------------------------------------------------------------
+    # -- questions ---------------------------------------------------------------------------------
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -200,7 +200,7 @@ def _complete(d: Op, op: Op) -> Op:
     return axes_with_order(d, op.axes) if d.axes.is_equal_set(op.axes) else _filled(d, op)
 
 
-# -- elements ------------------------------------------------------------------------------------
+# -- elements --------------------------------------------------------------------------------------
 
 
 def _one(rule: Callable[[Op, Op, Op], Op]) -> Callable[[Elementwise, Op], Adjoints]:
@@ -288,7 +288,7 @@ def _elementwise(op: Elementwise, d: Op) -> Adjoints:
     return [] if rule is None else rule(op, d)
 
 
-# -- joined elements -----------------------------------------------------------------------------
+# -- joined elements -------------------------------------------------------------------------------
 
 
 def _reduced(op: Reduce, d: Op) -> Adjoints:
@@ -336,7 +336,7 @@ def _kept_length(axis: Axis, op: Op) -> int:
     return length
 
 
-# -- parts ---------------------------------------------------------------------------------------
+# -- parts -----------------------------------------------------------------------------------------
 
 
 def _unsliced(op: Slice, d: Op) -> Op:

@@ -144,7 +144,7 @@ class TensorDescription:
         made.sources, made.step = (self, *more), step
         return made
 
-    # -- facts -----------------------------------------------------------------------------------
+    # -- facts -------------------------------------------------------------------------------------
 
     @property
     def rank(self) -> int:
@@ -277,7 +277,7 @@ class TensorDescription:
         strides = base._layout.strides
         return Element(base, sum(i * s for i, s in zip(own, strides, strict=True)))
 
-    # -- views -----------------------------------------------------------------------------------
+    # -- views -------------------------------------------------------------------------------------
 
     def transpose(self) -> TensorDescription:
         """Return it with its axes in reverse."""
@@ -431,7 +431,7 @@ class TensorDescription:
             made = first.concat(others, own) if others else made
         return made
 
-    # -- storage ---------------------------------------------------------------------------------
+    # -- storage -----------------------------------------------------------------------------------
 
     def with_layout(self, layout: Layout) -> TensorDescription:
         """Return the same view of storage that has a layout: all steps are taken again.
@@ -542,7 +542,7 @@ class TensorDescription:
         if None in own or len(fewest_digits(known)) > 1:
             raise needs_copy(self.text, axis, axis.axes, own)
 
-    # -- text ------------------------------------------------------------------------------------
+    # -- text --------------------------------------------------------------------------------------
 
     @property
     def text(self) -> str:

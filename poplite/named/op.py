@@ -125,7 +125,7 @@ class Op:
         self.adjoints: dict[Op | None, dict[Op, Op]] | None = None
         self._labels: Mapping[str, str] | None = LABELS[-1] if LABELS else None
 
-    # -- facts -----------------------------------------------------------------------------------
+    # -- facts -------------------------------------------------------------------------------------
 
     @property
     def called(self) -> str:
@@ -212,7 +212,7 @@ class Op:
         kind = "number" if self.dtype is None else repr(self.dtype)
         return f"<{self.called} {self.name + ' ' if self.name else ''}{self.axes} {kind}>"
 
-    # -- operators -------------------------------------------------------------------------------
+    # -- operators ---------------------------------------------------------------------------------
 
     __hash__ = object.__hash__
 
@@ -260,7 +260,7 @@ class Op:
     def __setitem__(self, key: Any, value: Any) -> None:
         MAKERS["assign"](self, key, value)
 
-    # -- unsupported operators -------------------------------------------------------------------
+    # -- unsupported operators ---------------------------------------------------------------------
 
     if not TYPE_CHECKING:  # type checkers refuse undeclared names
 

@@ -268,7 +268,7 @@ def _extreme(how: str, value: Any, reduction_axes: Any, out_axes: Any) -> Op:
     return made if out is None else axes_with_order(made, out)
 
 
-# -- products ------------------------------------------------------------------------------------
+# -- products --------------------------------------------------------------------------------------
 
 
 class DotProduct(Op):

@@ -196,7 +196,7 @@ def axes_by_role(x: Any, roles: Any) -> Op:
     return broadcast(operand, by_roles(operand.axes, roles))
 
 
-# -- one for many --------------------------------------------------------------------------------
+# -- one for many ----------------------------------------------------------------------------------
 
 
 def flatten(x: Any, axes: AxesLike = None, name: str | None = None) -> Op:

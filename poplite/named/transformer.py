@@ -366,7 +366,7 @@ class Transformer:
         self._computations: list[Computation] = []
         self._engine: Engine | None = None
 
-    # -- computations ----------------------------------------------------------------------------
+    # -- computations ------------------------------------------------------------------------------
 
     def computation(self, results: Any, *params: Any, name: str | None = None) -> Computation:
         """Return a function of some tensors that computes results, and has effects.
@@ -437,7 +437,7 @@ class Transformer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- for computations ------------------------------------------------------------------------
+    # -- for computations --------------------------------------------------------------------------
 
     @property
     def fuse(self) -> str:

@@ -1,4 +1,4 @@
-"""Loops or branches around recorded steps, and steps that run together.
+"""Control flow around recorded steps: loops, branches, steps that run together.
 
 with graph.steps("train") as train:
 with ops.repeat(100) as i:

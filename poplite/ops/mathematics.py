@@ -1,4 +1,4 @@
-"""Functions of FLOAT and HALF, as expressions.
+"""Mathematical functions of floating-point elements, as expressions.
 
 HALF is computed in float32 and rounded once. Results are those of `compute`
 (docs/arithmetic.md), with equal bits on every processor: `sqrt` and the functions that round are

@@ -1,4 +1,4 @@
-"""Elements in other places: views that compute nothing, and what steps or expressions do.
+"""Elements in other places: as views, by steps, in expressions.
 
 roll(x, 1)              a view: x[-1], x[0], x[1], ...
 pad(x, (1, 1))          a view of x and a constant

@@ -1,4 +1,4 @@
-"""Recording expressions: `map`, `assign` and `lower` make steps that store them."""
+"""Records expressions: `map`, `assign`, `lower` make steps that store them."""
 
 from __future__ import annotations
 

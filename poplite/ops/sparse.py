@@ -1,4 +1,4 @@
-"""Products of a sparse and a dense matrix, and their gradients: patterns, plans, recorded steps.
+"""Products of a sparse matrix with a dense one.
 
     y = ops.sparse_matmul(pattern, values, x)                          y = A x
     by_x = ops.sparse_matmul(pattern, values, gradient, transpose=True)         A' g

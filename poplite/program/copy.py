@@ -381,7 +381,7 @@ class CrossReplicaCopy(Program):
         return f" of replicas {to}, {amount(self.source.num_elements, 'element')}"
 
 
-# -- checks ---------------------------------------------------------------------------------------
+# -- checks ----------------------------------------------------------------------------------------
 
 
 def check_copied(title: object, source: Tensor, destination: Tensor) -> None:

@@ -177,7 +177,7 @@ def where(line: str) -> str:
     return f" ({line})" if line else ""
 
 
-# -- lost cycles -----------------------------------------------------------------------------
+# -- lost cycles -----------------------------------------------------------------------------------
 
 
 class _Loss(NamedTuple):
@@ -346,7 +346,7 @@ def _busiest(num_tiles: int, steps: Iterable[ExecutionStep]) -> WorstTile | None
     return WorstTile(worst, int(busy[worst]), float(busy.mean()))
 
 
-# -- as text ---------------------------------------------------------------------------------
+# -- as text ---------------------------------------------------------------------------------------
 
 
 def _text(finding: Finding) -> str:

@@ -537,7 +537,6 @@ def bytes_by_step(memory: Memory, tile: int) -> Int64:
 def step_of_memory(memory: Memory, program: str, row: int) -> int | None:
     """Return the position in `memory.steps` of the step that a row of a program's code is.
 
-    >>> from poplite.report.memory import MemoryStep
     >>> nothing = PerTile.nothing(2)
     >>> steps = MemoryStep("main", "a", "", 0, 0), MemoryStep("main", "b", "", 0, 0, 2, (5, 9))
     >>> step_of_memory(Memory(nothing, nothing, (), steps), "main", 9)

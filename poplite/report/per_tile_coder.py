@@ -109,7 +109,7 @@ class PerTileCoder(Coder):
         return PerTile(size, tiles, numbers)
 
 
-# -- writing numbers ---------------------------------------------------------------------------
+# -- writing numbers -------------------------------------------------------------------------------
 
 
 def _encoded_tiles(series: Series | Runs | Rising, to: Writer) -> Json:
@@ -143,7 +143,7 @@ def _packed(numbers: npt.NDArray[np.integer[Any]], to: Writer, *, signed: bool =
     return to.arrays.add(numbers.astype("int64" if signed else narrow))
 
 
-# -- reading numbers ---------------------------------------------------------------------------
+# -- reading numbers -------------------------------------------------------------------------------
 
 
 def _is_ref(data: Json) -> bool:

@@ -248,7 +248,7 @@ def _meant(name: object, known: Iterable[str]) -> str:
     return did_you_mean(name, known) if isinstance(name, str) else ""
 
 
-# -- files -------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 class _ParameterCoder(Coder):

@@ -96,7 +96,7 @@ def check_faster(
         _compare(form, cls, drawn, f"of {examples} vertices, seed {seed}")
 
 
-# -- both forms ------------------------------------------------------------------------------
+# -- both forms ------------------------------------------------------------------------------------
 
 
 class _Vertices:

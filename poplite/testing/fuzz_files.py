@@ -200,7 +200,7 @@ def program() -> tuple[Graph, dict[str, Program]]:
     return graph, {"main": main, "back": Copy(y.T, x)}
 
 
-# -- trying files ------------------------------------------------------------------------------
+# -- trying files ----------------------------------------------------------------------------------
 
 
 class Outcomes(NamedTuple):

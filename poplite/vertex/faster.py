@@ -80,7 +80,7 @@ def faster(
         is_method = isinstance(method, FunctionType) and "." in method.__qualname__
         if not is_method or method.__qualname__.endswith("<locals>." + method.__name__):
             raise VertexDefinitionError(
-                f"faster: {clipped(method)} is no method of a vertex class",
+                f"faster: {clipped(method)} is not a method of a vertex class",
                 fix=f"class V(pl.Vertex): ... @pl.faster({promise}) def blocked(self) -> None: ...",
             )
         setattr(method, _MARK, promise)
@@ -95,14 +95,14 @@ def _promise(bits: object, rtol: object, wide: object) -> Promise:
         given = "neither bits nor rtol" if bits is None else "bits and rtol"
         raise VertexDefinitionError(f"faster: {given} given", fix=fix)
     if bits is not None and not (isinstance(bits, str) and bits == "equal"):
-        what = f'faster: bits={clipped(bits)}, but it is "equal"'
+        what = f'faster: bits={clipped(bits)}, but must be "equal"'
         raise VertexDefinitionError(what, fix=fix)
     is_number = isinstance(rtol, int | float) and not isinstance(rtol, bool)
     if rtol is not None and not (is_number and 0 < rtol <= sys.float_info.max):  # type: ignore[operator]
-        what = f"faster: rtol={clipped(rtol)} is no number above 0"
+        what = f"faster: rtol={clipped(rtol)} is not a number above 0"
         raise VertexDefinitionError(what, fix=fix)
     if not isinstance(wide, Mapping):
-        what = f"faster: wide={clipped(wide)} is no dict of numbers of the class"
+        what = f"faster: wide={clipped(wide)} is not a dict of numbers of the class"
         raise VertexDefinitionError(what, fix='wide={"LANES": 32}')
     for each in wide:
         if not isinstance(each, str):

@@ -1,4 +1,4 @@
-"""What a vertex class declares: roles and kinds of fields, as annotations and as data.
+"""The fields that a vertex class declares, as annotations or as data.
 
     x: Input[Vector[FLOAT]]     one contiguous edge, read only
     y: InOut[FLOAT]             one element, read and written
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from poplite.vertex.compute.lanes import Lanes
 
 
-# -- layouts -----------------------------------------------------------------------------------
+# -- layouts ---------------------------------------------------------------------------------------
 
 
 LARGEST_COUNT = 2**32 - 1
@@ -164,7 +164,7 @@ class Layout:
         align = self.min_align
         if type(align) is not int or align < 1 or align & (align - 1):
             raise VertexDefinitionError(
-                f"Layout: min_align={clipped(align)} is no power of two",
+                f"Layout: min_align={clipped(align)} is not a power of two",
                 found="it is bytes, such as 8 for loads of 64 bits",
                 fix="Layout(min_align=8)",
             )
@@ -208,7 +208,7 @@ def refusal_of_layouts(layouts: list[Layout], depth: int, is_edge: bool) -> str:
         return f"is one element, which has no {layouts[0]!r}"
     is_list = layouts and isinstance(layouts[0].vector, VectorListLayout)
     if is_list and (depth != 2 or not is_edge):
-        return f"is no list of edges, as {layouts[0]!r} needs"
+        return f"is not a list of edges, as {layouts[0]!r} needs"
     return ""
 
 
@@ -240,7 +240,7 @@ def profiler_list_layout(layout: Layout, rank: int) -> ProfilerVectorListLayout:
     return ProfilerVectorListLayout.DELTAN
 
 
-# -- fields ------------------------------------------------------------------------------------
+# -- fields ----------------------------------------------------------------------------------------
 
 
 K = TypeVar("K")

@@ -75,7 +75,7 @@ def vertex_from_source(text: str, name: str) -> type[Vertex]:
     for value in values:
         if not isinstance(value, str):
             raise ElementTypeError(
-                f"vertex_from_source: {clipped(value, 60)} is no text",
+                f"vertex_from_source: {clipped(value, 60)} is not a string",
                 found=of_type(value),
                 fix="vertex_from_source('import poplite as pl ...', 'Double')",
             )
@@ -150,7 +150,7 @@ def _class_of(text: str, name: str, file: str) -> type[Vertex]:
         if issubclass(found, Vertex):
             return found
         raise VertexDefinitionError(
-            f"vertex_from_source '{name}': class {name} of the text is no vertex class",
+            f"vertex_from_source '{name}': class {name} of the text is not a vertex class",
             found=f"its bases are {', '.join(base.__name__ for base in found.__bases__)}",
             fix=f"class {name}(pl.Vertex)",
         )
@@ -180,7 +180,7 @@ def _shown(text: str, file: str, line: int) -> str:
     return f"{SourceLocation(file, line, '<module>')}: {clipped(shown, 80)}"
 
 
-# -- classes of which only the fields are known ------------------------------------------------
+# -- classes of which only the fields are known ----------------------------------------------------
 
 
 _WHY, _CODE = "@why_missing", "@saved_code"  # no identifiers, so no name hides them

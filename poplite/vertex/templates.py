@@ -51,7 +51,9 @@ def parameters(cls: type[Vertex]) -> tuple[TypeVar, ...]:
     for variable in declared:
         if not isinstance(variable, TypeVar):
             raise definition_error(
-                cls, f"{variable} is no TypeVar", "name each type: class V(Vertex, Generic[T, U])"
+                cls,
+                f"{variable} is not a TypeVar",
+                "name each type: class V(Vertex, Generic[T, U])",
             )
         _check_bounds(cls, variable)
     return declared
@@ -105,7 +107,7 @@ def specialise(cls: type[Vertex], arguments: Sequence[Any]) -> Any:
     if not variables:
         raise definition_error(
             cls,
-            f"it is no template, but is given {_list(arguments)}",
+            f"it is not a template, but is given {_list(arguments)}",
             f"use {cls.__name__} as it is; class V(Vertex, Generic[T]) is a template",
         )
     if len(arguments) != len(variables):

@@ -101,7 +101,7 @@ __all__ = [
     "has_cycles",
 ]
 
-# -- rows that are read ------------------------------------------------------------------------
+# -- rows that are read ----------------------------------------------------------------------------
 
 
 class StridedRows(NamedTuple):
@@ -123,7 +123,7 @@ class StridedRows(NamedTuple):
     offset: str | None = None
 
 
-# -- annotations -------------------------------------------------------------------------------
+# -- annotations -----------------------------------------------------------------------------------
 
 
 _CLASS_VARIABLE = re.compile(r"\s*(\w+\s*\.\s*)*ClassVar\b")
@@ -194,7 +194,7 @@ def _resolve(
         ) from error
 
 
-# -- memory constraints ------------------------------------------------------------------------
+# -- memory constraints ----------------------------------------------------------------------------
 
 
 @frozen
@@ -230,7 +230,7 @@ def parsed_constraints(
 def _parsed(name: str, text: object, fields: Mapping[str, Field]) -> Constraint:
     match = _CONSTRAINT.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
-        raise _refused(name, f"{clipped(text, 80)} is no memory constraint")
+        raise _refused(name, f"{clipped(text, 80)} is not a memory constraint")
     memory, stars, first, other, stars_too, second = match.groups()
     if memory != other:
         raise _refused(name, f"{text!r} compares {memory} with {other}")
@@ -257,7 +257,7 @@ def _refused(name: str, what: str, declared: str = "") -> MemoryElemConstraintsE
     )
 
 
-# -- vertex classes ----------------------------------------------------------------------------
+# -- vertex classes --------------------------------------------------------------------------------
 
 RESERVED_NAMES = frozenset({"self", "tile", "name", "compute", "cycles", "num_workers"})
 
@@ -356,7 +356,7 @@ class Vertex(metaclass=VertexMeta):
         cls.location, cls._specialised = here(), {}
         cls.type_variables = parameters(cls)
         if cls.type_variables and Generic in cls.__mro__[: cls.__mro__.index(Vertex)]:
-            raise definition_error(cls, "Generic stands before Vertex", _vertex_first(cls))
+            raise definition_error(cls, "Generic comes before Vertex", _vertex_first(cls))
         if cls.__init__ is not object.__init__:
             raise definition_error(cls, "a vertex has no __init__", "declare fields instead")
         frame = sys._getframe(1)
@@ -574,7 +574,7 @@ def _element(
     try:
         return element_type(inner)
     except ElementTypeError as error:
-        what = "nothing" if inner is None else f"{spelled(inner)}, which is no element type"
+        what = "nothing" if inner is None else f"{spelled(inner)}, which is not an element type"
         fix = f"{name}: {ROLE_NAMES[role]}[FLOAT], or of Vector[FLOAT]"
         if isinstance(inner, TypeVar):
             what = f"{inner.__name__}, a type variable that the class does not declare"

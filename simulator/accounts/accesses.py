@@ -1,7 +1,7 @@
-"""Which variables each step of an executable reads and writes, and how many bytes.
+"""The bytes of variables that each step of an executable accesses.
 
-It is found in what the steps were lowered to, so that files which hold no graph know it too, and
-only when somebody looks.
+They are found in the lowered steps, so that files without a graph have them too, and only on
+request.
 
 A vertex touches the bytes of its fields; one that is gathered lies in temporaries, and what is
 copied there, and back, is what it touches::
@@ -46,7 +46,7 @@ from poplite.report.per_tile import PerTile
 from poplite.simulator.run.touched import field_rows, numbers_within, starts_and_lengths
 from poplite.vertex.fields import Field
 
-# -- bytes that are touched --------------------------------------------------------------------
+# -- bytes that are touched ------------------------------------------------------------------------
 
 
 class Stretches(NamedTuple):
@@ -139,7 +139,7 @@ def _connected(length: Int64, columns: Int64, stride: Int64) -> Int64:
     return np.where(has_gaps, (behind // step + 1) * columns, length)
 
 
-# -- steps -------------------------------------------------------------------------------------
+# -- steps -----------------------------------------------------------------------------------------
 
 
 DECIDING = {op.JUMP_IF_ZERO: "If", op.JUMP_IF_NONZERO: "If", op.SWITCH: "Switch"}

@@ -1,4 +1,4 @@
-"""Makes the report of an engine from its executable and accounts; the report refers to neither.
+"""Makes the report of an engine from its executable, with what was counted.
 
 Numbers per tile are handed over as they are kept, and trees and memory only when somebody looks,
 so that a report of a thousand steps on a thousand tiles takes milliseconds.
@@ -283,7 +283,7 @@ def _num_edges(group: Vertices) -> int:
     return edges
 
 
-# -- neighbour Copies --------------------------------------------------------------------------
+# -- neighbour Copies ------------------------------------------------------------------------------
 
 
 _NO_TILES = np.zeros(0, np.int64)

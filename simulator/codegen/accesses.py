@@ -1,4 +1,4 @@
-"""Loads, stores and what else `compute` does with `self` and its fields, as types and as code.
+"""Accesses of `compute` to `self`: their types, their code.
 
 Every access is a call of a small function that `accessors` defines later.  So a class is typed and
 lowered once, and the same code is run with or without checks, in any mode of floating-point
@@ -74,7 +74,7 @@ from poplite.types import BOOL, HALF, QUARTER, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.compute import bounds as guards
 from poplite.vertex.vertex import Field, Vertex
 
-# -- types -------------------------------------------------------------------------------------
+# -- types -----------------------------------------------------------------------------------------
 
 
 _NUMBERS = count()
@@ -155,7 +155,7 @@ class SelfType(types.Type):
         """
         member = self.by_name.get(name)
         if not isinstance(member, ScalarType) or member.is_state:
-            raise TypingError(f"self.{name} cannot be assigned: it is no scalar Output or InOut")
+            raise TypingError(f"self.{name} cannot be assigned: it is not a scalar Output or InOut")
         stored_type(member.vector, value, f"self.{name}")
 
 
@@ -181,7 +181,7 @@ def stored_type(vector: VectorType, value: Any, what: str) -> Any:
     return vector.value
 
 
-# -- what they are in memory -----------------------------------------------------------------
+# -- what they are in memory -----------------------------------------------------------------------
 
 
 class _Stored(types.Type):
@@ -234,7 +234,7 @@ def _parts_of_walk(kind: VectorIteratorType) -> list[tuple[str, Any]]:
 _UNKNOWN = TRUTH(0)
 """Marks the missing guard of an access."""
 
-# -- calls of accessors ----------------------------------------------------------------------
+# -- calls of accessors ----------------------------------------------------------------------------
 
 
 def companions(vector: VectorType, parts: Any) -> list[Any]:
@@ -285,7 +285,7 @@ def _place_of_row(code: Emission, kind: RowsType, parts: Any, index: Any) -> tup
     return code.builder.extract_value(row, 0), code.builder.extract_value(row, 1)
 
 
-# -- typing ----------------------------------------------------------------------------------
+# -- typing ----------------------------------------------------------------------------------------
 
 
 @rule_for(operator.getitem)
@@ -355,7 +355,7 @@ def _constant_type(value: float) -> Any:
     return types.int64 if isinstance(value, int) else types.float64
 
 
-# -- code ------------------------------------------------------------------------------------
+# -- code ------------------------------------------------------------------------------------------
 
 
 @code_for(operator.getitem, VectorType, types.Integer)

@@ -413,7 +413,7 @@ class _Accessors:
         builder.ret(self._access.load(builder, at) if in_memory else value)
 
 
-# -- arguments of compute ----------------------------------------------------------------------
+# -- arguments of compute --------------------------------------------------------------------------
 
 
 RESULT = ir.LiteralStructType([ir.IntType(32), TRUTH])

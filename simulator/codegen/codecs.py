@@ -1,4 +1,4 @@
-"""Between the bits of an element in memory and the number that `compute` works on, as LLVM IR.
+"""Converts elements in memory to numbers of `compute`, as LLVM IR.
 
     HALF      i16  <->  float    one instruction where the processor has it, else bit code
     QUARTER   i8   <->  float    bit code; the format and scale are the tensor's metadata byte
@@ -225,7 +225,7 @@ def _parts(builder: ir.IRBuilder, metadata: Any) -> tuple[Any, Any, Any]:
     return mantissa, bias, builder.ashr(builder.shl(wide, top), top)
 
 
-# -- stores by mode ----------------------------------------------------------------------------
+# -- stores by mode --------------------------------------------------------------------------------
 
 
 WORD = ir.IntType(64)

@@ -1,4 +1,4 @@
-"""`compute` of a vertex class as LLVM code: lowered once, kept on disk, and linked for each use.
+"""`compute` of a vertex class as LLVM code, made once for all its uses.
 
     compute_code(cls)        typed and lowered by Numba, or found: text with accessors declared
     linked_compute(cls)      a module in which they are defined for one use, ready to be optimized
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from poplite.executable.rows import Forms
 
-# -- uses --------------------------------------------------------------------------------------
+# -- uses ------------------------------------------------------------------------------------------
 
 
 MOST_COUNTED = 1 << 31
@@ -84,7 +84,7 @@ def relevant(cls: type[Vertex]) -> int:
     return TRAPS | STORES if rounds else TRAPS
 
 
-# -- code --------------------------------------------------------------------------------------
+# -- code ------------------------------------------------------------------------------------------
 
 
 def compute_code(cls: type[Vertex], mode: int = 0) -> str:

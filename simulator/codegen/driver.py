@@ -1,4 +1,4 @@
-"""One compiled driver per vertex class: it walks runs of vertices and calls `compute`.
+"""Compiled drivers: loops that call `compute` for runs of vertices.
 
 A driver is a C function `driver(arena, rows, low, high, first, last, faults)`.  It reads
 descriptor rows `low` to `high` (`poplite.executable.rows`), gathers the arguments of

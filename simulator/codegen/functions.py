@@ -1,4 +1,4 @@
-"""Number functions and integer arithmetic in compiled code, by `docs/arithmetic.md`.
+"""Arithmetic in compiled code, by `docs/arithmetic.md`.
 
 Numba implements `min`, `int` and the like for users, under its own typing rules; these take
 their place and follow ours.  They are few: `abs`, `float`, `int`, `max`, `min`.  Where Numba
@@ -126,7 +126,7 @@ def _emit_int(code: Emission, value: Any) -> Any:
     return _saturated(code.builder, value)
 
 
-# -- element types, and functions of `math` -----------------------------------------------
+# -- element types, and functions of `math` --------------------------------------------------------
 
 
 def _of_kind(kind: Any) -> ResultType:

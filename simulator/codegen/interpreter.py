@@ -1,4 +1,4 @@
-"""The compiled interpreter: loops, branches and calls without Python between them.
+"""The compiled interpreter: control flow without Python.
 
 A step costs a few nanoseconds instead of the hundreds of an interpreter in Python, so a Repeat of
 small Executes runs at the speed of the vertices.  `launcher` runs the vertices; this module runs
@@ -50,7 +50,7 @@ from poplite.simulator.codegen.launcher import (
     word,
 )
 
-# -- looks -------------------------------------------------------------------------------------
+# -- looks -----------------------------------------------------------------------------------------
 
 
 IN_PYTHON, AS_IT_IS = -1, -2
@@ -185,7 +185,7 @@ def look(words: Int64s, launches: Int64s, state: Int64s) -> int:
     return result
 
 
-# -- exchanges ---------------------------------------------------------------------------------
+# -- exchanges -------------------------------------------------------------------------------------
 
 
 WAIT_NS = 10_000_000
@@ -284,7 +284,7 @@ def _finish(words: int) -> None:
     set_word(words, op.EXCHANGE_DONE, word(words, op.EXCHANGE_DONE) + 1)
 
 
-# -- programs ----------------------------------------------------------------------------------
+# -- programs --------------------------------------------------------------------------------------
 
 
 SLICE_NS = 50_000_000

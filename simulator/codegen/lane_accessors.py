@@ -1,4 +1,4 @@
-"""The functions through which `compute` loads and stores lanes, defined for one use.
+"""The functions through which `compute` accesses lanes.
 
 FLOAT lies in memory as lanes do: it is loaded and stored by one instruction for all lanes, which
 leaves out those that are absent where the processor can do that. All else is converted element by
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from poplite.vertex.vertex import Vertex
 
-# -- vectors -----------------------------------------------------------------------------------
+# -- vectors ---------------------------------------------------------------------------------------
 
 
 BYTE, PLACE = ir.IntType(8), ir.IntType(32)
@@ -127,7 +127,7 @@ def vector_of(builder: ir.IRBuilder, array: Any, kind: ir.VectorType) -> Any:
     return values if stored is kind else builder.trunc(values, kind)
 
 
-# -- accessors ---------------------------------------------------------------------------------
+# -- accessors -------------------------------------------------------------------------------------
 
 
 def masks_in_hardware(features: str) -> bool:

@@ -1,4 +1,4 @@
-"""Lanes in compiled code: a vector of numbers, and how many of them are present.
+"""Lanes in compiled code: a vector of numbers, with the count of those present.
 
     {<64 x float> values, i64 count}                 self.x.lanes(i)
     {<16 x float> values, i64 count}                 self.x.lanes(i, 16): a quarter of the registers
@@ -69,7 +69,7 @@ from poplite.vertex.compute.arithmetic import Kind
 from poplite.vertex.compute.dialect import FUSED
 from poplite.vertex.compute.lanes import IDENTITIES, JOINS, WIDTH
 
-# -- values ------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 
 class LanesType(WidenedType):
@@ -126,7 +126,7 @@ def _emit_cast(code: Emission, value: Any) -> Any:
     return made(code, values, count)
 
 
-# -- lane by lane --------------------------------------------------------------------------------
+# -- lane by lane ----------------------------------------------------------------------------------
 
 
 def each_lane(
@@ -162,7 +162,7 @@ def _element(builder: ir.IRBuilder, array: Any, place: Any, lane: Any) -> Any:
     return builder.trunc(number, TRUTH) if lane == types.boolean else number
 
 
-# -- operations --------------------------------------------------------------------------------
+# -- operations ------------------------------------------------------------------------------------
 
 
 Emit = Callable[[ir.IRBuilder, Any, Any, Any], Any]
@@ -353,7 +353,7 @@ def _emit_absolute(builder: ir.IRBuilder, lane: Any, values: Any) -> Any:
 _register_unary(operator.neg, _emit_negative)
 _register_unary(replacements[abs], _emit_absolute)
 
-# -- folds ---------------------------------------------------------------------------------------
+# -- folds -----------------------------------------------------------------------------------------
 
 
 def _fold(code: Emission, name: str, value: Any) -> Any:
@@ -396,7 +396,7 @@ def _register_fold(name: str) -> None:
 for _name in JOINS:
     _register_fold(_name)
 
-# -- functions -----------------------------------------------------------------------------------
+# -- functions -------------------------------------------------------------------------------------
 
 
 @rule_for(lanes.full)
@@ -453,7 +453,7 @@ def _emit_map(code: Emission, _: Any, *passed: Any) -> Any:
     return made(code, values, count)
 
 
-# -- elements of fields ------------------------------------------------------------------------
+# -- elements of fields ----------------------------------------------------------------------------
 
 
 _UNKNOWN = ir.Constant(TRUTH, 0)

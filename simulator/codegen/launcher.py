@@ -300,7 +300,7 @@ def forget_faults(launch: int) -> None:
             chunk += CHUNK_BYTES
 
 
-# -- moves of bytes ----------------------------------------------------------------------------
+# -- moves of bytes --------------------------------------------------------------------------------
 
 
 _HALF_WORD, _BYTE = ir.IntType(32), ir.IntType(8)
@@ -471,7 +471,7 @@ def move_past_caches(
     _fence()  # stores past the caches are not ordered otherwise
 
 
-# -- sums of slots -----------------------------------------------------------------------------
+# -- sums of slots ---------------------------------------------------------------------------------
 
 
 def _add(place: int, number: int, value: int) -> None:

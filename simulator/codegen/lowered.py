@@ -1,4 +1,4 @@
-"""A vertex class's `compute`, typed and lowered once, as LLVM code that is used in several ways.
+"""A typed `compute`, lowered once to LLVM code for several uses.
 
     define {i32, i1} @vertex.compute(ptr %x, i64 %x.length, ..., ptr %about)
 
@@ -53,7 +53,7 @@ from poplite.vertex.vertex import MultiVertex, Vertex
 if TYPE_CHECKING:
     from poplite.vertex.compute import Checked
 
-# -- traps -------------------------------------------------------------------------------------
+# -- traps -----------------------------------------------------------------------------------------
 
 
 STATUS = ir.IntType(32)
@@ -203,7 +203,7 @@ def _does_not_fit(builder: ir.IRBuilder, value: Any, most: float) -> Any:
     return builder.sext(builder.not_(builder.and_(above, below)), STATUS)
 
 
-# -- lowering ----------------------------------------------------------------------------------
+# -- lowering --------------------------------------------------------------------------------------
 
 
 def lowered_text(cls: type[Vertex], mode: int) -> str:

@@ -1,4 +1,4 @@
-"""Streams and host functions: what the user connected, called where a program gets to it.
+"""Streams, host functions: what the user connected, called where a program gets to it.
 
     connect_stream(handle, array)               Ring: rows of the array, round and round
     connect_stream_to_callback(handle, call)    a function, or
@@ -51,7 +51,7 @@ from poplite.simulator.run.arena import Bytes
 from poplite.text import amount, clipped, why_not_called
 from poplite.types import QuarterMetadata
 
-# -- what callbacks fill -----------------------------------------------------------------------
+# -- what callbacks fill ---------------------------------------------------------------------------
 
 
 Array = npt.NDArray[Any]
@@ -197,7 +197,7 @@ def returned(result: object, what: str, assignment: str = "array[:] = values") -
     )
 
 
-# -- connections -------------------------------------------------------------------------------
+# -- connections -----------------------------------------------------------------------------------
 
 
 class Ring:
@@ -296,7 +296,7 @@ def ring_of(array: object, stream: Stream, call: str) -> Ring:
         )
     if not array.size or array.size % count:
         raise StreamConnectionError(
-            f"{call}: {amount(array.size, 'element')}, which is no multiple of a block of "
+            f"{call}: {amount(array.size, 'element')}, which is not a multiple of a block of "
             f"{count:,}",
             found=f"the stream was made at {stream.location}",
             fix="an array of one block, or of several",
@@ -327,7 +327,7 @@ def taker_of(
     is_class = isinstance(callback, type) and issubclass(callback, StreamCallback)
     if is_class or not callable(callback):
         raise ElementTypeError(
-            f"{call}: {clipped(callback)} is no function",
+            f"{call}: {clipped(callback)} is not a function",
             found="it is a class, not an object of it"
             if is_class
             else f"its type is {type(callback).__name__}",

@@ -177,7 +177,7 @@ class HostLinks:
         number = self._replica(replica, call)
         if not callable(callback):
             raise ElementTypeError(
-                f"{call}: {clipped(callback)} is no function",
+                f"{call}: {clipped(callback)} is not a function",
                 found=f"its type is {type(callback).__name__}",
                 fix="a function that takes (inputs, outputs)",
             )
@@ -394,7 +394,7 @@ def describe(action: Action) -> str:
     return ""
 
 
-# -- remote buffers ----------------------------------------------------------------------------
+# -- remote buffers --------------------------------------------------------------------------------
 
 
 @frozen(eq=False)

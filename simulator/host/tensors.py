@@ -1,4 +1,4 @@
-"""Tensors that the host reads and writes: by view while there is a graph, by handle without.
+"""The host's access to tensors: by view while there is a graph, by handle without.
 
 Both are places in an arena::
 

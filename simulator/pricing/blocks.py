@@ -242,7 +242,7 @@ def _body(
     return frozenset(body)
 
 
-# -- divisions ---------------------------------------------------------------------------------
+# -- divisions -------------------------------------------------------------------------------------
 
 
 DIVISIONS = frozenset(("sdiv", "udiv", "srem", "urem"))
@@ -313,7 +313,7 @@ def _by_one(instruction: Instruction) -> Instruction:
     return replace(instruction, text="\n".join(lines))
 
 
-# -- what decides ------------------------------------------------------------------------------
+# -- what decides ----------------------------------------------------------------------------------
 
 
 DATA = "data"
@@ -350,7 +350,7 @@ def deciding(blocks: Sequence[BasicBlock]) -> frozenset[str]:
     return frozenset(names)
 
 
-# -- what loops cost ---------------------------------------------------------------------------
+# -- what loops cost -------------------------------------------------------------------------------
 
 
 _OF_COUNTS = frozenset(
@@ -451,7 +451,7 @@ def _lengths_in(
     return frozenset[str]().union(*found) if len(found) == len(leaves) else None
 
 
-# -- addresses ---------------------------------------------------------------------------------
+# -- addresses -------------------------------------------------------------------------------------
 
 
 _COMPUTES = frozenset(("add", "sub", "mul", "shl", "or"))

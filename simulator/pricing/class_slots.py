@@ -207,7 +207,7 @@ def _display(field: str, what: str, in_rows: bool) -> str:
     return f"len({field}[0])" if in_rows and what == "length" else f"len({field})"
 
 
-# -- formulas ----------------------------------------------------------------------------------
+# -- formulas --------------------------------------------------------------------------------------
 
 
 Take = Callable[[Sequence[Sequence[int]]], Sequence[int]]

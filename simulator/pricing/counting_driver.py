@@ -66,7 +66,7 @@ from poplite.simulator.pricing.slot_function import (
 from poplite.types import BOOL
 from poplite.vertex.vertex import Field, Vertex
 
-# -- copies ------------------------------------------------------------------------------------
+# -- copies ----------------------------------------------------------------------------------------
 
 
 BYTES = ir.IntType(8).as_pointer()
@@ -189,7 +189,7 @@ class VertexCopies:
         call_named(self._builder, "memcpy", BYTES, [to, source, size])
 
 
-# -- drivers -----------------------------------------------------------------------------------
+# -- drivers ---------------------------------------------------------------------------------------
 
 
 def counting_driver_job(name: str, cls: type[Vertex], columns: Columns, counting: Counting) -> Job:

@@ -1,4 +1,4 @@
-"""What instructions cost on a tile's worker, alone and in a block.
+"""What instructions cost on a tile's worker.
 
 The main pipe loads, stores, computes integers and branches; the aux pipe computes floats.
 Addresses and conversions between integer widths are free, and so are instructions that only count
@@ -29,7 +29,7 @@ from poplite.errors import VertexCompileError
 from poplite.frozen import frozen
 from poplite.simulator.pricing.blocks import DIVISIONS, SIZES, BasicBlock, Instruction, checks_of
 
-# -- pipes -------------------------------------------------------------------------------------
+# -- pipes -----------------------------------------------------------------------------------------
 
 
 Pipe = Literal["main", "aux"]
@@ -136,7 +136,7 @@ def _needs(instructions: Sequence[Instruction], prices: Sequence[Price]) -> dict
     return needs
 
 
-# -- instructions ------------------------------------------------------------------------------
+# -- instructions ----------------------------------------------------------------------------------
 
 
 Cost = Callable[[str], float]

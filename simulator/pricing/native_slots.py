@@ -71,7 +71,7 @@ from poplite.vertex.vertex import Vertex
 if TYPE_CHECKING:
     from poplite.executable.rows import Forms
 
-# -- compute as it is priced -------------------------------------------------------------------
+# -- compute as it is priced -----------------------------------------------------------------------
 
 
 _BYTES = ir.IntType(8).as_pointer()
@@ -194,7 +194,7 @@ _MARKS = 1 << 20
 """First number of our metadata, beyond those that LLVM assigns."""
 
 
-# -- slots of shapes ---------------------------------------------------------------------------
+# -- slots of shapes -------------------------------------------------------------------------------
 
 
 WORD = ir.IntType(64)
@@ -342,7 +342,7 @@ def _argument(builder: ir.IRBuilder, parameter: Parameter, shape: Any, worker: A
     return builder.udiv(builder.add(elements, builder.sub(rows, WORD(1))), rows)
 
 
-# -- slots while vertices run ------------------------------------------------------------------
+# -- slots while vertices run ----------------------------------------------------------------------
 
 
 COUNTED = "counted"

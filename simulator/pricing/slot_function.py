@@ -58,7 +58,7 @@ from poplite.graph.compute_sets.shape_fields import ShapeKind, fields_of
 from poplite.simulator.pricing.blocks import SIZES, BasicBlock, Instruction
 from poplite.vertex.vertex import MultiVertex, Vertex
 
-# -- arguments ---------------------------------------------------------------------------------
+# -- arguments -------------------------------------------------------------------------------------
 
 
 PRICED = "priced"
@@ -116,7 +116,7 @@ def parameters_of(cls: type[Vertex], forms: Forms = ()) -> tuple[Parameter, ...]
     return tuple(parameters)
 
 
-# -- code that counts slots --------------------------------------------------------------------
+# -- code that counts slots ------------------------------------------------------------------------
 
 
 OVER = -1
@@ -422,7 +422,7 @@ def _from(phi: str, tails: Mapping[str, str]) -> str:
     return re.sub(r'(%"[^"]+"|%[^\s,\]]+) \]', lambda m: f"{tails.get(m[1], m[1])} ]", phi)
 
 
-# -- comparisons with lengths ------------------------------------------------------------------
+# -- comparisons with lengths ----------------------------------------------------------------------
 
 
 OUTSIDE = -2

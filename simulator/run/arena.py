@@ -1,4 +1,4 @@
-"""The arena: one aligned block of bytes for each replica, and typed views of it.
+"""The arena: one aligned block of bytes for each replica, seen through typed views.
 
     | replica 0: variables, state, temporaries | replica 1: the same | ...
 
@@ -40,7 +40,7 @@ from poplite.vertex.compute.float_modes import Stores, vertex_key
 from poplite.vertex.vertex import Vertex
 from poplite.view import Storage, View, addresses
 
-# -- accesses of workers -----------------------------------------------------------------------
+# -- accesses of workers ---------------------------------------------------------------------------
 
 
 Words = npt.NDArray[np.uint32]
@@ -75,7 +75,7 @@ class AccessLog:
         self.words[places] = 0
 
     def conflicts(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Tell which elements a worker accessed in spite of another one, in the places' shape."""
+        """Return which elements a worker accessed in spite of another one, in the places' shape."""
         return np.asarray(self.words[places] >> 2 * op.LOG_BITS != 0)
 
     def conflict(self, place: int) -> Conflict:
@@ -142,7 +142,7 @@ class WorkerAccesses:
         self._words[index] = word
 
 
-# -- floating-point state ----------------------------------------------------------------------
+# -- floating-point state --------------------------------------------------------------------------
 
 
 class Floats:
@@ -213,7 +213,7 @@ class Floats:
         return compute
 
 
-# -- memory ------------------------------------------------------------------------------------
+# -- memory ----------------------------------------------------------------------------------------
 
 
 Bytes = npt.NDArray[np.uint8]

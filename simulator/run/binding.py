@@ -338,7 +338,7 @@ def _drivers(
     return {kind: driver.address() for kind, driver in drivers.items()}
 
 
-# -- classes whose indices are checked ---------------------------------------------------------
+# -- classes whose indices are checked -------------------------------------------------------------
 
 
 def checked_classes(

@@ -236,7 +236,7 @@ def _index_text(cls: type[Vertex], record: Record) -> str:
     return f"'{cls.__name__}.{field.name}': index {record.index} of {record.length} {of}"
 
 
-# -- exceptions of the user's ----------------------------------------------------------------
+# -- exceptions of the user's ----------------------------------------------------------------------
 
 
 def raised_error(

@@ -34,7 +34,7 @@ from poplite.simulator.run.touched import FieldRows, GroupRows, numbers_and_rows
 from poplite.vertex.compute import InterpretedSelf
 from poplite.vertex.vertex import Field, MultiVertex, Vertex
 
-# -- vertices that ran before ------------------------------------------------------------------
+# -- vertices that ran before ----------------------------------------------------------------------
 
 
 Values = Mapping[str, Any]
@@ -102,7 +102,7 @@ def _unmarked(memory: Any) -> Any:
     return np.zeros(len(memory), np.bool_)
 
 
-# -- vertices ----------------------------------------------------------------------------------
+# -- vertices --------------------------------------------------------------------------------------
 
 
 Integers = npt.NDArray[np.int64]
@@ -243,7 +243,7 @@ def _vectors(rows: FieldRows, numbers: Integers, elements: npt.NDArray[Any]) -> 
     return (list(islice(vectors, count)) for count in counts.tolist())
 
 
-# -- compute sets ------------------------------------------------------------------------------
+# -- compute sets ----------------------------------------------------------------------------------
 
 
 class InterpretedSteps:

@@ -289,7 +289,7 @@ def _rows(part: Part) -> Integers:
     return part.rows if isinstance(part, Vertices) else part.records
 
 
-# -- threads that share a launch ---------------------------------------------------------------
+# -- threads that share a launch -------------------------------------------------------------------
 
 
 PAYS = 4

@@ -47,7 +47,7 @@ from poplite.vertex.compute import check, flow_of
 from poplite.vertex.compute.mathematics.functions import KERNELS
 from poplite.vertex.vertex import MultiVertex, Vertex
 
-# -- which classes -----------------------------------------------------------------------------
+# -- which classes ---------------------------------------------------------------------------------
 
 
 def counting_of(
@@ -131,7 +131,7 @@ def _costs(target: Target) -> tuple[tuple[str, float], ...]:
     return tuple((name, target.cost(name)) for name in names)
 
 
-# -- the table of a compute set ----------------------------------------------------------------
+# -- the table of a compute set --------------------------------------------------------------------
 
 
 @frozen(eq=False)
@@ -306,7 +306,7 @@ def known_slots(family: VertexCosts, target: Target) -> tuple[Series, Source]:
     return constant(int(priced.slots[shape.only]), shape.count), priced.source
 
 
-# -- the tables of an engine -------------------------------------------------------------------
+# -- the tables of an engine -----------------------------------------------------------------------
 
 
 class SlotCounts:

@@ -212,7 +212,7 @@ def numbers_within(lengths: Integers) -> Integers:
     return np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
 
 
-# -- names of elements -------------------------------------------------------------------------
+# -- names of elements -----------------------------------------------------------------------------
 
 
 MOST_ELEMENTS = 1 << 16

@@ -1,4 +1,4 @@
-"""Strict checks: what steps read that nothing has written, and what they leave unwritten.
+"""Strict checks: which unwritten elements steps read.
 
 An engine with strict checks keeps the shadow of its memory (`poplite.simulator.strict.shadow`).
 Each step is *armed* at first: Python runs it when its turn comes.  A Copy then moves the shadow as

@@ -1,4 +1,4 @@
-"""Looks that need no Python: calls of kernels and launches, which compiled code does.
+"""Looks of strict checks that compiled code does without Python.
 
 A step at which Python looks again and again, as one that fills a table row by row, is a row of the
 program that runs such a list in place of its launches (`opcodes.LOOK`)::
@@ -196,7 +196,7 @@ class CompiledLook:
         return looks
 
 
-# -- rows that are moved by number -------------------------------------------------------------
+# -- rows that are moved by number -----------------------------------------------------------------
 
 
 Integers = npt.NDArray[np.int64]

@@ -49,7 +49,7 @@ from poplite.simulator.strict.shadow import Shadow
 from poplite.types import QUARTER, ElementType
 from poplite.vertex.compute import NO_LOOPS, Loops, flow_of, loops_of
 
-# -- values in place of unwritten elements -----------------------------------------------------
+# -- values in place of unwritten elements ---------------------------------------------------------
 
 
 Values = npt.NDArray[np.int64]
@@ -157,7 +157,7 @@ def _as_bits(numbers: Numbers, element: type[ElementType[Any]]) -> Values:
     return exact.astype(element.dtype).view(f"u{size}").astype(np.uint64).view(np.int64)
 
 
-# -- element table -----------------------------------------------------------------------------
+# -- element table ---------------------------------------------------------------------------------
 
 
 class ElementTable:

@@ -1,4 +1,4 @@
-"""The messages of strict checks: elements, vertices and steps by name."""
+"""The messages of strict checks."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class ProgramRow:
             byte = int(gathered_from(self._step().gather, np.array([byte]))[0])
         return byte
 
-    # -- errors ------------------------------------------------------------------------------
+    # -- errors ------------------------------------------------------------------------------------
 
     def undecided(self, position: int) -> UninitializedReadError:
         """Return the error of a scalar, by first byte, that decides before anything wrote it."""
@@ -146,7 +146,7 @@ class ProgramRow:
         lines = [
             origin.made,
             why,
-            f"{amount(count, 'element')} behind '{field.cls.__name__}.{field.field.name}' "
+            f"{amount(count, 'element')} of '{field.cls.__name__}.{field.field.name}' "
             f"{'is' if count == 1 else 'are'} not written",
             f"compute of the vertex: {vertex.vertex_class.location}",
         ]
@@ -235,7 +235,7 @@ class ProgramRow:
             "Engine(..., faster=False) runs compute",
         )
 
-    # -- warnings ----------------------------------------------------------------------------
+    # -- warnings ----------------------------------------------------------------------------------
 
     def kept_output(self, field: FieldElements, kept: Mask) -> UnwrittenOutputWarning:
         """Return the warning of an Output that keeps old values where `kept`, bool[elements]."""

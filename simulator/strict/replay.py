@@ -409,7 +409,7 @@ class Replay:
         table.take_other[number]()
         return None
 
-    # -- what nothing has written --------------------------------------------------------------
+    # -- what nothing has written ------------------------------------------------------------------
 
     def _look_at_holes(self, *, is_filled: bool) -> None:
         """Find out which results are written; the others are holes, or passed on from holes.
@@ -486,7 +486,7 @@ class Replay:
         value = np.array(stored).astype(f"u{element.size_bytes}").view(element.dtype)
         return str(value[()])
 
-    # -- saved memory, and who races -----------------------------------------------------------
+    # -- saved memory, and who races ---------------------------------------------------------------
 
     def _look_at_outputs(self) -> None:
         """Warn of Outputs that were written and keep their old values."""

@@ -149,7 +149,7 @@ def _full(size: int) -> Any:
     return np.ones(size, np.uint8).view(f"u{size}")[0]
 
 
-# -- where unwritten elements come from --------------------------------------------------------
+# -- where unwritten elements come from ------------------------------------------------------------
 
 
 Integers = npt.NDArray[np.int64]
@@ -240,7 +240,7 @@ class UnwrittenCopies:
             yield positions
 
 
-# -- what the host reads, and writes -----------------------------------------------------------
+# -- what the host reads, and writes ---------------------------------------------------------------
 
 
 class Read(NamedTuple):

@@ -59,7 +59,7 @@ from poplite.source import SourceLocation, here
 from poplite.vertex.compute.source_text import nested, why_no_text
 from poplite.vertex.vertex import Vertex
 
-# -- functions ---------------------------------------------------------------------------------
+# -- functions -------------------------------------------------------------------------------------
 
 
 _LOADS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
@@ -136,7 +136,7 @@ def _fill_cell(cell: CellType, contents: tuple[object]) -> None:
     (cell.cell_contents,) = contents
 
 
-# -- warnings ----------------------------------------------------------------------------------
+# -- warnings --------------------------------------------------------------------------------------
 
 
 WarningThere = tuple[str, type[Warning], str, int]
@@ -188,7 +188,7 @@ def tell(given: Sequence[WarningThere], told: set[WarningThere]) -> None:
             warnings.warn_explicit(text, kind, file, line)
 
 
-# -- classes -----------------------------------------------------------------------------------
+# -- classes ---------------------------------------------------------------------------------------
 
 
 _OF_PYTHON = frozenset({"__dict__", "__weakref__", "__annotate_func__", "__annotations_cache__"})
@@ -266,7 +266,7 @@ def _fill(cls: type, state: dict[str, object]) -> None:
         type.__setattr__(cls, name, value)
 
 
-# -- the build ---------------------------------------------------------------------------------
+# -- the build -------------------------------------------------------------------------------------
 
 
 class Sent:

@@ -1,4 +1,4 @@
-"""`sweep`: which points there are, who measures them, and rows as they become known."""
+"""`sweep`: measures the points of a grid."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def sweep(
     _check_alone()
     if not callable(build):
         raise ElementTypeError(
-            f"sweep: build {clipped(build)} is no function",
+            f"sweep: build {clipped(build)} is not a function",
             found=of_type(build),
             fix="def build(split): ...; return graph, program",
         )
@@ -148,7 +148,7 @@ def _points(grid: Any) -> list[Point]:
         for name, values in grid.items():
             if isinstance(values, str | bytes | bytearray) or not np.iterable(values):
                 raise ElementTypeError(
-                    f"sweep: parameter {clipped(name)} has {clipped(values)}, which is no list",
+                    f"sweep: parameter {clipped(name)} has {clipped(values)}, which is not a list",
                     found=of_type(values),
                     fix=f"{{{name!r}: [{clipped(values)}]}}",
                 )
@@ -158,7 +158,7 @@ def _points(grid: Any) -> list[Point]:
         points = [dict(point) for point in grid]
     else:
         raise ElementTypeError(
-            f"sweep: grid {clipped(grid)} is no grid",
+            f"sweep: grid {clipped(grid)} is not a grid",
             found=of_type(grid),
             fix="{'split': range(1, 41)}, or a list of points [{'split': 1}, ...]",
         )
@@ -170,7 +170,7 @@ def _points(grid: Any) -> list[Point]:
     for name in first:
         if not isinstance(name, str):
             raise ElementTypeError(
-                f"sweep: parameter {clipped(name)} is no name",
+                f"sweep: parameter {clipped(name)} is not a name",
                 found=of_type(name),
                 fix="the names of the parameters of build: {'split': range(1, 41)}",
             )
@@ -235,7 +235,7 @@ def _measuring(sent: Sent, workers: Any) -> Callable[[Sequence[Point]], Iterator
         return by_client
     if type(workers) is not int or workers < 1:
         raise ElementTypeError(
-            f"sweep: workers={clipped(workers)} is no number of processes",
+            f"sweep: workers={clipped(workers)} is not a number of processes",
             found=of_type(workers),
             fix="workers=2, or a dask client",
         )
@@ -285,7 +285,7 @@ def _collected(rows: Iterator[Row | RowThere]) -> Iterator[Row | RowThere]:
         ) from error
 
 
-# -- measuring a point -------------------------------------------------------------------------
+# -- measuring a point -----------------------------------------------------------------------------
 
 
 Point = dict[str, Scalar]

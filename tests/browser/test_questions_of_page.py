@@ -177,7 +177,7 @@ ANSWERS: dict[str, list[tuple[str, Lines]]] = {
     "what reads and writes what?": [("tab=graph", accesses)],
     "which line of mine is it?": [("tab=steps", lines), ("tab=overview", lines)],
     "where does a variable lie?": [(f"tab=variables&held=10&tile={TILE}", elements)],
-    "why is this field put together from several places?": [("tab=exchange", gathered)],
+    "why is this field gathered from several places?": [("tab=exchange", gathered)],
     "which operation or layer takes it?": [("bfs: tab=overview", operations)],
     "what ran in which order?": [],  # test_the_pointer_tells_what_ran_when
     "did my change help?": [("later: tab=compare", changed)],

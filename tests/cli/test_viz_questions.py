@@ -112,7 +112,7 @@ def named_lines(report: Report) -> list[Line]:
 def field_pieces(report: Report) -> list[Line]:
     """The field x of the fourth vertex is half of the variable, on the tiles of that half."""
     tiles = [tile for tile in range(32) if answers.intervals(report, "x", tile)[0][0] < 80]
-    return [(f"put together from {len(tiles)} places",), ("[0, 80)", "x[0, 80)", f"0-{tiles[-1]}")]
+    return [(f"gathered from {len(tiles)} places",), ("[0, 80)", "x[0, 80)", f"0-{tiles[-1]}")]
 
 
 def changed(report: Report) -> list[Line]:
@@ -159,7 +159,7 @@ ANSWERS: dict[str, list[tuple[str, Lines]]] = {
             lambda _: [("160 × 96 intervals",), ("[7, 8)", "matrix[1,120, 1,121)", "1")],
         )
     ],
-    "why is this field put together from several places?": [
+    "why is this field gathered from several places?": [
         ("regions TARGET --field 'dots#3.x'", field_pieces)
     ],
     "what would a real tile emulate, copy first, or get wrong?": [

@@ -165,7 +165,7 @@ def test_wrong_command_lines(arguments: list[str]) -> None:
     assert exit_code.value.code == 2
 
 
-# -- trace -----------------------------------------------------------------------------------
+# -- trace -----------------------------------------------------------------------------------------
 
 
 def test_a_trace_is_of_what_ran(capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,7 +195,7 @@ def test_a_trace_of_a_saved_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert not few["otherData"]["complete"]
 
 
-# -- diff ------------------------------------------------------------------------------------
+# -- diff ------------------------------------------------------------------------------------------
 
 
 def test_what_changed_is_printed_and_checked(

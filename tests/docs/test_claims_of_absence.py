@@ -33,7 +33,7 @@ LIBRARIES = {
 
 
 def has(owner: object, path: str) -> bool:
-    """Tell whether an object has an attribute of an attribute of it."""
+    """Return whether an object has an attribute of an attribute of it."""
     for name in path.split("."):
         if not hasattr(owner, name):
             return False

@@ -119,7 +119,7 @@ def told(engine: pl.Engine) -> str:
     return replace(report, between_ranks=()).to_json()
 
 
-# -- cases -----------------------------------------------------------------------------------
+# -- cases -----------------------------------------------------------------------------------------
 
 
 def example(name: str) -> Any:
@@ -407,7 +407,7 @@ def drawn(engine_of: EngineOf, seed: int) -> Found:
 CASES = (heat, bfs, moved, varying, returned, hosted, replicas, quarters, loaded, states, growing)
 
 
-# -- comparing -------------------------------------------------------------------------------
+# -- comparing -------------------------------------------------------------------------------------
 
 
 def difference(case: Callable[[EngineOf], Found], *, interpret: bool, checks: str) -> str:

@@ -213,7 +213,7 @@ def expected_of(name: str, cls: type[pl.Vertex]) -> dict[str, Any]:
     return dict(found) if isinstance(found, Mapping) else {first: found}
 
 
-# -- the page ------------------------------------------------------------------------------------
+# -- the page --------------------------------------------------------------------------------------
 
 
 @cache

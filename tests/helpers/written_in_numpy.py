@@ -146,7 +146,7 @@ def _variant_of(places: Array, size: int) -> Array:
 def _hold_fills(
     value: Array, runs_again: list[Array], ways: Array, variant: Array
 ) -> tuple[Array, Array]:
-    """Tell which results hold in each run what a hole was filled with, and which their own."""
+    """Return which results hold in each run what a hole was filled with, and which their own."""
     way = np.arange(len(ways)).reshape(-1, 1, 1)
     is_other = np.ones((len(ways), *value.shape), np.bool_)
     for run, each in enumerate(runs_again):
@@ -198,7 +198,7 @@ def rows_are_written(
     memory: Array, shadow: Array, lookups: Array, count: int, reads: int, others: Array,
     num_others: int, size: int, rows: Array,
 ) -> int:  # fmt: skip
-    """Tell whether all is written that vertices read which move rows."""
+    """Return whether all is written that vertices read which move rows."""
     index = lookups[:count, kernels.LOOKUP_INDEX]
     if not shadow[ranges(index, np.full(count, 4))].all():
         return 0

@@ -92,7 +92,7 @@ def position(name: str, order: str) -> int:
 
 
 def is_upward(module: str, other: str) -> bool:
-    """Tell whether a module that imports another breaks the order of layers or rooms."""
+    """Return whether a module that imports another breaks the order of layers or rooms."""
     own, others = module.split("."), other.split(".")
     if own[0] != others[0]:
         return position(others[0], LAYERS) > position(own[0], LAYERS)
@@ -191,7 +191,7 @@ def test_only_one_package_takes_what_is_private_to_numba() -> None:
     assert len(private) <= 12
 
 
-# -- circles ---------------------------------------------------------------------------------
+# -- circles ---------------------------------------------------------------------------------------
 
 
 def circles(arrows: dict[str, set[str]]) -> list[list[str]]:
@@ -255,7 +255,7 @@ def test_exceptions_join_only_graphs_and_programs() -> None:
     assert {module.split(".")[0] for module in largest} == {"graph", "program"}
 
 
-# -- sizes and names -------------------------------------------------------------------------
+# -- sizes and names -------------------------------------------------------------------------------
 
 
 def test_no_room_is_crowded() -> None:

@@ -135,7 +135,7 @@ def test_a_vertex_costs_what_its_lengths_and_types_say(
     assert graph.perf_estimate(vertex) == pl.VertexPerfEstimate(cycles, 2 * 20 * 30 * 50)
 
 
-# -- cycles of convolutions and of pooling: PopLibs' estimates, worker by worker ---------------
+# -- cycles of convolutions and of pooling: PopLibs' estimates, worker by worker -------------------
 
 
 SIZES = st.integers(1, 40)

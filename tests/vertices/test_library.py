@@ -103,7 +103,7 @@ def test_a_class_goes_in_by_both_calls_of_a_graph() -> None:
     assert engine.read(total) == 36
 
 
-# -- the vertices that count: drawn bounds, in both forms, against Python's range --------------
+# -- the vertices that count: drawn bounds, in both forms, against Python's range ------------------
 
 
 LARGEST = 2**32 - 1
@@ -151,7 +151,7 @@ def test_the_reference_counts_as_range_does() -> None:
     assert count_reference(5, 5, 1) == count_reference(6, 5, 1) == []
 
 
-# -- poplite.vertices.reduce: what adding up takes, against the estimator of poplibs -----------
+# -- poplite.vertices.reduce: what adding up takes, against the estimator of poplibs ---------------
 
 
 TYPES = st.sampled_from([pl.FLOAT, pl.HALF])

@@ -1,4 +1,4 @@
-"""`poplite-viz doctor`: installed versions, and whether the cache folder works.
+"""`poplite-viz doctor`: whether the installation works.
 
 Packages are imported, not only looked up: one that is installed and cannot be imported counts
 as missing, and the reason is shown.

@@ -1,4 +1,4 @@
-"""`poplite-viz summary`, `program`, `graph`, `lint`: a graph and its programs, as built."""
+"""`poplite-viz summary`, `program`, `graph`, `lint`: a graph as built."""
 
 from __future__ import annotations
 

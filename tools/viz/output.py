@@ -1,4 +1,4 @@
-"""The destination of a picture, standard output or a file, and the form it is written in.
+"""The destination of a picture, standard output or a file, with its format.
 
 The format is what `--format` says, else what the file's suffix says, else text.  A folder
 that does not exist is found before the user's program runs, not after.

@@ -1,4 +1,4 @@
-"""Programs of a target, each run once, and the data that are unknown then.
+"""Runs each program of a target once.
 
 Nothing has written what a script gives with `engine.write`.  Vertices may read that where their
 costs do not depend on values.  Where it decides what runs, in a program or in a vertex, nothing is

@@ -1,4 +1,4 @@
-"""The slots of a worker for maps: each tensor loaded once, and the loops of PopLibs' tables.
+"""The slots of a worker for maps.
 
 What an operation takes of its own is its loop without the loads of its operands, and these are
 words of 64 bits; the store of a result stays with the operation that makes it::
@@ -49,7 +49,7 @@ from poplite.machine.target import Target
 from poplite.types import FLOAT, HALF
 from poplite.vertices.estimators.poplibs import Element, cast_loop, is_fast
 
-# -- one row that is joined with several -------------------------------------------------------
+# -- one row that is joined with several -----------------------------------------------------------
 
 
 EIGHT = 8
@@ -140,7 +140,7 @@ def _divided(joined: Joined, target: Target) -> int | None:
     return int(cost(f"inner_divide{half}") + columns // 2 * each)
 
 
-# -- maps --------------------------------------------------------------------------------------
+# -- maps ------------------------------------------------------------------------------------------
 
 
 class MapOperation(NamedTuple):

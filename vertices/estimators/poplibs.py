@@ -357,7 +357,7 @@ def _lanes(element: Element, target: Target) -> tuple[int, int]:
     return lanes, min(lanes, target.vector_width(element))
 
 
-# -- vertices of all workers, each with a launch of its own ------------------------------------
+# -- vertices of all workers, each with a launch of its own ----------------------------------------
 
 SIZES = (1, 2, 4)
 """Bytes of the elements that `multi_slice` moves."""
@@ -545,7 +545,7 @@ def _refused(what: str, element: Element, known: str) -> ElementTypeError:
     )
 
 
-# -- rows of a table, of one worker each -------------------------------------------------------
+# -- rows of a table, of one worker each -----------------------------------------------------------
 
 
 LIST_ENTRY = 30

@@ -1,4 +1,4 @@
-"""The slots of vertices that join rows or columns, and may compute what they join.
+"""The slots of vertices that join rows or columns.
 
     of_rows       `Reduce` of one vector, or of continuous regions
     of_columns    `StridedReduce`

@@ -1,4 +1,4 @@
-"""What a Copy moves: pieces from tile to tile, and rows that stay on theirs.
+"""The data that a Copy moves: pieces between tiles, rows on each tile.
 
 source        x x x x x x x x        on tiles    0 0 0 0 1 1 1 1
 destination   y y y   y y y y y                  1 1 1   1 2 2 2 2
@@ -130,7 +130,7 @@ def rows_of(homes: Locations, pieces: MovedPieces, into: Int64) -> CopiedRows:
     return CopiedRows(tile, tile, at, into, size, width)
 
 
-# -- few runs --------------------------------------------------------------------------------
+# -- few runs --------------------------------------------------------------------------------------
 
 
 def phases_of_few(

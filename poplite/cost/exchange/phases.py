@@ -307,8 +307,8 @@ class _Way(NamedTuple):
         return self.is_in or not moved.part.field.reads
 
 
-_IN = _Way("comes from other tiles", "is put together from several places", True)
-_OUT = _Way("goes to other tiles", "is taken apart to several places", False)
+_IN = _Way("comes from other tiles", "is gathered from several places", True)
+_OUT = _Way("goes to other tiles", "is scattered to several places", False)
 
 KEPT = "keeps its values from before, as an Output of its vertex overwrites them"
 """Why an Input is copied that shares elements with an Output of its vertex."""

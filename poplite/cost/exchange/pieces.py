@@ -1,16 +1,9 @@
-"""What moves between tiles: stretches of memory, each from one tile to another.
+"""Data that move between tiles: stretches of memory, each from one tile to another.
 
-x on tiles 0 0 0 1 1 1      a vertex of tile 1 reads x[1:5]     piece 0 -> 1   x[1:3]
-and has                    x[3:5]
+A piece goes to a tile that touches elements which it does not have::
 
-How many bytes go from which tile to which.
-
-pieces   5 words 0 -> 2, 3 words 0 -> 2, 5 words 0 -> 7        in one exchange
-pairs    32 B 0 -> 2, 20 B 0 -> 7
-
-A word that one tile sends to several others is sent once, and counted for each of them here: what
-a tile receives is the sum over its sources, what it sends may be less than the sum of what leaves
-it.  Where very many pairs exchange, blocks of tiles are kept and the largest pairs.
+    x on tiles 0 0 0 1 1 1      a vertex of tile 1 reads x[1:5]     piece 0 -> 1   x[1:3]
+                                and has x[3:5]
 """
 
 from __future__ import annotations
@@ -128,7 +121,14 @@ def sent_home(pieces: MovedPieces) -> MovedPieces:
     return back._replace(jumps=jumps)
 
 
-# -- bytes from tile to tile -------------------------------------------------------------------
+# -- bytes from tile to tile -----------------------------------------------------------------------
+#
+#     pieces   5 words 0 -> 2, 3 words 0 -> 2, 5 words 0 -> 7        in one exchange
+#     pairs    32 B 0 -> 2, 20 B 0 -> 7
+#
+# A word that one tile sends to several others is sent once, but counted for each of them here: a
+# tile receives the sum over its sources, and may send less than the sum over its destinations.
+# Of very many pairs only sums over blocks of tiles and the largest pairs are kept.
 
 
 MOST_PAIRS = 10_000

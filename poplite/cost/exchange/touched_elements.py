@@ -1,19 +1,10 @@
-"""What the vertices of each tile touch behind one field: elements elsewhere, rows to gather.
+"""The elements that the vertices of each tile touch through one field.
 
     edges of x      vertex 0  x[0:4]     vertex 1  x[2:6]     both on tile 5
     touched         tile 5    x[0:6]                          once, whoever reads it
 
 Where edges are regular, what a tile touches follows from its number of vertices: the columns of a
 matrix that it reads are one run of as many elements in each row.
-
-Which elements of vectors must be gathered on their tile, because they lie apart.
-
-    tile 5 has      . a b . . c d .        of an edge  a b x c d, x from elsewhere
-    rows            a b to 0, c d to 3     x lands between them
-
-An edge that is one stretch of memory needs nothing, and neither does one that comes entirely from
-other tiles; but an Input that its own vertex overwrites through an Output is copied first
-(`rows_to_keep`).
 """
 
 from __future__ import annotations
@@ -41,10 +32,10 @@ if TYPE_CHECKING:
     from poplite.graph.compute_sets.edges import Edges
 
 _COLUMNS = "source", "to", "at", "size", "jumps"
-"""What the kernel finds of each piece."""
+"""The columns that the kernel fills for each piece."""
 
 MOST_SHAPES = 64
-"""Most different patterns of vertices on a tile for which runs are found pattern by pattern."""
+"""Maximum number of patterns of vertices on a tile whose runs are found pattern by pattern."""
 
 
 class TouchedRuns(NamedTuple):
@@ -62,7 +53,7 @@ class TouchedRuns(NamedTuple):
 
 
 def touched(part: FieldEdges, tiles: VertexTiles) -> TouchedRuns:
-    """Return what the vertices on these tiles touch behind a field."""
+    """Return the elements that the vertices on these tiles touch through a field."""
     found = _in_a_row(part.edges, tiles)
     if found is None:
         regular = _regular(part.edges, tiles)
@@ -82,7 +73,7 @@ def touched(part: FieldEdges, tiles: VertexTiles) -> TouchedRuns:
 
 
 def _in_a_row(edges: Edges, tiles: VertexTiles) -> TouchedRuns | None:
-    """Return a run for each run of tiles, where edges follow each other or are all the same."""
+    """Return a run for each run of tiles if edges are consecutive or all equal, else None."""
     start, size, rows = edges.start, edges.length.only, edges.rows.only
     if not isinstance(start, Steps) or not size or not rows:
         return None
@@ -95,7 +86,7 @@ def _in_a_row(edges: Edges, tiles: VertexTiles) -> TouchedRuns | None:
 
 
 def _regular(edges: Edges, tiles: VertexTiles) -> TouchedRuns | None:
-    """Return what tiles touch where both vertices and their edges are at even distances."""
+    """Return what tiles touch if vertices and their edges are evenly spaced, else None."""
     digits = _digits(edges)
     if digits is None:
         return None
@@ -213,23 +204,30 @@ class RemoteElements:
         return pieces._replace(jumps=pieces.jumps | is_first)
 
 
-# -- what must be gathered ---------------------------------------------------------------------
+# -- elements to gather ----------------------------------------------------------------------------
+# An edge whose elements lie apart on their tile is gathered there:
+#
+#     tile 5 has      . a b . . c d .        of an edge  a b x c d, x from elsewhere
+#     rows            a b to 0, c d to 3     x lands between them
+#
+# An edge in one stretch of memory needs nothing, nor does one that comes entirely from other tiles.
+# An Input that its own vertex overwrites through an Output is copied first (`rows_to_keep`).
 
 
 _ROW_COLUMNS = "edge", "at", "within", "size"
-"""What the kernel finds of each row."""
+"""The columns that the kernel fills for each row."""
 
 MOST_RUNS = 1 << 20
-"""Most runs of a regular view that are handled together."""
+"""Maximum number of runs of a regular view that are processed at once."""
 
 
 def rows_to_gather(
     part: FieldEdges, tiles: VertexTiles, seen: TouchedRuns, segments: Segments, homes: Locations
 ) -> CopiedRows | None:
-    """Return the parts of vectors that lie on the tile of their vertex, which must be gathered.
+    """Return the local elements that must be gathered for their vertices, or None for none.
 
-    A row for each such run, grouped by edge, or None without any. Edges with the same elements are
-    gathered once on a tile. `seen` is what the vertices touch, `segments` where it lies.
+    They are a row for each run, grouped by edge. Edges with the same elements are gathered once on
+    a tile. `seen` are the elements that vertices touch, `segments` their places.
     """
     edges = part.edges
     if edges.pieces is None and not walk(segments, crossing, seen.begin, seen.end, len(seen.begin)):
@@ -276,7 +274,7 @@ def rows_to_keep(
 def edges_in_place(
     part: FieldEdges, tiles: VertexTiles, own: Mask | None, homes: Locations
 ) -> tuple[Int64, Int64]:
-    """Return the edges that vertices access where their elements lie, and the place of each.
+    """Return the edges that vertices access in place, and the place of each.
 
     The others are copied on their tile, or come from other tiles; `own` are as in `rows_to_keep`.
     """
@@ -289,9 +287,9 @@ def edges_in_place(
 
 
 def _here(part: FieldEdges, edge: Int64, tile: Int64, segments: Segments) -> tuple[Int64, Int64]:
-    """Return which of some edges in one stretch lie on the tile of their vertex, and where."""
+    """Return which of some contiguous edges are on the tile of their vertex, and where."""
     first, begin, _ = part.runs
-    # What needs no gathering lies on one tile, that of its first element.
+    # An edge that needs no gathering is on the tile of its first element.
     at = begin[first[edge]]
     segment = np.searchsorted(segments.breaks, at, side="right") - 1
     here = np.flatnonzero(segments.tiles[segment] == tile[edge])
@@ -299,7 +297,7 @@ def _here(part: FieldEdges, edge: Int64, tile: Int64, segments: Segments) -> tup
 
 
 def _apart(part: FieldEdges, tile: Int64, segments: Segments) -> tuple[Int64, Int64, Int64]:
-    """Return the rows of all edges that lie apart, how many each edge has, and its checksum."""
+    """Return the rows of all scattered edges, how many each edge has, and its checksum."""
     done, found = 0, []
     for some in _parts(part):
         count = len(some.first) - 1
@@ -310,7 +308,7 @@ def _apart(part: FieldEdges, tile: Int64, segments: Segments) -> tuple[Int64, In
 
 
 def _parts(part: FieldEdges) -> Iterator[EdgeRuns]:
-    """Yield the runs of all edges, those of a regular view some at a time."""
+    """Yield the runs of all edges, in parts if a regular view has many."""
     edges = part.edges
     view, rows, size = edges.pieces, edges.rows.only, edges.length.only
     if not isinstance(view, View) or len(view.shape) < 2 or not rows or not size:
@@ -344,7 +342,7 @@ def _rows(
 
 
 def _is_first_of_its_kind(tile: Int64, sums: Int64) -> Mask:
-    """Tell which edges are equal to no edge before them on their tile."""
+    """Return which edges are equal to no edge before them on their tile."""
     # Edges of the same elements have the same checksums; others are very unlikely to.
     order = np.lexsort((sums, tile))
     is_first = np.ones(len(order), np.bool_)

@@ -16,27 +16,6 @@ the way, and no conflicts are modelled: schedules of the C600 took 2.6 % longer 
 
 Sources: ipu-stack, ipu21/costs.rs and docs/EXCHANGE_INSTRUCTION_REFERENCE.md; poplibs, lib/poplin
 (pairs of tiles that share what they receive).
-
-How long a word travels between two tiles of an IPU, from their positions on the die.
-
-Tiles come in pairs, and pairs fill the die column by column, up and down in turn::
-
-               column 0        column 1  ...         8 columns left of the middle, 8 right of it
-    row 22     44,45  46,47    136,137  138,139
-    ...
-    row 1       2, 3  88,89     94, 95  180,181
-    row 0       0, 1  90,91     92, 93  182,183
-
-A *route* is the time from the cycle in which the sender issues a word to that in which the
-receiver must have selected this sender, each counted from its own release by the sync: it may be
-negative.  The word is in memory some cycles later, the more the higher up the receiver is.
-
-    >>> from poplite.machine.target import Target
-    >>> machine = Target(architecture="c600")
-    >>> route(machine, np.array([0, 0]), np.array([2, 1471])).tolist()
-    [-31, -28]
-
-Source: ipu-stack, topology.rs, which follows Graphcore's own model of the C600's fabric.
 """
 
 from __future__ import annotations
@@ -299,7 +278,20 @@ def _constants(target: Target) -> _Constants:
     )
 
 
-# -- how long a word travels -------------------------------------------------------------------
+# -- routes ----------------------------------------------------------------------------------------
+# Tiles come in pairs, and pairs fill the die column by column, up and down in turn::
+#
+#                column 0        column 1  ...         8 columns left of the middle, 8 right of it
+#     row 22     44,45  46,47    136,137  138,139
+#     ...
+#     row 1       2, 3  88,89     94, 95  180,181
+#     row 0       0, 1  90,91     92, 93  182,183
+#
+# A *route* is the time from the cycle in which the sender issues a word to that in which the
+# receiver must have selected this sender, each counted from its own release by the sync: it may be
+# negative.  The word is in memory some cycles later, the more the higher up the receiver is.
+#
+# Source: ipu-stack, topology.rs, which follows Graphcore's own model of the C600's fabric.
 
 
 _CYCLES = (
@@ -352,7 +344,12 @@ def route_cycles(target: Target) -> Int64:
 
 
 def route(target: Target, source: Int64, to: Int64) -> Int64:
-    """Return int64[n], the routes between tiles of one IPU of a machine with a map."""
+    """Return int64[n], the routes between tiles of one IPU of a machine with a map.
+
+    >>> from poplite.machine.target import Target
+    >>> route(Target(architecture="c600"), np.array([0, 0]), np.array([2, 1471])).tolist()
+    [-31, -28]
+    """
     found, pieces = np.empty(len(to), np.int64), (address(source), address(to), len(to))
     native(routes)(address(places(target)), address(route_cycles(target)), *pieces, address(found))
     return found

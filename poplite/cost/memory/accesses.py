@@ -1,4 +1,4 @@
-"""Which elements each step of a program reads and writes, as pieces of variables.
+"""The elements that each step of a program accesses, as pieces of variables.
 
 A variable is cut wherever the elements that some step touches begin or end.  So every step touches
 complete pieces, and a set of pieces is the bits of a number::

@@ -1,4 +1,4 @@
-"""Plans the memory of tiles, and refuses what does not fit.
+"""Plans the memory of tiles; programs that do not fit are refused.
 
 contents of tiles  ->  the most bytes that are live at a time, step by step
                    ->  addresses, for each kind of tiles that hold the same
@@ -425,7 +425,7 @@ def _raise(peak: Int64, live: Int64, begun: Iterable[PerTile]) -> None:
             peak[tile] = max(peak[tile], live[tile])
 
 
-# -- what does not fit -----------------------------------------------------------------------
+# -- what does not fit -----------------------------------------------------------------------------
 
 
 def _overflow_error(

@@ -176,7 +176,7 @@ def _alike(
     return candidates[0], reasons[0]
 
 
-# -- where classes are looked for --------------------------------------------------------------
+# -- where classes are looked for ------------------------------------------------------------------
 
 
 def _generated(named: Sequence[NamedClass]) -> Iterator[type[Vertex]]:

@@ -178,7 +178,7 @@ class ProgramReader:
         raise Malformed(f"{shown(data)} is not a valid program")
 
 
-# -- programs that are not made by their class alone ---------------------------------------------
+# -- programs that are not made by their class alone -----------------------------------------------
 
 
 def _sequence(name: str, programs: tuple[Program, ...], made: range) -> Sequence:

@@ -352,7 +352,7 @@ def _saved_edges(space: Space, edges: Edges, gaps: Array | None) -> SavedEdges:
     return SavedEdges(edges.rows, length, start, view, runs)
 
 
-# -- reading -------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def add_block(graph: Graph, compute_set: ComputeSet, saved: SavedBlock) -> VertexBlock:

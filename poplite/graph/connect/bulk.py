@@ -122,7 +122,7 @@ def block_of(
 _ANY = QuarterMetadata("F143")
 
 
-# -- fields, number of vertices, class -------------------------------------------------------
+# -- fields, number of vertices, class -------------------------------------------------------------
 
 
 def _check_complete(probe: Probe, values: Values) -> None:
@@ -183,7 +183,7 @@ def _typed_fields(probe: Probe, values: Values) -> Mapping[str, Field]:
     return vertex.vertex_class.fields
 
 
-# -- rules -----------------------------------------------------------------------------------
+# -- rules -----------------------------------------------------------------------------------------
 
 
 def _check_items(probe: Probe, field: Field, value: FieldValue) -> None:
@@ -265,7 +265,7 @@ def _metadata(probe: Probe, name: str, value: FieldValue, edges: Edges) -> Serie
     return addresses
 
 
-# -- constants made of numbers ---------------------------------------------------------------
+# -- constants made of numbers ---------------------------------------------------------------------
 
 
 def _constant(probe: Probe, field: Field, number: Any, tiles: VertexTiles) -> Variable:

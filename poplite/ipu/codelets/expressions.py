@@ -50,7 +50,7 @@ class ExpressionWriter:
         self.facts = function.facts
         self.calls = CallWriter(function, self)
 
-    # -- numbers -----------------------------------------------------------------------------
+    # -- numbers -----------------------------------------------------------------------------------
 
     def term(self, node: ast.expr) -> Term:
         """Return a number."""
@@ -195,7 +195,7 @@ class ExpressionWriter:
     def _Call(self, node: ast.Call) -> Term:
         return self.calls.term(node)
 
-    # -- conditions ----------------------------------------------------------------------------
+    # -- conditions --------------------------------------------------------------------------------
 
     def test(self, node: ast.expr) -> Term:
         """Return a condition: its parts are tested one by one, not combined to a number."""
@@ -228,7 +228,7 @@ class ExpressionWriter:
         part(0)
         return Term(result, Kind.BOOL)
 
-    # -- vectors and their elements --------------------------------------------------------------
+    # -- vectors and their elements ----------------------------------------------------------------
 
     def place(self, node: ast.Subscript) -> str:
         """Return `vector[index]`."""

@@ -112,7 +112,7 @@ class StatementWriter:
 
         return self.function.block(write), reached
 
-    # -- variables ---------------------------------------------------------------------------
+    # -- variables ---------------------------------------------------------------------------------
 
     def _declare(self, place: tuple[int, int], statement: ast.stmt | None) -> None:
         """Declare the variables that belong to a block, before their first statement."""
@@ -166,7 +166,7 @@ class StatementWriter:
             return self.expressions.kept(value)
         return value and (value[0], self.function.kept(type_of(value[0]), value[1]))
 
-    # -- assignments -----------------------------------------------------------------------------
+    # -- assignments -------------------------------------------------------------------------------
 
     def _Assign(self, node: ast.Assign) -> None:
         self._assign(node, node.targets, node.value)
@@ -243,7 +243,7 @@ class StatementWriter:
         new = binary_term(BINARY[type(node.op)], old, self.expressions.term(node.value))
         self.function.add(f"{place} = {stored(owner.field, new)};")
 
-    # -- everything else -----------------------------------------------------------------------
+    # -- everything else ---------------------------------------------------------------------------
 
     def _Pass(self, node: ast.Pass) -> None:
         pass
@@ -295,7 +295,7 @@ class StatementWriter:
         self.function.add("}")
         return reached or reached_otherwise
 
-    # -- loops -------------------------------------------------------------------------------
+    # -- loops -------------------------------------------------------------------------------------
 
     def _Break(self, node: ast.Break) -> bool:
         flag = self._breaks[-1]

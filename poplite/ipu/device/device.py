@@ -94,7 +94,7 @@ class Device(PoplarDevice):
     >>> pl.ipu.Device(sdk="/nowhere")
     Traceback (most recent call last):
     ...
-    poplite.errors.DeviceRuntimeError: there is no Poplar SDK in '/nowhere'...
+    poplite.errors.DeviceRuntimeError: no Poplar SDK in '/nowhere'...
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Device(PoplarDevice):
     ) -> None:
         if not isinstance(kind, str) or kind not in get_args(Kind):
             raise InvalidOption(
-                f"Device: kind={clipped(kind)}, but it is 'hardware' or 'model'",
+                f"Device: kind={clipped(kind)}, but must be 'hardware' or 'model'",
                 fix="leave kind out for hardware",
             )
         self.kind, self.arch = kind, arch or ARCHITECTURES[kind]
@@ -228,7 +228,7 @@ class OnDevice:
         """How vertices run."""
         return FORMS[self._kind]
 
-    # -- running -----------------------------------------------------------------------------
+    # -- running -----------------------------------------------------------------------------------
 
     def run(self, program: object, *, progress: bool = False) -> None:
         """Run a program, by name or position."""
@@ -286,7 +286,7 @@ class OnDevice:
         if self._in_use.locked():
             raise busy(call)
 
-    # -- memory ------------------------------------------------------------------------------
+    # -- memory ------------------------------------------------------------------------------------
 
     def load(self) -> None:
         """Restore memory and streams to their state in the beginning."""
@@ -352,7 +352,7 @@ class OnDevice:
             fix="engine.load() starts it anew, with memory as in the beginning",
         )
 
-    # -- reports -----------------------------------------------------------------------------
+    # -- reports -----------------------------------------------------------------------------------
 
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
         """Return what was compiled, what the model says of the runs, and what these took."""

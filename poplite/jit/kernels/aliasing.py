@@ -1,4 +1,4 @@
-"""Whether bounded sums reach a number, and which addresses many strided sets share."""
+"""Kernels that find addresses which strided sets share."""
 
 from __future__ import annotations
 

@@ -262,7 +262,7 @@ def through(
     return count
 
 
-# -- transposed concatenations -----------------------------------------------------------------
+# -- transposed concatenations ---------------------------------------------------------------------
 
 
 ABREAST = 16
@@ -348,7 +348,7 @@ def transposed(
     return joins
 
 
-# -- groups, in the order of memory ------------------------------------------------------------
+# -- groups, in the order of memory ----------------------------------------------------------------
 
 
 MEMBERS, GROUPS, ADDRESS, POSITION, SEGMENT, TILE = range(6)

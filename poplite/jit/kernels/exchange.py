@@ -191,7 +191,7 @@ def send(
     return sends
 
 
-# -- workers of a tile -------------------------------------------------------------------------
+# -- workers of a tile -----------------------------------------------------------------------------
 
 
 def pack(tiles: Int32s, slots: Int64s, count: int, workers: int, busy: Int64s) -> int:
@@ -229,7 +229,7 @@ def finish(busy: Int64s, tiles: int, workers: int, cycles: Int64s) -> int:
     return most
 
 
-# -- memory of a tile --------------------------------------------------------------------------
+# -- memory of a tile ------------------------------------------------------------------------------
 
 
 ALWAYS = -1

@@ -122,7 +122,7 @@ def common(
     return done
 
 
-# -- runs of one strided view ------------------------------------------------------------------
+# -- runs of one strided view ----------------------------------------------------------------------
 
 
 def repeat_pattern(
@@ -178,7 +178,7 @@ def repeat_joining(
     return count
 
 
-# -- rows that occur more than once ------------------------------------------------------------
+# -- rows that occur more than once ----------------------------------------------------------------
 
 
 def alike(columns: Int64s, words: int, count: int, row: int, other: int) -> int:
@@ -221,7 +221,7 @@ def distinct(
     return found
 
 
-# -- reads that meet writes, and rows that form even runs --------------------------------------
+# -- reads that meet writes, and rows that form even runs ------------------------------------------
 
 
 OWN = -1

@@ -164,7 +164,7 @@ def by_tile(tile: Int32s, end: Int64s, count: int, cursors: Int64s, out: Int64s)
     return count
 
 
-# -- the tiles of the elements of runs ---------------------------------------------------------
+# -- the tiles of the elements of runs -------------------------------------------------------------
 
 
 SUM_BITS = 31

@@ -1,4 +1,4 @@
-"""The memory of strict checks: which elements are written, and what further runs make of them.
+"""Kernels of strict checks: which elements are written.
 
 Elements are listed field by field in one table, for the memory of every replica; `places` says
 where their bytes begin.  Values are the bits of an element of any size, so that all of them fit in
@@ -435,7 +435,7 @@ def moved_are_written(records: Int64s, count: int, pieces: Int32s, here: Bytes) 
     return 1 - lacking
 
 
-# -- rows that are moved by number ------------------------------------------------------------
+# -- rows that are moved by number -----------------------------------------------------------------
 
 (
     LOOKUP_INDEX, LOOKUP_NEAR, LOOKUP_TABLE, LOOKUP_STRIDE, LOOKUP_ROWS, LOOKUP_FIRST, LOOKUP_BYTES,
@@ -537,7 +537,7 @@ def put_kept_rows(memory: Bytes, lookups: Int64s, rows: Int64s, kept: Bytes) -> 
     return rows[0]
 
 
-# -- what workers access: `poplite.simulator.run.arena` -----------------------------------
+# -- what workers access: `poplite.simulator.run.arena` --------------------------------------------
 
 CONFLICT_SHIFT, CONFLICT_MASK = 20, (1 << 12) - 1
 """Where a word of the log says what a worker did in spite of another one: `opcodes.LOG_BITS`."""

@@ -1,4 +1,4 @@
-"""Convolutions of one to three dimensions, and their gradients: steps that are recorded.
+"""Records convolutions of one to three dimensions, also of their gradients.
 
     y = ops.convolution(x, weights, padding=1)
     by_x = ops.convolution_input_gradient(gradient, weights, x.shape[2:], padding=1)

@@ -313,7 +313,7 @@ def _module(
     return ClassText("\n".join([*text, "", "", f"class {name}({base}):", *lines, ""]), name)
 
 
-# -- products of matrices ------------------------------------------------------------------------
+# -- products of matrices --------------------------------------------------------------------------
 
 
 def _sum(recipe: SumRecipe, lines: WrittenLines) -> ClassText:
@@ -411,7 +411,7 @@ _PASSED = {
 """The text of a tensor in formulas with lanes of sums."""
 
 
-# -- reductions ----------------------------------------------------------------------------------
+# -- reductions ------------------------------------------------------------------------------------
 
 FOLDS = {
     "add": "sum",

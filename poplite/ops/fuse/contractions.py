@@ -1,4 +1,4 @@
-"""Products of matrices within expressions: how they are multiplied, and the work on their sums.
+"""Products of matrices within expressions.
 
     maximum(a @ b + bias, 0)     products     slices of k, each on tiles of its own
                                  sums         adds up the slices, adds the bias, ...

@@ -1,4 +1,4 @@
-"""From expressions to steps: stored values, their order, and their vertices.
+"""Lowers expressions to steps.
 
 x - mean(x)       1  mean: reduced, and stored where the reduction puts it
                   2  map:  x - mean, one vertex class

@@ -1,4 +1,4 @@
-"""Which parts of expressions are stored, and which are computed again where they are read.
+"""Chooses the parts of expressions that are stored; others are recomputed where they are read.
 
 Results of reductions are stored. Of what several vertices read, or one with more elements, a part
 is stored if computing it again would take longer, in slots of a worker for a vector of 64 bits::

@@ -1,4 +1,4 @@
-"""Attention of several heads, and its gradients.
+"""Attention of several heads, with its gradients.
 
     q, k, v                     query @ Wq, key @ Wk, value @ Wv, each cut into heads
     shares                      softmax(q @ k.T / sqrt(depth)), by head

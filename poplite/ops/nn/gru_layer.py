@@ -1,4 +1,4 @@
-"""GRU: the layer, and its gradients.
+"""GRU layers, with their gradients.
 
     r, u = sigmoid(x W + h U + b)         reset, update
     a = tanh(x W + (r * h) U + b)         or, with the reset after the product,

@@ -1,4 +1,4 @@
-"""LSTM: the layer, and its gradients.
+"""LSTM layers, with their gradients.
 
     f, i, o = sigmoid(x W + h U + b)      a = tanh(x W + h U + b)      gates f, i, a, o
     c = f * c + i * a                     h = o * tanh(c)
@@ -49,7 +49,7 @@ GATES = 4
 
 
 class LstmState(NamedTuple):
-    """What an LSTM keeps from step to step, or gradients by it.
+    """The state of an LSTM between steps, or gradients with respect to it.
 
     Attributes:
         output: [batch, units].
@@ -61,13 +61,13 @@ class LstmState(NamedTuple):
 
 
 class LstmSaved(NamedTuple):
-    """What the gradients of an LSTM are computed of.
+    """Values of an LSTM that its gradients are computed from.
 
     Attributes:
         gates: [steps, batch, 4 * units], before their activation.
         cells: [steps, batch, units], before each step.
         outputs: likewise.
-        lengths: how many steps each sequence has, [batch]; None where all have all steps.
+        lengths: how many steps each sequence has, [batch]; None if all are complete.
     """
 
     gates: Tensor
@@ -77,12 +77,12 @@ class LstmSaved(NamedTuple):
 
 
 class Lstm(NamedTuple):
-    """What an LSTM made of a sequence.
+    """The results of an LSTM.
 
     Attributes:
         outputs: [steps, batch, units].
         state: after the last step.
-        saved: for `lstm_gradient`; None of inference.
+        saved: for `lstm_gradient`; None after inference.
     """
 
     outputs: Tensor
@@ -94,9 +94,9 @@ class LstmGradient(NamedTuple):
     """The gradients of an LSTM.
 
     Attributes:
-        x: by the inputs, [steps, batch, inputs].
-        weights: by the weights.
-        state: by the state before the first step.
+        x: with respect to the inputs, [steps, batch, inputs].
+        weights: with respect to the weights.
+        state: with respect to the state before the first step.
     """
 
     x: Tensor
@@ -122,12 +122,12 @@ def lstm(
 
     Args:
         x: [steps, batch, inputs], FLOAT or HALF.
-        weights: of its type: W [4, inputs, units], U [4, units, units] and b [4, units].
+        weights: of the type of x: W [4, inputs, units], U [4, units, units] and b [4, units].
         state: h and c before the first step; left out, zeros.
         lengths: how many steps each sequence has, UNSIGNED_INT [batch]; left out, all of them have
             all steps. A sequence with fewer keeps its state after its last one, and its outputs
             there are 0.
-        inference: whether nothing is kept for `lstm_gradient`.
+        inference: whether to keep no values for `lstm_gradient`.
         name: of the outputs and of the steps.
         program: where they go; left out, the block of `graph.steps()` that is open.
 
@@ -202,22 +202,22 @@ def lstm_gradient(
     name: str = "lstm_gradient",
     program: Sequence | None = None,
 ) -> LstmGradient:
-    """Record the gradients of an LSTM by its inputs, its weights and its first state.
+    """Record the gradients of an LSTM with respect to its inputs, weights and initial state.
 
     Args:
         x: as in `lstm`.
         weights: as in `lstm`.
-        forward: what `lstm` returned for these, not of inference; its outputs, and lengths of
-            sequences, are still there. With lengths, x after the end of a sequence is multiplied
-            by 0, and has to be finite.
-        gradient: by the outputs of all steps, of their shape and type.
-        by_state: by the state after the last step, besides that by its output in `gradient`; left
-            out, zeros.
-        name: of the steps, and it begins the names of the results.
+        forward: the result of `lstm` for these, not of inference; its outputs, and lengths of
+            sequences, must be unchanged. With lengths, x after the end of a sequence is multiplied
+            by 0, and must be finite.
+        gradient: with respect to the outputs of all steps, of their shape and type.
+        by_state: with respect to the state after the last step, in addition to its output's share
+            in `gradient`; left out, zeros.
+        name: of the steps, and the prefix of the names of the results.
         program: where they go; left out, the block of `graph.steps()` that is open.
 
     Raises:
-        TensorCreationError: for values that are not from `lstm`, or of inference.
+        TensorCreationError: for values that are not from `lstm`, or from inference.
         the errors of `lstm`.
     """
     call = layer_of("ops.nn.lstm_gradient", x, weights, GATES, 1, name, program)
@@ -256,7 +256,7 @@ def lstm_gradient(
 
 
 def _begin(h: Tensor, c: Tensor, begin: LstmState | None) -> None:
-    """Record where a loop begins: at a state, or at zeros."""
+    """Record the initial state of a loop: a given one, or zeros."""
     if begin is None:
         zero(h)
         zero(c)
@@ -272,7 +272,7 @@ def _activated(z: Tensor, units: int) -> tuple[Expr, Expr, Expr, Expr]:
 
 
 def _step_back(z: Tensor, before: Tensor, by_h: Expr, by_c: Tensor, run: Tensor | None) -> Tensor:
-    """Record the gradient by the gates of a step, which is returned, and the next one by c."""
+    """Record the gradients of a step: return that of the gates, update that of c."""
     units, element = before.shape[1], z.element_type
     dz = mapped_like(z, "by_gate")
     # Each gate lies on some of the tiles: those that share a compute set use all of them.

@@ -1,4 +1,4 @@
-"""Normalisation of layers, batches, groups and instances, with its gradients.
+"""Normalisation of layers, batches, groups, instances; with gradients.
 
 Source: J. Ba, J. Kiros, G. Hinton, "Layer Normalization" (2016); PopLibs, `popnn/LayerNorm.hpp`.
 """

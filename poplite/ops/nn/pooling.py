@@ -1,4 +1,4 @@
-"""The greatest element, the sum and the mean of windows, and their gradients: recorded steps.
+"""Records pooling: the maximum, sum or mean of windows, with gradients.
 
     y = ops.nn.max_pool(x, 2)
     by_x = ops.nn.max_pool_gradient(gradient, x, y, 2)

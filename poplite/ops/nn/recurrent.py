@@ -1,4 +1,4 @@
-"""Recurrent layers: the loop over the steps of a sequence, weights and plans.
+"""What recurrent layers share: the loop over a sequence, weights, plans.
 
     x [steps, ...]       each step lies spread over all tiles, as `create_sliceable` makes it, so
                          that a step is read and written where it lies

@@ -1,4 +1,4 @@
-"""Running sums and products along a dimension, and the distinct elements that they pack.
+"""Running sums or products along a dimension.
 
 totals    TotalSum         each part of a row but the last
 before    CumulativeSum    the totals of a row

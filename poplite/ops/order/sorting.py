@@ -1,4 +1,4 @@
-"""Sorting along a dimension, and elements taken by their positions there."""
+"""Sorting along a dimension."""
 
 from __future__ import annotations
 

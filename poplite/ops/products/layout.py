@@ -1,4 +1,6 @@
-"""Which tile multiplies which blocks of two matrices.
+"""Layouts of products: from a request to the blocks of two matrices that each tile multiplies.
+
+A request holds sizes, types, and options; a layout is one way to share it among tiles::
 
     [m, k] x [k, n]             grid 2 x 3 x 2 over 12 tiles
 
@@ -39,8 +41,6 @@ from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import FLOAT, HALF, ElementType, ElementTypeLike, element_type
 
 # -- requests --------------------------------------------------------------------------------------
-# The request for a plan: sizes, types, memory, and fixed constraints.
-
 
 MOST_PRODUCTS = 2**50
 """Multiplications of two elements; cycles of more might not fit 64 bits."""
@@ -220,7 +220,6 @@ def request_of(
 
 
 # -- blocks ----------------------------------------------------------------------------------------
-# Matrices cut into consecutive blocks.
 #
 #     matrix [4, 6], blocks [2, 4]          flat
 #     0  1  2  3 | 4  5                     0 1 2 3  6 7 8 9 | 4 5  10 11 | 12 13 14 15 ...
@@ -229,8 +228,8 @@ def request_of(
 #     12 13 14 15| 16 17
 #     18 19 20 21| 22 23
 #
-# So a block is one range of elements, whatever the matrix looks like; blocks at the lower and right
-# edges are smaller. Of several matrices the blocks of the first come first.
+# Matrices are cut into consecutive blocks, so a block is one range of elements; blocks at the lower
+# and right edges are smaller. Of several matrices the blocks of the first come first.
 
 
 @frozen
@@ -344,7 +343,7 @@ class ProductLayout:
         passes: how often the grid goes over m, and over n.
         cycles: of one pass: exchange of operands, products, and the addition of partials.
         held: bytes of a tile: of the left block, the right block, partials, and partials that
-            arrive; None for those that do not exist.
+            arrive; 0 for those that do not exist.
         exact: cycles of all passes by the cost model; None where they were not asked for.
     """
 

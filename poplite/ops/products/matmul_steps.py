@@ -183,7 +183,7 @@ def _room(layout: ProductLayout, group: Int64, i: Int64, j: Int64, l: Int64) -> 
     return room
 
 
-# -- where they lie ------------------------------------------------------------------------------
+# -- where they lie --------------------------------------------------------------------------------
 
 
 def mapping_of_left(target: Target, layout: ProductLayout) -> TileMapping:

@@ -1,4 +1,4 @@
-"""The ways to share a product among tiles, and what they cost.
+"""The search for the cheapest way to share a product among tiles.
 
 A cut of k makes partials that must be added up, a cut of m sends the right matrix to more tiles, a
 cut of n the left one. Where blocks are too large for the memory of tiles, the product is made in

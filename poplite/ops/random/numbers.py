@@ -1,4 +1,4 @@
-"""Random numbers: keys, and draws of uniform, whole and normal ones, of true or false, and dropout.
+"""Random numbers: keys, draws, dropout.
 
 key         0: seed, 1: seed, 2 and 3: number of the next draw
 

@@ -1,4 +1,4 @@
-"""Reductions by the name of their operation, with a scale and an update, as popops has them.
+"""Reductions by the name of their operation, as in popops.
 
     ops.reduce(x, 0, "square_add", scale=0.5)            0.5 * sum(x ** 2, 0)
     ops.reduce(x, 0, "add", scale=rate, update=old)      rate * sum(x, 0) + old

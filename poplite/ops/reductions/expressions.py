@@ -1,4 +1,4 @@
-"""Reductions of tensors and expressions, as expressions.
+"""Reductions as expressions.
 
     ops.sum((x - y) ** 2)                         one number; nothing of the size of x is stored
     x - ops.mean(x, 1, keepdims=True)             each row less its mean

@@ -1,4 +1,4 @@
-"""One compute set of a reduction: its vertices, and the pieces to be joined after it.
+"""One compute set of a reduction.
 
 A tile gets as many vertices as its workers need to be busy.  They share the outputs of a part; and
 the rows of an output only where there are too few outputs for them, since then a further

@@ -1,4 +1,4 @@
-"""Plans of tables whose rows are read and changed by number, and the way that is taken."""
+"""Plans of tables whose rows are accessed by number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slices at places that the program computes: `dynamic_slice` and `dynamic_update`.
+"""Slices at places that the program computes.
 
 The sliced dimensions are one dimension of a table, and the elements of a slice rows of it:
 

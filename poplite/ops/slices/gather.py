@@ -1,4 +1,4 @@
-"""Rows of a table by number, and one element of each row.
+"""Rows of a table, or elements of its rows, by number.
 
 indices[n]     out[n, width]
 

@@ -146,7 +146,7 @@ def unary_kind(symbol: str, operand: Kind) -> Kind | None:
     return max(operand, Kind.INT)
 
 
-# -- numbers --------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 Number = bool | int | np.uint64 | float | np.float32
@@ -480,7 +480,7 @@ sqrt = _function(math.sqrt, lambda value: math.nan)
 fabs = _function(math.fabs, lambda value: math.nan)
 
 
-# -- functions of `math` -------------------------------------------------------------------------
+# -- functions of `math` ---------------------------------------------------------------------------
 
 
 def _of_math(name: str) -> Callable[..., Number]:
@@ -517,7 +517,7 @@ def fma(x: Number, y: Number, z: Number) -> Number:
     return _rounded(fused_single(float(x), float(y), float(z)))
 
 
-# -- rounding to whole floats, and the larger of two -------------------------------------------
+# -- rounding to whole floats, and the larger of two -----------------------------------------------
 
 
 def _to_whole(function: Callable[[Any], Any]) -> Callable[[Number], Number]:
@@ -557,7 +557,7 @@ def smaller(a: Number, b: Number) -> Number:
     return one if less(one, other) or not_equal(one, one) else other
 
 
-# -- what an element holds after a store ---------------------------------------------------------
+# -- what an element holds after a store -----------------------------------------------------------
 
 
 def _stored(bits: int, *, signed: bool) -> Callable[[Number], int]:
@@ -600,7 +600,7 @@ def as_HALF(value: Number) -> np.float32:
     return np.float32(np.float16(as_f32(value)))
 
 
-# -- bits of floats ------------------------------------------------------------------------------
+# -- bits of floats --------------------------------------------------------------------------------
 
 
 def float_bits(value: Number) -> int:

@@ -32,7 +32,7 @@ from poplite.vertex.compute.dialect import is_num_workers
 from poplite.vertex.compute.lanes import WIDTH
 from poplite.vertex.compute.typing.facts import Checked
 
-# -- what guards call --------------------------------------------------------------------------
+# -- what guards call ------------------------------------------------------------------------------
 
 
 NUMBER_BITS = 29
@@ -91,7 +91,7 @@ def call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(f"@{name}", ast.Load()), list(arguments), [])
 
 
-# -- guards ------------------------------------------------------------------------------------
+# -- guards ----------------------------------------------------------------------------------------
 
 
 _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {

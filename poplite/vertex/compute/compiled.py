@@ -45,7 +45,7 @@ from poplite.vertex.compute.typing.facts import Checked
 from poplite.vertex.faster import faster_method, promise_of
 from poplite.vertex.vertex import Vertex
 
-# -- guards in the text ------------------------------------------------------------------------
+# -- guards in the text ----------------------------------------------------------------------------
 
 
 N = TypeVar("N", bound=ast.AST)
@@ -188,7 +188,7 @@ def _at(made: N, where: ast.AST) -> N:
     return made
 
 
-# -- the compiled form -------------------------------------------------------------------------
+# -- the compiled form -----------------------------------------------------------------------------
 
 
 _RAISED = "@Raised"  # no identifier, so no name of the user's can hide it
@@ -234,7 +234,7 @@ class _Bare(ast.NodeTransformer):
         return ast.copy_location(ast.If(test, [raised], []), node)
 
 
-# -- faster forms ------------------------------------------------------------------------------
+# -- faster forms ----------------------------------------------------------------------------------
 
 _KNOWN = "@faster"  # no identifier, so no name of the user's can hide it
 

@@ -1,4 +1,4 @@
-"""What the text of `compute` says about data: how long it may run, and what it passes on.
+"""Data flow of `compute`, from its text: what its running time depends on, what it passes on.
 
 ::
 
@@ -140,7 +140,7 @@ def loops_of(vertices: Iterable[type[Vertex]]) -> Loops:
     return Loops(worst, max((each.depth for each in every), default=0))
 
 
-# -- what decides ------------------------------------------------------------------------------
+# -- what decides ----------------------------------------------------------------------------------
 
 _LOOPS = ast.For, ast.While
 _BRANCHES = ast.If, ast.IfExp, ast.BoolOp
@@ -247,7 +247,7 @@ def _depth(checked: Checked, of_helpers: Mapping[Checked, int]) -> int:
     return deepest
 
 
-# -- elements passed on ------------------------------------------------------------------------
+# -- elements passed on ----------------------------------------------------------------------------
 
 
 def _stores(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -1,4 +1,4 @@
-"""The arithmetic of `compute` where a program says how it rounds, and when it stops.
+"""The arithmetic of `compute` under the floating-point mode of a program.
 
 Stochastic rounding adds random bits below the last place that is kept, and cuts::
 
@@ -44,7 +44,7 @@ from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import Kind, Number, as_f32, kind_of
 from poplite.vertex.compute.mathematics.functions import KERNELS
 
-# -- traps -------------------------------------------------------------------------------------
+# -- traps -----------------------------------------------------------------------------------------
 
 
 SYMBOLS = {
@@ -180,7 +180,7 @@ def _text(name: str, operands: tuple[Number, ...]) -> str:
     return f"{known.get(name, name)}({', '.join(shown)})"
 
 
-# -- stores ------------------------------------------------------------------------------------
+# -- stores ----------------------------------------------------------------------------------------
 
 
 GOLDEN = 0x9E37_79B9_7F4A_7C15

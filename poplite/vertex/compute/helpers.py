@@ -1,4 +1,4 @@
-"""What names in `compute` stand for: functions that it calls, and numbers fixed before it runs.
+"""What names in `compute` stand for: functions that it calls, fixed numbers.
 
 Methods of the vertex class are found as Python finds them, along its bases; functions by name,
 like numbers outside `compute`.  Parameters are positional or keyword, defaults are numbers::
@@ -51,7 +51,7 @@ from poplite.vertex.compute.dialect import (
 from poplite.vertex.compute.number_functions import BITS, fma
 from poplite.vertex.compute.source_text import read, why_no_text
 
-# -- numbers -----------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 Constant = bool | int | float
@@ -145,7 +145,7 @@ def _apply(function: Callable[..., Constant], *values: Constant | None) -> Const
     return None if None in values else function(*values)
 
 
-# -- functions ---------------------------------------------------------------------------------
+# -- functions -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,7 +49,7 @@ from poplite.vertex.vertex import Vertex, has_cycles
 
 T = TypeVar("T")
 
-# -- the class as it is now --------------------------------------------------------------------
+# -- the class as it is now ------------------------------------------------------------------------
 
 _NOW = "@now"  # no identifier, so no name of the user's can hide it
 
@@ -161,7 +161,7 @@ def _meanings(checked: Checked) -> Iterator[tuple[Scope, ast.expr, object]]:
                 yield each.scope, name, each.scope.global_of(name)
 
 
-# -- what it computes, as data -----------------------------------------------------------------
+# -- what it computes, as data ---------------------------------------------------------------------
 
 _SAYS_NOTHING = frozenset(
     {"annotation", "ctx", "decorator_list", "defaults", "kind", "returns", "type_comment"}
@@ -317,7 +317,7 @@ def comparable_tree(node: Any) -> Any:
     return parts
 
 
-# -- what cycles computes ----------------------------------------------------------------------
+# -- what cycles computes --------------------------------------------------------------------------
 
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))

@@ -1,4 +1,4 @@
-"""What `self` and its fields are in the interpreted form.
+"""`self` in the interpreted form, with its fields.
 
 NumPy views would not do: they accept negative indices, return NumPy integers that
 overflow at 32 bits, and round at other places.  These wrappers read and store by the rules

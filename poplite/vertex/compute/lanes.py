@@ -40,7 +40,7 @@ from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import Kind, Number, element_kind, fits_lanes, lanes_text
 from poplite.vertex.compute.mathematics.functions import fused as fused_arrays
 
-# -- numbers outside of compute ----------------------------------------------------------------
+# -- numbers outside of compute --------------------------------------------------------------------
 
 
 def number_of(value: object) -> Number | None:
@@ -73,7 +73,7 @@ def no_number(what: str, value: object, asked: str) -> PopliteError:
     return ElementTypeError(f"{what} is {clipped(value)}", found=of_type(value), fix=asked)
 
 
-# -- lanes -------------------------------------------------------------------------------------
+# -- lanes -----------------------------------------------------------------------------------------
 
 
 WIDTH = 64
@@ -279,7 +279,7 @@ JOINS = {
 """What folds join two numbers with: names in `poplite.vertex.compute.arithmetic`."""
 
 
-# -- what is refused where lanes are tried outside of `compute`, as it is there -------------------
+# -- what is refused where lanes are tried outside of `compute`, as it is there --------------------
 
 
 def _as_lanes(values: object) -> npt.NDArray[Any]:
@@ -344,7 +344,7 @@ def _operation(symbol: str, one: Lanes | Number, other: Lanes | Number) -> Lanes
     return joined(function, one, other)
 
 
-# -- operations, which the interpreted form calls with the arithmetic that it works in -----------
+# -- operations, which the interpreted form calls with the arithmetic that it works in -------------
 
 
 def joined(function: Callable[..., Number], one: Lanes | Number, other: Lanes | Number) -> Lanes:

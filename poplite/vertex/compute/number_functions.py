@@ -1,4 +1,4 @@
-"""Functions of `compute` beyond those of Python: `pl.fma`, and the bits of floats.
+"""Functions of `compute` beyond Python's: `pl.fma`, the bits of floats.
 
 `pl.fma` is a product and a sum that are rounded once, where a vertex says so::
     total = self.a[k] * self.b[k] + total          rounded twice, always
@@ -30,7 +30,7 @@ from poplite.vertex.compute.arithmetic import Kind
 from poplite.vertex.compute.lanes import no_number, number_of
 from poplite.vertex.compute.mathematics.functions import fused
 
-# -- bits of floats ----------------------------------------------------------------------------
+# -- bits of floats --------------------------------------------------------------------------------
 
 
 def float_bits(x: Any) -> Any:
@@ -115,7 +115,7 @@ def _each(name: str, function: Callable[[Any], Any], value: Any, *, of_ints: boo
         return function(number)
 
 
-# -- a product and a sum -----------------------------------------------------------------------
+# -- a product and a sum ---------------------------------------------------------------------------
 
 
 def fma(x: Any, y: Any, z: Any) -> Any:

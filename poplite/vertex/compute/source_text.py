@@ -1,4 +1,4 @@
-"""Finds the text of a `compute` method and parses it with the file's own line numbers.
+"""The source text of a `compute` method, parsed with the file's own line numbers.
 
 Both forms are made from the text.  Files, notebook cells, `python -c` and a terminal's
 prompt have one; a string passed to `exec` has none, and the answer is None.  The text is
@@ -291,7 +291,7 @@ def _operand(value: object) -> str:
     return "" if isinstance(value, CodeType) else repr(value)
 
 
-# -- copies of trees ---------------------------------------------------------------------------
+# -- copies of trees -------------------------------------------------------------------------------
 
 
 N = TypeVar("N", bound=ast.AST)

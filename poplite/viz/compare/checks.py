@@ -48,7 +48,7 @@ class Check:
     amount: float
 
     def fails(self, before: float, after: float) -> bool:
-        """Tell whether it is the case.
+        """Return whether it is the case.
 
         >>> parsed("cycles>+5%").fails(100, 106), parsed("cycles>+5%").fails(100, 105)
         (True, False)

@@ -248,7 +248,7 @@ def _join_copies(items: list[Item | None], group: Int64, labels: Labels) -> None
 
 
 def _is_within(scope: str | None, operation: str) -> bool:
-    """Tell whether a scope is that of an operation, or within it."""
+    """Return whether a scope is that of an operation, or within it."""
     return scope is not None and f"{scope.strip('/')}/".startswith(f"{operation}/")
 
 

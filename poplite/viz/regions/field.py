@@ -47,7 +47,7 @@ class FieldCopies:
         tile: of the vertex; None before it has one.
         reads: whether the vertex reads the field; it writes it otherwise, or as well.
         edges: vectors that the field is; 1 unless it is a list.
-        places: of each edge, how many places it is put together from.
+        places: of each edge, how many places it is gathered from.
         field_bytes: bytes of all edges.
         away_bytes: of these, on other tiles.
         away_tiles: those tiles, as ranges.
@@ -80,7 +80,7 @@ class FieldCopies:
             most = (
                 f"{max(apart):,} places" if len(set(apart)) < 2 else f"up to {max(apart):,} places"
             )
-            lines.append(f"{which} put together from {most}")
+            lines.append(f"{which} gathered from {most}")
         if self.tile is None:
             return lines
         if self.away_bytes:
@@ -121,7 +121,7 @@ def frames_of_field(graph: Graph, words: str) -> RegionFrames:
     >>> x = graph.add_variable(pl.FLOAT, (4, 6), "x", mapping=0)
     >>> _ = graph.add_vertex(graph.add_compute_set("sum"), Sum, tile=0, x=x[:, 2])
     >>> print(*frames_of_field(graph, "sum.x").field.lines(), sep=", ")
-    Sum on tile 0 reads 16 B as 1 edge, it is put together from 4 places, 16 B are copied on ...
+    Sum on tile 0 reads 16 B as 1 edge, it is gathered from 4 places, 16 B are copied on ...
     """
     vertex, name = _field_named(graph, words)
     field = vertex.vertex_class.fields[name]

@@ -1,7 +1,7 @@
 """The regions picture as text: a block a frame, with its elements and its intervals.
 
 2  reverse(0): float32[4], 4 intervals of 1 element (were 1 of 4)
-   on 1 tile (0); not contiguous: a vertex field is put together from 4 places
+   on 1 tile (0); not contiguous: a vertex field is gathered from 4 places
 
    3 2 1 0
 

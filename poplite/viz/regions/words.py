@@ -1,7 +1,7 @@
 """The captions of frames: the operation, its result, and how many intervals that is.
 
 dimShuffle(1, 0): float32[49, 20], 49 x 20 intervals of 1 element (were 20 of 49)
-on 4 tiles (0-3); not contiguous: a vertex field is put together from 980 places
+on 4 tiles (0-3); not contiguous: a vertex field is gathered from 980 places
 """
 
 from __future__ import annotations
@@ -75,4 +75,4 @@ def contiguity_text(frame: Frame) -> str:
     if frame.num_intervals < 2:
         return "contiguous"
     places = f"{frame.num_intervals:,} places"
-    return f"not contiguous: a vertex field is put together from {places}"
+    return f"not contiguous: a vertex field is gathered from {places}"

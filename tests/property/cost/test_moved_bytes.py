@@ -33,7 +33,7 @@ class Gather(pl.Vertex):
             self.y[i] = 0.0
 
 
-# -- what an exchange asks of the tiles ------------------------------------------------------
+# -- what an exchange asks of the tiles ------------------------------------------------------------
 
 
 @st.composite
@@ -110,7 +110,7 @@ def test_loads(pieces: MovedPieces, architecture: Literal["gc2", "c600"]) -> Non
     assert table == loads(target, pieces)
 
 
-# -- compute sets ----------------------------------------------------------------------------
+# -- compute sets ----------------------------------------------------------------------------------
 
 
 class Drawn:

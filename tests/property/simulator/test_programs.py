@@ -308,7 +308,7 @@ def test_engines_do_what_the_tree_says(interpret: bool, seed: int) -> None:
         assert engine.read(drawn.numbers).tolist() == expected
 
 
-# -- trees made of ops are the programs that were written down, whatever they are made of ------
+# -- trees made of ops are the programs that were written down, whatever they are made of ----------
 
 
 Tree = tuple[object, ...]

@@ -203,7 +203,7 @@ class Drawn:
         return {(name, i): getattr(fields, name)[i] for name in "yz" for i in range(LENGTH)}
 
     def noted(self) -> tuple[bool, set[Any]]:
-        """Tell whether a result may depend on what is unwritten, and which are unwritten."""
+        """Return whether a result may depend on what is unwritten, and which are unwritten."""
         Number.noted = False
 
         def value(at: Any) -> Number:
@@ -216,7 +216,7 @@ class Drawn:
         return depends, {at for at, each in numbers.items() if each.hole is not None}
 
     def depends(self) -> bool:
-        """Tell whether any result varies, and is more than one of the unwritten elements."""
+        """Return whether any result varies, and is more than one of the unwritten elements."""
         runs = []
         for _ in range(40):
             top = self.random.choice([1, 3, 60, 20_000])

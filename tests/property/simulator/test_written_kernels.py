@@ -178,7 +178,7 @@ def test_both_forms_look_at_the_same_rows(seed: int) -> None:
                 assert reads & kernels.READS_NEAR or at == 64 + lookup * width
 
 
-# -- how launches are cut: every vertex once, in order, balanced, and never again what has run --
+# -- how launches are cut: every vertex once, in order, balanced, and never again what has run -----
 
 
 @st.composite

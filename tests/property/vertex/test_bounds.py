@@ -196,7 +196,7 @@ def without_row(left: object) -> object:
     return re.sub(r"(?<=Walk.rows)\[\d+\]|(rows or elements|rows|elements)$", "", left)
 
 
-# -- what guards are ---------------------------------------------------------------------------
+# -- what guards are -------------------------------------------------------------------------------
 
 
 def text(folder: Path, body: str) -> tuple[str, list[str] | None]:

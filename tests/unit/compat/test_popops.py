@@ -164,7 +164,7 @@ def _arity(name: str) -> int:
     raise AssertionError(name)
 
 
-# -- reductions ---------------------------------------------------------------------------------
+# -- reductions ------------------------------------------------------------------------------------
 
 ROWS = [[1.0, 2.0, 3.0], [-4.0, 5.0, 0.5]]
 
@@ -224,7 +224,7 @@ def test_an_update_of_logarithms_adds_what_is_there(bench: Bench) -> None:
     np.testing.assert_allclose(bench.after(out)[0], expected, rtol=1e-6)
 
 
-# -- casts, fills, scaled additions --------------------------------------------------------------
+# -- casts, fills, scaled additions ----------------------------------------------------------------
 
 
 def test_casts_and_fills(bench: Bench) -> None:
@@ -318,7 +318,7 @@ def test_constants_alone_have_no_type(bench: Bench, op: pe.Any) -> None:
         popops.map(bench.graph, op, [bench.tensor([1.0])], bench.prog)
 
 
-# -- poputil -------------------------------------------------------------------------------------
+# -- poputil ---------------------------------------------------------------------------------------
 
 
 def test_mappings_and_broadcasts(bench: Bench) -> None:
@@ -340,7 +340,7 @@ def test_mappings_and_broadcasts(bench: Bench) -> None:
     assert bench.after(copy) == [[[1] * 4] * 3]
 
 
-# -- what is refused -----------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ Programs = tuple[pl.Graph, pl.Program]
 
 
 class Join(pl.Vertex):
-    """Adds up what it reads; both fields may be put together from several places."""
+    """Adds up what it reads; both fields may be gathered from several places."""
 
     x: pl.Input[pl.Vector[pl.FLOAT]]
     y: pl.InOut[pl.Vector[pl.FLOAT]]

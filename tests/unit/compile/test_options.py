@@ -118,8 +118,8 @@ def test_callbacks_are_asked_ahead(options: dict[str, Any], asks: bool) -> None:
         ({"fast": 1}, "there is no option 'fast'"),
         ({5: 1}, "there is no option 5"),
         ({"checks": "fast"}, r"'checks' is an argument of Engine"),
-        ({"debug.nanOverflowMode": 3}, "'debug.nanOverflowMode' is 3, but it is true or false"),
-        ({"debug.nanOverflowMode": None}, "is None, but it is true or false"),
+        ({"debug.nanOverflowMode": 3}, "'debug.nanOverflowMode' is 3, but must be true or false"),
+        ({"debug.nanOverflowMode": None}, "is None, but must be true or false"),
     ],
 )
 def test_names_and_values_are_strict(options: dict[Any, Any], told: str) -> None:
@@ -141,24 +141,27 @@ def test_options_of_poplar_without_a_meaning_are_taken(
 
 
 def test_options_are_a_dictionary() -> None:
-    with pytest.raises(pl.InvalidOption, match=r"options=\['x'\] is no dictionary"):
+    with pytest.raises(pl.InvalidOption, match=r"options=\['x'\] is not a dictionary"):
         divide(["x"])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{", "is no JSON: "),
-        ("[" * 100_000, "is no JSON: "),
-        ("[]", r"POPLITE_ENGINE_OPTIONS='\[\]' is no JSON object"),
+        ("{", "is not valid JSON: "),
+        ("[" * 100_000, "is not valid JSON: "),
+        ("[]", r"POPLITE_ENGINE_OPTIONS='\[\]' is not a JSON object"),
         (
             '{"check": "fast"}',
             r"POPLITE_ENGINE_OPTIONS: there is no option 'check' \(did you mean 'ch",
         ),
-        ('{"checks": "lax"}', 'option \'checks\' is \'lax\', but it is "strict", "fast" or "none"'),
-        ('{"seed": true}', "option 'seed' is True, but it is a whole number"),
-        ('{"seed": -1}', "option 'seed' is -1, but it is a whole number from 0"),
-        ('{"interpret": 1}', "option 'interpret' is 1, but it is true or false"),
+        (
+            '{"checks": "lax"}',
+            """option 'checks' is 'lax', but must be "strict", "fast" or "none\"""",
+        ),
+        ('{"seed": true}', "option 'seed' is True, but must be a whole number"),
+        ('{"seed": -1}', "option 'seed' is -1, but must be a whole number from 0"),
+        ('{"interpret": 1}', "option 'interpret' is 1, but must be true or false"),
     ],
 )
 def test_the_environment_is_strict_and_names_the_variable(

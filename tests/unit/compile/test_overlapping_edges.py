@@ -123,7 +123,7 @@ def test_what_is_a_copy_as_it_is_costs_no_other_one() -> None:
     graph, x, cs = graph_of()
     graph.add_vertex(cs, Shift, tile=0, x=x[0:8:2], y=x[1:5])  # put together anyway
     assert [text for _, _, text in copies(graph, cs)] == [
-        "field 'x' of Shift is put together from several places"
+        "field 'x' of Shift is gathered from several places"
     ]
 
 

@@ -77,7 +77,7 @@ def pieces(*rows: tuple[int, ...]) -> MovedPieces:
     return MovedPieces(source, to, at, size, np.full(len(to), 4), jumps.astype(np.bool_))
 
 
-# -- measured rows ---------------------------------------------------------------------------
+# -- measured rows ---------------------------------------------------------------------------------
 
 
 def blur(height: int, width: int, vertex: type[pl.Vertex], kind: Any) -> tuple[Phases, Phases]:
@@ -206,7 +206,7 @@ def test_a_stream_takes_what_it_took() -> None:
     assert phase.causes[0].what == "'x'"
 
 
-# -- the map of the die ----------------------------------------------------------------------
+# -- the map of the die ----------------------------------------------------------------------------
 
 
 def test_latencies_of_all_pairs() -> None:
@@ -260,7 +260,7 @@ def test_beyond_the_map_latency_is_a_constant() -> None:
     assert phase.cycles.most == 50 + target.cost("exchange_cycles")
 
 
-# -- each rule -------------------------------------------------------------------------------
+# -- each rule -------------------------------------------------------------------------------------
 
 
 def test_controls_of_many_small_fragments() -> None:
@@ -344,7 +344,7 @@ def test_an_edge_of_several_places_is_put_together_once_for_a_tile() -> None:
     assert after == ()
     (cause,) = copied.causes
     assert (cause.what, cause.bytes) == ("field 'x' of Floats", 16)
-    assert cause.why == "is put together from several places"
+    assert cause.why == "is gathered from several places"
     assert cause.at.startswith(f"{portable_path(__file__)}:")
 
 
@@ -380,7 +380,7 @@ def test_what_is_read_and_written_comes_and_goes_in_one_buffer() -> None:
     assert [sum(phase.buffers.total for phase in phases) for phases in (before, after)] == [24, 0]
     causes = [phase.causes[0] for phase in after]
     assert [cause.why for cause in causes] == [
-        "is taken apart to several places",
+        "is scattered to several places",
         "goes to other tiles",
     ]
     assert {int(cause.at.split(":")[1].split()[0]) for cause in causes if cause.at} == {line}

@@ -142,7 +142,7 @@ def test_programs_nested_400_deep(kind: str, tmp_path: Path) -> None:
     pl.compile_graph(graph, programs).save(tmp_path / "again.poplite")
 
 
-# -- counts --------------------------------------------------------------------------------------
+# -- counts ----------------------------------------------------------------------------------------
 
 MANY = 2**32 - 1
 

@@ -191,7 +191,7 @@ def classes(names: Mapping[str, Any]) -> list[type[pl.Vertex]]:
     return [names[name] for name in CLASSES]
 
 
-# -- round trips -----------------------------------------------------------------------------
+# -- round trips -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", thinned(["compiled", "interpret"], keep=1))
@@ -316,7 +316,7 @@ def test_a_large_value_repeated_takes_no_room(tmp_path: Path) -> None:
     assert engine.read("y") == 2.5
 
 
-# -- classes ---------------------------------------------------------------------------------
+# -- classes ---------------------------------------------------------------------------------------
 
 
 def changed(text: str, old: str, new: str) -> str:
@@ -449,7 +449,7 @@ def test_code_without_text_is_not_saved(tmp_path: Path) -> None:
     assert not (tmp_path / "share").exists()
 
 
-# -- bad files -------------------------------------------------------------------------------
+# -- bad files -------------------------------------------------------------------------------------
 
 
 def members(path: Path) -> dict[str, bytes]:
@@ -566,7 +566,7 @@ def test_members_that_lie(folder: Path, tmp_path: Path, model: dict[str, Any]) -
     written(path, content)
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr("manifest.json", b"{}")
-    assert "its member 'manifest.json' is there 2 times" in refused(path, folder, model)
+    assert "its member 'manifest.json' appears 2 times" in refused(path, folder, model)
     written(path, {**content, "arrays/int64.npy": content["arrays/int64.npy"][:-8]})
     assert "'arrays/int64.npy' does not begin as an array of int64" in refused(path, folder, model)
     written(path, {**content, "arrays/int64.npy": content["arrays/uint8.npy"]})
@@ -819,7 +819,7 @@ def test_arrays_that_are_not_there_take_no_memory(
         pl.Engine(executable)
 
 
-# -- engines ---------------------------------------------------------------------------------
+# -- engines ---------------------------------------------------------------------------------------
 
 
 def test_what_an_executable_cannot_do(tmp_path: Path) -> None:
@@ -842,7 +842,7 @@ def test_what_an_executable_cannot_do(tmp_path: Path) -> None:
         pl.Engine(graph)
     with pytest.raises(pl.ControlProgramError, match="compile_graph: 5 is not a graph"):
         pl.compile_graph(5, pl.Execute(add))  # type: ignore[arg-type]
-    said = "checks='lax', but it is 'strict', 'fast' or 'none'"
+    said = "checks='lax', but must be 'strict', 'fast' or 'none'"
     with pytest.raises(pl.ControlProgramError, match=said):
         pl.compile_graph(graph, pl.Execute(add), "lax")  # type: ignore[arg-type]
     with pytest.raises(pl.ControlProgramError, match=said):

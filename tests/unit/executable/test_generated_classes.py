@@ -136,7 +136,7 @@ def test_recipes_of_sums_that_no_expression_has(change: dict[str, Any], found: s
     assert found in (fault_of(replace(sound, **change)) or "")
 
 
-# -- recipes that no expression has -----------------------------------------------------------
+# -- recipes that no expression has ----------------------------------------------------------------
 
 
 def recipe(manifest: Any, kind: type) -> dict[str, Any]:

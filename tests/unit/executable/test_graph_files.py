@@ -130,7 +130,7 @@ def loaded(content: bytes, vertices: Any = ()) -> tuple[pl.Graph, dict[str, pl.P
     return pl.Graph.deserialize(io.BytesIO(content), vertices)
 
 
-# -- what comes back -----------------------------------------------------------------------------
+# -- what comes back -------------------------------------------------------------------------------
 
 
 def test_a_graph_comes_back_as_it_was_built() -> None:
@@ -300,7 +300,7 @@ def test_variables_of_a_virtual_graph_or_an_operation_that_a_file_lacks_are_refu
         assert told in str(refusal.value)
 
 
-# -- vertex classes ------------------------------------------------------------------------------
+# -- vertex classes --------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -492,7 +492,7 @@ def test_a_template_without_types_is_not_saved() -> None:
     assert again.compute_sets[0].vertices[0].vertex_class is Open[pl.HALF]
 
 
-# -- what is refused -----------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------
 
 
 CONTENT: dict[str, bytes] = {}

@@ -136,7 +136,7 @@ def raising(error: BaseException) -> Callable[[str, str], bool]:
 
 
 def is_gone(pid: int) -> bool:
-    """Tell whether a process has ended, and its end was noticed."""
+    """Return whether a process has ended, and its end was noticed."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -153,7 +153,7 @@ def test_indices_are_checked_where_that_is_asked_for(tmp_path: Path) -> None:
         for checks in ("none", "fast")
     ]
     assert ["pl::at(x, i) = pl::at(x, i) * 2.0f;" in text for text in texts] == [False, True]
-    with pytest.raises(pl.ControlProgramError, match="checks='strict', but it is 'fast' or"):
+    with pytest.raises(pl.ControlProgramError, match="checks='strict', but must be 'fast' or"):
         pl.ipu.export(*build(), tmp_path / "strict", checks="strict")  # type: ignore[arg-type]
 
 

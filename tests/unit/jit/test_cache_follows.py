@@ -172,7 +172,7 @@ def test_names_that_change_their_meaning_in_place(tmp_path: Path) -> None:
     assert results == expected | {"Module": 35, "Helper": 29, "Default": 28, "Constant": 42}
 
 
-# -- processes that share a folder -----------------------------------------------------------
+# -- processes that share a folder -----------------------------------------------------------------
 
 
 def tell(names: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 MAKERS = ("poplite.simulator.compiled_parts", "poplite.simulator.pricing.class_slots")
 """Modules that name the code of vertices and of the engine."""
 
-# -- what compiles is in the name ------------------------------------------------------------
+# -- what compiles is in the name ------------------------------------------------------------------
 
 WATCH = """
 import importlib, sys
@@ -147,7 +147,7 @@ def test_what_has_no_say_in_code_is_not() -> None:
     assert of_graphs == {"poplite.graph.compute_sets.shape_fields"}
 
 
-# -- reading import statements ---------------------------------------------------------------
+# -- reading import statements ---------------------------------------------------------------------
 
 
 def statements_of(module: str) -> dict[str, set[str]]:
@@ -272,7 +272,7 @@ def test_a_module_that_moved_away_is_missed(package: Package) -> None:
         digest([f"{name}.maker"], "code")
 
 
-# -- choices of Numba ------------------------------------------------------------------------
+# -- choices of Numba ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("choice", [*_CHOICES])

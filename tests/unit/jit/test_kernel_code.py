@@ -137,7 +137,7 @@ def test_elements_have_their_width_and_sign() -> None:
     assert tables[2].tolist() == [-(2**62) - 1, 8, 2**40 - 1]
 
 
-# -- what kernels do not have ----------------------------------------------------------------
+# -- what kernels do not have ----------------------------------------------------------------------
 
 
 def with_division(a: int) -> int:

@@ -77,7 +77,7 @@ def test_a_program_is_loaded_on_a_device_of_its_machine() -> None:
     assert engine.read(x).tolist() == [3, 3, 3, 3]
     with pytest.raises(pl.InvalidMachineModel, match=r"compiled for <Target 4 tiles"):
         engine.load(pl.Device(pl.Target(tiles=8)))
-    with pytest.raises(pl.InvalidMachineModel, match="4 is no device"):
+    with pytest.raises(pl.InvalidMachineModel, match="4 is not a device"):
         engine.load(4)  # type: ignore[arg-type]
 
 
@@ -275,7 +275,7 @@ def test_devices_of_other_machines_are_refused_wherever_they_are_given() -> None
     other, own = pl.Device(pl.Target(tiles=8)), pl.Device(pl.Target(tiles=4))
     for call in (engine.prepare, engine.loadAndRun):
         for device, match in (
-            (3, "3 is no device"),
+            (3, "3 is not a device"),
             (other, "compiled for"),
             (own, "not attached"),
         ):
@@ -425,9 +425,9 @@ def test_places_that_the_host_reads_and_writes_are_tensors_or_names() -> None:
     graph = pl.Graph(pl.Target(tiles=4))
     x = graph.add_variable(pl.INT, (4,), "x", mapping=0)
     engine = pl.Engine(graph, pl.WriteUndef(x))
-    with pytest.raises(pl.ElementTypeError, match="3 is no tensor and no handle"):
+    with pytest.raises(pl.ElementTypeError, match="3 is neither a tensor nor a handle"):
         engine.writeTensor(3, np.zeros(4, np.int32))  # type: ignore[arg-type]
-    with pytest.raises(pl.ElementTypeError, match="3 is no tensor and no handle"):
+    with pytest.raises(pl.ElementTypeError, match="3 is neither a tensor nor a handle"):
         engine.readTensor(3)  # type: ignore[arg-type]
     data = np.zeros(4, np.int32)
     calls: list[Callable[[], object]] = [

@@ -1,9 +1,10 @@
-"""What nGraph's Python project got wrong, and what named axes make easy to get wrong.
+"""Mistakes of nGraph's Python project, and those that named axes invite.
 
 The numbers of defects and traps are those of the design. What other files of this folder show is
-not shown again: defects 1, 4, 5, 6, 7, 14, 17, and 19 in `axes`, 10 in `test_effects`, 20 in
-`test_storage_layouts`, and 21 in `test_rules`; traps 3, 4, 5 and 20 in `test_effects`, 6, 8 and 24
-in `test_rules`, 7, 17, 19 and 21 in `test_transformer`, 9 and 23 in `test_storage_layouts`.
+not shown again: defects 1, 4, 5, 6, 7, 14 and 17 in `test_axes`, 19 in `test_roles`, 10 in
+`test_effects`, 20 in `test_named_layout`, and 21 in `test_rules`; traps 3, 4, 5 and 20 in
+`test_effects`, 6, 8 and 24 in `test_rules`, 7, 17, 19 and 21 in `test_transformer`, 9 and 23 in
+`test_named_layout`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def run(*results: Any) -> list[Any]:
     return list(ng.make_transformer(tiles=3).computation(list(results), X)(VALUES))
 
 
-# -- defects of the original --------------------------------------------------------------------
+# -- defects of the original -----------------------------------------------------------------------
 
 
 def test_a_flattened_transpose_or_slice_shows_the_right_elements() -> None:
@@ -178,7 +179,7 @@ def test_a_mean_divides_by_what_it_sums() -> None:
     assert run(ng.mean(X, [W]))[0].tolist() == VALUES.mean(1).tolist()
 
 
-# -- traps --------------------------------------------------------------------------------------
+# -- traps -----------------------------------------------------------------------------------------
 
 
 def test_equal_names_pair_nothing() -> None:

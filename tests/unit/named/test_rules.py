@@ -281,7 +281,7 @@ def test_all_kinds_of_errors_are_in_the_table() -> None:
     assert {each for each in kinds if issubclass(each, AxisError)} == {kind for kind, *_ in REFUSED}
 
 
-# -- what is stored -------------------------------------------------------------------------------
+# -- what is stored --------------------------------------------------------------------------------
 
 
 @pytest.mark.priced
@@ -322,7 +322,7 @@ def test_scalars_take_few_compute_sets() -> None:
     assert sum(len(each.vertices) == 1 for each in sets) <= 2
 
 
-# -- the package ----------------------------------------------------------------------------------
+# -- the package -----------------------------------------------------------------------------------
 
 
 def test_no_vertex_is_defined_in_named() -> None:

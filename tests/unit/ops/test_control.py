@@ -41,7 +41,7 @@ def fails(x: pl.Tensor) -> None:
     raise KeyError
 
 
-# -- blocks ------------------------------------------------------------------------------------
+# -- blocks ----------------------------------------------------------------------------------------
 
 
 def test_a_block_takes_operations_and_programs_in_order(graph: pl.Graph) -> None:
@@ -138,7 +138,7 @@ def test_other_threads_have_blocks_of_their_own(graph: pl.Graph) -> None:
     assert found == ["look: outside its graph's steps()"]
 
 
-# -- loops and branches --------------------------------------------------------------------------
+# -- loops and branches ----------------------------------------------------------------------------
 
 
 def test_repeat_counts_its_index_only_where_it_is_asked_for(graph: pl.Graph) -> None:
@@ -335,7 +335,7 @@ def test_what_decides_is_computed_by_the_program(graph: pl.Graph) -> None:
     assert step.is_empty
 
 
-# -- the block of a Sequence ---------------------------------------------------------------------
+# -- the block of a Sequence -----------------------------------------------------------------------
 
 
 def test_the_block_of_a_sequence_takes_steps_as_those_of_a_graph_do(graph: pl.Graph) -> None:

@@ -110,7 +110,7 @@ def test_bits_over_two_levels_are_those_of_the_interpreted_form(shape: tuple[int
     assert len(bits) == 1
 
 
-# -- logarithms of sums ------------------------------------------------------------------------
+# -- logarithms of sums ----------------------------------------------------------------------------
 
 
 def test_log_sum_exp_at_the_edges() -> None:
@@ -180,7 +180,7 @@ def test_log_sum_exp_stores_nothing_of_the_size_of_its_operand_and_one_greatest(
     assert not [cs.name for cs in graph.compute_sets if "max_1" in cs.name]
 
 
-# -- variances, norms, positions ---------------------------------------------------------------
+# -- variances, norms, positions -------------------------------------------------------------------
 
 
 def test_nothing_of_the_size_of_an_operand_is_stored() -> None:

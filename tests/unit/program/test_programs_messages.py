@@ -134,7 +134,7 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
     ),
     "program name": (
         lambda b: pl.Engine(b.graph, {3: b.nothing}),  # type: ignore[arg-type]
-        "program name 3 is no text",
+        "program name 3 is not a string",
         "it is of type int",
         "name programs by strings",
     ),

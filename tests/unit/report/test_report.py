@@ -146,7 +146,7 @@ def report() -> Report:
     return report_of(BLUR, COPY, NEVER)
 
 
-# -- compilation -----------------------------------------------------------------------------
+# -- compilation -----------------------------------------------------------------------------------
 
 
 def test_counts_of_the_graph(report: Report) -> None:
@@ -260,7 +260,7 @@ def test_memory_that_is_not_modelled_is_refused() -> None:
     assert str(report).count("not modelled: leave the option debug.instrument=False out") == 3
 
 
-# -- execution -------------------------------------------------------------------------------
+# -- execution -------------------------------------------------------------------------------------
 
 
 def test_sums_of_steps_phases_and_types(report: Report) -> None:
@@ -359,7 +359,7 @@ def test_small_losses_of_one_line_are_one_finding() -> None:
     assert [each.kind for each in found].count("copied on its tile") == 1
 
 
-# -- programs --------------------------------------------------------------------------------
+# -- programs --------------------------------------------------------------------------------------
 
 
 def test_steps_are_visited_in_their_programs(report: Report) -> None:
@@ -381,7 +381,7 @@ def test_steps_are_visited_in_their_programs(report: Report) -> None:
     assert visitor.seen[2:] == ["execute blur", *["copy x to y"] * 3]
 
 
-# -- JSON ------------------------------------------------------------------------------------
+# -- JSON ------------------------------------------------------------------------------------------
 
 
 def test_json_round_trip(report: Report, tmp_path: Path) -> None:
@@ -533,7 +533,7 @@ def test_files_that_are_no_reports(tmp_path: Path) -> None:
         Report.load(tmp_path / "absent.json")
 
 
-# -- differences -----------------------------------------------------------------------------
+# -- differences -----------------------------------------------------------------------------------
 
 
 def test_changes_from_one_report_to_another(report: Report) -> None:
@@ -604,7 +604,7 @@ def test_no_change_is_said(report: Report) -> None:
     assert str(nothing.diff(report)).startswith("neither cycles nor memory are modelled in both")
 
 
-# -- text ------------------------------------------------------------------------------------
+# -- text ------------------------------------------------------------------------------------------
 
 
 def test_the_text_is_that_of_the_golden_file(report: Report) -> None:
@@ -656,7 +656,7 @@ def test_before_a_run_text_and_insights_are_those_of_one_run() -> None:
     assert "as compiled" not in after
 
 
-# -- numbers per tile ------------------------------------------------------------------------
+# -- numbers per tile ------------------------------------------------------------------------------
 
 
 def test_numbers_per_tile() -> None:
@@ -676,7 +676,7 @@ def test_numbers_per_tile() -> None:
     assert nothing != PerTile.nothing(4)
 
 
-# -- files that may hold anything ----------------------------------------------------------------
+# -- files that may hold anything ------------------------------------------------------------------
 
 
 def peak_of(call: Callable[[], object]) -> int:

@@ -189,7 +189,7 @@ def test_a_trace_needs_the_model_and_room() -> None:
         pass
 
 
-# -- Chrome's format -------------------------------------------------------------------------
+# -- Chrome's format -------------------------------------------------------------------------------
 
 
 def spread(*numbers: int) -> PerTile:

@@ -181,7 +181,7 @@ def test_counters_are_drawn() -> None:
     assert "taken" in graph_text(bench.graph, sequence)
 
 
-# -- faults ----------------------------------------------------------------------------------
+# -- faults ----------------------------------------------------------------------------------------
 
 
 def test_counters_need_the_model() -> None:
@@ -209,7 +209,7 @@ def test_wrong_arguments() -> None:
         pl.cycle_count(bench.graph, used)
 
 
-# -- accounts: how often steps ran, times what they cost ---------------------------------------
+# -- accounts: how often steps ran, times what they cost -------------------------------------------
 
 
 def spread(*numbers: int) -> PerTile:

@@ -319,7 +319,7 @@ def test_predicates_are_checked_when_the_engine_is_made(bench: Bench) -> None:
         pl.Engine(bench.graph, pl.RepeatWhileFalse(pl.Sequence(), foreign, pl.Sequence()))
 
 
-# -- indices of vertices whose cycles data decide, with fast checks: none goes outside unseen --
+# -- indices of vertices whose cycles data decide, with fast checks: none goes outside unseen ------
 
 
 class Follow(pl.Vertex):

@@ -195,7 +195,7 @@ def test_a_processor_without_f16c_gets_the_bit_code(tmp_path: Path) -> None:
     assert words_of(tmp_path, PROGRAM, POPLITE_CACHE_DIR=cache, **processor) == ["False", "True"]
 
 
-# -- `compute` as LLVM code: lowered by Numba, or by anything else that keeps to its arguments --
+# -- `compute` as LLVM code: lowered by Numba, or by anything else that keeps to its arguments -----
 
 
 class Clear(pl.Vertex):

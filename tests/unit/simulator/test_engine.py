@@ -679,7 +679,7 @@ def test_bad_arguments_of_an_engine() -> None:
         pl.Engine(graph, {"main": 3})
     with pytest.raises(pl.ControlProgramError, match=r"(?s)'adds' .*is not a program.*Execute"):
         pl.Engine(graph, graph.add_compute_set("adds"))  # type: ignore[arg-type]
-    with pytest.raises(pl.ControlProgramError, match="program name 1 is no text"):
+    with pytest.raises(pl.ControlProgramError, match="program name 1 is not a string"):
         pl.Engine(graph, {1: pl.Sequence()})  # type: ignore[arg-type]
     with pytest.raises(pl.UnknownName, match="at least one program"):
         pl.Engine(graph, [])

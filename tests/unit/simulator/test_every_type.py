@@ -187,7 +187,7 @@ def test_bits_are_read_as_another_type_of_equal_size(element: Element) -> None:
         raw.reinterpret(wider)
 
 
-# -- variables of which a part has initial values: the other elements are zeros, and unwritten --
+# -- variables of which a part has initial values: the other elements are zeros, and unwritten -----
 
 
 class Next(pl.Vertex):
@@ -308,7 +308,7 @@ def test_files_that_cannot_be(wrong: Any, tmp_path: Path) -> None:
             load(path, [Next])
 
 
-# -- what can be copied and pickled, and what refuses to be ------------------------------------
+# -- what can be copied and pickled, and what refuses to be ----------------------------------------
 
 
 class Scaled(pl.Vertex, Generic[T]):

@@ -110,7 +110,7 @@ def test_steps_before_the_fault_stay_done(interpret: bool, checks: Checks) -> No
     assert engine.read(x).tolist() == [[4, 2], [0, 8]]
 
 
-# -- what a vertex did before it stopped -----------------------------------------------------
+# -- what a vertex did before it stopped -----------------------------------------------------------
 
 
 class Walk(pl.Vertex):
@@ -262,7 +262,7 @@ def test_only_compute_sets_that_may_fault_are_saved_in_fast_checks() -> None:
     assert [step.save.size_bytes for step in steps] == [0, 16]  # type: ignore[union-attr]
 
 
-# -- which fault is reported -----------------------------------------------------------------
+# -- which fault is reported -----------------------------------------------------------------------
 
 
 class Twin(Refuse):
@@ -350,7 +350,7 @@ def test_an_exception_that_only_the_compiled_form_raises(monkeypatch: pytest.Mon
     assert engine.read(x) == 1
 
 
-# -- where an exception may stand ------------------------------------------------------------
+# -- where an exception may stand ------------------------------------------------------------------
 
 
 def limited(value: float, limit: float = 3.0) -> float:
@@ -550,7 +550,7 @@ def test_assertions_as_python_has_them(tmp_path: Path, engine_cache: Path, ways:
         assert done.stdout == 2 * (("0\n" if way == "-O" else refused) + eight)
 
 
-# -- what it costs ---------------------------------------------------------------------------
+# -- what it costs ---------------------------------------------------------------------------------
 
 
 class Plain(pl.Vertex):
@@ -632,7 +632,7 @@ def test_a_driver_has_another_name_where_it_raises(monkeypatch: pytest.MonkeyPat
     assert built(Work, monkeypatch).name != quiet.name
 
 
-# -- the error's class -----------------------------------------------------------------------
+# -- the error's class -----------------------------------------------------------------------------
 
 
 class Final(Exception):

@@ -133,7 +133,7 @@ def result_of(vertex: type[pl.Vertex], **arguments: Any) -> set[float]:
     return set(engine.read("v").tolist())
 
 
-# -- which form runs -------------------------------------------------------------------------
+# -- which form runs -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("checks", ["fast", "none"])
@@ -162,13 +162,13 @@ def test_the_option_is_one_of_the_environment() -> None:
         patch.setenv(ENVIRONMENT, '{"faster": "tolerant"}')
         assert result_of(Rough, checks="fast") == {1.0078125}
         patch.setenv(ENVIRONMENT, '{"faster": "no"}')
-        with pytest.raises(pl.InvalidOption, match="option 'faster' is 'no', but it is true, fal"):
+        with pytest.raises(pl.InvalidOption, match="option 'faster' is 'no', but must be true, f"):
             engine_of(Rough)
 
 
 @pytest.mark.parametrize("value", ["yes", 2, 0.5, [Broken], np.zeros(2)], ids=str)
 def test_another_value_is_refused_with_the_choices(value: Any) -> None:
-    with pytest.raises(pl.InvalidOption, match='but it is true, false or "tolerant"'):
+    with pytest.raises(pl.InvalidOption, match='but must be true, false or "tolerant"'):
         engine_of(Broken, faster=value)
 
 
@@ -212,7 +212,7 @@ def test_repr_and_report_name_the_forms_that_ran() -> None:
     assert plain.report().instrumentation.faster == ()
 
 
-# -- cycles and counts are those of compute --------------------------------------------------
+# -- cycles and counts are those of compute --------------------------------------------------------
 
 
 class Long(pl.Vertex):
@@ -326,7 +326,7 @@ def test_strict_checks_count_by_compute_beside_the_form() -> None:
     assert engines[0].report().instrumentation.faster == ("Rounds.local",)
 
 
-# -- strict checks ---------------------------------------------------------------------------
+# -- strict checks ---------------------------------------------------------------------------------
 
 
 def test_strict_checks_find_a_form_of_other_results() -> None:
@@ -593,7 +593,7 @@ def test_of_several_forms_any_may_return_another_value() -> None:
         pl.Engine(graph, pl.Execute(work, result), options={"debug.instrument": False}).run()
 
 
-# -- workers ---------------------------------------------------------------------------------
+# -- workers ---------------------------------------------------------------------------------------
 
 
 class Shares(pl.MultiVertex):
@@ -639,7 +639,7 @@ def test_races_are_those_of_compute() -> None:
         engine_of(Racing, checks="strict").run()
 
 
-# -- faults ----------------------------------------------------------------------------------
+# -- faults ----------------------------------------------------------------------------------------
 
 
 class Beyond(pl.Vertex):
@@ -767,7 +767,7 @@ def test_what_the_form_alone_raises_names_it() -> None:
     assert "poplite.testing.check_faster(Alone)" in caught.value.fix
 
 
-# -- code ------------------------------------------------------------------------------------
+# -- code ------------------------------------------------------------------------------------------
 
 
 def driver_name(cls: type[pl.Vertex], *, is_faster: bool) -> str:

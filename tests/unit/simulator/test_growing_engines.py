@@ -112,7 +112,7 @@ def test_state_of_something_else_is_refused() -> None:
     graph, x, bump = counting()
     other, *_ = counting()
     other.add_variable(pl.INT, (3,), "more", mapping=0)
-    with pytest.raises(pl.ControlProgramError, match="state <Graph .* is no engine"):
+    with pytest.raises(pl.ControlProgramError, match="state <Graph .* is not an engine"):
         pl.Engine(graph, bump, state=graph)  # type: ignore[arg-type]
     alien = pl.Graph(pl.Target(tiles=2))
     y = alien.add_variable(pl.INT, (5,), "y", mapping=0)
@@ -141,7 +141,7 @@ def test_undefined_memory_is_not_taken_over() -> None:
         pl.Engine(graph, pl.Execute(stop), state=first)
 
 
-# -- programs that are added --------------------------------------------------------------------
+# -- programs that are added -----------------------------------------------------------------------
 
 
 @both_forms
@@ -198,7 +198,7 @@ def test_what_cannot_be_added_leaves_the_engine_as_it_was() -> None:
         loaded.add_program(bump)
 
 
-# -- an engine runs on the device that it is given, and knows no other -------------------------
+# -- an engine runs on the device that it is given, and knows no other -----------------------------
 
 
 class Remembering(Simulator):
@@ -243,11 +243,11 @@ def test_an_engine_that_grows_stays_on_its_device() -> None:
 
 def test_what_is_no_device_is_refused() -> None:
     graph, _, program = copied()
-    with pytest.raises(pl.ControlProgramError, match="device 'hardware' is no device"):
+    with pytest.raises(pl.ControlProgramError, match="device 'hardware' is not a device"):
         pl.Engine(graph, program, device="hardware")  # type: ignore[arg-type]
 
 
-# -- vertex classes from wherever Python takes a program: they run, or an error says why not ---
+# -- vertex classes from wherever Python takes a program: they run, or an error says why not -------
 
 
 CLASS = """

@@ -224,7 +224,7 @@ def test_other_threads_run_meanwhile(bench: Bench) -> None:
     assert turns >= 10
 
 
-# -- ctrl-C in the middle of strict checks: a step ran and is known to have run, or did neither --
+# -- ctrl-C in the middle of strict checks: a step ran and is known to have run, or did neither ----
 
 
 ROWS = 6
@@ -287,13 +287,13 @@ class Filled:
         return rows
 
     def goes_on(self) -> bool:
-        """Tell whether it runs to its end."""
+        """Return whether it runs to its end."""
         self.engine.run()
         return bool((self.engine.read(self.table) == 2).all())
 
 
 def runs_rows(replay: Replay, *phases: int) -> bool:
-    """Tell whether vertices that move rows are launched."""
+    """Return whether vertices that move rows are launched."""
     return replay._moves_rows and op.COMPUTE in phases
 
 

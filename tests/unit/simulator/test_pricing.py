@@ -294,7 +294,7 @@ def test_a_long_compute_has_a_price() -> None:
     assert many - few > 100 * 256
 
 
-# -- automatic estimates of code that is written seldom: they end, and leave nothing out -------
+# -- automatic estimates of code that is written seldom: they end, and leave nothing out -----------
 
 
 MOST = 1 << 27

@@ -155,7 +155,7 @@ def test_the_hardware_repeats_loops_within_its_counter_only() -> None:
     assert slots(Dot, MK1, a=100) - slots(Dot, MK1, a=99) == 5  # there are no repeats on Mk1
 
 
-# -- addresses that loops walk along: what is free, and what a row takes -----------------------
+# -- addresses that loops walk along: what is free, and what a row takes ---------------------------
 
 
 FARTHEST = int(pl.Target().cost("farthest_step"))

@@ -212,7 +212,7 @@ def test_what_a_switch_does_without_a_case_is_no_step(bench: Bench) -> None:
     assert names == [("control", "Switch"), ("copy", "a to x"), ("copy", "b to x")]
 
 
-# -- errors of a run name the step and, of several, the program, as errors of compiling do -----
+# -- errors of a run name the step and, of several, the program, as errors of compiling do ---------
 
 
 class Reach(pl.Vertex):

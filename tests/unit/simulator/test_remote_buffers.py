@@ -174,7 +174,7 @@ def test_metadata_of_a_buffer() -> None:
     assert repr(buffer) == "<RemoteBuffer 't' 100 rows of float16[8], 1,600 B>"
 
 
-# -- rows that nothing has written ---------------------------------------------------------------
+# -- rows that nothing has written -----------------------------------------------------------------
 
 
 class Total(pl.Vertex):
@@ -272,7 +272,7 @@ def test_each_replica_has_rows_of_its_own() -> None:
         engine.run("add")
 
 
-# -- host functions, handles of tensors, and code that is loaded -------------------------------
+# -- host functions, handles of tensors, and code that is loaded -----------------------------------
 
 
 def with_two_functions(interpret: bool = False) -> tuple[pl.Engine, pl.Tensor, pl.Tensor]:
@@ -337,7 +337,7 @@ def test_what_is_not_connected() -> None:
         pl.StreamConnectionError, match=r"a host function 'mx' \(did you mean 'mix'\?\)"
     ):
         engine.connect_host_function("mx", print)
-    with pytest.raises(pl.ElementTypeError, match="3 is no function"):
+    with pytest.raises(pl.ElementTypeError, match="3 is not a function"):
         engine.connect_host_function("mix", 3)  # type: ignore[arg-type]
     with pytest.raises(pl.ElementTypeError, match="does not take two lists of arrays"):
         engine.connect_host_function("mix", lambda inputs: None)  # type: ignore[arg-type, misc]

@@ -59,7 +59,7 @@ def test_a_machine_that_cannot_be_divided(ipus: int, factor: int, needed: int) -
     assert (tried.target.ipus, tried.target.tiles_per_ipu) == (needed // factor, 5)
 
 
-# -- what replicas hold at first ------------------------------------------------------------
+# -- what replicas hold at first -------------------------------------------------------------------
 
 
 @both_forms
@@ -174,7 +174,7 @@ def test_quarters_follow_the_metadata_of_their_replica() -> None:
     assert engine.read(x).tolist() == [[1, 2, 4], [1, 1.5, 4]]
 
 
-# -- the host -------------------------------------------------------------------------------
+# -- the host --------------------------------------------------------------------------------------
 
 
 @both_forms
@@ -260,7 +260,7 @@ def test_memory_that_no_computer_has() -> None:
     assert "for each of 65,536 replicas" in caught.value.found
 
 
-# -- streams, remote buffers, host functions and handles of replicated graphs ------------------
+# -- streams, remote buffers, host functions and handles of replicated graphs ----------------------
 
 
 Ints = npt.NDArray[np.int32]

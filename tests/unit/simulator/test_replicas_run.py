@@ -122,7 +122,7 @@ def test_each_replica_works_on_its_own_memory(interpret: bool) -> None:
     assert "Number of Replicas:           3 (all numbers are of each)" in str(report)
 
 
-# -- control flow ---------------------------------------------------------------------------
+# -- control flow ----------------------------------------------------------------------------------
 
 
 @both_forms
@@ -250,7 +250,7 @@ def test_the_result_of_a_compute_set_is_that_of_each_replica(interpret: bool) ->
     assert engine.read(result).tolist() == [True, True, False]
 
 
-# -- assumptions ----------------------------------------------------------------------------
+# -- assumptions -----------------------------------------------------------------------------------
 
 
 @both_forms
@@ -316,7 +316,7 @@ def test_assumptions_about_no_tensor(given: Any) -> None:
         pl.AssumeEqualAcrossReplicas(given)
 
 
-# -- copies between replicas ----------------------------------------------------------------
+# -- copies between replicas -----------------------------------------------------------------------
 
 
 @both_forms
@@ -457,7 +457,7 @@ def test_tensors_that_cannot_be_copied_between_replicas(
     assert str(caught.value).startswith("CrossReplicaCopy")
 
 
-# -- faults ---------------------------------------------------------------------------------
+# -- faults ----------------------------------------------------------------------------------------
 
 
 @both_forms
@@ -558,7 +558,7 @@ def test_stochastic_rounding_is_the_same_in_all_replicas(interpret: bool) -> Non
     np.testing.assert_array_equal(first, second)
 
 
-# -- replicas in several threads, after a fork, and when Ctrl-C is pressed ---------------------
+# -- replicas in several threads, after a fork, and when Ctrl-C is pressed -------------------------
 
 
 PRELUDE = """

@@ -426,7 +426,7 @@ def test_nothing_is_compiled_where_nothing_is_counted(
     assert words_of(tmp_path, PROGRAM.format(instrument=instrument), **variables) == said
 
 
-# -- counted vertices against their estimates, and where runs are left in the middle -----------
+# -- counted vertices against their estimates, and where runs are left in the middle ---------------
 
 
 class Triangle(pl.Vertex):

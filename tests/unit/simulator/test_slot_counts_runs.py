@@ -265,7 +265,7 @@ def test_nothing_is_counted_without_accounts() -> None:
     assert rows[0] == rows[1] + 2
 
 
-# -- vertices that take very long, or would never end: counted as far as promised, in all forms --
+# -- vertices that take very long, or would never end: counted as far as promised, in all forms ----
 
 
 SLOTS_OF_ONE = 549

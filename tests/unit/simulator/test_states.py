@@ -108,7 +108,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
     ("program '0' is another", lambda m: m["graph"][-3].__setitem__(1, "00")),
     ("its replicas are not those of its graph", lambda m: m.update(replicas=2)),
     ("other vertices were counted", lambda m: m.update(counted=[])),
-    ("ended: -1 is no count", lambda m: m.update(ended=-1)),
+    ("ended: -1 is not a count", lambda m: m.update(ended=-1)),
     ("never in mode 77", lambda m: m["words"].__setitem__(0, 77)),
     ("how floating-point arithmetic behaves", lambda m: m.update(words=[])),
     ("its streams are not those of its graph", lambda m: m.update(streams=[])),
@@ -144,7 +144,7 @@ def test_members_that_cannot_be_are_refused(path: Path) -> None:
         ("its accounts hold more than 4,5", {"accounts": b"\xff" * 6 + b"\0\0" + rest}),
         ("its accounts hold more than 4,5", {"accounts": rest + b"\0" * 7 + b"\x3f"}),
         ("its member 'other' is not one of a poplite state", {"other": b""}),
-        ("'flags' holds other numbers than 0 and 1", {"memory_0": b"\x02" * memory_of(path)}),
+        ("'flags' holds numbers other than 0 and 1", {"memory_0": b"\x02" * memory_of(path)}),
     ):
         changed(path, keep, **members)
         with pytest.raises(pl.FileLoadError, match=message):
@@ -189,7 +189,7 @@ def _flipped(whole: bytes) -> list[bytes]:
 def test_a_state_of_another_graph_or_constant_is_refused(path: Path) -> None:
     graph = pl.Graph(pl.Target(tiles=4))
     x = graph.add_variable(pl.INT, (8,), "x", mapping="linear")
-    with pytest.raises(pl.FileLoadError, match="'more' stands in place of step 0") as caught:
+    with pytest.raises(pl.FileLoadError, match="'more' is in place of step 0") as caught:
         pl.Engine(graph, pl.Copy(x[:4], x[4:]), checks="fast").load_state(path)
     assert "try: an engine of the same graph" in str(caught.value)
 

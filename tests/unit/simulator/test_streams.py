@@ -190,7 +190,7 @@ def test_what_is_not_connected_is_named_before_anything_runs() -> None:
         (
             np.zeros(6, Int),
             pl.StreamConnectionError,
-            "6 elements, which is no multiple of a block of 4",
+            "6 elements, which is not a multiple of a block of 4",
         ),
         (np.zeros(0, Int), pl.StreamConnectionError, "0 elements"),
         (
@@ -228,11 +228,11 @@ def test_unknown_handles_and_callbacks() -> None:
     assert "'in', 'out'" in e.value.found
     with pytest.raises(pl.StreamConnectionError, match="a stream 3"):
         engine.connect_stream_to_callback(3, print)  # type: ignore[arg-type]
-    with pytest.raises(pl.ElementTypeError, match="7 is no function"):
+    with pytest.raises(pl.ElementTypeError, match="7 is not a function"):
         engine.connect_stream_to_callback("in", 7)  # type: ignore[arg-type]
     with pytest.raises(pl.ElementTypeError, match="does not take an array"):
         engine.connect_stream_to_callback("in", lambda: None)  # type: ignore[arg-type, misc]
-    with pytest.raises(pl.ElementTypeError, match="(?s)is no function.*a class, not an object"):
+    with pytest.raises(pl.ElementTypeError, match="(?s)is not a function.*a class, not an object"):
         engine.connect_stream_to_callback("in", pl.StreamCallback)  # type: ignore[arg-type]
     with pytest.raises(pl.GraphReplicationError, match="no replica 1"):
         engine.connect_stream_to_callback("in", print, replica=1)

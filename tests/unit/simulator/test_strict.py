@@ -124,7 +124,7 @@ def bench(request: pytest.FixtureRequest) -> Bench:
     return Bench(request.param)
 
 
-# -- reads -----------------------------------------------------------------------------------
+# -- reads -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("gathered", [False, True])
@@ -137,7 +137,7 @@ def test_a_result_that_depends_on_what_nothing_has_written(bench: Bench, gathere
     match = (
         r"(?s)Sum 0 on tile 1 reads 'Sum.x'\[5\], which is 'x'\[1, 5\], but nothing has written it"
         r".*at step 1 of 1: Execute 'Sum'.*'x' was made at .*'Sum.total', which is 'total', "
-        r"depends on it: 5.0 as memory is now.*3 elements behind 'Sum.x' are not written"
+        r"depends on it: 5.0 as memory is now.*3 elements of 'Sum.x' are not written"
         r".*write 'x'\[1, 5\]"
     )
     for _ in range(2):
@@ -359,7 +359,7 @@ def test_a_long_loop_is_looked_at_in_its_beginning(
     assert engine.report().runs_again == 3 * 2
 
 
-# -- outputs ---------------------------------------------------------------------------------
+# -- outputs ---------------------------------------------------------------------------------------
 
 
 def test_an_output_that_keeps_what_it_held(bench: Bench) -> None:
@@ -385,7 +385,7 @@ def test_an_output_of_which_a_part_stays_unwritten(bench: Bench) -> None:
         engine.read(y)
 
 
-# -- workers ---------------------------------------------------------------------------------
+# -- workers ---------------------------------------------------------------------------------------
 
 
 def test_workers_that_race(bench: Bench) -> None:
@@ -621,7 +621,7 @@ def test_workers_of_a_class_that_prints_are_looked_at_once(
     assert engine.read(x) == 0
 
 
-# -- replicas --------------------------------------------------------------------------------
+# -- replicas --------------------------------------------------------------------------------------
 
 
 def test_the_replica_is_named(bench: Bench) -> None:
@@ -631,7 +631,7 @@ def test_the_replica_is_named(bench: Bench) -> None:
     engine = bench.engine(bench.step(Sum, x=x, total=total), bench.step(Race, x=raced))
     engine.write(x[:2], 1)
     engine.write(x, 1, replica=0)
-    match = r"(?s)Sum 0 on tile 1, replica 1 reads 'Sum.x'\[2\].*\n  2 elements behind 'Sum.x'"
+    match = r"(?s)Sum 0 on tile 1, replica 1 reads 'Sum.x'\[2\].*\n  2 elements of 'Sum.x'"
     with pytest.raises(pl.UninitializedReadError, match=match):
         engine.run()
     engine.write(x, 1)
@@ -639,7 +639,7 @@ def test_the_replica_is_named(bench: Bench) -> None:
         engine.run()
 
 
-# -- whatever the checks -----------------------------------------------------------------------
+# -- whatever the checks ---------------------------------------------------------------------------
 
 
 def test_compute_sets_without_vertices(bench: Bench) -> None:

@@ -332,7 +332,7 @@ def test_a_copy_of_unwritten_elements_to_another_replica(interpret: bool) -> Non
     assert engine.read(total).tolist() == [5, 5]
 
 
-# -- strict checks of vertices that move rows by number: they look at rows, and find the same --
+# -- strict checks of vertices that move rows by number: they look at rows, and find the same ------
 
 
 ROWS, WIDTH = 60, 3

@@ -373,7 +373,7 @@ def test_values_part_on_sign_size_and_parity(kind: Any, cls: type[pl.Vertex]) ->
         assert (first % 2 != second % 2).all()
 
 
-# -- workers of a MultiVertex that share fields and do not race, and programs near them that do --
+# -- workers of a MultiVertex that share fields and do not race, and programs near them that do ----
 
 
 class SwapPairs(pl.MultiVertex):

@@ -374,19 +374,19 @@ def test_sweeps_are_equal_when_their_columns_are() -> None:
 
 
 REFUSED: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [
-    ("build 7 is no function", (7, GRID), {}),
-    ("grid 7 is no grid", (build, 7), {}),
-    ("'tiles' has 4, which is no list", (build, {"tiles": 4}), {}),
-    (r"'tiles' has array\(3\), which is no list", (build, {"tiles": np.array(3)}), {}),
-    ("'tiles' has b'ab', which is no list", (build, {"tiles": b"ab"}), {}),
+    ("build 7 is not a function", (7, GRID), {}),
+    ("grid 7 is not a grid", (build, 7), {}),
+    ("'tiles' has 4, which is not a list", (build, {"tiles": 4}), {}),
+    (r"'tiles' has array\(3\), which is not a list", (build, {"tiles": np.array(3)}), {}),
+    ("'tiles' has b'ab', which is not a list", (build, {"tiles": b"ab"}), {}),
     ("the grid has no points", (build, {"tiles": []}), {}),
     ("the grid has no points", (build, {}), {}),
-    ("parameter 1 is no name", (build, [{1: 2}]), {}),
+    ("parameter 1 is not a name", (build, [{1: 2}]), {}),
     ("which is neither number nor text", (build, {"tiles": [None]}), {}),
     ("other parameters than the first", (build, [{"tiles": 1}, {"form": "copy"}]), {}),
     ("does not take the parameters of the grid", (build, {"tile": [1]}), {}),
     ("'cycles' has the name of a measure", (dict, {"cycles": [1]}), {}),
-    ("workers=0 is no number of processes", (build, GRID), {"workers": 0}),
+    ("workers=0 is not a number of processes", (build, GRID), {"workers": 0}),
     (
         "a worker ended without a result.*\n  it was terminated\n",
         (build, GRID),
@@ -437,7 +437,7 @@ def test_ranks_and_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -
         pl.sweep(build, GRID)
 
 
-# -- files and pictures ----------------------------------------------------------------------
+# -- files and pictures ----------------------------------------------------------------------------
 
 
 def made(rows: list[dict[str, Any]]) -> pl.Sweep:

@@ -277,7 +277,7 @@ def test_every_replica_has_a_result_of_its_own(interpret: bool) -> None:
     assert engine.read(done).tolist() == [True, False, False]
 
 
-# -- indices outside of fields: at every size, with every kind of checks but none --------------
+# -- indices outside of fields: at every size, with every kind of checks but none ------------------
 
 
 class Next(pl.Vertex):

@@ -97,7 +97,7 @@ def priced(cls: type[pl.Vertex]) -> tuple[int, str]:
     return report.cycles, kind.source
 
 
-# -- prices follow ---------------------------------------------------------------------------
+# -- prices follow ---------------------------------------------------------------------------------
 
 
 def test_prices_follow_constants_helpers_and_compute(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_what_is_made_is_kept_while_nothing_changes(tmp_path: Path) -> None:
     assert remembered(module.Blur, "number", make) in (2, 3)
 
 
-# -- equal code is compiled once -------------------------------------------------------------
+# -- equal code is compiled once -------------------------------------------------------------------
 
 RUN = """
 graph = pl.Graph(pl.Target(tiles=1))
@@ -219,7 +219,7 @@ class V(pl.Vertex):
     assert len(identities) == 4
 
 
-# -- classes are let go ----------------------------------------------------------------------
+# -- classes are let go ----------------------------------------------------------------------------
 
 
 def plain(number: int) -> type[pl.Vertex]:

@@ -394,7 +394,7 @@ def test_kinds_belong_to_versions_of_a_variable() -> None:
     assert list(facts.casts.values()) == [Kind.F32] * 3
 
 
-# -- nested loops take no more than a few passes each, however deep they are nested ------------
+# -- nested loops take no more than a few passes each, however deep they are nested ----------------
 
 
 HEAD = """

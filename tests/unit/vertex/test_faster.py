@@ -128,13 +128,13 @@ def test_a_method_that_is_replaced_replaces_the_form() -> None:
 ARGUMENTS = [
     ({}, "neither bits nor rtol given"),
     ({"bits": "equal", "rtol": 1e-6}, "bits and rtol given"),
-    ({"bits": "close"}, "bits='close', but it is \"equal\""),
-    ({"bits": 32}, 'bits=32, but it is "equal"'),
-    ({"rtol": 0.0}, "rtol=0.0 is no number above 0"),
-    ({"rtol": -1.0}, "rtol=-1.0 is no number above 0"),
-    ({"rtol": float("inf")}, "rtol=inf is no number above 0"),
-    ({"rtol": "1e-6"}, "rtol='1e-6' is no number above 0"),
-    ({"rtol": True}, "rtol=True is no number above 0"),
+    ({"bits": "close"}, "bits='close', but must be \"equal\""),
+    ({"bits": 32}, 'bits=32, but must be "equal"'),
+    ({"rtol": 0.0}, "rtol=0.0 is not a number above 0"),
+    ({"rtol": -1.0}, "rtol=-1.0 is not a number above 0"),
+    ({"rtol": float("inf")}, "rtol=inf is not a number above 0"),
+    ({"rtol": "1e-6"}, "rtol='1e-6' is not a number above 0"),
+    ({"rtol": True}, "rtol=True is not a number above 0"),
 ]
 
 
@@ -151,7 +151,7 @@ def test_a_promise_is_either_equal_bits_or_a_tolerance(
     "thing", [3, property(lambda self: None), len], ids=["int", "property", "len"]
 )
 def test_what_is_no_method_is_no_form(thing: Any) -> None:
-    with pytest.raises(pl.VertexDefinitionError, match="no method of a vertex class"):
+    with pytest.raises(pl.VertexDefinitionError, match="is not a method of a vertex class"):
         pl.faster(bits="equal")(thing)
 
 
@@ -159,7 +159,7 @@ def test_a_function_outside_of_a_class_is_no_form() -> None:
     def blocked(self: Any) -> None:
         pass
 
-    with pytest.raises(pl.VertexDefinitionError, match="no method of a vertex class"):
+    with pytest.raises(pl.VertexDefinitionError, match="is not a method of a vertex class"):
         pl.faster(bits="equal")(blocked)
 
 
@@ -219,7 +219,7 @@ def test_a_number_for_long_registers_is_one_of_the_class(wide: Any, found: str) 
 
 
 @pytest.mark.parametrize(
-    ("numbers", "what"), [(32, "wide=32 is no dict"), ({3: 4}, "wide has the key 3")]
+    ("numbers", "what"), [(32, "wide=32 is not a dict"), ({3: 4}, "wide has the key 3")]
 )
 def test_numbers_for_long_registers_are_a_dict_by_name(numbers: Any, what: str) -> None:
     with pytest.raises(pl.VertexDefinitionError, match=what) as caught:

@@ -205,7 +205,7 @@ def test_the_base_itself_is_no_vertex_class() -> None:
         pl.MultiVertex.compute(None, 0)  # type: ignore[arg-type]
 
 
-# -- vertex classes whose fields stand in bases that are no vertex classes ---------------------
+# -- vertex classes whose fields stand in bases that are no vertex classes -------------------------
 
 
 R = TypeVar("R")
@@ -295,7 +295,7 @@ def test_a_generic_mixin_of_a_template() -> None:
         "y: Output[HALF]",
         "offset: State[HALF]",
     ]
-    with pytest.raises(pl.VertexDefinitionError, match="Generic stands before Vertex") as caught:
+    with pytest.raises(pl.VertexDefinitionError, match="Generic comes before Vertex") as caught:
 
         class W(Row[R], pl.Vertex):
             pass

@@ -101,7 +101,7 @@ def bench() -> Bench:
     return Bench()
 
 
-# -- named -----------------------------------------------------------------------------------
+# -- named -----------------------------------------------------------------------------------------
 
 
 def test_a_template_declares_type_variables() -> None:
@@ -173,12 +173,12 @@ def test_arguments_that_are_refused(arguments: Any, what: str, fix: str) -> None
 
 def test_only_templates_take_element_types() -> None:
     for vertex in (pl.Vertex, Add[pl.FLOAT]):
-        message = rf"'{re.escape(vertex.__name__)}': it is no template, but is given \[INT\]"
+        message = rf"'{re.escape(vertex.__name__)}': it is not a template, but is given \[INT\]"
         with pytest.raises(pl.VertexDefinitionError, match=message):
             vertex[pl.INT]  # type: ignore[misc]
 
 
-# -- deduced ---------------------------------------------------------------------------------
+# -- deduced ---------------------------------------------------------------------------------------
 
 
 def test_the_type_is_that_of_the_tensors(bench: Bench) -> None:
@@ -312,7 +312,7 @@ def test_an_engine_says_what_is_missing(bench: Bench) -> None:
     assert "'factor'" not in caught.value.found
 
 
-# -- constraints and bounds ------------------------------------------------------------------
+# -- constraints and bounds ------------------------------------------------------------------------
 
 
 class Chosen(pl.Vertex, Generic[Number]):
@@ -363,7 +363,7 @@ def test_bounds_that_are_no_element_types(variable: Any, limits: str) -> None:
 
 
 def test_generic_comes_last() -> None:
-    with pytest.raises(pl.VertexDefinitionError, match="Generic stands before Vertex") as caught:
+    with pytest.raises(pl.VertexDefinitionError, match="Generic comes before Vertex") as caught:
 
         class V(Generic[T], pl.Vertex):
             pass
@@ -373,7 +373,7 @@ def test_generic_comes_last() -> None:
     assert caught.value.at.file == __file__  # not that of typing, which calls poplite
 
 
-# -- subclasses ------------------------------------------------------------------------------
+# -- subclasses ------------------------------------------------------------------------------------
 
 
 class Longer(Add[U], Generic[U]):
@@ -414,7 +414,7 @@ def test_templates_and_their_classes_are_derived_from(bench: Bench) -> None:
         assert bench.results(out, total) == [[2, 4, 5], 3]
 
 
-# -- type checking ---------------------------------------------------------------------------
+# -- type checking ---------------------------------------------------------------------------------
 
 
 def test_type_variables_without_a_bound_type_check(bench: Bench) -> None:
@@ -475,7 +475,7 @@ print(engine.read(x))
     assert python(tmp_path, script).stdout == "Twice[INT] 0 on tile 0\n[6 8]\n"
 
 
-# -- vertex classes from texts: one class for a text, lines in messages, files of executables --
+# -- vertex classes from texts: one class for a text, lines in messages, files of executables ------
 
 
 TRIPLE = """\
@@ -539,7 +539,7 @@ def test_messages_and_tracebacks_show_lines_of_the_text() -> None:
 @pytest.mark.parametrize(
     ("text", "name", "message"),
     [
-        ("class A: pass", "A", r"class A of the text is no vertex class"),
+        ("class A: pass", "A", r"class A of the text is not a vertex class"),
         ("x = 1\nclass A(\n", "A", r"is not Python(.|\n)*>:2: 'class A\('"),
         ("import math\nmath.foo", "A", r"AttributeError(.|\n)*>:2: 'math.foo'"),
         (TRIPLE, "Tripel", r"no class 'Tripel' \(did you mean 'Triple'\?\)"),
@@ -556,7 +556,7 @@ def test_texts_without_such_a_class_are_refused(text: str, name: str, message: s
 
 
 def test_anything_but_text_is_refused() -> None:
-    with pytest.raises(pl.ElementTypeError, match="7 is no text"):
+    with pytest.raises(pl.ElementTypeError, match="7 is not a string"):
         pl.vertex_from_source(7, "A")  # type: ignore[arg-type]
 
 

@@ -42,7 +42,7 @@ def declared(vertex: type[pl.Vertex]) -> list[str]:
     return [str(field) for field in vertex.fields.values()]
 
 
-# -- what is declared ------------------------------------------------------------------------
+# -- what is declared ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("future", [False, True])
@@ -193,7 +193,7 @@ def test_names_of_arguments_of_add_vertex_serve_as_fields() -> None:
     assert engine.read(y) == 3.0
 
 
-# -- where annotations find their names ------------------------------------------------------
+# -- where annotations find their names ------------------------------------------------------------
 
 
 def test_names_of_the_enclosing_function() -> None:
@@ -353,7 +353,7 @@ def test_a_class_made_by_calling_type() -> None:
     assert declared(plain) == declared(moved) == ["x: Input[FLOAT]"]
 
 
-# -- what is refused -------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------
 
 BODY = "    def compute(self): pass\n"
 REFUSED = {
@@ -392,7 +392,7 @@ REFUSED = {
     "element": (f"    x: InOut[str]\n{BODY}", "'x' holds str, which is no", "x: InOut[FLOAT]"),
     "list element": (
         f"    x: Output[list[FLOAT]]\n{BODY}",
-        r"'x' holds list\[FLOAT\], which is no element type",
+        r"'x' holds list\[FLOAT\], which is not an element type",
         "x: Output[FLOAT]",
     ),
     "quoted": (
@@ -550,7 +550,7 @@ def test_a_field_has_no_default() -> None:
     assert "drop the annotation to make 'n' a constant" in caught.value.fix
 
 
-# -- bases -----------------------------------------------------------------------------------
+# -- bases -----------------------------------------------------------------------------------------
 
 
 class Ends(pl.Vertex):
@@ -631,7 +631,7 @@ def test_fields_of_mixins_that_cannot_be() -> None:
     with pytest.raises(pl.VertexDefinitionError, match="^vertex class 'V': .*") as caught:
         define(f"class A:\n    x: Input['Flaot']\nclass V(A, Vertex):\n{BODY}")
     assert caught.value.what == (
-        "vertex class 'V': field 'x' holds 'Flaot', which is no element type"
+        "vertex class 'V': field 'x' holds 'Flaot', which is not an element type"
     )
     with pytest.raises(pl.VertexDefinitionError, match="have|declare") as caught:
         define(

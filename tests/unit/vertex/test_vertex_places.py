@@ -34,7 +34,7 @@ def run(vertex: type[pl.Vertex], x: list[float], element: Any = pl.INT, **fields
     return list(found[0].tolist())
 
 
-# -- where classes are defined ---------------------------------------------------------------
+# -- where classes are defined ---------------------------------------------------------------------
 
 
 def test_functions_that_make_classes() -> None:
@@ -169,7 +169,7 @@ def test_programs(how: str, future: str, tmp_path: Path) -> None:
     assert python(tmp_path, *arguments).stdout == "[5 7 9]\n[5 7 9]\n"
 
 
-# -- state vectors ---------------------------------------------------------------------------
+# -- state vectors ---------------------------------------------------------------------------------
 
 
 class Table(pl.Vertex):
@@ -244,7 +244,7 @@ def test_state_is_not_assigned() -> None:
         run(Wrong, [0], table=[1])
 
 
-# -- class constants -------------------------------------------------------------------------
+# -- class constants -------------------------------------------------------------------------------
 
 
 class Steps:
@@ -489,7 +489,9 @@ def test_the_largest_number_of_a_field(graph: pl.Graph, element: Any, largest: f
 
 @pytest.mark.parametrize("align", [0, 3, -8, 8.0, True, "8"])
 def test_alignments_are_powers_of_two(align: Any) -> None:
-    with pytest.raises(pl.VertexDefinitionError, match=f"min_align={align!r} is no power of two"):
+    with pytest.raises(
+        pl.VertexDefinitionError, match=f"min_align={align!r} is not a power of two"
+    ):
         pl.Layout(min_align=align)
 
 
@@ -501,7 +503,7 @@ def test_alignments_are_powers_of_two(align: Any) -> None:
         (
             pl.Input[pl.Vector[pl.FLOAT]],
             [pl.Layout(pl.VectorListLayout.DELTAN)],
-            "is no list of edges",
+            "is not a list of edges",
         ),
     ],
 )
@@ -531,14 +533,14 @@ def test_constraints_are_data() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("elem(*x) == elem(*y)", r"'elem\(\*x\) == elem\(\*y\)' is no memory constraint"),
+        ("elem(*x) == elem(*y)", r"'elem\(\*x\) == elem\(\*y\)' is not a memory constraint"),
         ("elem(*x) != region(*y)", "compares elem with region"),
         ("elem(*x) != elem(*z)", "names field 'z', but there is none"),
         ("elem(*x) != elem(**row)", r"names field 'row', but there is none \(did you mean 'rows'"),
         ("elem(**x) != elem(*y)", r"says \*\*x, where \*x is needed"),
         ("elem(*x) != elem(*table)", r"says \*table, where an edge is needed"),
         ("elem(*x) != elem(*x)", "keeps field 'x' apart from itself"),
-        (3, "3 is no memory constraint"),
+        (3, "3 is not a memory constraint"),
     ],
 )
 def test_constraints_name_fields(text: Any, why: str) -> None:

@@ -84,15 +84,15 @@ def test_captions_count_intervals_and_say_what_they_were() -> None:
         ["x: float32[49, 20], 1 interval of 980 elements", "on 4 tiles (0-3); contiguous"],
         [
             "dimShuffle(1, 0): float32[20, 49], 20 x 49 intervals of 1 element (were 1 of 980)",
-            "on 4 tiles (0-3); not contiguous: a vertex field is put together from 980 places",
+            "on 4 tiles (0-3); not contiguous: a vertex field is gathered from 980 places",
         ],
         [
             "[0]: float32[49], 49 intervals of 1 element (were 980 of 1)",
-            "on 4 tiles (0-3); not contiguous: a vertex field is put together from 49 places",
+            "on 4 tiles (0-3); not contiguous: a vertex field is gathered from 49 places",
         ],
         [
             "broadcast(2, 0): float32[98], 98 intervals of 1 element (were 49 of 1)",
-            "on 4 tiles (0-3); not contiguous: a vertex field is put together from 98 places",
+            "on 4 tiles (0-3); not contiguous: a vertex field is gathered from 98 places",
         ],
     ]
 
@@ -217,7 +217,7 @@ def test_fields_are_told_in_sentences() -> None:
     ]
     assert field("my.work#1.out").lines() == [
         "Sum on tile 1 writes 16 B as 1 edge",
-        "it is put together from 4 places",
+        "it is gathered from 4 places",
         "12 B go to other tiles (0, 2-3)",
         "4 B are copied on tile 1, as they lie apart",
     ]

@@ -162,7 +162,7 @@ def test_shared_numbers_add_up(numbers: list[int], whole: int) -> None:
     assert all(abs(t - n * whole / sum(numbers)) < 1 for t, n in zip(taken, numbers, strict=True))
 
 
-# -- in time ---------------------------------------------------------------------------------
+# -- in time ---------------------------------------------------------------------------------------
 
 
 def slow_cells(report: pl.Report, columns: int) -> list[list[int]]:

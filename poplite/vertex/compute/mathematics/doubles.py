@@ -48,7 +48,7 @@ from poplite.vertex.compute.mathematics.singles import (
     words,
 )
 
-# -- sums of two doubles -----------------------------------------------------------------------
+# -- sums of two doubles ---------------------------------------------------------------------------
 
 
 _UPPER_HALF = -(1 << 27)
@@ -114,7 +114,7 @@ def quotient_of(on: Evaluator, a: Pair, b: Pair) -> Pair:
     return normal(quotient, rest / b.high)
 
 
-# -- powers of e and 2, and hyperbolic functions -----------------------------------------------
+# -- powers of e and 2, and hyperbolic functions ---------------------------------------------------
 
 
 LOG2_E = 1.4426950408889634
@@ -242,7 +242,7 @@ def tanh(on: Evaluator, x: Value) -> Value:
     return with_sign(on, result, x)
 
 
-# -- logarithms, and powers made by them -------------------------------------------------------
+# -- logarithms, and powers made by them -----------------------------------------------------------
 
 
 _LOG2_E = Pair(1.4426950408889634, 2.0355273740931033e-17)
@@ -396,7 +396,7 @@ def pow(on: Evaluator, base: Value, exponent: Value) -> Value:  # noqa: A001  (t
     return on.choose(is_one, 1.0, result)
 
 
-# -- trigonometric functions -------------------------------------------------------------------
+# -- trigonometric functions -----------------------------------------------------------------------
 
 
 _DIGIT = 28
@@ -524,7 +524,7 @@ def tan(on: Evaluator, x: Value) -> Value:
     return _turned(on, x, quotient_of(on, above, below).high, on.bits(x))
 
 
-# -- the error function ------------------------------------------------------------------------
+# -- the error function ----------------------------------------------------------------------------
 
 
 _TWO_BY_ROOT_PI = Pair(1.1283791670955126, 1.533545961316588e-17)
@@ -604,7 +604,7 @@ def erfc(on: Evaluator, x: Value) -> Value:
     return on.choose(is_small, near, on.choose(is_negative, 2.0 - tail, tail))
 
 
-# -- inverse trigonometric functions ----------------------------------------------------------
+# -- inverse trigonometric functions ---------------------------------------------------------------
 
 
 _PI = Pair(3.141592653589793, 1.2246467991473532e-16)

@@ -1,4 +1,4 @@
-"""All kernels by their names in `math`, and their interpreted form.
+"""All kernels by their names in `math`.
 
 `x * y + z` is rounded once, on scalars and arrays, whatever the processor has.  A product of two
 float32 is exact in double. Its sum with a third is rounded to odd there, and then to float32, which
@@ -60,7 +60,7 @@ def evaluate(name: str, *values: Value) -> Value:
         return kernels[name](EVALUATOR, *values)
 
 
-# -- x * y + z ---------------------------------------------------------------------------------
+# -- x * y + z -------------------------------------------------------------------------------------
 
 
 Array = npt.NDArray[Any]

@@ -26,7 +26,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-# -- what kernels are written in ---------------------------------------------------------------
+# -- what kernels are written in -------------------------------------------------------------------
 
 
 Value = Any
@@ -152,7 +152,7 @@ MAGIC_BITS = 0x4338000000000000
 """The bits of `MAGIC`."""
 
 
-# -- powers of e and 2, and hyperbolic functions -----------------------------------------------
+# -- powers of e and 2, and hyperbolic functions ---------------------------------------------------
 
 
 LOG2_E = 1.4426950408889634
@@ -264,7 +264,7 @@ def tanh(on: Evaluator, x: Value) -> Value:
     return on.single(with_sign(on, less / (less + 2.0), wide))
 
 
-# -- logarithms, and powers made by them -------------------------------------------------------
+# -- logarithms, and powers made by them -----------------------------------------------------------
 
 
 LOG10_E = 0.4342944819032518
@@ -365,7 +365,7 @@ def pow(on: Evaluator, base: Value, exponent: Value) -> Value:  # noqa: A001  (t
     return on.single(on.choose(is_one, 1.0, result))
 
 
-# -- trigonometric functions -------------------------------------------------------------------
+# -- trigonometric functions -----------------------------------------------------------------------
 
 
 TWO_OVER_PI = int(
@@ -472,7 +472,7 @@ def tan(on: Evaluator, x: Value) -> Value:
     return on.single(on.choose(size < math.inf, result, wide - wide))
 
 
-# -- inverses ------------------------------------------------------------------------------------
+# -- inverses --------------------------------------------------------------------------------------
 
 _ASIN = (
     *(0.16666667191553686, 0.07499948008152343, 0.04466020559417463, 0.03010970750207181),
@@ -544,7 +544,7 @@ def atan2(on: Evaluator, y: Value, x: Value) -> Value:
     return on.single(with_sign(on, on.choose(is_number, angle, height + width), up))
 
 
-# -- the error function ------------------------------------------------------------------------
+# -- the error function ----------------------------------------------------------------------------
 
 
 _ERF = (

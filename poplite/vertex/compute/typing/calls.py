@@ -382,7 +382,7 @@ class CallTyper:
         raised = self._scope.global_of(node) if named else None
         if not (isinstance(raised, type) and issubclass(raised, Exception)):
             self._scope.refuse(
-                node, f"'{ast.unparse(node)}' is no class derived from Exception", _RAISE
+                node, f"'{ast.unparse(node)}' is not a class derived from Exception", _RAISE
             )
         self._facts.exceptions[node] = raised
 

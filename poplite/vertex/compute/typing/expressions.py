@@ -154,7 +154,7 @@ class ExpressionTyper:
         """Return the field that `self.name` refers to."""
         fields = self._scope.vertex.fields
         if not is_self(node.value):
-            self._scope.refuse(node, f"'{ast.unparse(node)}' is no field", "use self.name")
+            self._scope.refuse(node, f"'{ast.unparse(node)}' is not a field", "use self.name")
         if node.attr not in fields:
             owner = self._scope.vertex
             what = f"'{owner.__name__}' has no field '{node.attr}'{did_you_mean(node.attr, fields)}"
@@ -410,11 +410,11 @@ class ExpressionTyper:
 
     def _JoinedStr(self, node: ast.JoinedStr) -> NumberValue:
         self._scope.refuse(
-            node, "a string is no number", "use strings in print(...), raise and assert only"
+            node, "a string is not a number", "use strings in print(...), raise and assert only"
         )
 
     def _Tuple(self, node: ast.Tuple) -> NumberValue:
-        self._scope.refuse(node, "a tuple is no value", "use one local for each number")
+        self._scope.refuse(node, "a tuple is not a value", "use one local for each number")
 
 
 def _truth(number: NumberValue) -> bool | None:

@@ -1,4 +1,4 @@
-"""Facts about a typed `compute` and the functions it calls.
+"""Facts about a typed `compute`, including the functions that it calls.
 
 Each function is typed once for each kinds of its arguments, as Numba does, so a helper that
 is called with an int and with a float32 appears twice::
@@ -48,7 +48,7 @@ from poplite.vertex.compute.helpers import Constant
 from poplite.vertex.compute.source_text import SourceText
 from poplite.vertex.vertex import Field, Vertex
 
-# -- known values ------------------------------------------------------------------------------
+# -- known values ----------------------------------------------------------------------------------
 
 
 Known = bool | int | float | np.uint64
@@ -106,7 +106,7 @@ def bounds(element: type[ElementType[Any]]) -> tuple[int, int] | None:
     return -(1 << bits - 1), (1 << bits) - 1
 
 
-# -- values of variables -----------------------------------------------------------------------
+# -- values of variables ---------------------------------------------------------------------------
 
 
 class NumberValue(NamedTuple):
@@ -268,7 +268,7 @@ def restart(entry: State, seen: State) -> State:
     return merged
 
 
-# -- functions ---------------------------------------------------------------------------------
+# -- functions -------------------------------------------------------------------------------------
 
 
 N = TypeVar("N", bound=ast.expr)

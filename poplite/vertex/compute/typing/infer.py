@@ -1,4 +1,4 @@
-"""Types a `compute` and every function that it calls, once for each kinds of its arguments.
+"""Types a `compute`, including every function that it calls.
 
     self.y = near(self.a) + near(1)      near is typed twice: for a float32, and for an int
 

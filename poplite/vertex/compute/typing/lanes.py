@@ -1,4 +1,4 @@
-"""Types lanes: `self.x.lanes(i)`, arithmetic on them, folds, and calls for each lane.
+"""Types lanes: `self.x.lanes(i)`, their arithmetic, folds, calls for each lane.
 
     self.x.lanes(i)                  lanes of what elements of x are, such as float32
     a + b, a * 0.5, -a               lanes of that kind; weak numbers become of it
