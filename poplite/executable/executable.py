@@ -176,7 +176,7 @@ class Executable:
 
 
 # -- whether two are of the same programs ----------------------------------------------------------
-# Whether two executables are of the same programs: a digest of each variable, step and program.
+# They are compared by a digest of each variable, step and program.
 #
 # Lines and paths of source do not count, nor do initial values, which one rank alone may have read,
 # nor how much is checked.  Where only the effect of programs matters, they are compared without

@@ -1,7 +1,4 @@
-"""The text of `explain()`: tensors, views, decisions of a computation.
-
-An operation over named axes as text: `sum((x - y) ** 2, [H])`, with the names of its tensors.
-"""
+"""The text of `explain()`: tensors, views, decisions of a computation."""
 
 from __future__ import annotations
 
@@ -223,6 +220,7 @@ def sum_bytes(variables: Iterable[Variable]) -> int:
 
 
 # -- formulas --------------------------------------------------------------------------------------
+# An operation is shown as `sum((x - y) ** 2, [H])`, with the names of its tensors.
 
 
 _SHOWN = 80

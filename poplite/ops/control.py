@@ -1,12 +1,14 @@
 """Control flow around recorded steps: loops, branches, steps that run together.
 
-with graph.steps("train") as train:
-with ops.repeat(100) as i:
-ops.assign(w, w - rate * g)
-with ops.if_(ops.any(w > limit)) as branch:
-ops.zero(w)
-with branch.else_():
-ops.assign(count, count + 1)
+Steps that are recorded in a block belong to its loop or branch::
+
+    with graph.steps("train") as train:
+        with ops.repeat(100) as i:
+            ops.assign(w, w - rate * g)
+            with ops.if_(ops.any(w > limit)) as branch:
+                ops.zero(w)
+            with branch.else_():
+                ops.assign(count, count + 1)
 """
 
 from __future__ import annotations
@@ -329,8 +331,7 @@ def _decided(outer: RecordedSteps, value: Predicate, usage: str) -> tuple[Record
 
 
 # -- loops with an index ---------------------------------------------------------------------------
-# Loops with an index that the program can read, as popops::countedLoop. `Repeat` is quicker where
-# nothing asks for it.
+# As popops::countedLoop. `Repeat` is faster for a loop whose steps do not read the index.
 #
 #     counted_loop(graph, 0, n, 1, lambda i: Sequence(...))
 #

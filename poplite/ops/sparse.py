@@ -179,7 +179,7 @@ def _whole(what: str, name: str, values: npt.ArrayLike) -> Int64:
 
 
 # -- how tiles share a product ---------------------------------------------------------------------
-# How the rows of a sparse matrix are shared: among tiles, and among the workers of each.
+# Rows are shared among tiles, and among the workers of each.
 #
 #     non-zeros    | tile 0    | tile 1    | tile 2    |       about as many slots on each tile,
 #     of rows      | 0 1 2 3 4 | 5 6       | 7 8 ...   |       as rows that stay whole allow
@@ -327,7 +327,6 @@ def best_layout(
 
 
 # -- plans -----------------------------------------------------------------------------------------
-# Plans of sparse products: which tile has which rows, and variables for values that lie there.
 
 
 class SparsePlan:

@@ -407,7 +407,7 @@ def _on_tile(some: Iterable[Held], tile: int) -> tuple[MemoryVariable, ...]:
 
 
 # -- when tiles need most memory -------------------------------------------------------------------
-# Peaks of memory: the fullest step of each tile, and its contents by kind.
+# A peak is the fullest step of a tile, with its contents by kind.
 #
 # Room that several steps share counts once: a tile is looked at in its own fullest step.
 #

@@ -35,7 +35,6 @@ from poplite.text import clipped, integer_or_none
 from poplite.types import FLOAT, HALF, ElementType
 
 # -- one dimension ---------------------------------------------------------------------------------
-# What a convolution does along one dimension of its field.
 #
 #     signal     a . b . c          `size` elements, `dilation` apart, with zeros between and around
 #     output 0   ^   ^              from `origin` on, at the places of `taps`
@@ -351,7 +350,7 @@ class ConvolutionRequest:
 
 
 # -- phases of an input with zeros between its elements --------------------------------------------
-# Convolutions of inputs with zeros between their elements: one for each phase, without zeros.
+# Each phase is a convolution of its own, of an input without zeros.
 #
 #     input   a . b . c          distance 2, kernel of three taps
 #     even    ^ . ^              taps 0 and 2, of a b c
@@ -444,7 +443,7 @@ def _interleaved(several: list[Tensor], dim: int) -> Tensor:
 
 
 # -- parameters ------------------------------------------------------------------------------------
-# What users say about a convolution, checked: every illegal parameter is named.
+# Errors name every illegal parameter.
 
 
 Number = int | Sequence[int]
@@ -635,7 +634,6 @@ def float_type(what: str, element: ElementClass) -> ElementClass:
 
 
 # -- operands of a call ----------------------------------------------------------------------------
-# A call of an operation on inputs with channels: what its operands have to be.
 
 
 class ConvolutionCall:

@@ -233,8 +233,6 @@ def by_result(what: str, gradient: Operand, like: Expr) -> Expr:
 
 
 # -- softmax ---------------------------------------------------------------------------------------
-# Softmax, its logarithm, and their gradients.
-#
 # Source: PopLibs, `popnn/NonLinearity.hpp` (SOFTMAX_STABLE) and `popnn/LogSoftmax.hpp`.
 
 

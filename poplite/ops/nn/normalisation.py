@@ -136,7 +136,6 @@ def _wide(what: str, role: str, value: Operand | float, x: Expr) -> Expr | float
 
 
 # -- over channels ---------------------------------------------------------------------------------
-# Normalisation of channels: over a batch, over groups of channels, over each channel alone.
 #
 #     x [batch, channels, field ...]      mean and variance of
 #     batch_norm                          a channel, of all samples and places

@@ -118,8 +118,6 @@ def wide(x: Operand) -> Expr:
 
 
 # -- weights and plans -----------------------------------------------------------------------------
-# What a recurrent layer is made of: weights, plans, and the checks of its operands.
-#
 # Weights have a gate along dimension 0. The product of a step is one of matrices::
 #
 #     x [batch, inputs] | h [batch, units]    times    input weights  [inputs, gates * units]

@@ -62,7 +62,6 @@ from poplite.vertices.random import (
 )
 
 # -- checks ----------------------------------------------------------------------------------------
-# What the arguments of draws have to be.
 
 
 TWO_32 = 1 << 32
@@ -125,7 +124,6 @@ def threshold(what: str, name: str, value: object) -> int:
 
 
 # -- keys ------------------------------------------------------------------------------------------
-# Keys: what random numbers are drawn from.
 
 
 def key(graph: Graph, seed: int, name: str = "key", *, tile: int = 0) -> Tensor:
@@ -620,7 +618,7 @@ def normal_fields(
 
 
 # -- dropout ---------------------------------------------------------------------------------------
-# Dropout, and its gradient, which finds the same elements without a mask.
+# Its gradient finds the same elements without a mask.
 
 
 class Dropped(NamedTuple):

@@ -208,7 +208,7 @@ def _finite_or_0(x: Expr) -> Expr:
 
 
 # -- many at once ----------------------------------------------------------------------------------
-# Several reductions whose stages share compute sets.
+# Their stages share compute sets.
 #
 #     low, high = ops.reduce_many([("min", x, 0), ("max", x, 0)])
 #

@@ -335,9 +335,9 @@ class _Pieces:
 
 
 # -- one element of each row -----------------------------------------------------------------------
-# One element of each row, by number: selected, changed, or made.
+# Elements are selected, changed, or made.
 #
-# They are elementwise and reductions: each row looks at all its elements, where it lies.
+# All are elementwise operations or reductions, over every element of a row in its place.
 
 
 MASKED = (1 << 32) - 1
