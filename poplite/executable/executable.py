@@ -130,7 +130,7 @@ class Executable:
             vertices: vertex classes, and modules that hold some.
 
         Raises:
-            FileLoadError: when there is no such file, when it is damaged or of another format,
+            FileLoadError: if the file does not exist, is damaged or of another format,
                 and when a vertex class is not found, or has other code.
             ElementTypeError: when something in `vertices` is neither class nor module.
         """

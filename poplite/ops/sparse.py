@@ -478,7 +478,7 @@ def sparse_matmul(
             `ops.plan_sparse_matmul(...).create_values()` makes a tensor that lies where it is used.
         x: the dense matrix, [k, n], or a vector [k], of the same type.
         transpose: multiply by the transposed matrix; then x has m rows, and the result k. That is
-            the gradient by x. Each value goes to the tile that has its column.
+            the gradient with respect to x. Each value goes to the tile that has its column.
         name: of the result and of the steps.
         program: where they go; left out, the block of `graph.steps()` that is open.
 
@@ -529,7 +529,7 @@ def sparse_matmul_gradient(
     name: str = "sparse_matmul_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that make the gradient of `sparse_matmul` by its values.
+    """Record steps that make the gradient of `sparse_matmul` with respect to its values.
 
     Args:
         pattern: of the sparse matrix, of shape (m, k).

@@ -185,7 +185,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """Return the size of one dimension.
 
         Raises:
-            TensorIndexError: when there is no such dimension.
+            TensorIndexError: if the dimension does not exist.
 
         >>> import poplite as pl
         >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).dim(1)
@@ -343,7 +343,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """Select every stride-th index of one dimension, from 0.
 
         Raises:
-            TensorIndexError: when there is no such dimension, or the stride is 0.
+            TensorIndexError: if the dimension does not exist, or the stride is 0.
 
         >>> import poplite as pl
         >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
@@ -371,7 +371,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """Read one dimension backwards.
 
         Raises:
-            TensorIndexError: when there is no such dimension.
+            TensorIndexError: if the dimension does not exist.
 
         >>> import poplite as pl
         >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
@@ -407,7 +407,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
 
         Raises:
             TensorCreationError: for lists of different lengths, or repeated dimensions.
-            TensorIndexError: when there is no such dimension.
+            TensorIndexError: if the dimension does not exist.
 
         >>> import poplite as pl
         >>> x = pl.Graph().add_variable(pl.FLOAT, (1, 2, 3), "x")  # [[[0, 1, 2], [3, 4, 5]]]
@@ -420,7 +420,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """Move one dimension; the others keep their order.
 
         Raises:
-            TensorIndexError: when there is no such dimension.
+            TensorIndexError: if the dimension does not exist.
 
         >>> import poplite as pl
         >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
@@ -536,7 +536,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         NumPy's name for `indices` is `axis`.
 
         Raises:
-            TensorIndexError: when there is no such dimension, or its size is not 1.
+            TensorIndexError: if the dimension does not exist, or its size is not 1.
 
         >>> import poplite as pl
         >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 1, 3), "x")  # [[[0, 1, 2]], [[3, 4, 5]]]
@@ -553,7 +553,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """Repeat the tensor n times along one dimension: 1 2 -> 1 2 1 2.
 
         Raises:
-            TensorIndexError: when there is no such dimension, or n is negative.
+            TensorIndexError: if the dimension does not exist, or n is negative.
             SizeOverflowError: for more than 2**62 elements.
 
         >>> import poplite as pl
@@ -582,7 +582,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
             axis: NumPy's name for `dim`.
 
         Raises:
-            TensorIndexError: when there is no such dimension, or the scale is negative.
+            TensorIndexError: if the dimension does not exist, or the scale is negative.
             TensorCreationError: for another method.
             SizeOverflowError: for more than 2**62 elements.
 

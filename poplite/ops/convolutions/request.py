@@ -40,8 +40,8 @@ from poplite.types import FLOAT, HALF, ElementType
 #     output 0   ^   ^              from `origin` on, at the places of `taps`
 #     output 1       ^   ^          `stride` further
 #
-# The gradient by the input reads the gradient of the output in the same way: what was a stride is a
-# dilation there, and the other way round. So one description, and one planner, is for both.
+# The gradient with respect to the input reads the gradient of the output in the same way: a stride
+# becomes a dilation there, and vice versa. So one description, and one planner, serves both.
 #
 # Source: PopLibs, `poplin/ConvParams.hpp`, for the sizes of outputs.
 
@@ -324,7 +324,7 @@ class ConvolutionRequest:
 
     @property
     def inverse(self) -> ConvolutionRequest:
-        """The convolution that makes the gradient by the input of that by the output."""
+        """The convolution that makes the input's gradient from the output's."""
         return replace(
             self,
             inputs=self.outputs,

@@ -4,8 +4,9 @@
     by_x = ops.nn.max_pool_gradient(gradient, x, y, 2)
 
 In a gradient each element looks at the windows that contain it. If that is one, it is a map; else
-it is as the gradient of a convolution by its input (`Dimension.inverse`): with a stride, elements
-in turn are in windows at other places, and each of these phases is pooled on its own.
+it is as the gradient of a convolution with respect to its input (`Dimension.inverse`): with a
+stride, elements in turn are in windows at other places, and each of these phases is pooled on its
+own.
 
 Source: PopLibs, `popnn/Pooling.hpp`: padding is not part of a window, neither for the greatest
 element nor for the mean; and all elements that equal the greatest get its gradient.
@@ -177,7 +178,7 @@ def max_pool_gradient(
     name: str = "max_pool_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that find the gradient of `max_pool` by x.
+    """Record steps that find the gradient of `max_pool` with respect to x.
 
     Every element that equals the greatest one of its window gets the gradient of that.
 
@@ -240,7 +241,7 @@ def sum_pool_gradient(
     name: str = "sum_pool_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that find the gradient of `sum_pool` by x.
+    """Record steps that find the gradient of `sum_pool` with respect to x.
 
     Args:
         gradient: that of the result, of its shape and type. An expression is stored first.
@@ -275,7 +276,7 @@ def average_pool_gradient(
     name: str = "average_pool_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that find the gradient of `average_pool` by x; see `sum_pool_gradient`.
+    """Record steps that find the gradient of `average_pool`; see `sum_pool_gradient`.
 
     Raises:
         the errors of `max_pool_gradient`.

@@ -125,7 +125,7 @@ def wide(x: Operand) -> Expr:
 
 
 class RecurrentWeights(NamedTuple):
-    """The weights of a recurrent layer, or gradients by them.
+    """The weights of a recurrent layer, or gradients with respect to them.
 
     Attributes:
         input: [gates, inputs, units], what inputs are multiplied by.

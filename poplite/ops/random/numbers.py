@@ -699,7 +699,7 @@ def dropout_gradient(
         program: where the steps go; left out, the block of `graph.steps()` that is open.
 
     Returns:
-        The gradient by what went into the dropout.
+        The gradient with respect to the input of the dropout.
 
     Raises:
         the errors of `ops.random.dropout`, which has an example.
