@@ -19,6 +19,7 @@ import poplite as pl
 from ops_maps import target
 from poplite import ops
 from poplite.ops.products.matmul import planned
+from poplite.ops.products.search import cheapest_ways, exact_cycles
 from rows import Row, in_turn, run
 
 LAYERS = 20
@@ -81,7 +82,8 @@ class Network:
 
 def build(rows: int, widths: Sequence[int], *, small: bool) -> None:
     """Record a network of layers of these widths, and plan its products."""
-    planned.cache_clear()
+    for each in (planned, cheapest_ways, exact_cycles):
+        each.cache_clear()
     network = Network(rows, small=small)
     with network.graph.steps("network"):
         x = network.variable((rows, widths[0]), "x")

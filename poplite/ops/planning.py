@@ -57,7 +57,7 @@ def blocks_of_all(sizes: Sequence[int], grains: Sequence[int], most: int) -> tup
     """Return the sizes of blocks of all ways, an array for each dimension.
 
     `most` are the parts of a dimension. Of long lists some are taken, at equal ratios, so many that
-    the ways are no more than 100,000.
+    the ways are no more than `MOST_WAYS`.
     """
     lists = [parts_of(size, 1, grain, most)[0] for size, grain in zip(sizes, grains, strict=True)]
     longest = max(map(len, lists))
@@ -354,11 +354,10 @@ def too_large(
     parts = [(name, size) for name, size in zip(terms, held, strict=True) if size]
     largest, most = max(parts, key=lambda part: part[1])
     share = [f"memory={math.ceil(100 * least / whole) / 100:g}"] if least <= whole else []
-    text = " + ".join(f"{size:,} B for {name}" for name, size in parts)
     return GraphMemoryAllocationError(
         f"{what} does not fit: a tile needs at least {least:,} B of "
         f"{int(memory * whole):,} B ({memory:g} of its {whole:,} B)",
-        found=f"{text}; the largest term is {largest}, {most:,} B",
+        found=f"{held_text(terms, held)} B; the largest term is {largest}, {most:,} B",
         fix=", or ".join([*share, *tries]),
     )
 

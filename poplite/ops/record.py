@@ -12,7 +12,7 @@ from poplite.expr.arguments import bind, number_of_arguments
 from poplite.expr.build import as_expr, typed_number
 from poplite.expr.formula import formula, step_name
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Contraction, Expr, IotaExpr, Leaf, Weak, new_parts
+from poplite.expr.tree import Contraction, ElementClass, Expr, IotaExpr, Leaf, Weak, new_parts
 from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.storage.host_values import check_room
@@ -25,7 +25,22 @@ from poplite.ops.fuse.lowering import Lowering
 from poplite.ops.fuse.placement import Mappings
 from poplite.ops.fuse.recipe import NOTES
 from poplite.ops.fuse.storing import distinct
-from poplite.ops.operands import check_closed, check_name, check_writeable, graph_of, tensors_of
+from poplite.ops.operands import (
+    FLOATS,
+    Given,
+    called,
+    check_closed,
+    check_name,
+    check_placed,
+    check_type,
+    check_writeable,
+    described,
+    graph_of,
+    operand,
+    own_operand,
+    steps_for,
+    tensors_of,
+)
 from poplite.program import Sequence as Steps
 from poplite.program.control import check_graph
 from poplite.program.recording import (
@@ -457,3 +472,47 @@ def one_operation(graph: Graph, name: str, place: Steps) -> Iterator[None]:
         yield
     record.close(name)
     place.add(steps)
+
+
+# -- calls that store their operands first ---------------------------------------------------------
+
+
+class OperationCall:
+    """A call of an operation on floats: all is checked before anything is recorded."""
+
+    def __init__(self, what: str, name: str, program: Steps | None) -> None:
+        self.what, self.name, self.program = what, name, program
+
+    def operands(self, *given: tuple[Operand, str]) -> list[Given]:
+        """Return operands of one graph and one type of floats."""
+        (x, role), *others = given
+        first = operand(self.what, x, self.program, role)
+        self.graph: Graph = graph_of(self.what, first, self.program, *(each for each, _ in others))
+        check_type(self.what, first, FLOATS, role)
+        check_placed(first)
+        found = [first, *(self.another(other, name, first) for other, name in others)]
+        self.steps = steps_for(self.what, self.graph, self.name, self.program)
+        return found
+
+    def another(self, x: Operand, role: str, first: Given) -> Given:
+        """Return an operand of the same graph, and of the type of the first one."""
+        found = own_operand(self.what, self.graph, x, self.program, role)
+        check_placed(found)
+        if found.element_type is not first.element_type:
+            raise ElementTypeError(
+                f"{self.what}: {called(first)} and {called(found)} differ in type",
+                found=f"{described(first)} and {described(found)}",
+                fix="ops.cast",
+            )
+        return found
+
+    def stored(self, x: Given, role: str) -> Tensor:
+        """Return a tensor: an expression is stored first."""
+        if isinstance(x, Expr):
+            return map(x, name=f"{self.name}/{role}", program=self.program)
+        return x
+
+    def zeros(self, element: ElementClass, shape: tuple[int, ...], name: str) -> Tensor:
+        """Return a new tensor, and record the steps that make its elements 0, if it has some."""
+        made = self.graph.add_variable(element, shape, name, mapping="linear")
+        return zero(made, name=name, program=self.program) if made.num_elements else made

@@ -32,10 +32,9 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.ops.convolutions.request import ConvolutionCall
 from poplite.ops.operands import FLOATS, Given, called, check_parts, count_of, described
 from poplite.ops.planning import received_cycles
-from poplite.ops.record import map as stored
+from poplite.ops.record import OperationCall, map as stored
 from poplite.ops.reductions.expressions import sum as sum_of
 from poplite.program import Sequence as Steps
 from poplite.program.control import check_graph
@@ -505,7 +504,7 @@ def sparse_matmul(
     """
     what = "ops.sparse_matmul"
     check_pattern(what, pattern)
-    call = ConvolutionCall(what, name, program)
+    call = OperationCall(what, name, program)
     given, dense = call.operands((values, "values"), (x, "x"))
     _check(what, given, (pattern.count,), "values")
     transpose = checked_truth(transpose, f"{what}: transpose")
@@ -562,7 +561,7 @@ def sparse_matmul_gradient(
     """
     what = "ops.sparse_matmul_gradient"
     check_pattern(what, pattern)
-    call = ConvolutionCall(what, name, program)
+    call = OperationCall(what, name, program)
     given, dense = call.operands((gradient, "gradient"), (x, "x"))
     rest = given.shape[1:2] if given.rank > 1 else ()
     _check(what, given, (pattern.shape[0], *rest), "gradient")
@@ -588,7 +587,7 @@ class _Work:
     """The vertices of a call."""
 
     def __init__(
-        self, call: ConvolutionCall, pattern: SparsePattern, element: Any, columns: int
+        self, call: OperationCall, pattern: SparsePattern, element: Any, columns: int
     ) -> None:
         self.call, self.graph, self.element, self.pattern = call, call.graph, element, pattern
         self.layout = best_layout(self.graph.target, pattern, element, columns)

@@ -31,7 +31,6 @@ from poplite.ops.convolutions.convolution_steps import Convolution, record_convo
 from poplite.ops.convolutions.layout import by_channels, by_taps, expanded_weights
 from poplite.ops.convolutions.plan import ConvolutionPlan, planned
 from poplite.ops.convolutions.request import (
-    ConvolutionCall,
     ConvolutionRequest,
     Flag,
     Number,
@@ -52,7 +51,7 @@ from poplite.ops.operands import (
     wrong_kind,
 )
 from poplite.ops.products.matmul import matmul
-from poplite.ops.record import map as stored
+from poplite.ops.record import OperationCall, map as stored
 from poplite.program import Sequence as Steps
 from poplite.program.recording import recorder
 from poplite.types import FLOAT
@@ -120,7 +119,7 @@ def convolution(
     >>> engine.read(y).tolist()
     [[[21.0, 32.0, 43.0]]]
     """
-    call = ConvolutionCall("ops.convolution", name, program)
+    call = OperationCall("ops.convolution", name, program)
     image, kernel = call.operands((x, "x"), (weights, "weights"))
     rank = rank_of_field(call.what, image, kernel)
     count = check_channels(call.what, groups, image.shape[1], kernel.shape[0])
@@ -191,7 +190,7 @@ def convolution_input_gradient(
     >>> engine.read(by_x).tolist()
     [[[1.0, 11.0, 12.0, 20.0]]]
     """
-    call = ConvolutionCall("ops.convolution_input_gradient", name, program)
+    call = OperationCall("ops.convolution_input_gradient", name, program)
     result, kernel = call.operands((gradient, "gradient"), (weights, "weights"))
     rank = rank_of_field(call.what, result, kernel)
     inputs = kernel.shape[1]
@@ -261,7 +260,7 @@ def convolution_weights_gradient(
     >>> engine.read(by_weights).tolist()
     [[[9.0, 13.0]]]
     """
-    call = ConvolutionCall("ops.convolution_weights_gradient", name, program)
+    call = OperationCall("ops.convolution_weights_gradient", name, program)
     result, image = call.operands((gradient, "gradient"), (x, "x"))
     rank = rank_of_field(call.what, image, result)
     outputs = result.shape[1]
@@ -295,7 +294,7 @@ def convolution_weights_gradient(
 
 
 def _convolved(
-    call: ConvolutionCall, request: ConvolutionRequest, x: Tensor, weights: Tensor
+    call: OperationCall, request: ConvolutionRequest, x: Tensor, weights: Tensor
 ) -> Tensor:
     """Record the steps of a convolution with weights [groups, outputs, inputs, taps]."""
     groups = planned(call.graph.target, request)
@@ -341,7 +340,7 @@ def _of_phases(
 
 
 def _zeros(
-    call: ConvolutionCall, request: ConvolutionRequest, unread: dict[int, PhaseOutputs]
+    call: OperationCall, request: ConvolutionRequest, unread: dict[int, PhaseOutputs]
 ) -> dict[int, Tensor]:
     """Return the outputs of phases that read no elements: parts of one tensor that is filled."""
     if not unread:
@@ -373,7 +372,7 @@ def _by_places(gradient: Tensor, request: ConvolutionRequest) -> Tensor:
     return shuffled.reshape((request.groups, places, request.outputs))
 
 
-def _by_taps(call: ConvolutionCall, x: Tensor, request: ConvolutionRequest, name: str) -> Tensor:
+def _by_taps(call: OperationCall, x: Tensor, request: ConvolutionRequest, name: str) -> Tensor:
     """Return what each output reads, [groups, batch * field, taps * inputs]."""
     rank = len(request.dimensions)
     zeros = call.graph.add_constant(
@@ -401,7 +400,7 @@ def _check_inputs(what: str, x: Given, weights: Given, groups: int) -> None:
         )
 
 
-def _check_plan(call: ConvolutionCall, plan: object, request: ConvolutionRequest) -> None:
+def _check_plan(call: OperationCall, plan: object, request: ConvolutionRequest) -> None:
     if not isinstance(plan, ConvolutionPlan):
         fix = "ops.plan_convolution(graph, batch=8, field=(28, 28), ...)"
         raise wrong_kind(call.what, plan, "is not a plan", fix)

@@ -71,7 +71,7 @@ from poplite.vertices.reduce import partials_cycles
 CODE_BYTES = 16 << 10
 """Approximate bytes of the code and stacks of a tile, besides operands and blocks."""
 
-TERMS = ("the input of a block", "its weights", "partials", "partials that arrive")
+HELD = ("input", "weights", "partials", "arriving partials")
 """What the memory of a tile is for."""
 
 Way = tuple[Any, ...]
@@ -79,7 +79,7 @@ Way = tuple[Any, ...]
 
 
 def cheapest_ways(target: Target, request: ConvolutionRequest) -> list[ConvolutionLayout]:
-    """Return up to 8 ways that fit, the cheapest first.
+    """Return the first few ways that fit, the cheapest first.
 
     Of equal ones the one with the fewest vertices of a tile, then the least memory, then the
     longest rows. Raises GraphMemoryAllocationError where none fits.
@@ -88,7 +88,7 @@ def cheapest_ways(target: Target, request: ConvolutionRequest) -> list[Convoluti
     if not found[0].fits:
         held = found[0].layout.held
         tries = ["more tiles", "a smaller batch"]
-        raise too_large(f"convolution of {request}", target, request.memory, held, TERMS, tries)
+        raise too_large(f"convolution of {request}", target, request.memory, held, HELD, tries)
     return [each.layout for each in found if each.fits]
 
 
@@ -407,9 +407,6 @@ class ConvolutionPlan:
 
 SHOWN = 3
 """Runners-up that a plan shows."""
-
-HELD = ("input", "weights", "partials", "arriving partials")
-"""What the memory of a tile is for."""
 
 MOST_PRICED = 1 << 23
 """Elements of an input whose steps are priced for the text of a plan, within about two seconds."""

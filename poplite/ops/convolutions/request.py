@@ -9,28 +9,16 @@ from itertools import pairwise, product
 from typing import Any
 
 from poplite.errors import ElementTypeError, InvalidOption, SizeOverflowError, TensorCreationError
-from poplite.expr.operand import Operand
-from poplite.expr.tree import ElementClass, Expr
+from poplite.expr.tree import ElementClass
 from poplite.frozen import frozen
-from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.operands import (
-    FLOATS,
     Given,
     called,
-    check_placed,
-    check_type,
     counts_of,
-    described,
-    graph_of,
-    operand,
-    own_operand,
-    steps_for,
 )
 from poplite.ops.products.layout import MOST_PRODUCTS, checked_share
-from poplite.ops.record import map as stored, zero
-from poplite.program import Sequence as Steps
 from poplite.text import clipped, integer_or_none
 from poplite.types import FLOAT, HALF, ElementType
 
@@ -634,47 +622,6 @@ def float_type(what: str, element: ElementClass) -> ElementClass:
 
 
 # -- operands of a call ----------------------------------------------------------------------------
-
-
-class ConvolutionCall:
-    """A call of an operation: all is checked before anything is recorded."""
-
-    def __init__(self, what: str, name: str, program: Steps | None) -> None:
-        self.what, self.name, self.program = what, name, program
-
-    def operands(self, *given: tuple[Operand, str]) -> list[Given]:
-        """Return operands of one graph and one type of floats."""
-        (x, role), *others = given
-        first = operand(self.what, x, self.program, role)
-        self.graph: Graph = graph_of(self.what, first, self.program, *(each for each, _ in others))
-        check_type(self.what, first, FLOATS, role)
-        check_placed(first)
-        found = [first, *(self.another(other, name, first) for other, name in others)]
-        self.steps = steps_for(self.what, self.graph, self.name, self.program)
-        return found
-
-    def another(self, x: Operand, role: str, first: Given) -> Given:
-        """Return an operand of the same graph, and of the type of the first one."""
-        found = own_operand(self.what, self.graph, x, self.program, role)
-        check_placed(found)
-        if found.element_type is not first.element_type:
-            raise ElementTypeError(
-                f"{self.what}: {called(first)} and {called(found)} differ in type",
-                found=f"{described(first)} and {described(found)}",
-                fix="ops.cast",
-            )
-        return found
-
-    def stored(self, x: Given, role: str) -> Tensor:
-        """Return a tensor: an expression is stored first."""
-        if isinstance(x, Expr):
-            return stored(x, name=f"{self.name}/{role}", program=self.program)
-        return x
-
-    def zeros(self, element: ElementClass, shape: tuple[int, ...], name: str) -> Tensor:
-        """Return a new tensor, and record the steps that make its elements 0, if it has some."""
-        made = self.graph.add_variable(element, shape, name, mapping="linear")
-        return zero(made, name=name, program=self.program) if made.num_elements else made
 
 
 def rank_of_field(what: str, one: Given, other: Given) -> int:

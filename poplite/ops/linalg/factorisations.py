@@ -23,11 +23,11 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.partition import cut
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.convolutions.request import ConvolutionCall
 from poplite.ops.elementwise import equal, less_equal, where
 from poplite.ops.operands import FLOATS, Given, called, check_type, count_of, described, operand
-from poplite.ops.products.matmul import estimated_plan, matmul
-from poplite.ops.record import assign, copy, map as stored, zero
+from poplite.ops.products.layout import Options
+from poplite.ops.products.matmul import product
+from poplite.ops.record import OperationCall, assign, copy, map as stored, zero
 from poplite.program import Execute, Repeat, Sequence as Steps
 from poplite.program.recording import recorder
 from poplite.types import FLOAT, INT
@@ -82,7 +82,7 @@ class LinalgSteps:
         block: rows of the largest block that one worker works on.
     """
 
-    def __init__(self, call: ConvolutionCall, block: object) -> None:
+    def __init__(self, call: OperationCall, block: object) -> None:
         self.call, self.graph, self.name, self.program = call, call.graph, call.name, call.program
         self.block = count_of(call.what, "block", block, 1)
         self._turn = 0
@@ -172,9 +172,7 @@ class LinalgSteps:
         Each step of a factorisation has products of other sizes, and operands that do not lie where
         plans want them: prices of the cost model would take ten times as long, and gain nothing.
         """
-        *groups, m, k = a.shape
-        sizes = math.prod(groups), m, k, b.shape[-1]
-        return matmul(a, b, estimated_plan(self.graph, self.call.what, sizes, FLOAT))
+        return product(a, b, Options(is_estimated=True, what=self.call.what))
 
     def _solve_block(self, a: Tensor, x: Tensor, lower: bool, unit: bool) -> None:
         """Solve for each column on a worker of its own, as far as there are workers."""
@@ -245,7 +243,7 @@ def triangular_solve(
     [[3.0], [2.0]]
     """
     what = "ops.linalg.triangular_solve"
-    call = ConvolutionCall(what, name, program)
+    call = OperationCall(what, name, program)
     given, right = call.operands((a, "a"), (b, "b"))
     left, lower, unit_diagonal = (
         checked_truth(each, f"{what}: {role}")
@@ -353,7 +351,7 @@ def cholesky(
     [[2.0, 0.0], [1.0, 3.0]]
     """
     what = "ops.linalg.cholesky"
-    call = ConvolutionCall(what, name, program)
+    call = OperationCall(what, name, program)
     (given,) = call.operands((a, "a"))
     lower = checked_truth(lower, f"{what}: lower")
     check_matrices(what, given, "a")
@@ -406,7 +404,7 @@ def lu(
     ([[1.0, 0.0], [0.5, 1.0]], [[2.0, 4.0], [0.0, 3.0]])
     """
     what = "ops.linalg.lu"
-    call = ConvolutionCall(what, name, program)
+    call = OperationCall(what, name, program)
     (given,) = call.operands((a, "a"))
     check_one_matrix(what, given)
     work, (m, n) = LinalgSteps(call, block), given.shape
@@ -492,7 +490,7 @@ def qr(
     [[-5.0]]
     """
     what = "ops.linalg.qr"
-    call = ConvolutionCall(what, name, program)
+    call = OperationCall(what, name, program)
     (given,) = call.operands((a, "a"))
     if given.rank != 2 or given.shape[0] < given.shape[1]:
         raise TensorCreationError(
@@ -547,7 +545,7 @@ def inverse(
     [[0.0, 0.25], [0.5, 0.0]]
     """
     what = "ops.linalg.inverse"
-    call = ConvolutionCall(what, name, program)
+    call = OperationCall(what, name, program)
     (given,) = call.operands((a, "a"))
     check_matrices(what, given, "a")
     check_one_matrix(what, given)

@@ -44,7 +44,6 @@ from poplite.ops.convolutions.layout import (
     windows_of,
 )
 from poplite.ops.convolutions.request import (
-    ConvolutionCall,
     ConvolutionRequest,
     Dimension,
     Number,
@@ -63,7 +62,7 @@ from poplite.ops.convolutions.request import (
 from poplite.ops.moving import pad
 from poplite.ops.operands import Given, called, count_of
 from poplite.ops.planning import PricedWays, blocks_of_all, cheapest
-from poplite.ops.record import map as stored
+from poplite.ops.record import OperationCall, map as stored
 from poplite.ops.reductions.build import reduce_into
 from poplite.ops.reductions.plan import RemainingPartials, cheapest_levels, cycles_of
 from poplite.program import Sequence as Steps
@@ -301,12 +300,12 @@ def _asked(
     name: str,
     program: Steps | None,
     field: Sequence[int] | None = None,
-) -> tuple[ConvolutionCall, Given, ConvolutionRequest]:
+) -> tuple[OperationCall, Given, ConvolutionRequest]:
     """Return the call of an operation on x, x, and the windows.
 
     With the `field` of what was pooled, x is the gradient of the result.
     """
-    call = ConvolutionCall(what, name, program)
+    call = OperationCall(what, name, program)
     (given,) = call.operands((x, "x" if field is None else "gradient"))
     rank = check_rank(what, given.shape)
     sizes = given.shape[2:] if field is None else sizes_of(what, "field", field, rank)
@@ -323,7 +322,7 @@ def _asked(
 
 
 def _pooled(
-    call: ConvolutionCall,
+    call: OperationCall,
     request: ConvolutionRequest,
     how: How,
     element: ElementClass,
@@ -383,7 +382,7 @@ def _of_stage(
     return _by_vertices(work, layout, how, element, read, name, own)
 
 
-def _counted(call: ConvolutionCall, request: ConvolutionRequest) -> Tensor:
+def _counted(call: OperationCall, request: ConvolutionRequest) -> Tensor:
     """Return how many elements windows have, a constant [field ...] of FLOAT."""
     counts = np.ones((), np.float32)
     for each in request.dimensions:

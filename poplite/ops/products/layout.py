@@ -65,6 +65,7 @@ class Options:
         result: of the product; None for the type of the matrices.
         memory: share of a tile's memory.
         constraints: pairs of a name and a number, sorted.
+        is_estimated: whether the way is chosen by lower bounds of its cycles, in milliseconds.
         what: the call, for messages.
     """
 
@@ -72,6 +73,7 @@ class Options:
     result: type[ElementType[Any]] | None = None
     memory: float = 0.6
     constraints: tuple[tuple[str, int], ...] = ()
+    is_estimated: bool = False
     what: str = field(default="ops.matmul", compare=False)
 
 
@@ -126,7 +128,7 @@ def checked_share(what: str, memory: object) -> float:
     is_share = isinstance(memory, int | float) and not isinstance(memory, bool)
     if not is_share or not 0 < memory <= 1:  # type: ignore[operator]
         raise InvalidOption(
-            f"{what}: memory={clipped(memory)}",
+            f"{what}: memory is above 0 and at most 1, but {clipped(memory)} is given",
             found="it is the share of a tile's memory that blocks and partials may take",
             fix="memory=0.6",
         )
@@ -170,7 +172,7 @@ def checked_options(
         None if result is None else element_type(result),
         share,
         tuple(sorted(fixed)),
-        what,
+        what=what,
     )
 
 

@@ -32,7 +32,7 @@ from poplite.ops.products.layout import (
     request_of,
 )
 from poplite.ops.products.matmul_steps import left_of, product_of, right_of
-from poplite.ops.products.search import cheapest_ways, exact_cycles, least_cycles
+from poplite.ops.products.search import HELD, cheapest_ways, exact_cycles, least_cycles
 from poplite.program.control import check_graph
 from poplite.text import amount, clipped
 from poplite.types import FLOAT, ElementTypeLike, element_type
@@ -171,12 +171,9 @@ class MatMulPlan:
 SHOWN = 3
 """Runners-up that a plan shows."""
 
-HELD = ("left", "right", "partials", "arriving partials")
-"""What the memory of a tile is for."""
-
 
 def _grid(layout: ProductLayout) -> str:
-    sets = f"{layout.sets:,} sets of " if layout.request.groups > 1 else ""
+    sets = f"{amount(layout.sets, 'set')} of " if layout.request.groups > 1 else ""
     passes = f", {by(layout.passes)} passes over m and n" if layout.num_passes > 1 else ""
     return f"{sets}{by(layout.grid)} over m, k, n{passes}"
 
@@ -229,7 +226,7 @@ def plan_matmul(
     >>> plan.grid, plan.block, plan.passes
     ((4, 1, 1), (16, 64, 64), (1, 1))
     """
-    what = "plan_matmul"
+    what = "ops.plan_matmul"
     check_graph(f"{what}(graph, m=64, k=64, n=64)", graph)
     options = checked_options(what, partials, result, memory, constraints)
     return plan_by(graph, (groups, m, k, n), type, options)
@@ -243,40 +240,32 @@ def plan_by(
 ) -> MatMulPlan:
     """Return the cheapest way for groups, m, k and n, or refuse them by name of the call."""
     request = request_of(sizes, element_type(element), options)
-    return MatMulPlan(graph, planned(graph.target, request))
+    return MatMulPlan(graph, planned(graph.target, request, is_estimated=False))
 
 
 @lru_cache(maxsize=256)
-def planned(target: Target, request: ProductRequest) -> ProductLayout:
-    """Return the best way: the cheapest by the cost model, of equal ones the first."""
+def planned(
+    target: Target, request: ProductRequest, *, is_estimated: bool = False
+) -> ProductLayout:
+    """Return the best way by the cost model, or by its lower bounds; of equal ones the first."""
     ways = cheapest_ways(target, request)
     if request.is_empty:
         return ways[0]
-    least, exact = (partial(price, target) for price in (least_cycles, exact_cycles))
-    way, cycles = best_priced(ways, least, exact)
+    least = partial(least_cycles, target)
+    if is_estimated:
+        return min(ways, key=least)
+    way, cycles = best_priced(ways, least, partial(exact_cycles, target))
     return replace(way, exact=cycles)
-
-
-def estimated_plan(graph: Graph, what: str, sizes: Sizes, element: ElementTypeLike) -> MatMulPlan:
-    """Return a plan by bounds alone, in milliseconds: for calls of hundreds of products."""
-    request = request_of(sizes, element_type(element), Options(what=what))
-    return MatMulPlan(graph, _estimated(graph.target, request))
-
-
-@lru_cache(maxsize=256)
-def _estimated(target: Target, request: ProductRequest) -> ProductLayout:
-    """Return the way that takes the least cycles at least, of equal ones the first."""
-    ways = cheapest_ways(target, request)
-    return ways[0] if request.is_empty else min(ways, key=lambda way: least_cycles(target, way))
 
 
 @lru_cache(maxsize=256)
 def ranked(target: Target, request: ProductRequest) -> tuple[ProductLayout, ...]:
     """Return the best ways, the cheapest by the cost model first."""
     ways = cheapest_ways(target, request)
-    if not request.is_empty:
-        ways = [replace(way, exact=exact_cycles(target, way)) for way in ways]
-    return tuple(sorted(ways, key=lambda way: way.total_cycles))
+    if request.is_empty:
+        return ways
+    priced = [replace(way, exact=exact_cycles(target, way)) for way in ways]
+    return tuple(sorted(priced, key=lambda way: way.total_cycles))
 
 
 def layout_for(
@@ -286,8 +275,9 @@ def layout_for(
     if isinstance(how, MatMulPlan):
         _check_plan(graph, how, sizes, element)
         return working_graph(how.graph), how.layout
-    request = request_of(sizes, element_type(element), how or Options())
-    return graph, planned(graph.target, request)
+    options = how or Options()
+    request = request_of(sizes, element_type(element), options)
+    return graph, planned(graph.target, request, is_estimated=options.is_estimated)
 
 
 Sizes = tuple[int, int, int, int]

@@ -113,7 +113,7 @@ class ProductPass(NamedTuple):
     sums: Sums | None
 
 
-def passes(target: Target, layout: ProductLayout, *, by_rows: bool) -> Iterable[ProductPass]:
+def passes_of(target: Target, layout: ProductLayout, *, by_rows: bool) -> Iterable[ProductPass]:
     """Return the passes of a layout; `by_rows` where complete rows of blocks are added up."""
     blocks = layout.product.groups * layout.product.in_group
     if blocks * layout.grid[1] <= MOST_KEPT:
@@ -354,7 +354,7 @@ class Multiplication:
             # Products begin at zero, so their memory may serve others before.
             self.recorder.add(WriteUndef(partials))
         by_rows = epilogue is not None and epilogue.by_rows
-        for made in passes(self.graph.target, self.layout, by_rows=by_rows):
+        for made in passes_of(self.graph.target, self.layout, by_rows=by_rows):
             self._multiply(made.products, partials)
             if made.sums is not None:
                 self._add_up(made.sums, product, epilogue)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from poplite.ops.products.matmul_steps import (
     mapping_of_partials,
     mapping_of_right,
     part_sizes,
-    passes,
+    passes_of,
 )
 from poplite.types import HALF
 from poplite.vertices.amp import amp_cycles
@@ -53,20 +54,16 @@ MOST_SETS = 12
 MOST_LISTED = 12
 """Numbers that a message lists."""
 
-TERMS = (
-    "the block of the left matrix",
-    "the block of the right matrix",
-    "partials",
-    "partials that arrive",
-)
+HELD = ("left", "right", "partials", "arriving partials")
 """What the memory of a tile is for."""
 
 Columns = tuple[Int64, Int64, Int64]
 """Three numbers of each way."""
 
 
-def cheapest_ways(target: Target, request: ProductRequest) -> list[ProductLayout]:
-    """Return up to 8 ways that fit, the cheapest first.
+@lru_cache(maxsize=256)
+def cheapest_ways(target: Target, request: ProductRequest) -> tuple[ProductLayout, ...]:
+    """Return the first few ways that fit, the cheapest first.
 
     Of equal ones the one with the fewest tiles, then the least memory, then the fewest cuts of k.
     Raises GraphMemoryAllocationError where none fits.
@@ -75,7 +72,7 @@ def cheapest_ways(target: Target, request: ProductRequest) -> list[ProductLayout
     best: list[Ranked] = []
     least: Ranked | None = None
     worse = 0
-    for level in search.passes():
+    for level in search.levels():
         tried = [search.ways(passes, sets) for passes in level for sets in search.sets()]
         several = [ways for ways in tried if ways]
         found = cheapest(several) if several else []
@@ -89,11 +86,11 @@ def cheapest_ways(target: Target, request: ProductRequest) -> list[ProductLayout
         if worse > 1:
             break
     if best:
-        return [each.layout for each in best]
+        return tuple(each.layout for each in best)
     if least is None:
         raise _impossible(search)
     raise too_large(
-        f"matmul {request}", target, request.memory, least.layout.held, TERMS, _tries(least.layout)
+        f"matmul {request}", target, request.memory, least.layout.held, HELD, _tries(least.layout)
     )
 
 
@@ -112,7 +109,7 @@ class _Search:
         self.groups = max(1, request.groups)
         self.tiles = target.tiles_per_ipu
 
-    def passes(self) -> Iterator[list[tuple[int, int]]]:
+    def levels(self) -> Iterator[list[tuple[int, int]]]:
         """Yield numbers of passes over m and n, by their product, which doubles."""
         m, _, n = self.sizes
         grain = self._grains()[0]
@@ -143,7 +140,7 @@ class _Search:
 
     def possible(self) -> dict[str, list[int]]:
         """Return what each constraint can be that is impossible by itself."""
-        levels = [each for level in self.passes() for each in level]
+        levels = [each for level in self.levels() for each in level]
         found = {}
         for name, size, grain, times in zip(
             ("pm", "pk", "pn"),
@@ -170,7 +167,7 @@ class _Search:
         (height, deep, width), (tall, cuts, wide) = block, grid
         turns, size = -(-self.groups // sets), request.element_type.size_bytes
         product = turns * amp_cycles(height, deep, width, *request.kinds, target)
-        cycles = self._exchange(block, grid, turns), product, self._addition(block, grid, turns)
+        cycles = self._operands(block, grid, turns), product, self._sums(block, grid, turns)
         m, _, n = self.sizes
         times = -(-m // (height * tall)), -(-n // (width * wide))
         made = turns * height * width * request.partials.size_bytes * self._adds(cuts)
@@ -216,7 +213,7 @@ class _Search:
             part, count = part[is_allowed], count[is_allowed]
         return part, count
 
-    def _exchange(self, block: Columns, grid: Columns, turns: int) -> Int64:
+    def _operands(self, block: Columns, grid: Columns, turns: int) -> Int64:
         """Return the cycles in which tiles get the operands, and put their own part in between."""
         (height, deep, width), (tall, _, wide) = block, grid
         cost, row = self.target.cost, turns * self.request.element_type.size_bytes * deep
@@ -227,7 +224,7 @@ class _Search:
         copied = np.ceil(own / cost("memcpy_bytes_per_cycle")) + cost("worker_call")
         return exchanged(self.target, received) + np.where(own > 0, copied, 0).astype(np.int64)
 
-    def _addition(self, block: Columns, grid: Columns, turns: int) -> Int64:
+    def _sums(self, block: Columns, grid: Columns, turns: int) -> Int64:
         """Return the cycles of adding up partials, on the tiles that made them."""
         (height, _, width), (_, cuts, _) = block, grid
         request = self.request
@@ -249,7 +246,7 @@ def _tries(least: ProductLayout) -> list[str]:
     if (
         request.partials is not HALF
         and request.element_type is HALF
-        and "partials" in TERMS[largest]
+        and "partials" in HELD[largest]
     ):
         tries.append("partials=pl.HALF")
     if request.constraints:
@@ -287,10 +284,11 @@ def _listed(numbers: Sequence[int]) -> str:
 def least_cycles(target: Target, layout: ProductLayout) -> int:
     """Return cycles of all passes that the cost model never goes below."""
     own = layout.slots * int(amp_cycles(*layout.block, *layout.request.kinds, target))
-    return layout.num_passes * (own + _operands(target, layout) + _sums(target, layout))
+    others = _least_of_operands(target, layout) + _least_of_sums(target, layout)
+    return layout.num_passes * (own + others)
 
 
-def _operands(target: Target, layout: ProductLayout) -> int:
+def _least_of_operands(target: Target, layout: ProductLayout) -> int:
     """Return the least cycles in which tiles get the operands, and put their own parts between."""
     (height, deep, width), (tall, cuts, wide) = layout.block, layout.grid
     left = part_sizes(target, layout, height * deep, wide)
@@ -316,7 +314,7 @@ def _operands(target: Target, layout: ProductLayout) -> int:
     )
 
 
-def _sums(target: Target, layout: ProductLayout) -> int:
+def _least_of_sums(target: Target, layout: ProductLayout) -> int:
     """Return the least cycles in which tiles get partials, and add them up."""
     if not layout.has_partials:
         return 0
@@ -366,12 +364,13 @@ def _exchange(target: Target, received: Any, sources: Int64) -> int:
 # smaller.
 
 
+@lru_cache(maxsize=2048)
 def exact_cycles(target: Target, layout: ProductLayout) -> int:
     """Return the cycles of all passes, of operands with the plan's mapping."""
     request, (height, _, width), (tall, _, wide) = layout.request, layout.block, layout.grid
     m, n = min(request.m, height * tall), min(request.n, width * wide)
     one = replace(layout, request=replace(request, m=m, n=n), passes=(1, 1))
-    ((made, sums),) = passes(target, one, by_rows=False)
+    ((made, sums),) = passes_of(target, one, by_rows=False)
     size, tile, columns = request.element_type.size_bytes, made.tile, made.columns
     left = Reads(mapping_of_left(target, one), size, tile, *made.left)
     right = Reads(mapping_of_right(target, one), size, tile, *made.right)

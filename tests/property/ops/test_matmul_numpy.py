@@ -17,7 +17,7 @@ from helpers.depth import deep, examples, forms, interpreted, values_only
 from poplite import ops
 from poplite.ops.planning import cycles_of_graph
 from poplite.ops.products.layout import ProductLayout, ProductRequest
-from poplite.ops.products.matmul import MatMulPlan, estimated_plan, planned, ranked
+from poplite.ops.products.matmul import MatMulPlan, planned, ranked
 from poplite.ops.products.matmul_steps import Multiplication, left_of, product_of, right_of
 from poplite.ops.products.search import cheapest_ways, exact_cycles, least_cycles
 from poplite.program.recording import Recorder
@@ -267,9 +267,10 @@ def test_of_eight_ways_few_are_priced(
 def test_an_estimated_plan_is_not_priced_and_costs_little_more(
     sizes: tuple[int, int, int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graph = pl.Graph()
+    request = ProductRequest(*sizes, pl.FLOAT, pl.FLOAT, pl.FLOAT, 0.6, ())
+    target = pl.Target()
     with monkeypatch.context() as patch:
         patch.setattr(sys.modules[planned.__module__], "exact_cycles", None)
-        way = estimated_plan(graph, "a product", sizes, pl.FLOAT).layout
-    best = ranked(graph.target, way.request)[0]
-    assert exact_cycles(graph.target, way) <= 1.03 * best.total_cycles
+        way = planned(target, request, is_estimated=True)
+    best = ranked(target, request)[0]
+    assert exact_cycles(target, way) <= 1.03 * best.total_cycles

@@ -39,7 +39,10 @@ REFUSED: list[tuple[Callable[[Any, Any, Any], Any], str]] = [
     (lambda x, w, g: ops.convolution(x, w, padding=-3), "padding leaves out 6 of 5 elements"),
     (lambda x, w, g: ops.convolution(x, w, flip=hidden(1)), "flip=1"),
     (lambda x, w, g: ops.convolution(x, w, groups=2), "groups=2 of 4 channels to 3"),
-    (lambda x, w, g: ops.convolution(x, w, memory=2), "memory=2"),
+    (
+        lambda x, w, g: ops.convolution(x, w, memory=2),
+        "memory is above 0 and at most 1, but 2",
+    ),
     (lambda x, w, g: ops.convolution(x, w, dilation=5), "the kernel has 6 places, the input 5"),
     (lambda x, w, g: ops.convolution(x, w[:, :3]), "weights for 3 channels in each of 1 groups"),
     (lambda x, w, g: ops.convolution(x[0, 0], w[0, 0]), "shape (5, 6)"),

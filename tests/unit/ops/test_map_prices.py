@@ -87,7 +87,7 @@ def cycles(graph: pl.Graph) -> int:
     """Return what the vertices of all compute sets take on the busiest tile."""
     total = 0
     for work in graph.compute_sets:
-        costs = vertex_costs(graph, work, edge_table(work))
+        costs = vertex_costs(graph, edge_table(work))
         assert {each.source for each in costs} == {"formula"}
         slots = [each.slots for each in costs if each.slots is not None]
         total += int(tile_cycles(costs, slots, graph.target).array().max())
@@ -288,7 +288,7 @@ def test_what_has_no_published_price_is_estimated(
     with graph.steps():
         ops.map(formula(a))
     (work,) = graph.compute_sets
-    (costs,) = vertex_costs(graph, work, edge_table(work))
+    (costs,) = vertex_costs(graph, edge_table(work))
     assert (costs.source, costs.slots) == ("automatic", None)
 
 

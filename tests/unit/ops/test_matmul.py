@@ -126,8 +126,7 @@ def test_what_does_not_fit_says_which_term_is_largest() -> None:
     with pytest.raises(pl.GraphMemoryAllocationError, match="at least 1,184 B of 960 B") as caught:
         plan_of(target, pl.HALF, 64, 64, 64)
     assert caught.value.found == (
-        "1,024 B for the block of the left matrix + 128 B for the block of the right matrix + "
-        "32 B for partials; the largest term is the block of the left matrix, 1,024 B"
+        "left 1,024 + right 128 + partials 32 B; the largest term is left, 1,024 B"
     )
     assert caught.value.fix.startswith("memory=0.74, or more tiles")
 
@@ -628,15 +627,15 @@ def test_sizes_that_are_none(size: Any) -> None:
 def test_sizes_whose_cycles_are_too_many() -> None:
     with pytest.raises(pl.SizeOverflowError, match="1,126,999,418,470,400 times") as caught:
         plan_of(BOW, pl.HALF, 2**20, 2**20, 2**10 + 1)
-    assert caught.value.what == "plan_matmul: [1048576, 1048576] by [1048576, 1025]"
+    assert caught.value.what == "ops.plan_matmul: [1048576, 1048576] by [1048576, 1025]"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"memory": 0}, "plan_matmul: memory=0"),
-        ({"memory": 1.5}, "plan_matmul: memory=1.5"),
-        ({"constraints": 3}, "plan_matmul: constraints=3"),
+        ({"memory": 0}, "ops.plan_matmul: memory is above 0 and at most 1, but 0 is given"),
+        ({"memory": 1.5}, "ops.plan_matmul: memory is above 0 and at most 1, but 1.5 is given"),
+        ({"constraints": 3}, "ops.plan_matmul: constraints=3"),
         ({"constraints": {"kp": 3}}, "'kp' is not a constraint"),
         ({"constraints": {"pk": 0}}, "constraint pk is 0"),
     ],
