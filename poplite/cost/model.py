@@ -53,9 +53,7 @@ if TYPE_CHECKING:
     from poplite.program import CrossReplicaCopy, Program, TensorCopy
 
 
-def vertex_costs(
-    graph: Graph, compute_set: ComputeSet, table: EdgeTable
-) -> tuple[VertexCosts, ...]:
+def vertex_costs(graph: Graph, table: EdgeTable) -> tuple[VertexCosts, ...]:
     """Return the costs of the vertices of a compute set, family by family.
 
     Estimators are those of `graph`, the top-level graph. Raises ElementTypeError where one returns
@@ -237,9 +235,9 @@ def step_costs(
         if table.alike in known:
             found = phases_of_alike(known[table.alike], table.alike, table)
         if found is None:
-            found = phases_of_compute_set(graph, compute_set, table)
+            found = phases_of_compute_set(graph, table)
         before, after = known[table] = found
-        costs.append(StepCost(before, vertex_costs(graph, compute_set, table), after))
+        costs.append(StepCost(before, vertex_costs(graph, table), after))
     costs += [StepCost(phases_of_copy(graph, copy)) for copy in copies]
     return tuple(costs)
 

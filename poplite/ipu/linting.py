@@ -237,9 +237,7 @@ def _misaligned(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
 
 def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iterator[Finding]:
     """Yield the copies on tiles before or after the vertices run, as reports count them."""
-    for phases, when in zip(
-        phases_of_compute_set(graph, compute_set, table), ("before", "after"), strict=True
-    ):
+    for phases, when in zip(phases_of_compute_set(graph, table), ("before", "after"), strict=True):
         for phase in phases:
             for cause in phase.causes if phase.kind == "copy" else ():
                 yield Finding(

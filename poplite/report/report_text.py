@@ -223,7 +223,7 @@ def _memory(compilation: Compilation) -> list[str]:
         "By Tile (Including Gaps):",
         *(f"  {line}" for line in _histogram(memory)),
         *(f"  {line}" for line in _fullest(memory)),
-        f"  {memory.num_over(limit):,} tile(s) out of memory",
+        f"  {amount(memory.num_over(limit), 'tile')} out of memory",
         *_fullest_tiles(memory),
     ]
 

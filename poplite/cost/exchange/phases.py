@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from poplite.arrays.intervals import Int64
-    from poplite.graph.compute_sets.compute_set import ComputeSet
     from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
     from poplite.graph.compute_sets.edges import Edges
     from poplite.graph.compute_sets.vertex_tiles import VertexTiles
@@ -186,7 +185,7 @@ Phases = tuple[tuple[PhaseCost, ...], tuple[PhaseCost, ...]]
 """The phases before the vertices of a compute set, and those after them."""
 
 
-def phases_of_compute_set(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Phases:
+def phases_of_compute_set(graph: Graph, table: EdgeTable) -> Phases:
     """Return the phases that bring vertices their inputs, and those that bring results home."""
     moved = list(_moved(graph, table))
     before = [each for each in moved if each.part.field.reads]

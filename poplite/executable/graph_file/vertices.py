@@ -632,7 +632,7 @@ def _vertex(graph: Graph, compute_set: ComputeSet, saved: SavedVertex) -> Vertex
     # A field without elements was given metadata of its own, which is among the variables.
     vertex.connections.update(beside)
     for name in saved.numbers:
-        if not _is_number(graph, vertex.connections.get(name)):
+        if not _is_number(vertex.connections.get(name)):
             raise Malformed(f"{vertex}: field '{name}' is connected to no number")
     vertex.numbers = saved.numbers
     if saved.estimate is not None:
@@ -658,7 +658,7 @@ def _metadata(tensor: object) -> Tensor:
     return tensor
 
 
-def _is_number(graph: Graph, tensor: object) -> bool:
+def _is_number(tensor: object) -> bool:
     """Return whether a tensor is all of a constant of one element, as made for a number."""
     if not isinstance(tensor, Tensor) or tensor.num_elements != 1:
         return False

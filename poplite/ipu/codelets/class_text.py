@@ -253,7 +253,7 @@ def _each_turn(checked: Checked, loop: ast.For, name: str, depth: int) -> bool:
                 return True
         if depth == 2 and isinstance(statement, ast.For):
             row = _length_of(checked, statement)
-            if row is not None and _is_row(checked, loop, row, name, target.id):
+            if row is not None and _is_row(checked, row, name, target.id):
                 return _each_turn(checked, statement, name, 1)
     return False
 
@@ -263,7 +263,7 @@ def _is_element(checked: Checked, place: ast.Subscript, name: str, index: str) -
     return is_index and _is_of(checked, place.value, name, 1)
 
 
-def _is_row(checked: Checked, loop: ast.For, row: ast.expr, name: str, index: str) -> bool:
+def _is_row(checked: Checked, row: ast.expr, name: str, index: str) -> bool:
     """Return whether a vector is the row of this turn, or a local that holds it."""
     if not _is_of(checked, row, name, 1):
         return False

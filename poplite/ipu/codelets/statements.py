@@ -349,7 +349,7 @@ class StatementWriter:
         bounds = self.expressions.terms(*node.iter.args)
         counter = native_loop(self.function, node, bounds)
         if counter is not None:
-            name = self._counter_name(target, counter)
+            name = self._counter_name(target)
             with self.function.counting(target):
                 return self._loop(node, counter.head(name), lambda: None)
         parts = {1: [Term("0", Kind.INT), *bounds], 2: bounds, 3: bounds}[len(bounds)]
@@ -365,7 +365,7 @@ class StatementWriter:
         head = f"for (const pl::Int {own} : {turns}) {{"
         return self._loop(node, head, lambda: self.assign(target, number))
 
-    def _counter_name(self, target: str, counter: NativeLoop) -> str:
+    def _counter_name(self, target: str) -> str:
         variables = self.function.variables
         if variables.has(target, Kind.INT):
             return variables.name(target, Kind.INT)

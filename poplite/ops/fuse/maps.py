@@ -249,7 +249,7 @@ def _add_vectors(
     cls = class_of(MapRecipe(body.body, tuple(parts), out.element_type, in_place))
     fields: dict[str, object] = {}
     ends = np.append(first, len(found.vertex))
-    for name, tensor, part in _fields(body, out, in_place, parts, grid.tensors):
+    for name, tensor, part in _fields(out, in_place, parts, grid.tensors):
         if part is OperandPart.NUMBER:
             fields[name] = tensor.reshape((1,)).broadcast(count, 0)
             continue
@@ -274,7 +274,7 @@ def _add_matrices(
     fields = {
         name: _cut(tensor, part, where)
         for name, tensor, part in _fields(
-            body, out.reshape(grid.sizes), in_place, grid.parts, grid.tensors
+            out.reshape(grid.sizes), in_place, grid.parts, grid.tensors
         )
     }
     graph.add_vertices(compute_set, cls, tile=where.tile, **fields, **_numbers(body))
@@ -305,7 +305,6 @@ def _ranges(tensor: Tensor, part: OperandPart, where: Rects) -> tuple[Int64, Int
 
 
 def _fields(
-    body: Straight,
     out: Tensor,
     in_place: int | None,
     parts: Sequence[OperandPart],

@@ -215,7 +215,7 @@ def test_compute_sets(data: st.DataObject, block: bool, compiled: bool) -> None:
                 y=drawn.view(writes),
             )
     with mock.patch.object(locations, "FEW", 0 if compiled else locations.FEW):
-        before, after = phases_of_compute_set(drawn.graph, compute_set, edge_table(compute_set))
+        before, after = phases_of_compute_set(drawn.graph, edge_table(compute_set))
     home = drawn.home
     wanted = {(t, e) for t, reads, half, _ in vertices for e in [*reads, half] if home[e] != t}
     written = {(t, e) for t, _, _, writes in vertices for e in writes if home[e] != t}
@@ -284,12 +284,12 @@ def test_regular_blocks(data: st.DataObject, way: str, compiled: bool) -> None:
     drawn.graph.add_vertices(compute_set, Gather, tile=own, x=x, h=h, y=y)
     table = edge_table(compute_set)
     with mock.patch.object(locations, "FEW", 0 if compiled else locations.FEW):
-        before, _ = phases_of_compute_set(drawn.graph, compute_set, table)
+        before, _ = phases_of_compute_set(drawn.graph, table)
         with (
             mock.patch.object(exchange, "MOST_PIECES", 1),
             mock.patch.object(touched_elements, "MOST_RUNS", 1),
         ):
-            again, _ = phases_of_compute_set(drawn.graph, compute_set, edge_table(compute_set))
+            again, _ = phases_of_compute_set(drawn.graph, edge_table(compute_set))
     edges = [(t, tuple((3, int(k)) for k in row)) for t, row in zip(own, reads, strict=True)]
     wanted = {(t, e) for t, edge in edges for e in edge if drawn.home[e] != t}
     found = drawn.bytes(wanted)

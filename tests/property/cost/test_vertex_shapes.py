@@ -170,7 +170,7 @@ def test_words_and_costs_are_those_of_each_vertex(
         [each["x"], len(each["rows"]), sum(each["rows"]), each["n"], each["taps"]]
         for each in all_fields
     ]
-    (costs,) = vertex_costs(graph, work, edge_table(work))
+    (costs,) = vertex_costs(graph, edge_table(work))
     estimates = [graph.perf_estimate(vertex) for vertex in work.vertices]
     assert costs.slots is not None
     slots = costs.slots.array().tolist()
@@ -187,7 +187,7 @@ def test_a_virtual_graph_costs_the_same_elsewhere(all_fields: list[dict[str, Any
         tile_cycles([costs], [costs.slots], whole.target).array().tolist()
         for part in parts
         for work in [added(part, all_fields, block=True)]
-        for costs in vertex_costs(whole, work, edge_table(work))
+        for costs in vertex_costs(whole, edge_table(work))
         if costs.slots is not None
     )
     assert here[:4] == there[4:]

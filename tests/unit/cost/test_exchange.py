@@ -68,7 +68,7 @@ Phases = tuple[PhaseCost, ...]
 
 
 def phases_of(graph: pl.Graph, compute_set: pl.ComputeSet) -> tuple[Phases, Phases]:
-    return phases_of_compute_set(graph, compute_set, edge_table(compute_set))
+    return phases_of_compute_set(graph, edge_table(compute_set))
 
 
 def pieces(*rows: tuple[int, ...]) -> MovedPieces:
@@ -506,6 +506,6 @@ def test_what_comes_home_lands_in_the_order_of_memory_whatever_field_it_is_of() 
         for tile in (0, 1):
             a, b = parts[2 * tile : 2 * tile + 2]
             graph.add_vertex(compute_set, Both, tile=tile, a=a, b=b)
-        _, (after,) = phases_of_compute_set(graph, compute_set, edge_table(compute_set))
+        _, (after,) = phases_of_compute_set(graph, edge_table(compute_set))
         controls.append(after.controls[9])
     assert controls == [5, 9]  # one place; turns to two tiles, or to one after the other again

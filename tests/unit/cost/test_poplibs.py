@@ -266,7 +266,7 @@ def test_an_addition_of_1536_takes_the_tile_what_the_maker_says() -> None:
     a, b, c = (graph.add_variable(pl.FLOAT, (6, 256), mapping=0) for _ in "abc")
     work = graph.add_compute_set("add")
     graph.add_vertices(work, Add, tile=0, a=a, b=b, out=c)
-    (costs,) = vertex_costs(graph, work, edge_table(work))
+    (costs,) = vertex_costs(graph, edge_table(work))
     assert (costs.source, costs.tiles.count) == ("formula", 6)
     assert costs.slots is not None
     found = tile_cycles([costs], [costs.slots], TARGET).array()

@@ -47,7 +47,7 @@ class Counted(Twice):
 
 
 def costs_of(graph: pl.Graph, work: pl.ComputeSet) -> tuple[VertexCosts, ...]:
-    return vertex_costs(graph, work, edge_table(work))
+    return vertex_costs(graph, edge_table(work))
 
 
 def gather(
@@ -272,7 +272,7 @@ def added_on(make: Callable[[pl.Graph], pl.Graph]) -> list[int]:
     part.add_vertices(work, Counted, tile=[3, 0], x=x[::3], first=0)
     return [
         tile
-        for costs in vertex_costs(graph.top_level_graph, work, edge_table(work))
+        for costs in vertex_costs(graph.top_level_graph, edge_table(work))
         for tile in costs.tiles.array().tolist()
     ]
 

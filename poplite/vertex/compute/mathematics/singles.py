@@ -433,7 +433,7 @@ def _reduced(on: Evaluator, x: Value, size: Value) -> tuple[Value, Value]:
     return quarter, on.choose(size < _PI_4, size, rest)  # below, it is quarter 0
 
 
-def _sin_cos(on: Evaluator, r: Value) -> tuple[Value, Value]:
+def _sin_cos(r: Value) -> tuple[Value, Value]:
     z = r * r
     return r * z * polynomial(z, _SIN) + r, z * z * polynomial(z, _COS) + (1.0 - z * 0.5)
 
@@ -443,7 +443,7 @@ def sin(on: Evaluator, x: Value) -> Value:
     wide = on.double(x)
     size = abs(wide)
     quarter, r = _reduced(on, x, size)
-    sine, cosine = _sin_cos(on, r)
+    sine, cosine = _sin_cos(r)
     result = on.choose((quarter & 1) == 1, cosine, sine)
     sign = ((quarter & 2) << 62) ^ (on.bits(wide) & SIGN)
     result = on.floats(on.bits(result) ^ sign)
@@ -454,7 +454,7 @@ def cos(on: Evaluator, x: Value) -> Value:
     """Return the cosine of an angle in radians."""
     size = abs(on.double(x))
     quarter, r = _reduced(on, x, size)
-    sine, cosine = _sin_cos(on, r)
+    sine, cosine = _sin_cos(r)
     result = on.choose((quarter & 1) == 1, sine, cosine)
     result = on.floats(on.bits(result) ^ (((quarter + 1) & 2) << 62))
     return on.single(on.choose(size < math.inf, result, size - size))
@@ -465,7 +465,7 @@ def tan(on: Evaluator, x: Value) -> Value:
     wide = on.double(x)
     size = abs(wide)
     quarter, r = _reduced(on, x, size)
-    sine, cosine = _sin_cos(on, r)
+    sine, cosine = _sin_cos(r)
     is_odd = (quarter & 1) == 1
     result = on.choose(is_odd, -cosine, sine) / on.choose(is_odd, sine, cosine)
     result = on.floats(on.bits(result) ^ (on.bits(wide) & SIGN))
