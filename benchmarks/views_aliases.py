@@ -13,13 +13,11 @@ from functools import partial
 from importlib import import_module
 
 import numpy as np
-import numpy.typing as npt
 
 import poplite as pl
+from poplite.arrays.intervals import Int64
 from poplite.view import View, contains_aliases, intersects
 from rows import Row, in_turn, run, seconds
-
-Int64 = npt.NDArray[np.int64]
 
 CALLS = 1000
 """Calls in one sample of a query that takes about a microsecond."""

@@ -15,8 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import intersection, union
 from poplite.graph import Graph
 from poplite.graph.mapping.variable_mapping import VariableMapping
@@ -27,8 +27,6 @@ from rows import Row, in_turn, run, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-Int64 = npt.NDArray[np.int64]
 
 
 def rows(small: bool, samples: int) -> list[Row]:

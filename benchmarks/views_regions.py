@@ -15,13 +15,11 @@ import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 import poplite as pl
+from poplite.arrays.intervals import Int64
 from poplite.view import View, chunks, num_runs, runs
 from rows import Row, in_turn, run
-
-Int64 = npt.NDArray[np.int64]
 
 VARIABLES = 1472
 COUNTS = 1000

@@ -15,13 +15,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.arrays.digits import Digit
+from poplite.arrays.intervals import Int64
 from poplite.jit.build import address, native
 from poplite.jit.kernels.intervals import repeat_joining, repeat_pattern
-
-Int64 = npt.NDArray[np.int64]
 
 BLOCK = 1024
 """Least runs of a block that is repeated; it stays in the nearest cache."""

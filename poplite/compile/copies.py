@@ -21,16 +21,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.executable.rows import PIECE_WORDS, RECORD_WORDS, Moves
 
-Integers = npt.NDArray[np.int64]
-Runs = tuple[Integers, Integers]
+Runs = tuple[Int64, Int64]
 """Byte position and size in bytes of each run, in view order."""
 Side = tuple[int, Sequence[tuple[int, int]]]
 """First byte of a view, and (extent, stride in bytes) of its digits, outermost first."""
-Columns = tuple[Integers, Integers, Integers]
+Columns = tuple[Int64, Int64, Int64]
 """Destination, source and size of each piece."""
 Loop = tuple[int, int, int]
 """Extent, distance of destinations, distance of sources."""
@@ -165,13 +164,13 @@ def _paired(destination: Runs, source: Runs) -> Columns:
     return to, start, stops - starts
 
 
-def _position(runs: Runs, ends: Integers, starts: Integers) -> Integers:
+def _position(runs: Runs, ends: Int64, starts: Int64) -> Int64:
     begin, size = runs
     run = np.searchsorted(ends, starts, side="right")
     return np.asarray(begin[run] + starts - (ends[run] - size[run]))
 
 
-def _fewest(pieces: Columns) -> tuple[Columns, tuple[Integers, Integers]]:
+def _fewest(pieces: Columns) -> tuple[Columns, tuple[Int64, Int64]]:
     """Return pieces and their stretches: as given, or sorted by destination if those are fewer.
 
     The edges of many blocks are given as even columns, which sorting would mix; shuffled pieces
@@ -189,12 +188,12 @@ def _fewest(pieces: Columns) -> tuple[Columns, tuple[Integers, Integers]]:
     return in_order, in_order_stretches
 
 
-def _units(pieces: Columns, stretches: tuple[Integers, Integers]) -> int:
+def _units(pieces: Columns, stretches: tuple[Int64, Int64]) -> int:
     first, rows = stretches
     return len(pieces[0]) + len(first) - int(rows.sum())
 
 
-def _joined(to: Integers, start: Integers, size: Integers) -> Columns:
+def _joined(to: Int64, start: Int64, size: Int64) -> Columns:
     """Join neighbours where both sides continue; drop empty pieces."""
     if not size.all():
         some = size > 0
@@ -206,7 +205,7 @@ def _joined(to: Integers, start: Integers, size: Integers) -> Columns:
     return to[first], start[first], np.add.reduceat(size, first)
 
 
-def _stretches(to: Integers, start: Integers, size: Integers) -> tuple[Integers, Integers]:
+def _stretches(to: Int64, start: Int64, size: Int64) -> tuple[Int64, Int64]:
     """Return the first piece and number of pieces of each evenly spaced stretch."""
     if len(to) < LEAST_STRETCH:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)

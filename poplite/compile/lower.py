@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from poplite.program import TensorCopy
 
 
-Integers = npt.NDArray[np.int64]
 Column = tuple[int, str]
 
 VERTEX_OVERHEAD = 8
@@ -95,7 +94,7 @@ def _byte_digits(view: View, size: int, layout: ArenaLayout) -> Side | None:
     return int(first[0]), [(extent, stride * size) for extent, stride in view.flat_digits()]
 
 
-def _byte_runs(view: View, size: int, layout: ArenaLayout) -> tuple[Integers, Integers]:
+def _byte_runs(view: View, size: int, layout: ArenaLayout) -> tuple[Int64, Int64]:
     begin, count = runs(view)
     return layout.byte_positions(begin), count * size
 

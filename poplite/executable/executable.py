@@ -14,8 +14,8 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.errors import made_by
 from poplite.executable import opcodes as op
@@ -182,7 +182,6 @@ class Executable:
 # nor how much is checked.  Where only the effect of programs matters, they are compared without
 # copies into temporaries and saves for faults, of which compiled code has fewer.
 
-Integers = npt.NDArray[np.int64]
 Part = tuple[str, bytes]
 """What messages call a part, and its digest."""
 
@@ -218,7 +217,7 @@ def constants_of(executable: Executable) -> Iterator[Part]:
             yield f"values of constant '{name}'", digest(values)
 
 
-def program_rows(executable: Executable, ops: Integers) -> Integers:
+def program_rows(executable: Executable, ops: Int64) -> Int64:
     """Return the rows of a program without those that copy into temporaries, and save.
 
     How often those run follows from the others.
@@ -230,7 +229,7 @@ def program_rows(executable: Executable, ops: Integers) -> Integers:
     return np.setdiff1d(np.arange(len(ops)), moved)
 
 
-def _own_ops(executable: Executable, ops: Integers) -> Integers:
+def _own_ops(executable: Executable, ops: Int64) -> Int64:
     """Return these rows; what jumped to another one jumps to the first one behind it."""
     rows = program_rows(executable, ops)
     own = ops[rows]

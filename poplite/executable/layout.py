@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.errors import SizeOverflowError
 from poplite.frozen import frozen
@@ -32,8 +33,6 @@ ALIGNMENT = 64
 
 MAX_BYTES = 1 << 62
 """Bytes of an arena whose positions are computed with 64-bit integers."""
-
-Integers = npt.NDArray[np.int64]
 
 
 @frozen(eq=False)
@@ -98,9 +97,9 @@ class ArenaLayout:
     block_bytes: int = 0
     state: list[npt.NDArray[Any]] = field(default_factory=list)
     temporary_bytes: int = 0
-    _bases: Integers = field(init=False)
-    _element_bytes: Integers = field(init=False)
-    _offsets: Integers = field(init=False)
+    _bases: Int64 = field(init=False)
+    _element_bytes: Int64 = field(init=False)
+    _offsets: Int64 = field(init=False)
     _initialised: list[int] = field(init=False)
     _end: int = field(init=False)
 
@@ -174,7 +173,7 @@ class ArenaLayout:
             return 0
         return int(self._offsets[count - 1]) + int(_aligned(self.variables[count - 1].size_bytes))
 
-    def byte_positions(self, addresses: Integers) -> Integers:
+    def byte_positions(self, addresses: Int64) -> Int64:
         """Return the byte position of each element address."""
         if not len(addresses):
             return addresses
@@ -230,7 +229,7 @@ class ArenaLayout:
         within = (position - int(self._offsets[number])) // int(self._element_bytes[number])
         return self.variables[number], within
 
-    def owners(self, positions: Integers) -> Integers:
+    def owners(self, positions: Int64) -> Int64:
         """Return the numbers of the variables that bytes belong to; -1 for bytes behind all."""
         if not self.variables:
             return np.full(len(positions), -1)
@@ -245,7 +244,7 @@ class ArenaLayout:
         self._end += _aligned(values.nbytes)
         return at
 
-    def state_at(self, places: Integers, dtype: npt.DTypeLike) -> Integers:
+    def state_at(self, places: Int64, dtype: npt.DTypeLike) -> Int64:
         """Return values of state by their positions, which count elements of the type.
 
         Positions elsewhere, which only a file can have, give any of them.

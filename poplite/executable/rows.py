@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.vertex.fields import Field
 
@@ -146,7 +147,6 @@ def bound_rows(rows: Rows, described: Columns, tables: Mapping[int, npt.NDArray[
 #                 12  40   4                       ...
 #                 16  52   4
 
-Integers = npt.NDArray[np.int64]
 Pieces = npt.NDArray[np.uint32]
 
 RECORD_WORDS = 6
@@ -174,11 +174,11 @@ class Moves:
         pieces: uint32[pieces, 3], (destination, source, bytes) from those of their record.
     """
 
-    records: Integers
+    records: Int64
     pieces: Pieces
 
     @property
-    def weights(self) -> Integers:
+    def weights(self) -> Int64:
         """Work of each record, in elements."""
         if not len(self.records):
             return _NO_WEIGHTS
@@ -193,7 +193,7 @@ class Moves:
         """Bytes moved."""
         return int((self.records[:, 2] * self.records[:, 3]).sum() + self._listed())
 
-    def blocks(self) -> tuple[Integers, Integers, Integers]:
+    def blocks(self) -> tuple[Int64, Int64, Int64]:
         """Return first bytes of destination and source, and the bytes, of each block or piece.
 
         >>> record = np.array([[100, 0, 2, 8, 64, 16]])
@@ -218,11 +218,11 @@ class Moves:
     def _listed(self) -> int:
         return int(self.pieces[:, 2].sum(dtype=np.int64))
 
-    def _piece_weights(self, first: int, count: int) -> Integers:
+    def _piece_weights(self, first: int, count: int) -> Int64:
         size = self.pieces[first : first + count, 2].astype(np.int64)
         return np.asarray(size // BYTES_PER_ELEMENT + BLOCK_OVERHEAD)
 
-    def words(self) -> Integers:
+    def words(self) -> Int64:
         """Return records and pieces as the driver reads them, in one array.
 
         There, `far` of a list is the distance in bytes from the first record to its pieces.
@@ -255,7 +255,7 @@ class Moves:
         cut = [self._cut(record, into) for record, into in zip(*many, strict=True)]
         return Moves(np.concatenate([self.records[~heavy], *cut]), self.pieces)
 
-    def _cut(self, record: list[int], parts: int) -> Integers:
+    def _cut(self, record: list[int], parts: int) -> Int64:
         to, start, rows, size, far, near = record
         if size == 0:
             ends = np.cumsum(self._piece_weights(far, rows))
@@ -291,5 +291,5 @@ def joined_moves(several: Sequence[Moves]) -> Moves:
     return Moves(np.concatenate(records), np.concatenate(pieces))
 
 
-def _alike(record: list[int], count: int) -> Integers:
+def _alike(record: list[int], count: int) -> Int64:
     return np.tile(np.array(record, np.int64), (count, 1))

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy.typing as npt  # noqa: TC002 - files are read by it
 
+from poplite.arrays.intervals import Int64
 from poplite.executable.rows import (
     Columns,
     Forms,
-    Integers,
     Moves,
     bound_rows,
     forms_of,
@@ -49,16 +49,16 @@ class Vertices:
 
     cls: type[Vertex]
     columns: Columns
-    rows: Integers
+    rows: Int64
     tables: Mapping[int, npt.NDArray[Any]]
-    weights: Integers
+    weights: Int64
 
     @property
     def forms(self) -> Forms:
         """How the rows of list fields are found."""
         return forms_of(self.columns, len(self.cls.fields))
 
-    def words(self) -> Integers:
+    def words(self) -> Int64:
         """Return the rows as the driver reads them; the tables must outlive them."""
         return bound_rows(self.rows, self.columns, self.tables)
 

@@ -27,13 +27,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.compile.copies import copied_runs
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.executable.rows import Moves
 from poplite.executable.step import Origins
 from poplite.frozen import frozen
-
-Integers = npt.NDArray[np.int64]
 
 # -- runs ------------------------------------------------------------------------------------------
 
@@ -49,13 +48,13 @@ class RunOverlaps:
         end: int64[n], the byte after the last.
     """
 
-    piece: Integers
-    run: Integers
-    begin: Integers
-    end: Integers
+    piece: Int64
+    run: Int64
+    begin: Int64
+    end: Int64
 
 
-def crossings(begin: Integers, end: Integers, starts: Integers, stops: Integers) -> RunOverlaps:
+def crossings(begin: Int64, end: Int64, starts: Int64, stops: Int64) -> RunOverlaps:
     """Return the intersections of pieces, in any order, with runs, which rise and are disjoint.
 
     >>> pieces = np.array([0, 15]), np.array([9, 19])
@@ -75,7 +74,7 @@ def crossings(begin: Integers, end: Integers, starts: Integers, stops: Integers)
     )
 
 
-def united(key: Integers, begin: Integers, end: Integers) -> tuple[Integers, Integers, Integers]:
+def united(key: Int64, begin: Int64, end: Int64) -> tuple[Int64, Int64, Int64]:
     """Return pieces by rising key and begin; those of one key that overlap or touch become one.
 
     >>> begin, end = np.array([4, 0, 0]), np.array([9, 5, 2])
@@ -115,13 +114,13 @@ class Owners:
         cut: the first tile of each rank but the first, rising.
     """
 
-    begin: Integers
-    rank: Integers
+    begin: Int64
+    rank: Int64
     end: int
-    cut: Integers
+    cut: Int64
 
     @property
-    def stops(self) -> Integers:
+    def stops(self) -> Int64:
         """The byte after each run: int64[runs]."""
         return np.append(self.begin[1:], self.end)
 
@@ -130,12 +129,12 @@ class Owners:
         """Number of ranks."""
         return len(self.cut) + 1
 
-    def runs_of(self, rank: int) -> tuple[Integers, Integers]:
+    def runs_of(self, rank: int) -> tuple[Int64, Int64]:
         """Return begin and end of the runs that a rank owns, or has its own copy of."""
         own = (self.rank == rank) | (self.rank == EVERYONE)
         return self.begin[own], self.stops[own]
 
-    def hold(self, rank: Integers, begin: Integers, end: Integers) -> npt.NDArray[np.bool_]:
+    def hold(self, rank: Int64, begin: Int64, end: Int64) -> npt.NDArray[np.bool_]:
         """Return which runs of bytes are within those that their ranks own, or have a copy of."""
         run = np.searchsorted(self.begin, begin, side="right") - 1
         owner = self.rank[run]
@@ -145,7 +144,7 @@ class Owners:
         """Return the owner of one byte."""
         return int(self.rank[np.searchsorted(self.begin, position, side="right") - 1])
 
-    def of_vertices(self, origins: Origins) -> Integers:
+    def of_vertices(self, origins: Origins) -> Int64:
         """Return the rank of each vertex of a compute set, int64[vertices]."""
         return ranks_of(origins.tile_of.array(), self.cut)
 
@@ -171,7 +170,7 @@ def owners_of(layout: ArenaLayout, cut: Sequence[int]) -> Owners:
     return Owners(begin[changes], rank[changes], layout.temporary_base, firsts)
 
 
-def _pieces(variable: StoredVariable, cut: Integers) -> tuple[Integers, Integers]:
+def _pieces(variable: StoredVariable, cut: Int64) -> tuple[Int64, Int64]:
     """Return the first element and the rank of each piece of a variable."""
     if variable.constant:
         return np.zeros(1, np.int64), np.full(1, EVERYONE)
@@ -181,7 +180,7 @@ def _pieces(variable: StoredVariable, cut: Integers) -> tuple[Integers, Integers
     return variable.pieces.first.array(), np.where(tile < 0, HOST, ranks_of(tile, cut))
 
 
-def ranks_of(tiles: Integers, cut: Integers) -> Integers:
+def ranks_of(tiles: Int64, cut: Int64) -> Int64:
     """Return the ranks that own tiles.
 
     >>> ranks_of(np.array([0, 5, 3]), np.array([3, 5])).tolist()
@@ -203,27 +202,25 @@ class CopiedPieces:
         size: int64[pieces], bytes.
     """
 
-    to: Integers
-    start: Integers
-    size: Integers
+    to: Int64
+    start: Int64
+    size: Int64
 
     def __len__(self) -> int:
         return len(self.size)
 
-    def chosen(self, which: npt.NDArray[np.bool_] | Integers) -> CopiedPieces:
+    def chosen(self, which: npt.NDArray[np.bool_] | Int64) -> CopiedPieces:
         """Return some of the pieces."""
         return CopiedPieces(self.to[which], self.start[which], self.size[which])
 
-    def cut_at_sources(self, starts: Integers, stops: Integers) -> tuple[CopiedPieces, Integers]:
+    def cut_at_sources(self, starts: Int64, stops: Int64) -> tuple[CopiedPieces, Int64]:
         """Return the pieces that come from some runs, each with the number of its run."""
         found = crossings(self.start, self.start + self.size, starts, stops)
         before = found.begin - self.start[found.piece]
         to = self.to[found.piece] + before
         return CopiedPieces(to, found.begin, found.end - found.begin), found.run
 
-    def cut_at_destinations(
-        self, starts: Integers, stops: Integers
-    ) -> tuple[CopiedPieces, Integers]:
+    def cut_at_destinations(self, starts: Int64, stops: Int64) -> tuple[CopiedPieces, Int64]:
         """Return the pieces that go to some runs, each with the number of its run."""
         there, run = CopiedPieces(self.start, self.to, self.size).cut_at_sources(starts, stops)
         return CopiedPieces(there.start, there.to, there.size), run
@@ -233,7 +230,7 @@ class CopiedPieces:
         return copied_runs((self.to, self.size), (self.start, self.size))
 
 
-def reach(moves: Moves) -> tuple[Integers, Integers, Integers, Integers]:
+def reach(moves: Moves) -> tuple[Int64, Int64, Int64, Int64]:
     """Return first byte and the byte after the last of each record: of destination and source."""
     records = moves.records
     if not len(records):
@@ -265,8 +262,8 @@ class Messages:
         replica_map: for each replica the one that gets its pieces; None where each keeps them.
     """
 
-    sender: Integers
-    receiver: Integers
+    sender: Int64
+    receiver: Int64
     pieces: CopiedPieces
     replica_map: tuple[int, ...] | None = None
 
@@ -280,8 +277,8 @@ NOTHING = Messages(_NO_RANKS, _NO_RANKS, CopiedPieces(_NO_RANKS, _NO_RANKS, _NO_
 
 
 def messages(
-    sender: Integers,
-    receiver: Integers,
+    sender: Int64,
+    receiver: Int64,
     pieces: CopiedPieces,
     replica_map: tuple[int, ...] | None = None,
 ) -> Messages:
@@ -291,21 +288,21 @@ def messages(
     return Messages(sender[order], receiver[order], pieces.chosen(order), replica_map)
 
 
-def brought(rank: Integers, begin: Integers, end: Integers, owners: Owners) -> Messages:
+def brought(rank: Int64, begin: Int64, end: Int64, owners: Owners) -> Messages:
     """Return the messages that bring runs of bytes from their owners to ranks, each byte once."""
     owner, reader, first, last = _with_owners(rank, begin, end, owners)
     return messages(owner, reader, CopiedPieces(first, first, last - first))
 
 
-def return_messages(rank: Integers, begin: Integers, end: Integers, owners: Owners) -> Messages:
+def return_messages(rank: Int64, begin: Int64, end: Int64, owners: Owners) -> Messages:
     """Return the messages that bring runs of bytes from ranks to their owners."""
     owner, writer, first, last = _with_owners(rank, begin, end, owners)
     return messages(writer, owner, CopiedPieces(first, first, last - first))
 
 
 def _with_owners(
-    rank: Integers, begin: Integers, end: Integers, owners: Owners
-) -> tuple[Integers, Integers, Integers, Integers]:
+    rank: Int64, begin: Int64, end: Int64, owners: Owners
+) -> tuple[Int64, Int64, Int64, Int64]:
     """Return owner, rank, begin and end of the bytes that ranks touch elsewhere."""
     found = crossings(begin, end, owners.begin, owners.stops)
     owner, other = owners.rank[found.run], rank[found.piece]
@@ -316,7 +313,7 @@ def _with_owners(
     return key // count, key % count, first, last
 
 
-def to_everyone(begin: Integers, end: Integers, owners: Owners) -> Messages:
+def to_everyone(begin: Int64, end: Int64, owners: Owners) -> Messages:
     """Return the messages that bring runs of bytes to all ranks."""
     count = owners.num_ranks
     ranks = np.repeat(np.arange(count), len(begin))
@@ -341,7 +338,7 @@ def in_tree(begin: int, end: int, owners: Owners) -> list[Messages]:
     return found
 
 
-def to_rank(rank: int, begin: Integers, end: Integers, owners: Owners) -> Messages:
+def to_rank(rank: int, begin: Int64, end: Int64, owners: Owners) -> Messages:
     """Return the messages that bring runs of bytes to one rank."""
     return brought(np.full(len(begin), rank), begin, end, owners)
 

@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.errors import ControlProgramError, DeviceRuntimeError
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Action, HostFunctionCall, Print, RowTransfer, Transfer
@@ -476,9 +477,6 @@ class Stops:
 # -- transport -------------------------------------------------------------------------------------
 
 
-Integers = npt.NDArray[np.int64]
-
-
 @frozen(eq=False)
 class RankMessage:
     """What this rank sends to another one, or gets from it.
@@ -492,8 +490,8 @@ class RankMessage:
 
     rank: int
     is_sent: bool
-    begin: Integers
-    size: Integers
+    begin: Int64
+    size: Int64
 
 
 def parts_of(messages: Messages, rank: int) -> Iterator[RankMessage]:

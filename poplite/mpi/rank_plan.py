@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.compile.copies import NO_MOVES
 from poplite.cost.workers import tile_cycles
 from poplite.executable import opcodes as op
@@ -165,8 +166,6 @@ def _executions(ops: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
 # copy           messages before    from the owner of the source straight to the destination
 #                what stays on this rank
 
-Integers = npt.NDArray[np.int64]
-
 
 @frozen(eq=False)
 class RankStep:
@@ -181,7 +180,7 @@ class RankStep:
     step: ComputeStep | CopyStep
     before: Messages
     after: Messages
-    vertex_ranks: Integers
+    vertex_ranks: Int64
 
 
 def rank_steps(executable: Executable, owners: Owners, rank: int) -> list[RankStep]:
@@ -210,15 +209,13 @@ class _Touched:
         writes: bool[runs], whether the vertex may write there.
     """
 
-    rank: Integers
-    begin: Integers
-    end: Integers
+    rank: Int64
+    begin: Int64
+    end: Int64
     writes: npt.NDArray[np.bool_]
 
 
-def _compute_of_rank(
-    step: ComputeStep, owners: Owners, vertex_ranks: Integers, rank: int
-) -> RankStep:
+def _compute_of_rank(step: ComputeStep, owners: Owners, vertex_ranks: Int64, rank: int) -> RankStep:
     numbers, touched = _touched(step, vertex_ranks, owners)
     here = owners.end
     is_direct, is_temporary = touched.begin < here, touched.begin >= here
@@ -250,8 +247,8 @@ def _compute_of_rank(
 
 
 def _touched(
-    step: ComputeStep, vertex_ranks: Integers, owners: Owners
-) -> tuple[list[Integers], _Touched]:
+    step: ComputeStep, vertex_ranks: Int64, owners: Owners
+) -> tuple[list[Int64], _Touched]:
     """Return the numbers of each group's vertices, and what they touch.
 
     What a vertex touches of its own rank is left out, unless it is saved before it is written.
@@ -282,7 +279,7 @@ def _touched(
 
 def _by_rank(
     touched: _Touched, which: npt.NDArray[np.bool_], count: int
-) -> list[tuple[Integers, Integers]]:
+) -> list[tuple[Int64, Int64]]:
     """Return begin and end of some of the runs of each rank, rising and disjoint."""
     rank, begin, end = united(touched.rank[which], touched.begin[which], touched.end[which])
     bounds = np.searchsorted(rank, np.arange(count + 1))
@@ -290,7 +287,7 @@ def _by_rank(
     return [(begin[span], end[span]) for span in spans]
 
 
-def _cut(moves: Moves, runs: tuple[Integers, Integers], *, at_source: bool) -> CopiedPieces:
+def _cut(moves: Moves, runs: tuple[Int64, Int64], *, at_source: bool) -> CopiedPieces:
     """Return what copies bring from some runs, or to them."""
     pieces = CopiedPieces(*moves.blocks())
     found = pieces.cut_at_sources(*runs) if at_source else pieces.cut_at_destinations(*runs)
@@ -305,8 +302,8 @@ def _moves(whole: Moves, own: CopiedPieces) -> Moves:
 
 
 def _columns(
-    parts: Sequence[tuple[Integers, Integers, Integers]],
-) -> tuple[Integers, Integers, Integers]:
+    parts: Sequence[tuple[Int64, Int64, Int64]],
+) -> tuple[Int64, Int64, Int64]:
     rank, begin, end = (np.concatenate(column) for column in zip(*parts, strict=True))
     return rank, begin, end
 
@@ -334,7 +331,7 @@ def _copy_of_rank(step: CopyStep, owners: Owners, rank: int) -> RankStep:
     return RankStep(replace(step, moves=moves), sent, NOTHING, np.zeros(0, np.int64))
 
 
-def _whole_records(moves: Moves, owners: Owners) -> tuple[Integers, Integers]:
+def _whole_records(moves: Moves, owners: Owners) -> tuple[Int64, Int64]:
     """Return the owner of all of each record's destination, and of its source.
 
     Several owners are -2.
@@ -343,7 +340,7 @@ def _whole_records(moves: Moves, owners: Owners) -> tuple[Integers, Integers]:
     return _only_owner(to, to_end, owners), _only_owner(start, start_end, owners)
 
 
-def _only_owner(begin: Integers, end: Integers, owners: Owners) -> Integers:
+def _only_owner(begin: Int64, end: Int64, owners: Owners) -> Int64:
     first = np.searchsorted(owners.begin, begin, side="right") - 1
     last = np.searchsorted(owners.begin, end, side="left") - 1
     return np.where(first == last, owners.rank[first], -2)
@@ -432,7 +429,7 @@ class RankPlan:
 
     executable: Executable
     exchanges: tuple[Exchange, ...]
-    rows: Mapping[str, Integers]
+    rows: Mapping[str, Int64]
     places: Mapping[str, tuple[tuple[int, int], ...]]
     poison: slice
 
@@ -573,11 +570,11 @@ class _Planner:
                 return Exchange(in_tree(begin, end, self._owners)[number])
         return Exchange(self._action(self._executable.actions[which[0]]))
 
-    def _ranks_of(self, number: int) -> Integers:
+    def _ranks_of(self, number: int) -> Int64:
         """Return the ranks that have vertices of a step."""
         return np.unique(self._steps[number].vertex_ranks)
 
-    def _flag(self, ranks: Integers) -> int:
+    def _flag(self, ranks: Int64) -> int:
         """Return which byte says what own vertices returned; one that nobody reads, if any."""
         found = np.flatnonzero(ranks == self._rank)
         return int(found[0]) if len(found) else len(ranks)
@@ -654,8 +651,8 @@ class RankCode:
     """
 
     code: Code
-    row: Integers
-    of: Integers
+    row: Int64
+    of: Int64
 
 
 def with_rows(

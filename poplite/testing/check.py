@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.errors import TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping
@@ -18,8 +18,6 @@ from poplite.graph.tensor.regions import SortedRegions, VariableInterval
 from poplite.graph.tensor.tensor import Tensor
 from poplite.testing.addressed import checked
 from poplite.text import clipped
-
-Int64 = npt.NDArray[np.int64]
 
 SHOWN = 300
 """Characters of an answer in a message."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.errors import (
     ElementTypeError,
     GraphConnectionError,
@@ -35,7 +36,7 @@ from poplite.graph.tensor.tensor_text import why_not_writeable
 from poplite.machine.replicas import replica_number
 from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run.interpreted_vertices import move_between
-from poplite.simulator.run.touched import Integers, moved_from
+from poplite.simulator.run.touched import moved_from
 from poplite.text import clipped
 from poplite.types import QUARTER_METADATA, ElementType, QuarterMetadata, decode
 from poplite.view import addresses, storages
@@ -77,7 +78,7 @@ class ByView(_OfTensor):
         """Overwrite the data of a replica."""
         arena.write(self.tensor.view, self.element_type, values, replica)
 
-    def bytes_of(self, layout: ArenaLayout, number: Integers) -> Integers:
+    def bytes_of(self, layout: ArenaLayout, number: Int64) -> Int64:
         """Return the first bytes in the arena of elements, by number in row-major order."""
         return layout.byte_positions(addresses(self.tensor.view).reshape(-1)[number])
 
@@ -104,7 +105,7 @@ class ByMoves(_OfTensor):
         source = dense.reshape(-1).view(np.uint8)
         move_between(self.tensor.moves.reversed(), arena.parts[replica], source)
 
-    def bytes_of(self, layout: ArenaLayout, number: Integers) -> Integers:
+    def bytes_of(self, layout: ArenaLayout, number: Int64) -> Int64:
         """Return the first bytes in the arena of elements, by number in row-major order."""
         return bytes_of(self.tensor, number)
 
@@ -117,7 +118,7 @@ TensorPlace = ByView | ByMoves
 """Where a tensor lies."""
 
 
-def bytes_of(tensor: HostTensor, number: Integers) -> Integers:
+def bytes_of(tensor: HostTensor, number: Int64) -> Int64:
     """Return the first bytes in the arena of elements of a tensor, by number."""
     return moved_from(tensor.moves, number * tensor.element_type.size_bytes)
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.errors import VertexCompileError
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
@@ -105,7 +106,6 @@ def _unmarked(memory: Any) -> Any:
 # -- vertices --------------------------------------------------------------------------------------
 
 
-Integers = npt.NDArray[np.int64]
 Compute = Callable[..., bool | None]
 """Takes an `InterpretedSelf`, and for a `MultiVertex` the number of a worker."""
 
@@ -232,7 +232,7 @@ def described(
             yield number, {name: own[k] for k, name in names}
 
 
-def _vectors(rows: FieldRows, numbers: Integers, elements: npt.NDArray[Any]) -> Iterator[Any]:
+def _vectors(rows: FieldRows, numbers: Int64, elements: npt.NDArray[Any]) -> Iterator[Any]:
     """Return a field of each vertex, as views of memory: a vector, or a list of them."""
     ends = (rows.start + rows.length).tolist()
     vectors = (elements[a:b] for a, b in zip(rows.start.tolist(), ends, strict=True))

@@ -29,8 +29,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.executable import opcodes as op
 from poplite.executable.rows import Moves
 from poplite.executable.step import Vertices
@@ -40,7 +40,6 @@ from poplite.simulator import compiled_parts
 from poplite.vertex.compute import flow_of
 from poplite.vertex.vertex import Vertex
 
-Integers = npt.NDArray[np.int64]
 Part = Moves | Vertices
 
 CHUNKS_PER_THREAD = 4
@@ -74,9 +73,9 @@ class BoundPart:
     """
 
     call: tuple[int, int, int, int]
-    rows: Integers
-    vertices: Integers
-    weights: Integers
+    rows: Int64
+    vertices: Int64
+    weights: Int64
 
     def one_chunk(self) -> list[int]:
         """Return the chunk row of all vertices."""
@@ -85,7 +84,7 @@ class BoundPart:
         words[op.CHUNK_HIGH], words[op.CHUNK_LAST] = len(self.vertices), int(self.vertices[-1])
         return words
 
-    def cut(self, pieces: int, done: int = 0) -> Integers:
+    def cut(self, pieces: int, done: int = 0) -> Int64:
         """Return up to `pieces` chunk rows of about equal weight, for vertices from `done` on."""
         work, ends = (np.append(0, np.cumsum(each)) for each in (self.weights, self.vertices))
         goals = work[-1] * np.arange(1, pieces) / pieces
@@ -93,7 +92,7 @@ class BoundPart:
         stops = np.unique(np.concatenate([[0], inner, ends[-1:]]))
         begin, end = stops[:-1], stops[1:]
 
-        def place(vertex: Integers) -> tuple[Integers, Integers]:
+        def place(vertex: Int64) -> tuple[Int64, Int64]:
             row = np.searchsorted(ends, vertex, side="right") - 1
             return row, vertex - ends[row]
 
@@ -107,7 +106,7 @@ class BoundPart:
         chunks[finished, op.CHUNK_ROW] = chunks[finished, op.CHUNK_HIGH]
         return chunks
 
-    def done(self, chunk: Integers) -> int:
+    def done(self, chunk: Int64) -> int:
         """Return how many vertices of the part have run, by one of its chunks."""
         return int(self.vertices[: chunk[op.CHUNK_ROW]].sum() + chunk[op.CHUNK_VERTEX])
 
@@ -127,14 +126,14 @@ class Launch:
     """
 
     parts: list[BoundPart]
-    chunks: Integers
-    shares: Integers
+    chunks: Int64
+    shares: Int64
     work: int
     measured: int
     slots: Mapping[int, int]
     log: int = 0
 
-    def complete(self, chunks: Integers, floats: int) -> None:
+    def complete(self, chunks: Int64, floats: int) -> None:
         """Fill in what all chunks of the launch share; `floats` is an address."""
         chunks[:, op.CHUNK_FLOATS], chunks[:, op.CHUNK_LOG] = floats, self.log
         arenas = chunks[:, op.CHUNK_ARENA].tolist()
@@ -185,7 +184,7 @@ class LaunchTable:
         varies = any(self._varying(part.cls) for part in some if isinstance(part, Vertices))
         return self._append(bound, varies, checked, slots, log)
 
-    def add_call(self, driver: int, rows: Integers) -> int:
+    def add_call(self, driver: int, rows: Int64) -> int:
         """Add a launch of one call, with the arguments of a driver; return its row in the table."""
         one = np.ones(1, np.int64)
         call = driver, self._arenas[0], int(rows.ctypes.data), 0
@@ -285,7 +284,7 @@ class LaunchTable:
             yield BoundPart(call, rows, vertices, weights)
 
 
-def _rows(part: Part) -> Integers:
+def _rows(part: Part) -> Int64:
     return part.rows if isinstance(part, Vertices) else part.records
 
 
@@ -387,7 +386,7 @@ def lock_of_layer() -> threading.RLock | None:
     return _threads.lock_of_layer
 
 
-def thread_entries() -> Integers:
+def thread_entries() -> Int64:
     """Return the addresses that the interpreter calls: int64[ENTRIES], always the same array.
 
     Those of the threading layer are 0 until threads are started.

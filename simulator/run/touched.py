@@ -19,8 +19,8 @@ Messages say which elements of which tensors those are, as the graph calls them:
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.errors import ApplicationRuntimeError
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.executable.rows import COUNT, NUMBER, Moves, positions
@@ -29,8 +29,6 @@ from poplite.frozen import frozen
 from poplite.text import element_range, indexed
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
-
-Integers = npt.NDArray[np.int64]
 
 
 @frozen(eq=False)
@@ -45,10 +43,10 @@ class FieldRows:
     """
 
     field: Field
-    vertex: Integers
-    row: Integers
-    start: Integers
-    length: Integers
+    vertex: Int64
+    row: Int64
+    start: Int64
+    length: Int64
 
 
 @frozen(eq=False)
@@ -64,10 +62,10 @@ class FieldElements:
 
     cls: type[Vertex]
     field: Field
-    vertex: Integers
-    row: Integers
-    end: Integers
-    elements: Integers
+    vertex: Int64
+    row: Int64
+    end: Int64
+    elements: Int64
 
     @property
     def size(self) -> int:
@@ -112,12 +110,12 @@ def elements_of(cls: type[Vertex], rows: FieldRows) -> FieldElements:
     return FieldElements(cls, rows.field, rows.vertex, rows.row, ends, elements)
 
 
-def vertex_numbers(group: Vertices) -> Integers:
+def vertex_numbers(group: Vertices) -> Int64:
     """Return the position of each vertex of a group in its compute set, run by run."""
     return _columns(group, numbers_only=True)[0][NUMBER]["number"]
 
 
-def starts_and_lengths(group: Vertices) -> dict[str, tuple[Integers, Integers]]:
+def starts_and_lengths(group: Vertices) -> dict[str, tuple[Int64, Int64]]:
     """Return the first element and the number of elements of each field, int64[vertices].
 
     Those of lists are left out.
@@ -136,7 +134,7 @@ def field_rows(group: Vertices) -> list[FieldRows]:
     return numbers_and_rows(group)[1]
 
 
-GroupRows = tuple[Integers, list[FieldRows]]
+GroupRows = tuple[Int64, list[FieldRows]]
 """The positions of the vertices of a group in their compute set, and their edges by field."""
 
 
@@ -153,14 +151,14 @@ def numbers_and_rows(group: Vertices, *, with_state: bool = False) -> GroupRows:
 
 def _columns(
     group: Vertices, *, numbers_only: bool = False
-) -> tuple[dict[int, dict[str, Integers]], dict[int, Integers]]:
+) -> tuple[dict[int, dict[str, Int64]], dict[int, Int64]]:
     """Return the numbers of all vertices by field and part, and the tables of list fields."""
     counts = group.rows[:, COUNT]
     within = numbers_within(counts)
     # Of a single run there is nothing to look up.
     run = np.repeat(np.arange(len(counts)), counts) if len(counts) != 1 else np.zeros(1, np.int64)
-    parts: dict[int, dict[str, Integers]] = {}
-    tables: dict[int, Integers] = {}
+    parts: dict[int, dict[str, Int64]] = {}
+    tables: dict[int, Int64] = {}
     for number, (column, at) in enumerate(positions(group.columns)):
         if numbers_only and column.field != NUMBER:
             continue
@@ -178,7 +176,7 @@ def _columns(
 
 
 def _of_field(
-    field: Field, vertex: Integers, part: dict[str, Integers], table: Integers | None
+    field: Field, vertex: Int64, part: dict[str, Int64], table: Int64 | None
 ) -> FieldRows:
     if table is None and "rows" not in part:  # one edge for each vertex
         length = part["length"] if "length" in part else np.ones(len(vertex), np.int64)
@@ -197,7 +195,7 @@ def _of_field(
     return FieldRows(field, vertex[edge], row, start, length)
 
 
-def ranges(start: Integers, length: Integers) -> Integers:
+def ranges(start: Int64, length: Int64) -> Int64:
     """Return the numbers of some ranges, int64[n] each, one range after the other.
 
     >>> ranges(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist()
@@ -206,7 +204,7 @@ def ranges(start: Integers, length: Integers) -> Integers:
     return np.repeat(start, length) + numbers_within(length)
 
 
-def numbers_within(lengths: Integers) -> Integers:
+def numbers_within(lengths: Int64) -> Int64:
     """Return 0, 1, ... for each of some lengths."""
     ends = np.cumsum(lengths)
     return np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
@@ -237,7 +235,7 @@ def behind_field(
     return ""
 
 
-def _named(positions: Integers, count: int, gather: Moves, layout: ArenaLayout) -> str:
+def _named(positions: Int64, count: int, gather: Moves, layout: ArenaLayout) -> str:
     """Return the name of some elements; of many, by the first and the last."""
     if positions[0] >= layout.temporary_base:
         positions = gathered_from(gather, positions)
@@ -256,7 +254,7 @@ def _named(positions: Integers, count: int, gather: Moves, layout: ArenaLayout) 
     )
 
 
-def _box(variable: StoredVariable, at: Integers) -> str:
+def _box(variable: StoredVariable, at: Int64) -> str:
     """Return the name of elements that are a slice of each dimension; empty for all others."""
     dims = [np.unique(part) for part in np.unravel_index(at, variable.shape)]
     steps = [np.unique(np.diff(part)) for part in dims]
@@ -275,7 +273,7 @@ def element_name(variable: StoredVariable, index: int) -> str:
     return element_range(variable.name, variable.shape, index, index + 1)
 
 
-def gathered_from(gather: Moves, positions: Integers) -> Integers:
+def gathered_from(gather: Moves, positions: Int64) -> Int64:
     """Return where bytes of temporaries, int64[n], were gathered from."""
     found = moved_from(gather, positions)
     if (found < 0).any():  # of a file that was changed: compiled code gathers all of them
@@ -287,7 +285,7 @@ def gathered_from(gather: Moves, positions: Integers) -> Integers:
     return found
 
 
-def moved_from(moves: Moves, positions: Integers) -> Integers:
+def moved_from(moves: Moves, positions: Int64) -> Int64:
     """Return where copies read what they write to bytes, int64[n]; -1 for bytes they leave."""
     blocks = moves.blocks()
     if not len(blocks[0]):

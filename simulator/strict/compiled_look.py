@@ -30,6 +30,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.executable import opcodes as op
 from poplite.executable.rows import Moves
 from poplite.executable.step import ComputeStep, Vertices
@@ -199,8 +200,6 @@ class CompiledLook:
 # -- rows that are moved by number -----------------------------------------------------------------
 
 
-Integers = npt.NDArray[np.int64]
-
 INDEX_BYTES = 4
 """Bytes of an index."""
 
@@ -296,8 +295,8 @@ class _Rows:
     """
 
     reads: int
-    lookups: Integers
-    others: tuple[Integers, int, int]
+    lookups: Int64
+    others: tuple[Int64, int, int]
     blocks: list[tuple[int, int]]
     is_sound: bool
 
@@ -335,7 +334,7 @@ class _Rows:
         blocks = _joined(np.concatenate(begins), np.concatenate(sizes))
         return cls(near_reads | table_reads, lookups, (others, len(others), size), blocks, is_sound)
 
-    def homes(self, step: ComputeStep, arena: Arena) -> Integers | None:
+    def homes(self, step: ComputeStep, arena: Arena) -> Int64 | None:
         """Return the lookups with rows where they are when nothing is gathered; None if it fails.
 
         It does where the rows of a table are then not at even distances.
@@ -364,8 +363,8 @@ class _Rows:
 
 
 def _home(
-    moves: Moves, begin: Integers, rows: Integers, size: Integers, base: int
-) -> tuple[Integers, Integers, npt.NDArray[np.bool_]]:
+    moves: Moves, begin: Int64, rows: Int64, size: Int64, base: int
+) -> tuple[Int64, Int64, npt.NDArray[np.bool_]]:
     """Return where rows of some tables are that moves copied to temporaries, from `base` on.
 
     These are first byte, bytes from one row to the next, and whether that is so for all rows.
@@ -386,7 +385,7 @@ def _home(
     return first, stride, is_local | is_inside | is_row_each
 
 
-def _joined(begin: Integers, size: Integers) -> list[tuple[int, int]]:
+def _joined(begin: Int64, size: Int64) -> list[tuple[int, int]]:
     """Return begin and end of blocks, with those as one that touch each other."""
     order = np.argsort(begin, kind="stable")
     begin, end = begin[order], np.maximum.accumulate((begin + size)[order])
@@ -395,7 +394,7 @@ def _joined(begin: Integers, size: Integers) -> list[tuple[int, int]]:
     return [*zip(begin[is_first].tolist(), last.tolist(), strict=True)]
 
 
-def _ungathered(positions: Integers, step: ComputeStep, arena: Arena) -> Integers:
+def _ungathered(positions: Int64, step: ComputeStep, arena: Arena) -> Int64:
     """Return where elements are before anything is gathered, by first bytes.
 
     So indices may be read before.

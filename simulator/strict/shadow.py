@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.errors import SHOWN_FAULTS, UninitializedWarning, listed
 from poplite.executable.actions import (
     Action,
@@ -152,9 +153,6 @@ def _full(size: int) -> Any:
 # -- where unwritten elements come from ------------------------------------------------------------
 
 
-Integers = npt.NDArray[np.int64]
-
-
 class CopyOrigin(NamedTuple):
     """An unwritten element that was copied to where it is missed.
 
@@ -210,7 +208,7 @@ class UnwrittenCopies:
         *through, name = [element_name(variable, index) for variable, index in variables]
         return CopyOrigin(name, variables[-1][0], tuple(through))
 
-    def origins(self, positions: Integers) -> list[CopyOrigin]:
+    def origins(self, positions: Int64) -> list[CopyOrigin]:
         """Return one element of each variable that unwritten elements, by first bytes, are of.
 
         These are in the order in which the elements miss them. Of blocks that no variable was
@@ -220,7 +218,7 @@ class UnwrittenCopies:
         owners, first = np.unique(self._executable.layout.owners(last), return_index=True)
         return [self.origin(int(positions[each])) for each in sorted(first[owners >= 0])]
 
-    def _passed(self, positions: Integers) -> Iterator[Integers]:
+    def _passed(self, positions: Int64) -> Iterator[Int64]:
         """Yield where unwritten elements were, as they are followed back by their first bytes."""
         layout = self._executable.layout
         end = layout.end_of_variables(len(layout.variables))
@@ -256,7 +254,7 @@ class Read(NamedTuple):
     what: str
     at: SourceLocation | None
     written: list[Mask]
-    bytes_of: Callable[[Integers], Integers]
+    bytes_of: Callable[[Int64], Int64]
 
 
 def look_at_action(shadow: Shadow, action: Action) -> list[Read]:

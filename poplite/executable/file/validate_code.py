@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.codec.loading import Malformed, check_room
 from poplite.executable import opcodes as op
 from poplite.executable.control_flow import ControlFlow, Unstructured
@@ -243,8 +244,6 @@ def _check_calls(
 MOST = 1 << 58
 """Greatest number in a row, either way from zero: sums of a few do not wrap."""
 
-Integers = npt.NDArray[np.int64]
-
 
 @frozen(eq=False)
 class _Numbers:
@@ -260,22 +259,22 @@ class _Numbers:
         within: a range that holds all numbers, and may hold others.
     """
 
-    count: Integers
-    first: Integers
-    step: Integers
+    count: Int64
+    first: Int64
+    step: Int64
     table: npt.NDArray[Any] | None
-    begin: Integers
+    begin: Int64
     added: tuple[int, int]
     within: tuple[int, int]
 
-    def listed(self) -> Integers:
+    def listed(self) -> Int64:
         """Return the numbers of all vertices."""
         row = np.repeat(np.arange(len(self.count)), self.count)
         within = np.arange(len(row)) - np.repeat(np.cumsum(self.count) - self.count, self.count)
         numbers = self.first[row] + self.step[row] * within
         return numbers if self.table is None else numbers + self.table[self.begin[row] + within]
 
-    def ends(self) -> Integers:
+    def ends(self) -> Int64:
         """Return the numbers of the first and the last vertex of each row, without a table."""
         return np.concatenate([self.first, self.first + self.step * (self.count - 1)])
 
@@ -283,7 +282,7 @@ class _Numbers:
 class _Words(NamedTuple):
     """The rows of vertices, int64[rows, words], and the least and the greatest of each word."""
 
-    rows: Integers
+    rows: Int64
     least: list[int]
     most: list[int]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import place
+from poplite.arrays.intervals import Int64, place
 from poplite.arrays.masked import unmasked
 from poplite.arrays.on_access import LikeList, OnAccess
 from poplite.graph.tensor import arguments
@@ -26,8 +26,6 @@ from poplite.view import Interval, Intervals, concat_slices
 
 if TYPE_CHECKING:
     from poplite.graph.tensor.tensor import Tensor
-
-Int64 = npt.NDArray[np.int64]
 
 
 class Slices(LikeList["Tensor"]):

@@ -26,9 +26,10 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.frozen import frozen
-from poplite.viz.dataflow.links import Int64, Item, Kind, Links, Scope, scope_of, shared
+from poplite.viz.dataflow.links import Item, Kind, Links, Scope, scope_of, shared
 from poplite.viz.draw.units import name_text
 
 MAX_NODES = 300

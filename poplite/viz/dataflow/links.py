@@ -28,8 +28,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.errors import ControlProgramError
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
@@ -54,7 +54,6 @@ from poplite.viz.tiles.vertex_counts import edges_of
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
 
-Int64 = npt.NDArray[np.int64]
 Kind: TypeAlias = Literal["variable", "constant", "compute", "copy", "control", "host"]
 Scope: TypeAlias = tuple[str, ...]
 Share: TypeAlias = tuple[int, int]

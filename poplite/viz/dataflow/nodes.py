@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
@@ -22,7 +23,7 @@ from poplite.program import Copy, HostCall, PrintTensor, Program
 from poplite.text import amount
 from poplite.types import type_text
 from poplite.viz.dataflow.fold import Label, NodeKind
-from poplite.viz.dataflow.links import Int64, Item, Kind, Saved, Thing
+from poplite.viz.dataflow.links import Item, Kind, Saved, Thing
 from poplite.viz.dataflow.parts import part_text
 from poplite.viz.draw.units import name_text, shape_text, size_text
 from poplite.viz.tiles.vertex_counts import class_counts

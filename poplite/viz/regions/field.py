@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.frozen import frozen
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
     from poplite.graph.graph import Graph
     from poplite.graph.tensor.tensor import Tensor
-
-Int64 = npt.NDArray[np.int64]
 
 
 @frozen

@@ -21,8 +21,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
 from poplite.frozen import frozen
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from poplite.graph.tensor.tensor import Tensor
     from poplite.viz.regions.field import FieldCopies
 
-Int64 = npt.NDArray[np.int64]
 
 MOST_INTERVALS = 1 << 20
 """Intervals of the finest tensor of a picture."""

@@ -20,8 +20,8 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.viz.draw.colors import CATEGORIES, RAMP
 from poplite.viz.draw.columns import cut
@@ -32,8 +32,6 @@ from poplite.viz.regions.text import element_text
 from poplite.viz.regions.words import captions
 from poplite.viz.tensor.flat_page import Rectangles, fold, rectangles
 from poplite.viz.tensor.tile_colors import tile_colors
-
-Int64 = npt.NDArray[np.int64]
 
 MARGIN = 20
 WIDTH = 760

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from poplite.arrays.intervals import Int64
 from poplite.viz.draw.columns import cells, cut, wrapped
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
-from poplite.viz.regions.frames import Frame, Int64, RegionFrames, Strip
+from poplite.viz.regions.frames import Frame, RegionFrames, Strip
 from poplite.viz.regions.words import captions
 
 INDENT = 3

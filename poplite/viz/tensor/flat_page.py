@@ -19,11 +19,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
-
-Int64 = npt.NDArray[np.int64]
 
 ASPECT = 2.0
 """Columns over rows that a folded page comes nearest to."""

@@ -13,15 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.viz.draw.columns import folded
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.tensor.ownership import Ownership
-
-Int64 = npt.NDArray[np.int64]
 
 SHOWN_TILES = 40
 LEAST_ROOM = 30

@@ -16,8 +16,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
 from poplite.text import amount
@@ -28,8 +28,6 @@ from poplite.viz.tensor.selection import Index, Selection, select
 if TYPE_CHECKING:
     from poplite.graph.storage.space import Variable
     from poplite.graph.tensor.tensor import Tensor
-
-Int64 = npt.NDArray[np.int64]
 
 
 @frozen(eq=False)

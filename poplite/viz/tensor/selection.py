@@ -16,13 +16,11 @@ import math
 from types import EllipsisType
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.errors import TensorIndexError
 from poplite.frozen import frozen
 from poplite.viz.draw.units import name_text, shape_text
-
-Int64 = npt.NDArray[np.int64]
 
 Index = int | slice | EllipsisType
 """What may stand for an axis; an ellipsis stands for all axes not named."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.text import amount
@@ -34,7 +35,6 @@ from poplite.viz.tensor.ownership import Ownership
 from poplite.viz.tensor.selection import Selection
 from poplite.viz.tensor.tile_colors import tile_colors
 
-Int64 = npt.NDArray[np.int64]
 Float = npt.NDArray[np.floating[Any]]
 
 MARGIN = 20

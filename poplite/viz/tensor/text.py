@@ -14,8 +14,8 @@ Rows that look the same are one line; tiles too narrow for their number are join
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.viz.draw.columns import wrapped
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
@@ -28,8 +28,6 @@ LINES_BEFORE = 3
 """Lines shown before the view's first one when there are too many."""
 WIDEST_ELEMENT = 8
 """Columns of text for one element, at most."""
-
-Int64 = npt.NDArray[np.int64]
 
 
 def draw_tensor_text(owned: Ownership, style: Style = DEFAULT_STYLE) -> str:

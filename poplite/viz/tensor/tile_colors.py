@@ -20,12 +20,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.viz.draw.colors import CATEGORIES
 from poplite.viz.tensor.flat_page import Rectangles
-
-Int64 = npt.NDArray[np.int64]
 
 
 def tile_colors(page: Rectangles, tiles: Int64) -> list[int]:

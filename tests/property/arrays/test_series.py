@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, strategies as st
 
@@ -14,8 +13,6 @@ from poplite.graph.compute_sets import edge_table as crossings
 from poplite.graph.compute_sets.edges import Edges, edge_cuts
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.jit import build
-
-Integers = npt.NDArray[np.int64]
 
 digits = st.lists(st.tuples(st.integers(1, 4), st.integers(-9, 9)), max_size=3)
 numbers = st.lists(st.integers(-5, 2**34), min_size=1, max_size=12)

@@ -6,17 +6,16 @@ import ctypes
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import assume, given, strategies as st
 
 import poplite as pl
+from poplite.arrays.intervals import Int64
 from poplite.compile.copies import LIST_SPAN, Side, copied_runs, copied_views
 from poplite.executable.rows import Moves
 from poplite.simulator import compiled_parts
 from poplite.view import Storage, addresses
 
-Integers = npt.NDArray[np.int64]
 Pair = tuple[int, int]
 """Position of a byte in the destination and in the source."""
 
@@ -34,7 +33,7 @@ def moved(moves: Moves) -> list[Pair]:
     return sorted(pairs)
 
 
-def by_mover(words: Integers, records: int, size: int, streamed: bool = False) -> bytes:
+def by_mover(words: Int64, records: int, size: int, streamed: bool = False) -> bytes:
     """Run words on a block of bytes by the compiled driver; return what it holds afterwards."""
     block = np.arange(size, dtype=np.int64).astype(np.uint8)
     pointers, numbers = [ctypes.c_void_p] * 2, [ctypes.c_int64] * 4
@@ -54,7 +53,7 @@ def by_pairs(pairs: Sequence[Pair], size: int) -> bytes:
 
 
 @st.composite
-def runs_of(draw: st.DrawFn, total: int, *, shuffled: bool = False) -> tuple[Integers, Integers]:
+def runs_of(draw: st.DrawFn, total: int, *, shuffled: bool = False) -> tuple[Int64, Int64]:
     inner = draw(st.lists(st.integers(0, total), max_size=30))
     size = np.diff(np.unique([0, total, *inner])).astype(np.int64)
     gaps = np.array(draw(st.lists(small, min_size=len(size), max_size=len(size))), np.int64)
@@ -66,7 +65,7 @@ def runs_of(draw: st.DrawFn, total: int, *, shuffled: bool = False) -> tuple[Int
 
 
 @st.composite
-def even_runs(draw: st.DrawFn) -> tuple[tuple[Integers, Integers], tuple[Integers, Integers]]:
+def even_runs(draw: st.DrawFn) -> tuple[tuple[Int64, Int64], tuple[Int64, Int64]]:
     """Draw stretches of even distances beside each other, on both sides."""
     stretches = draw(st.lists(st.tuples(st.integers(1, 20), small, small), min_size=1, max_size=4))
     size = np.repeat(draw(st.integers(1, 9)), sum(rows for rows, _, _ in stretches))
@@ -77,9 +76,7 @@ def even_runs(draw: st.DrawFn) -> tuple[tuple[Integers, Integers], tuple[Integer
     return sides[0], sides[1]
 
 
-def expected(
-    destination: tuple[Integers, Integers], source: tuple[Integers, Integers]
-) -> list[Pair]:
+def expected(destination: tuple[Int64, Int64], source: tuple[Int64, Int64]) -> list[Pair]:
     to, start = (
         [b + i for b, n in zip(*map(np.ndarray.tolist, side), strict=True) for i in range(n)]
         for side in (destination, source)
@@ -98,7 +95,7 @@ def test_runs_move_every_byte_to_its_place(data: st.DataObject, total: int) -> N
 
 @given(even_runs())
 def test_even_stretches_move_every_byte_to_its_place(
-    sides: tuple[tuple[Integers, Integers], tuple[Integers, Integers]],
+    sides: tuple[tuple[Int64, Int64], tuple[Int64, Int64]],
 ) -> None:
     assert moved(copied_runs(*sides)) == expected(*sides)
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import given, strategies as st
 
 from poplite.compile.rows import affine_runs
-
-Integers = npt.NDArray[np.int64]
 
 small = st.integers(0, 3)
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
+from poplite.arrays.intervals import Int64
 from poplite.testing import AddressedTensor, check_tensor, tensors, tiles_of
 from poplite.view import addresses
 
-Int64 = npt.NDArray[np.int64]
 Method = pl.TensorCloneMethod
 
 KEEPS_ALIASES = (

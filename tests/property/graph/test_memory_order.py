@@ -10,16 +10,15 @@ from random import Random
 from unittest.mock import patch
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import given, strategies as st
 
 import poplite as pl
+from poplite.arrays.intervals import Int64
 from poplite.graph.partition import detect_innermost_grouping
 from poplite.graph.tensor import regions as memory_regions
 from poplite.jit import build
 from poplite.view import address_sets as sets, addresses, num_runs
 
-Int64 = npt.NDArray[np.int64]
 TILES = 4
 KINDS = ("slice", "shuffle", "reverse", "repeat", "sample", "reshape", "pieces", "join")
 randoms = st.randoms(use_true_random=False)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from random import Random
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import given, strategies as st
 
+from poplite.arrays.intervals import Int64
 from poplite.testing import random_shape, random_step, random_tensor, random_variables
 from poplite.view import (
     Storage,
@@ -27,7 +27,6 @@ from poplite.view import (
     storages,
 )
 
-Int64 = npt.NDArray[np.int64]
 Pair = tuple[View, Int64]
 
 

@@ -13,11 +13,11 @@ from random import Random
 from unittest import mock
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, strategies as st
 
 from poplite.arrays.digits import Digit, coalesce, pack
+from poplite.arrays.intervals import Int64
 from poplite.view import (
     Storage,
     View,
@@ -35,7 +35,6 @@ from poplite.view import (
 from poplite.view.slices import SlicedViews
 from poplite.view.view import Cat
 
-Int64 = npt.NDArray[np.int64]
 Pair = tuple[View, Int64]
 
 randoms = st.randoms(use_true_random=False)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import given, strategies as st
 
 import poplite as pl
+from poplite.arrays.intervals import Int64
 from poplite.viz.regions.frames import Frame, frames_of, regions_json
 from poplite.viz.regions.operations import TensorOperation, applied, read_operation
 
-Int64 = npt.NDArray[np.int64]
 SHAPE, OTHER = (4, 6), (2, 6)
 
 

@@ -6,14 +6,12 @@ import io
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 import poplite as pl
 from helpers.depth import thinned
+from poplite.arrays.intervals import Int64
 from poplite.view import MOST_LEVELS, addresses
-
-Int64 = npt.NDArray[np.int64]
 
 ROWS, COLUMNS = 7, 11
 

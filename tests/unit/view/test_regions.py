@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from poplite import FLOAT, Graph, SizeOverflowError
+from poplite.arrays.intervals import Int64
 from poplite.jit import build
 from poplite.jit.kernels.concatenated import leaf_runs
 from poplite.jit.kernels.intervals import repeat_joining, repeat_pattern
@@ -30,8 +30,6 @@ from poplite.view import (
 )
 from poplite.view.contiguous_runs import leaves_of
 from poplite.view.view import Cat
-
-Int64 = npt.NDArray[np.int64]
 
 
 def square(side: int, base: int = 0) -> View:

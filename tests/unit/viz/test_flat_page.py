@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, strategies as st
 
+from poplite.arrays.intervals import Int64
 from poplite.viz.tensor.flat_page import (
     MIXED,
     Page,
@@ -18,8 +18,6 @@ from poplite.viz.tensor.flat_page import (
     rectangles,
     tick_step,
 )
-
-Int64 = npt.NDArray[np.int64]
 
 shapes = st.lists(st.integers(1, 7), max_size=4).map(tuple)
 
