@@ -81,8 +81,7 @@ def loaded_on_use(
                 raise
             return _not_installed(package, name, str(error.name))
         value = shown_as(name, value) if shown_as else value
-        setattr(sys.modules[package], name, value)
-        return value
+        return vars(sys.modules[package]).setdefault(name, value)  # one, also among threads
 
     return shown, load, lambda: shown
 

@@ -12,6 +12,7 @@ from typing import Any, get_origin
 
 import numpy as np
 
+from poplite.arrays.digits import coalesce
 from poplite.arrays.series import Listed, Steps
 from poplite.codec.archive import DTYPE_NAMES, ArrayReader, ArrayWriter
 from poplite.codec.loading import Malformed, at, check_room, shown
@@ -233,7 +234,8 @@ class SeriesCoder(Coder):
         """Return a value as JSON."""
         if isinstance(value, Listed):
             return [whole_number(value.base), self.offset.encode(value.offset, to)]
-        return [*map(whole_number, chain((value.first,), *value.digits))]
+        digits = value.digits if len(value.digits) == 1 else coalesce(value.digits)
+        return [*map(whole_number, chain((value.first,), *digits))]
 
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""

@@ -177,7 +177,16 @@ def described(vertex: pl.VertexInstance) -> tuple[Any, ...]:
     )
 
 
-@pytest.mark.parametrize("make", [built, program_with_everything])
+def pooled() -> tuple[pl.Graph, dict[str, pl.Program]]:
+    """Return windows whose sums begin at even distances, which their edges say in two numbers."""
+    graph = pl.Graph(pl.Target(tiles=8))
+    x = graph.add_variable(pl.FLOAT, (1, 1, 10, 10), "x", mapping="linear")
+    with graph.steps() as steps:
+        pl.ops.nn.average_pool(x, (3, 1), stride=(2, 3))
+    return graph, {"main": steps}
+
+
+@pytest.mark.parametrize("make", [built, program_with_everything, pooled])
 def test_equal_graphs_are_equal_bytes(make: Callable[[], tuple[pl.Graph, Any]]) -> None:
     content, again = [saved(*make()) for _ in range(2)]
     assert again == content
