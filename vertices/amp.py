@@ -161,7 +161,7 @@ class AmpMatMul(MultiVertex, Generic[T]):
 
         Lanes past the end of a row hold the elements after it in memory, as long as there is
         something; they are dropped at the end. The last inputs have a loop of their own, as lanes
-        whose number is not known are no registers.
+        whose number is not known are not registers.
         """
         one = lanes.full(0.0)
         two = lanes.full(0.0)

@@ -152,7 +152,7 @@ class AmpConvolution(MultiVertex, Generic[T]):
 
         Lanes past the last output hold the elements after it in memory, as long as there is
         something; they are dropped at the end. The last inputs have a loop of their own, as lanes
-        whose number is not known are no registers.
+        whose number is not known are not registers.
         """
         inputs, outputs = self.inputs, self.outputs
         full = (len(self.weights) - 16) // outputs + 1 if len(self.weights) > 15 else 0

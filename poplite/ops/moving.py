@@ -52,7 +52,7 @@ def roll(x: Tensor, shift: int | List[int], dim: int | List[int] | None = None) 
     Raises:
         ElementTypeError: for anything but a tensor.
         TensorIndexError: for a dimension that it does not have.
-        InvalidOption: for shifts that are no whole numbers, or not as many as dimensions.
+        InvalidOption: for shifts that are not whole numbers, or not as many as dimensions.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (5,), "x")
@@ -97,7 +97,7 @@ def pad(
 
     Raises:
         ElementTypeError: for anything but a tensor, and a value of another type.
-        InvalidOption: for another mode, or widths that are no pairs of whole numbers.
+        InvalidOption: for another mode, or widths that are not pairs of whole numbers.
         TensorCreationError: for more elements to reflect, repeat, or leave out than there are.
 
     >>> import poplite as pl
@@ -134,7 +134,7 @@ def tile(x: Tensor, repeats: int | List[int]) -> Tensor:
 
     Raises:
         ElementTypeError: for anything but a tensor.
-        InvalidOption: for repeats that are no whole numbers.
+        InvalidOption: for repeats that are not whole numbers.
         SizeOverflowError: for negative ones.
 
     >>> import poplite as pl

@@ -72,7 +72,7 @@ def inherited_fields(cls: type[Vertex]) -> Iterator[Field]:
 
 
 def mixin_arguments(cls: type[Vertex]) -> dict[type, dict[TypeVar, Any]]:
-    """Return the arguments of generic bases that are no vertex classes, by base and type variable.
+    """Return the arguments of generic bases that are not vertex classes, by base and type variable.
 
     For a base `Row[FLOAT]`, FLOAT takes the place of the T of `class Row(Generic[T])`, and of that
     of the bases of Row.

@@ -294,7 +294,7 @@ class Vertex(metaclass=VertexMeta):
     """Base of all vertex classes.
 
     Subclasses annotate fields and define `compute(self) -> None`.  They inherit the fields of their
-    bases, including bases that are no vertex classes; a class without `compute` is a base only.
+    bases, including bases that are not vertex classes; a class without `compute` is a base only.
     What a class itself declares replaces a base's field of that name.  Class attributes without
     annotation that are numbers serve as constants inside `compute`.  What a `compute(self) -> bool`
     returns goes into the result of `Execute(compute_set, result)`.
@@ -493,7 +493,7 @@ def _vertex_first(cls: type[Vertex]) -> str:
 
 
 def _mixins(cls: type[Vertex]) -> Iterator[type]:
-    """Yield the bases of a class that are no vertex classes, each after its own bases.
+    """Yield the bases of a class that are not vertex classes, each after its own bases.
 
     Bases of vertex bases are left out: their fields were inherited already.
     """

@@ -147,7 +147,7 @@ NAMES = [
         "parse_error",
     ),
 ]
-"""Names of the namespace that are no functions, and neither enumerations nor classes above."""
+"""Names of the namespace that are not functions, and neither enumerations nor classes above."""
 
 NESTED = (
     "Graph.ConnectionDesc",

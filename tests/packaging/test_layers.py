@@ -296,7 +296,7 @@ def measured() -> dict[str, Measured]:
 
 
 def lines_of_body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> range:
-    """Return the lines of a body, without those of its docstring, which are no code."""
+    """Return the lines of a body, without those of its docstring, which are not code."""
     match function.body:
         case [ast.Expr(ast.Constant(str())), *others]:
             first = others[0].lineno if others else (function.end_lineno or 0) + 1

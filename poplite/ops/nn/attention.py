@@ -136,7 +136,7 @@ def multi_head_attention(
         program: where they go; left out, the block of `graph.steps()` that is open.
 
     Raises:
-        ElementTypeError: for elements that are no floats, and a mask that is not BOOL.
+        ElementTypeError: for elements that are not floats, and a mask that is not BOOL.
         TensorCreationError: for operands of other shapes or another type.
         InvalidOption: for heads that do not divide the columns of weights.
         ControlProgramError: without `program=` outside of all steps.
@@ -311,7 +311,7 @@ def _call(
             raise unfit(what, role, each, f"{role} of shape [batch, length, elements]")
     if not isinstance(weights, AttentionWeights):
         fix = "ops.nn.AttentionWeights(query, key, value, output)"
-        raise wrong_kind(what, weights, "are no weights", fix)
+        raise wrong_kind(what, weights, "are not weights", fix)
     tensors = [
         the_tensor(what, f"weights.{role}", each)
         for role, each in zip(weights._fields, weights, strict=True)

@@ -41,7 +41,7 @@ def hard_sigmoid(x: Operand) -> Expr:
         x: FLOAT or HALF.
 
     Raises:
-        ElementTypeError: for elements that are no floats.
+        ElementTypeError: for elements that are not floats.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -64,7 +64,7 @@ def hard_sigmoid_gradient(x: Operand, gradient: Operand) -> Expr:
         gradient: g, of its shape and element type.
 
     Raises:
-        ElementTypeError: for elements that are no floats.
+        ElementTypeError: for elements that are not floats.
         TensorCreationError: for a gradient of another shape or type.
 
     >>> import poplite as pl
@@ -247,7 +247,7 @@ def softmax(x: Operand, dim: int = -1) -> Expr:
         dim: along which the results add up to 1.
 
     Raises:
-        ElementTypeError: for elements that are no floats.
+        ElementTypeError: for elements that are not floats.
         TensorIndexError: for a dimension that does not exist.
 
     >>> import poplite as pl
@@ -271,7 +271,7 @@ def softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
         dim: of the softmax.
 
     Raises:
-        ElementTypeError: for elements that are no floats.
+        ElementTypeError: for elements that are not floats.
         TensorCreationError: for a gradient of another shape or type.
         TensorIndexError: for a dimension that does not exist.
 
@@ -355,7 +355,7 @@ def cross_entropy(logits: Operand, labels: Tensor, *, ignored: int | None = None
         FLOAT, of the shape of the labels.
 
     Raises:
-        ElementTypeError: for logits that are no floats, or labels that are no integers.
+        ElementTypeError: for logits that are not floats, or labels that are not integers.
         TensorCreationError: for labels of another shape.
 
     >>> import poplite as pl
@@ -421,7 +421,7 @@ def binary_cross_entropy(logits: Operand, targets: Operand) -> Expr:
         targets: from 0 to 1, of a shape that is broadcast with that of the logits, and their type.
 
     Raises:
-        ElementTypeError: for elements that are no floats, or of two types.
+        ElementTypeError: for elements that are not floats, or of two types.
         TensorCreationError: for shapes that do not fit.
 
     >>> import poplite as pl

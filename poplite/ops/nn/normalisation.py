@@ -44,7 +44,7 @@ def layer_norm(
         epsilon: what the variance is raised by.
 
     Raises:
-        ElementTypeError: for elements that are no floats.
+        ElementTypeError: for elements that are not floats.
         TensorCreationError: for a gain and a bias of another shape.
         TensorIndexError: for an x of one element without dimensions.
 
@@ -187,7 +187,7 @@ def batch_norm(x: Operand, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: float 
         epsilon: what the variance is raised by.
 
     Raises:
-        ElementTypeError: for elements that are no floats.
+        ElementTypeError: for elements that are not floats.
         TensorCreationError: for an x without channels, and another number of gains.
 
     >>> import poplite as pl

@@ -102,7 +102,7 @@ def max_pool(
         dimension. A window with NaN gives NaN, one without elements minus infinity.
 
     Raises:
-        ElementTypeError: for elements that are no floats.
+        ElementTypeError: for elements that are not floats.
         TensorCreationError: for another rank, and a window that is larger than x.
         InvalidOption: for a parameter that is illegal.
         ControlProgramError: without `program=` outside of all steps.
@@ -637,7 +637,7 @@ def as_rows(x: Tensor, request: ConvolutionRequest) -> tuple[Tensor, list[int]]:
 
 
 def _inside(each: Dimension) -> Dimension:
-    """Return a dimension of one window without the places that are no elements."""
+    """Return a dimension of one window without the places that are not elements."""
     if each.count != 1 or not _is_contiguous(each):
         return each
     begin, end = max(0, each.origin), min(each.size, each.origin + len(each.taps))

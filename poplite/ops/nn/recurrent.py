@@ -408,7 +408,7 @@ def layer_of(
         raise unfit(what, "x", own, "x of shape [steps, batch, inputs]")
     if not isinstance(weights, RecurrentWeights):
         fix = "ops.nn.RecurrentWeights(input, output, bias)"
-        raise wrong_kind(what, weights, "are no weights", fix)
+        raise wrong_kind(what, weights, "are not weights", fix)
     first = the_tensor(what, "weights.input", weights.input)
     if first.rank != 3:
         raise unfit(what, "weights.input", first, f"[{gates}, {own.shape[2]}, units]")

@@ -387,7 +387,7 @@ def outer(a: Operand, b: Operand) -> Expr:
         b: a tensor or an expression [n] of the same type.
 
     Raises:
-        TensorCreationError: for operands that are no vectors.
+        TensorCreationError: for operands that are not vectors.
         ElementTypeError: for types that differ, and an expression as `a`.
 
     >>> import poplite as pl

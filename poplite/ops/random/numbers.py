@@ -368,7 +368,8 @@ def uniform_fields(
     width = float(most) - float(least)
     if not 0 < width <= LARGEST:
         raise InvalidOption(
-            f"{what}: {names[0]} {low!r} and {names[1]} {high!r} are no range of {element_type!r}",
+            f"{what}: {names[0]} {low!r} and {names[1]} {high!r} are not a range of "
+            f"{element_type!r}",
             found=f"rounded they are {least} and {most}, {width:g} apart",
             fix=f"{names[0]} below {names[1]}, such as {names[0]}=0.0, {names[1]}=1.0",
         )
@@ -557,7 +558,7 @@ def truncated_normal(
         mean: of the numbers.
         deviation: standard deviation of the normal numbers that are cut off, from 0.
         bound: how many deviations a number is from the mean at most, above 0. Beyond 5.4 there
-            are no numbers anyway, as a word has 24 bits for each.
+            are not numbers anyway, as a word has 24 bits for each.
         element_type: FLOAT or HALF.
         out: a tensor that takes the numbers, of one of these types.
         mapping: of the new variable, as in `graph.add_variable`; left out, linear.

@@ -131,7 +131,7 @@ def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = Fals
         keepdims: whether the dimensions stay, with size 1.
 
     Raises:
-        ElementTypeError: for elements that are no floats.
+        ElementTypeError: for elements that are not floats.
         TensorCreationError: for another `ord`, and the greatest of no elements.
 
     >>> import poplite as pl

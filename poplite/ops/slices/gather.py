@@ -373,7 +373,7 @@ def one_hot(
 
     Raises:
         ElementTypeError: for indices of another type, and numbers that `dtype` does not hold.
-        InvalidOption: for `on` and `off` that are no numbers.
+        InvalidOption: for `on` and `off` that are not numbers.
         TensorIndexError: when the program runs, for an index out of range.
         ControlProgramError: without `program=` outside of all steps.
 

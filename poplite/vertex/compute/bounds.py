@@ -83,7 +83,7 @@ FUNCTIONS = {
     f"@{each.__name__}": each
     for each in (element, store, lanes, holds, fits, row_fits, rows_fit, is_small)
 }
-"""By name in the text; the names are no identifiers, so no name of the user's can hide them."""
+"""By name in the text; the names are not identifiers, so no name of the user's can hide them."""
 
 
 def call(name: str, *arguments: ast.expr) -> ast.Call:

@@ -135,7 +135,7 @@ def backward(x: pl.Tensor, w: nn.AttentionWeights, f: object, role: str) -> obje
         (lambda x, w, f: f(x, x[:1], x, w, 2), "key 'x' is float32[1, 3, 4]"),
         (lambda x, w, f: f(x, x[:, :0], x[:, :0], w, 2), "there is no key"),
         (lambda x, w, f: f(x, x, x, w, 3), "3 heads of 4 columns of weights.query"),
-        (lambda x, w, f: f(x, x, x, hidden(x), 2), "are no weights"),
+        (lambda x, w, f: f(x, x, x, hidden(x), 2), "are not weights"),
         (lambda x, w, f: f(x, x, x, w._replace(key=x), 2), "weights.key 'x' is float32[2, 3, 4]"),
         (
             lambda x, w, f: f(x, x, x, w._replace(key=x[0]), 2),

@@ -318,7 +318,10 @@ def any_of(value: object) -> Any:
         (lambda g, k, x: random.uniform(k), "no shape, and no out"),
         (lambda g, k, x: random.uniform(k, (8,), out=x), "a shape and out"),
         (lambda g, k, x: random.uniform(k, out=x, mapping=0), "a mapping and out 'x'"),
-        (lambda g, k, x: random.uniform(k, (3,), 1, 1), "low 1 and high 1 are no range of FLOAT"),
+        (
+            lambda g, k, x: random.uniform(k, (3,), 1, 1),
+            "low 1 and high 1 are not a range of FLOAT",
+        ),
         (
             lambda g, k, x: random.uniform(k, (3,), 1, 1.0001, element_type=pl.HALF),
             "rounded they are 1.0 and 1.0, 0 apart",

@@ -244,7 +244,7 @@ def hidden(value: object) -> Any:
     ("function", "text"),
     [
         (lambda x, w, s: nn.lstm(x[0], w), "x 'x' is float32[2, 3]"),
-        (lambda x, w, s: nn.lstm(x, hidden((1, 2))), "(1, 2) are no weights"),
+        (lambda x, w, s: nn.lstm(x, hidden((1, 2))), "(1, 2) are not weights"),
         (lambda x, w, s: nn.lstm(x, w._replace(bias=x)), "weights.bias 'x' is float32[4, 2, 3]"),
         (lambda x, w, s: nn.lstm(x, w, hidden(x)), "is not a state"),
         (lambda x, w, s: nn.lstm(x, w, nn.LstmState(s, x)), "state.cell 'x' is float32[4, 2, 3]"),

@@ -205,7 +205,7 @@ def test_the_base_itself_is_no_vertex_class() -> None:
         pl.MultiVertex.compute(None, 0)  # type: ignore[arg-type]
 
 
-# -- vertex classes whose fields stand in bases that are no vertex classes -------------------------
+# -- vertex classes whose fields are in bases that are not vertex classes --------------------------
 
 
 R = TypeVar("R")
