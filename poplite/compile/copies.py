@@ -1,4 +1,4 @@
-"""The moves of a copy: from the elements that it reads and writes.
+"""The moves of a copy: which bytes it takes from where to where.
 
 Two views, each of one variable, are two mixed-radix numbers.  Split until their digits have equal
 extents, they are nested loops; the innermost two become one record, whatever their size::

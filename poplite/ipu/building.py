@@ -1,4 +1,4 @@
-"""Builds the C++ of a device, codelets and host program, and caches the results.
+"""Builds the C++ of a device: codelets, host program; results are cached.
 
 Built files are kept in the user's cache folder under a hash of all that they depend on. A file
 appears complete or not at all, so several processes may fill one folder. If the folder cannot be
