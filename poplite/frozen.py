@@ -11,7 +11,15 @@ the field is a method.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from dataclasses import (  # type: ignore[attr-defined]
+    _FIELD_INITVAR,
+    MISSING,
+    Field,
+    FrozenInstanceError,
+    dataclass,
+    field,
+    fields,
+)
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import Any, NoReturn, TypeVar, dataclass_transform, overload
@@ -34,6 +42,8 @@ def frozen(
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: Any = None, *, init: bool = True, eq: bool = True, repr: bool = True) -> Any:
     """Make a class a frozen dataclass with slots; what it defines itself stays.
+
+    A class that defines `__eq__` alone gets `__hash__` of its fields.
 
     Args:
         cls: the class.
@@ -62,9 +72,11 @@ def frozen(cls: Any = None, *, init: bool = True, eq: bool = True, repr: bool = 
             methods["__repr__"] = _representation
         if eq:
             methods |= _equality(fields(made))
-        for name, method in methods.items():
-            if name not in vars(cls) or name == "__hash__":
-                setattr(made, name, method)
+        own = vars(cls).keys()
+        if "__eq__" in own and cls.__hash__ is None:  # Python's, beside an `__eq__`
+            own -= {"__hash__"}
+        for name in methods.keys() - own:
+            setattr(made, name, methods[name])
         return made
 
     return decorated if cls is None else decorated(cls)
@@ -124,7 +136,7 @@ def _initializer(cls: Any) -> Callable[..., None]:
     arguments, body, passed = ["self"], [], []
     stored = {each.name for each in fields(cls)}
     for name, each in cls.__dataclass_fields__.items():
-        is_argument = str(each.type).startswith("InitVar")
+        is_argument = each._field_type is _FIELD_INITVAR  # as `fields` decides
         if not is_argument and name not in stored:  # a ClassVar
             continue
         value = name

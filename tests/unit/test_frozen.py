@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import (
@@ -70,6 +71,29 @@ def _classes(decorate: Callable[[type], type]) -> dict[str, Any]:
         def __repr__(self) -> str:
             return f"<{self.x}>"
 
+    class Hashed:
+        """A hash of its own, beside the `__eq__` of fields."""
+
+        x: int
+
+        def __hash__(self) -> int:
+            return 7
+
+    class Unhashed:
+        """Fields that are compared, of objects that have no hash."""
+
+        x: int
+        __hash__ = None  # type: ignore[assignment]
+
+    class Spelt:
+        """An argument whose annotation names the module."""
+
+        x: int
+        by: dataclasses.InitVar[int]
+
+        def __post_init__(self, by: int) -> None:
+            object.__setattr__(self, "x", self.x * by)
+
     class Empty:
         """No fields."""
 
@@ -80,9 +104,8 @@ def _classes(decorate: Callable[[type], type]) -> dict[str, Any]:
 
         z: int = 0
 
-    return {each.__name__: decorate(each) for each in (Kept, Scaled, Own, Empty, Point3)} | {
-        "Point": base
-    }
+    others = (Kept, Scaled, Own, Hashed, Unhashed, Spelt, Empty, Point3)
+    return {each.__name__: decorate(each) for each in others} | {"Point": base}
 
 
 OURS, THEIRS = _classes(frozen), _classes(_BY_DATACLASS)
@@ -98,6 +121,9 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("Scaled", (3, 4), {}),
     ("Scaled", (3,), {"by": 2, "plus": 0}),
     ("Own", (3,), {}),
+    ("Hashed", (3,), {}),
+    ("Unhashed", (3,), {}),
+    ("Spelt", (3, 2), {}),
     ("Empty", (), {}),
 ]
 
