@@ -191,6 +191,14 @@ _ELEMENT_TYPES = {str(each.dtype): f"pl.{each}" for each in NUMPY_TYPES} | _by_n
 )
 """Other libraries' names of element types."""
 
+_BITS = {
+    "bits": "pl.float_bits(x), or pl.half_bits(x)",
+    "from_bits": "pl.float_from_bits(n), or pl.half_from_bits(n)",
+}
+"""Names that each type has one of."""
+
+_POPLIBS = ("gcl", "poplin", "popnn", "popops", "poprand", "popsparse", "poputil")
+
 _OF_FUNCTIONS = _by_name(_FUNCTIONS)
 _OF_METHODS = _OF_FUNCTIONS | _by_name(_METHODS)
 
@@ -230,7 +238,9 @@ _OPERATIONS = frozenset(_NAMES.split())
 def absent_function(package: str, name: str) -> AttributeError:
     """Return the error for a name that a package does not have: what has it, or does the same."""
     instead = None if name.startswith("_") else _place_of(name) or _OF_FUNCTIONS.get(name)
-    instead = instead or _ELEMENT_TYPES.get(name)
+    instead = instead or _ELEMENT_TYPES.get(name) or _BITS.get(name)
+    if name in _POPLIBS:
+        instead = f"from poplite.compat import {name}"
     if instead is None:
         whole = import_module(f"poplite.{package}" if package != "pl" else "poplite")
         text = f"module '{whole.__name__}' has no attribute '{name}'"
@@ -242,9 +252,10 @@ def absent_function(package: str, name: str) -> AttributeError:
 def _close_name(name: str, own: Sequence[str]) -> str:
     """Return the function of another package that a misspelt name may mean, as a question.
 
-    Python itself asks for names of the package's own.
+    Python itself asks for names of the package's own. One letter in five may be wrong.
     """
-    close = get_close_matches(name, [*own, *(each for _, names in _shown() for each in names)], 1)
+    known = [*own, *(each for _, names in _shown() for each in names)]
+    close = get_close_matches(name, known, 1, cutoff=0.8)
     return f" (did you mean '{_place_of(close[0])}'?)" if close and close[0] not in own else ""
 
 

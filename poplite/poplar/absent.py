@@ -111,7 +111,7 @@ recoverable_runtime_error unrecoverable_runtime_error unknown_runtime_error Reco
 packageHash | the version tells which poplite it is | pl.version_string()
 """,
         "popops": """
-allReduce reduceScatter allGather replicatedAllReduce replicatedAllReduceInPlace replicatedAllReduceWithOutput replicatedReduceScatter replicatedAllGather allToAllPersonalizedExchange CollectiveOperator | replicas exchange values by copies | pl.CrossReplicaCopy(x, y, replica_map)
+allReduce reduceScatter allGather replicatedAllReduce replicatedAllReduceInPlace replicatedAllReduceWithOutput replicatedReduceScatter replicatedAllGather allToAllPersonalizedExchange CollectiveOperator collectives | replicas exchange values by copies | pl.CrossReplicaCopy(x, y, replica_map)
 countedLoop countedForLoop CountedLoopBodyType addForLoopCounterVertex | a loop is made with its body | pl.counted_loop(graph, begin, end, step, body)
 gather createGatherInput GatherParams | rows are taken by their numbers | popops.multiSlice, or pl.ops.take_along_axis(x, indices)
 scatter UpdateComputationFunc | rows are changed by their numbers | popops.multiUpdate, popops.multiUpdateAdd
@@ -187,7 +187,7 @@ allGather allGatherCrossReplica allToAll allToAllCrossReplica broadcast broadcas
 CommGroup CommGroupType CollectiveOperator | a copy says for each replica which one it reads | pl.CrossReplicaCopy(x, y, replica_map)
 """,
         "popsparse": """
-dynamic | patterns are known when a graph is built | pl.ops.sparse_matmul(pattern, values, x)
+dynamic SparsityParams | patterns are known when a graph is built | pl.ops.sparse_matmul(pattern, values, x)
 static_ CSRMatrix CSCMatrix COOMatrix | a pattern is an object of the products' own | pl.ops.SparsePattern, pl.ops.sparse_matmul(pattern, values, x)
 experimental Block | elements are single, not blocks | pl.ops.sparse_matmul(pattern, values, x)
 addCodelets | vertex classes are Python, and known as soon as they are defined | pl.ops.sparse_matmul(pattern, values, x)
@@ -258,8 +258,9 @@ def shown(module: dict[str, Any], names: str | Sequence[str], namespace: str = "
     def refuse(name: str) -> NoReturn:
         if error := absent(namespace, name):
             raise error
-        near = did_you_mean(name, known)
-        raise AttributeError(f"module {namespace!r} has no attribute {name!r}{near}")
+        near = did_you_mean(name, [*known, *absent_names(namespace)])
+        text = f"module {namespace!r} has no attribute {name!r}{near}"
+        raise AttributeError(text, name=name)  # without the module, which Python has a hint for
 
     module["__dir__"] = lambda: known
     if namespace:

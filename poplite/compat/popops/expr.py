@@ -181,12 +181,18 @@ def _operators(operation: str) -> tuple[_Operator, _Operator]:
     return operator, reflected
 
 
+_LEVELS = 6
+"""Calls inside each other that are shown: an operand may occur in both of the next one."""
+
+
 class Any:
     """An expression over placeholders.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
     >>> a, b = (graph.add_variable(pl.INT, (4,), name) for name in "ab")
+    >>> _1 % _2 + Const(1)
+    Add(Rem(_1, _2), 1)
     >>> (_1 % _2 + Const(1)).of([a, b])
     <Expr remainder_trunc(a, b) + 1 int32[4]>
     """
@@ -196,6 +202,13 @@ class Any:
 
     def of(self, tensors: Sequence[Operand]) -> typing.Any:
         """Return the expression of tensors in the places of `_1`, `_2`, ..."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return self._text(_LEVELS)
+
+    def _text(self, levels: int) -> str:
+        """Return the calls that make it, so many inside each other; "..." for others."""
         raise NotImplementedError
 
     __add__, __radd__ = _operators("ADD")
@@ -240,6 +253,9 @@ class PlaceHolder(Any):
     def __init__(self, index: int) -> None:
         self.index = checked_integer(index, "popops.expr.PlaceHolder: index", 1)
 
+    def _text(self, levels: int) -> str:
+        return f"_{self.index}" if self.index <= 20 else f"PlaceHolder({self.index})"
+
     def of(self, tensors: Sequence[Operand]) -> typing.Any:
         """Return that tensor; refuse a list that is too short."""
         if not isinstance(tensors, Sequence):
@@ -267,6 +283,10 @@ class Const(Any):
             )
         self.value: bool | int | float = number
 
+    def _text(self, levels: int) -> str:
+        is_operand = levels < _LEVELS and type(self) is Const
+        return repr(self.value) if is_operand else f"{type(self).__name__}({self.value!r})"
+
     def of(self, tensors: Sequence[Operand]) -> float | Operand:
         """Return the number; a truth value as an operand, since it is written on purpose."""
         return Weak(self.value) if isinstance(self.value, bool) else self.value
@@ -286,6 +306,9 @@ class Cast(Any):
     def __init__(self, expr: Any, element_type: ElementTypeLike) -> None:
         self.expr, self.element_type = _checked(expr), element_type
 
+    def _text(self, levels: int) -> str:
+        return f"Cast({_text_of([self.expr], levels)}, {self.element_type!r})"
+
     def of(self, tensors: Sequence[Operand]) -> Operand:
         """Return the cast."""
         return ops.cast(self.expr.of(tensors), self.element_type)
@@ -300,6 +323,12 @@ class _Op(Any):
         what = f"popops.expr.{type(self).__name__}: operation"
         self.operation = checked_member(operation, self.TYPES, what).name
         self.operands = [_checked(each) for each in operands]
+
+    def _text(self, levels: int) -> str:
+        function = _FUNCTIONS.get(self.operation)
+        names = [name for name, value in globals().items() if function and value is function]
+        called = f"{names[0]}(" if names else f"{type(self).__name__}({self.operation!r}, "
+        return f"{called}{_text_of(self.operands, levels)})"
 
     def of(self, tensors: Sequence[Operand]) -> typing.Any:
         """Return the operation in its meaning of PopLibs."""
@@ -325,6 +354,10 @@ class TernaryOp(_Op):
     TYPES = TernaryOpType
 
 
+def _text_of(operands: Sequence[Any], levels: int) -> str:
+    return ", ".join([each._text(levels - 1) if levels else "..." for each in operands])
+
+
 def _checked(value: object) -> Any:
     if isinstance(value, Any):
         return value
@@ -337,12 +370,18 @@ def _checked(value: object) -> Any:
     )
 
 
+_FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""The function that makes each operation."""
+
+
 def _unary(operation: str) -> Callable[[Any | Number], Any]:
-    return lambda a: UnaryOp(operation, a)
+    _FUNCTIONS[operation] = lambda a: UnaryOp(operation, a)
+    return _FUNCTIONS[operation]
 
 
 def _binary(operation: str) -> Callable[[Any | Number, Any | Number], Any]:
-    return lambda a, b: BinaryOp(operation, a, b)
+    _FUNCTIONS[operation] = lambda a, b: BinaryOp(operation, a, b)
+    return _FUNCTIONS[operation]
 
 
 def _absent(what: str, fix: str) -> Callable[..., typing.NoReturn]:
@@ -384,6 +423,8 @@ def Clamp(a: Any | Number, lower: Any | Number, upper: Any | Number) -> Any:
     """Return `a`, raised to `lower`, then lowered to `upper`."""
     return TernaryOp("CLAMP", a, lower, upper)
 
+
+_FUNCTIONS |= {"SELECT": Select, "CLAMP": Clamp}
 
 _1, _2, _3, _4, _5, _6, _7, _8, _9, _10 = map(PlaceHolder, range(1, 11))
 _11, _12, _13, _14, _15, _16, _17, _18, _19, _20 = map(PlaceHolder, range(11, 21))

@@ -131,9 +131,22 @@ def log_sum_exp(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Exp
     return cast(apply("add", apply("log", powers), most), operand.element_type)
 
 
+_OTHER_NAMES = {
+    "sum": "add",
+    "prod": "mul",
+    "product": "mul",
+    "multiply": "mul",
+    "all": "logical_and",
+    "any": "logical_or",
+    "log_sum_exp": "log_add",
+}
+"""What NumPy and the functions of `ops` call these operations."""
+
+
 def _checked_name(op: str) -> str:
     if not isinstance(op, str) or op not in OPERATIONS:
-        near = did_you_mean(op, OPERATIONS) if isinstance(op, str) else ""
+        meant = _OTHER_NAMES.get(op, op) if isinstance(op, str) else op
+        near = did_you_mean(meant, OPERATIONS)
         raise TensorCreationError(
             f"ops.reduce: {clipped(op)} is not an operation{near}",
             found=f"operations are {', '.join(map(repr, OPERATIONS))}",
@@ -208,7 +221,7 @@ def _finite_or_0(x: Expr) -> Expr:
 
 
 # -- many at once ----------------------------------------------------------------------------------
-# Their stages share compute sets.
+# Several reductions whose stages share compute sets.
 #
 #     low, high = ops.reduce_many([("min", x, 0), ("max", x, 0)])
 #

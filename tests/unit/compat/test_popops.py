@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 import poplite as pl
 from helpers.depth import interpreted
 from helpers.running import ROOT
-from poplite.compat import poplin, popnn, popops, poprand, poputil
+from poplite.compat import poplin, popnn, popops, poprand, popsparse, poputil
 from poplite.compat.popops import Operation, ReduceParams, SingleReduceOp, expr as pe
 
 
@@ -140,6 +141,54 @@ def test_constants_of_half_are_beside_half_only(bench: Bench) -> None:
     assert bench.after(result) == [[float(np.float16(0.1)), float(np.float16(0.2))]]
     with pytest.raises(pl.ElementTypeError, match="FLOAT"):
         popops.map(bench.graph, pe._1 * pe.ConstHalf(0.1), [f], bench.prog)
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        (pe.Add(pe._1, 3.0), "Add(_1, 3.0)"),
+        (2 - pe._1 * pe._20, "Sub(2, Mul(_1, _20))"),
+        (pe.Select(pe._1, pe._2, pe._1 == pe._2), "Select(_1, _2, Equal(_1, _2))"),
+        (pe.Clamp(-pe._1, 0, True), "Clamp(Neg(_1), 0, True)"),
+        (pe.Cast(pe._1 + pe.ConstHalf(2), pl.HALF), "Cast(Add(_1, ConstHalf(2)), HALF)"),
+        (pe.UnaryOp("POPCOUNT", pe._1), "UnaryOp('POPCOUNT', _1)"),
+        (pe.Const(3), "Const(3)"),
+        (pe.PlaceHolder(21), "PlaceHolder(21)"),
+    ],
+)
+def test_expressions_show_the_calls_that_make_them(expression: pe.Any, text: str) -> None:
+    assert repr(expression) == text
+    again = eval(text, {**vars(pe), "HALF": pl.HALF})  # noqa: S307 - a text of this file
+    assert repr(again) == text
+
+
+@pytest.mark.parametrize(
+    ("library", "name", "text"),
+    [
+        (popnn, "spatialSoftMax", r"did you mean 'spatialSoftMax2D'\?"),
+        (poplin, "reportConvPlan", r"did you mean 'reportPlanInfo'\?"),
+        (popops, "collectives", r"(?s)no popops.collectives .*try: pl.CrossReplicaCopy"),
+        (popsparse, "SparsityParams", r"(?s)SparsityParams .*try: pl.ops.sparse_matmul"),
+    ],
+)
+def test_names_that_are_not_there_lead_to_a_remedy(library: Any, name: str, text: str) -> None:
+    with pytest.raises((AttributeError, pl.AbsentMember), match=text):
+        getattr(library, name)
+
+
+def test_a_misspelt_name_gets_one_hint() -> None:
+    with pytest.raises(AttributeError) as caught:
+        _ = popops.ad  # type: ignore[attr-defined]
+    text = "".join(traceback.format_exception(caught.value))
+    assert text.lower().count("did you mean") == 1
+
+
+def test_the_text_of_an_expression_is_short_however_large_it_is() -> None:
+    expression: pe.Any = pe._1
+    for _ in range(2_000):
+        expression = expression + expression
+    assert "..." in repr(expression)
+    assert len(repr(expression)) < 2_000
 
 
 def test_every_operation_of_an_expression_has_a_meaning() -> None:

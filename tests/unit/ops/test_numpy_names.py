@@ -215,6 +215,8 @@ def test_a_name_that_nothing_has_is_an_attribute_error() -> None:
 @pytest.mark.parametrize(
     ("package", "name", "text"),
     [
+        (pl, "foo", "no attribute 'foo'$"),
+        (ops.nn, "foo", "no attribute 'foo'$"),
         (ops, "sofmax", r"'sofmax' \(did you mean 'ops.nn.softmax'\?\)"),
         (pl, "matmull", r"'matmull' \(did you mean 'ops.matmul'\?\)"),
         (ops, "summ", "'summ'$"),  # Python itself asks for ops.sum
@@ -225,6 +227,19 @@ def test_a_misspelt_name_says_which_package_has_the_function(
 ) -> None:
     with pytest.raises(AttributeError, match=text):
         getattr(package, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("bits", r"pl\.float_bits\(x\), or pl\.half_bits"),
+        ("from_bits", r"pl\.float_from_bits\(n\), or pl\.half_from_bits"),
+        ("popops", "from poplite.compat import popops"),
+    ],
+)
+def test_other_names_of_the_package_say_what_to_use(name: str, use: str) -> None:
+    with pytest.raises(pl.AbsentMember, match=f"(?s)poplite has no pl.{name} .*try: {use}"):
+        getattr(pl, name)
 
 
 def test_every_function_of_an_operand_is_found_by_who_takes_it_for_a_method() -> None:

@@ -65,7 +65,12 @@ def test_dimensions_are_checked(dims: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("operation", "near"), [("ad", "'add'"), ("log_or", "'logical_or'"), (3, ""), (["add"], "")]
+    ("operation", "near"),
+    [
+        *(("ad", "'add'"), ("log_or", "'logical_or'")),
+        *(("sum", "'add'"), ("prod", "'mul'"), ("any", "'logical_or'")),
+        *((3, ""), (["add"], "")),
+    ],
 )
 def test_operations_are_known_by_name(operation: Any, near: str) -> None:
     _, x, _ = graph_of((2, 3))
