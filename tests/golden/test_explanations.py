@@ -36,6 +36,7 @@ def explained() -> Iterator[tuple[str, Tensor]]:
     yield "ones[1:]", ones[1:]
     yield "concat([t, u, ones], 1)", pl.concat([t, u, ones], 1)
     yield "concat([t, u, ones], 1).T[5:7]", pl.concat([t, u, ones], 1).T[5:7]
+    yield "an 8 x 12 transpose", graph.add_variable(FLOAT, (8, 12), "x", mapping="linear").T
     many = [graph.add_variable(INT, (3, 2), f"v{i}", mapping=i % 16) for i in range(100)]
     yield "concat of 100 variables", pl.concat(many, 1)
     yield "twenty dimensions", graph.add_variable(INT, (1, 2) * 10, "deep/" * 9 + "down")

@@ -60,7 +60,7 @@ def concat(tensors: Any, other: Any = None, /, dim: Any = None, *, axis: Any = N
     Raises:
         TensorCreationError: for an empty list, or different ranks or sizes.
         ElementTypeError: for different element types, or anything but tensors.
-        TensorIndexError: if the dimension does not exist, or is given by both names.
+        TensorIndexError: when there is no such dimension, or it is given by both names.
         SizeOverflowError: for more than 2**62 elements.
 
     >>> import poplite as pl
@@ -109,7 +109,7 @@ def stack(tensors: Any, dim: int | None = None, *, axis: int | None = None) -> T
     Raises:
         TensorCreationError: for an empty list, or different shapes.
         ElementTypeError: for different element types, or anything but tensors.
-        TensorIndexError: if the dimension does not exist, or is given by both names.
+        TensorIndexError: when there is no such dimension, or it is given by both names.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
@@ -179,7 +179,7 @@ def append(tensor: Tensor, other: Tensor, dim: int = 0) -> Tensor:
     Raises:
         TensorCreationError: when the shapes do not fit.
         ElementTypeError: for different element types, or anything but tensors.
-        TensorIndexError: if the dimension does not exist.
+        TensorIndexError: when there is no such dimension.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]

@@ -185,7 +185,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """Return the size of one dimension.
 
         Raises:
-            TensorIndexError: if the dimension does not exist.
+            TensorIndexError: when there is no such dimension.
 
         >>> import poplite as pl
         >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).dim(1)
@@ -343,7 +343,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """Select every stride-th index of one dimension, from 0.
 
         Raises:
-            TensorIndexError: if the dimension does not exist, or the stride is 0.
+            TensorIndexError: when there is no such dimension, or the stride is 0.
 
         >>> import poplite as pl
         >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
@@ -371,7 +371,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """Read one dimension backwards.
 
         Raises:
-            TensorIndexError: if the dimension does not exist.
+            TensorIndexError: when there is no such dimension.
 
         >>> import poplite as pl
         >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
@@ -407,7 +407,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
 
         Raises:
             TensorCreationError: for lists of different lengths, or repeated dimensions.
-            TensorIndexError: if the dimension does not exist.
+            TensorIndexError: when there is no such dimension.
 
         >>> import poplite as pl
         >>> x = pl.Graph().add_variable(pl.FLOAT, (1, 2, 3), "x")  # [[[0, 1, 2], [3, 4, 5]]]
@@ -420,7 +420,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """Move one dimension; the others keep their order.
 
         Raises:
-            TensorIndexError: if the dimension does not exist.
+            TensorIndexError: when there is no such dimension.
 
         >>> import poplite as pl
         >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
@@ -536,7 +536,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         NumPy's name for `indices` is `axis`.
 
         Raises:
-            TensorIndexError: if the dimension does not exist, or its size is not 1.
+            TensorIndexError: when there is no such dimension, or its size is not 1.
 
         >>> import poplite as pl
         >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 1, 3), "x")  # [[[0, 1, 2]], [[3, 4, 5]]]
@@ -553,7 +553,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """Repeat the tensor n times along one dimension: 1 2 -> 1 2 1 2.
 
         Raises:
-            TensorIndexError: if the dimension does not exist, or n is negative.
+            TensorIndexError: when there is no such dimension, or n is negative.
             SizeOverflowError: for more than 2**62 elements.
 
         >>> import poplite as pl
@@ -582,7 +582,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
             axis: NumPy's name for `dim`.
 
         Raises:
-            TensorIndexError: if the dimension does not exist, or the scale is negative.
+            TensorIndexError: when there is no such dimension, or the scale is negative.
             TensorCreationError: for another method.
             SizeOverflowError: for more than 2**62 elements.
 
@@ -762,8 +762,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
           dimension 1   3: steps of 6
           reads         'x' float32[3, 6]
           layers        none: straight from the variable
-          regions       12 of 1 element each: 'x' [0, 1) 3 times every 6, 4 times every
-                        1
+          regions       12 of 1 element: 'x' [0, 1) 3 times every 6, 4 times every 1
           tiles         on no tile
           contiguous    no: neighbours along dimension 1 are 6 elements apart
           aliases       none

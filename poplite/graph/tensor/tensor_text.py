@@ -531,14 +531,12 @@ def _regions(tensor: Tensor, regions: int | None) -> str:
         return "1, all elements"
     if regions > MOST_MEASURED:
         if each == 1 and not rest:
-            return f"{regions:,} of 1 element each"
+            return f"{regions:,} of 1 element"
         return f"{regions:,} of {view.num_elements / regions:,.1f} elements on average"
     ranges = var_regions(tensor.graph.space, view)
     length = ranges.end - ranges.begin
     least, most = int(length.min()), int(length.max())
-    sizes = (
-        f"{least:,} to {most:,} elements" if least != most else amount(least, "element") + " each"
-    )
+    sizes = f"{least:,} to {most:,} elements" if least != most else amount(least, "element")
     return f"{regions:,} of {sizes}: {ranges.text()}"
 
 
