@@ -169,7 +169,7 @@ def misfit(
         return None
     error, names = why
     text = signature_text(function, owners)
-    fix = _remedy(called, names[owners:], options) or _named(called, function, owners)
+    fix = _remedy(called, names[owners:], options) or _shortest_call(called, function, owners)
     return ElementTypeError(f"{called}: {error}", found=called + text, fix=fix)
 
 
@@ -194,7 +194,7 @@ def signature_text(function: Callable[..., Any], owners: int = 0) -> str:
     return str(inspect.Signature([each.replace(annotation=each.empty) for each in parameters]))
 
 
-def _named(called: str, function: Callable[..., Any], owners: int) -> str:
+def _shortest_call(called: str, function: Callable[..., Any], owners: int) -> str:
     """Return the shortest call with the arguments that are given by name; nothing for none."""
     parameters = list(inspect.signature(function).parameters.values())[owners:]
     needed = [each for each in parameters if each.default is each.empty]

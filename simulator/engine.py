@@ -371,7 +371,7 @@ class Engine(EngineSpelling):
             progress: show on standard error how many steps have run.
 
         Raises:
-            UnknownName: if the program does not exist.
+            UnknownName: when there is no such program.
             TensorIndexError: when a vertex indexes outside a field (strict checks).
             UninitializedReadError: when a result depends on what nothing has written (strict
                 checks).
@@ -491,7 +491,7 @@ class Engine(EngineSpelling):
 
         Raises:
             TensorCreationError: when the shapes differ.
-            GraphReplicationError: if the replica does not exist.
+            GraphReplicationError: when there is no such replica.
             ElementTypeError: when the values are of a kind the tensor cannot hold.
             SizeOverflowError: when a value is out of range.
             GraphConnectionError: when the tensor may not be written.
@@ -527,9 +527,9 @@ class Engine(EngineSpelling):
             graph, all replicas along a new first dimension.
 
         Raises:
-            GraphReplicationError: if the replica does not exist.
+            GraphReplicationError: when there is no such replica.
             UnknownName: when there is no such handle or variable, with the nearest name.
-            ControlProgramError: if the rank does not exist.
+            ControlProgramError: when there is no such rank.
         """
         found: npt.NDArray[Any] | None = self._loaded.read(tensor, replica, root)
         return found
@@ -607,7 +607,7 @@ class Engine(EngineSpelling):
         Raises:
             StreamConnectionError: when no program uses such a stream.
             ElementTypeError: when the callback cannot be called.
-            GraphReplicationError: if the replica does not exist.
+            GraphReplicationError: when there is no such replica.
             TensorMetadataError: when metadata are missing, or the stream is not QUARTER.
 
         >>> import poplite as pl
@@ -642,7 +642,7 @@ class Engine(EngineSpelling):
         Raises:
             StreamConnectionError: when no program uses such a function.
             ElementTypeError: when the callback cannot be called.
-            GraphReplicationError: if the replica does not exist.
+            GraphReplicationError: when there is no such replica.
 
         >>> import numpy as np
         >>> import poplite as pl
@@ -672,11 +672,11 @@ class Engine(EngineSpelling):
 
         Raises:
             StreamConnectionError: when no program uses such a buffer.
-            TensorIndexError: if the row does not exist.
+            TensorIndexError: when there is no such row.
             TensorCreationError: for another number of elements.
             ElementTypeError: when the values are of a kind the buffer cannot hold.
             SizeOverflowError: when a value is out of range.
-            GraphReplicationError: if the replica does not exist.
+            GraphReplicationError: when there is no such replica.
         """
         self._loaded.links.copy_to_remote_buffer(array, handle, row, replica)
 
@@ -692,8 +692,8 @@ class Engine(EngineSpelling):
 
         Raises:
             StreamConnectionError: when no program uses such a buffer.
-            TensorIndexError: if the row does not exist.
-            GraphReplicationError: if the replica does not exist.
+            TensorIndexError: when there is no such row.
+            GraphReplicationError: when there is no such replica.
         """
         return self._loaded.links.copy_from_remote_buffer(handle, row, replica)
 

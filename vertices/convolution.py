@@ -8,7 +8,7 @@ at the places that the tap lies on. So x is stored once, and read at shifted pla
     tap 1      ^ ^ ^ ^         out[p] += weights[1] @ x[p + 1]
     tap 2        ^ ^ ^ ^       out[p] += weights[2] @ x[p + 2]
 
-Positions form rows: those of a row lie `step` places apart, and rows begin anywhere, as strides
+Positions stand in rows: those of a row lie `step` places apart, and rows begin anywhere, as strides
 and the ends of rows of x say. A kernel that is dilated has its taps further apart.
 
 The cycles are PopLibs' estimate (lib/poplin/PerformanceEstimation.hpp, the supervisor vertex of

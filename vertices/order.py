@@ -33,7 +33,7 @@ U = TypeVar("U", bound=ElementType[Any])
 Words = npt.NDArray[np.int64]
 
 LAST_WORD = 0x7FFFFFFFFFFFFFFF
-"""The filler of missing elements; it sorts after all words."""
+"""What stands where there is no element; it is behind all words."""
 
 POSITIONS = 0x7FFFFFFF
 """Positions there are."""

@@ -249,7 +249,7 @@ def check_options(what: str, options: Options) -> float:
 
 @checked("poplin")
 def getGradientParams(params: ConvParams) -> ConvParams:
-    """Return the parameters of the convolution that makes the gradient with respect to the input.
+    """Return the parameters of the convolution that makes the gradient by the input.
 
     Its operands are the gradient of the output, and the weights with `transposeAndFlipWeights`.
 
@@ -302,7 +302,7 @@ def calculateWeightDeltas(
     options: Options = None,
     cache: object = None,
 ) -> Tensor:
-    """Record a convolution's gradient with respect to its weights, `poplin::calculateWeightDeltas`.
+    """Record the gradient of a convolution by its weights, `poplin::calculateWeightDeltas`.
 
     Args:
         graph: of the operands.

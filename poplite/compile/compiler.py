@@ -370,7 +370,8 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
             raise ControlProgramError(
                 f"program {name!r} has {steps:,} steps, more than {MAX_STEPS:,}",
                 at=program.location,
-                fix="write loops as Repeat(count, body), and repeated parts as a function",
+                fix="write loops as Repeat(count, body), and what stands in many places as a "
+                "function",
             )
     if not programs:
         raise UnknownName(

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from poplite.errors import ControlProgramError, InvalidOption, UnknownName, did_you_mean
+from poplite.errors import InvalidOption, UnknownName, did_you_mean
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.frozen import frozen
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
@@ -189,6 +189,7 @@ class EngineOptions:
     """Requested options; None for those that were not given.
 
     Attributes:
+        checks: which checks are made while programs run.
         faster: whether faster forms of vertices run.
         interpret: whether vertices run as plain Python, or which classes and steps do.
         progress: whether progress is shown.
@@ -244,8 +245,9 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
     """
     checks = arguments.get("checks")
     if not isinstance(checks, str | None) or checks not in ("strict", "fast", "none", None):
-        raise ControlProgramError(
+        raise InvalidOption(
             f"checks={clipped(checks, 60)}, but must be 'strict', 'fast' or 'none'",
+            found=of_type(checks),
             fix="leave checks out for the default",
         )
     faster = arguments.get("faster")

@@ -130,7 +130,7 @@ class Executable:
             vertices: vertex classes, and modules that hold some.
 
         Raises:
-            FileLoadError: if the file does not exist, is damaged or of another format,
+            FileLoadError: when there is no such file, when it is damaged or of another format,
                 and when a vertex class is not found, or has other code.
             ElementTypeError: when something in `vertices` is neither class nor module.
         """
@@ -176,7 +176,7 @@ class Executable:
 
 
 # -- whether two are of the same programs ----------------------------------------------------------
-# They are compared by a digest of each variable, step and program.
+# Whether two executables are of the same programs: a digest of each variable, step and program.
 #
 # Lines and paths of source do not count, nor do initial values, which one rank alone may have read,
 # nor how much is checked.  Where only the effect of programs matters, they are compared without

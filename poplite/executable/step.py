@@ -31,7 +31,7 @@ from poplite.executable.rows import (
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.source import SourceLocation
-from poplite.vertex.vertex import Vertex
+from poplite.vertex.vertex import Vertex, vertex_label
 
 
 @frozen(eq=False)
@@ -119,7 +119,7 @@ class NamedVertex:
 
     >>> from poplite.source import here
     >>> print(NamedVertex(Vertex, 5, 2, here()))
-    Vertex 5 on tile 2
+    vertex 5 of 'Vertex' on tile 2
     """
 
     vertex_class: type[Vertex]
@@ -128,7 +128,7 @@ class NamedVertex:
     location: SourceLocation
 
     def __str__(self) -> str:
-        return f"{self.vertex_class.__name__} {self.index} on tile {self.tile}"
+        return f"{vertex_label(self.vertex_class, self.index)} on tile {self.tile}"
 
 
 @frozen(eq=False)

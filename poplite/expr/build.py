@@ -2,6 +2,14 @@
 
 Operands have one element type, which a Python number takes if the type can
 hold it. Shapes are broadcast as NumPy does: aligned at the last dimension, size 1 stretches.
+
+Products of matrices: which shapes multiply, and what to write where they do not.
+
+    [m, k] @ [k, n]             [m, n]
+    [k] @ [k, n], [m, k] @ [k]  [n], [m]; of two vectors one number
+    [g, m, k] @ [g, k, n]       [g, m, n]; dimensions before the last two are broadcast
+
+The rules are those of `numpy.matmul`.
 """
 
 from __future__ import annotations
@@ -541,11 +549,6 @@ def in_place(operand: Operand, symbol: str, other: object) -> ElementTypeError:
 
 
 # -- matrix shapes ---------------------------------------------------------------------------------
-# The rules are those of `numpy.matmul`.
-#
-#     [m, k] @ [k, n]             [m, n]
-#     [k] @ [k, n], [m, k] @ [k]  [n], [m]; of two vectors one number
-#     [g, m, k] @ [g, k, n]       [g, m, n]; dimensions before the last two are broadcast
 
 
 def product_shape(one: Shape, other: Shape) -> Shape | None:

@@ -76,8 +76,8 @@ class Operand:
         """Number of elements, including repetitions."""
         return CalledInt(math.prod(self.shape))
 
-    def _read_as(self, beside: Iterable[object] = ()) -> Operand:
-        """Return the tensor that is read for this operand, beside others: itself, mostly."""
+    def _read_as(self, others: Iterable[object] = ()) -> Operand:
+        """Return the tensor that is read for this operand among others: itself, mostly."""
         return self
 
     def _is_same(self, other: Operand) -> bool | None:
@@ -321,9 +321,9 @@ class Operand:
             raise _in_place(self, "^", other)
 
 
-def as_read(value: Any, *beside: object) -> Any:
+def as_read(value: Any, *others: object) -> Any:
     """Return an argument as it is read: a loop's index as its tensor, all else unchanged."""
-    return value._read_as(beside) if isinstance(value, Operand) else value
+    return value._read_as(others) if isinstance(value, Operand) else value
 
 
 def _in_place(operand: Operand, symbol: str, other: object) -> Exception:

@@ -985,7 +985,7 @@ class Graph(Displayed, GraphSpelling):
         >>> graph = Graph(Target(tiles=4))
         >>> x = graph.add_variable(FLOAT, (4,), "x", mapping="linear")
         >>> graph.add_vertex(graph.add_compute_set("double"), Double, tile=3, x=x[3])
-        <VertexInstance Double 0 on tile 3 of 'double'>
+        <VertexInstance 0 of 'Double' on tile 3 of 'double'>
         """
         at = here()
         check_compute_set(self, compute_set, "add_vertex")
@@ -1237,7 +1237,7 @@ class Graph(Displayed, GraphSpelling):
         """Register a function that estimates the cost of the vertices of a class.
 
         Args:
-            vertex_class: the class; a template means all classes made from it.
+            vertex_class: the class; a template stands for all classes made from it.
             estimator: a function of a vertex, whose `field_info("x")` has sizes and values, and
                 the target; it returns cycles or an estimate. It replaces an earlier one.
 

@@ -187,7 +187,7 @@ def addVertex(
     >>> graph = pl.Graph()
     >>> x = graph.addVariable(pl.FLOAT, [], "x")
     >>> graph.addVertex(graph.addComputeSet("double"), Double, {"x": x}, tile=3)
-    <VertexInstance Double 0 on tile 3 of 'double'>
+    <VertexInstance 0 of 'Double' on tile 3 of 'double'>
     """
     given: dict[str, Any] = {}
     for name, value in (*_pairs(connections), *fields.items()):

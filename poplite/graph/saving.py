@@ -1,7 +1,7 @@
 """Saving a graph: its file, streams of it, texts of its tensors.
 
-A file holds programs too, a layer above graphs, so the module that writes and reads it is looked
-up by its name, as `poplite.display` looks up pictures::
+A file holds programs too, which stand above graphs, so the module that writes and reads it is
+looked up by its name, as `poplite.display` looks up pictures::
 
     graph.save, graph.serialize     - - by name - -> poplite.executable.graph_file.save
     Graph.load, Graph.deserialize   - - by name - -> poplite.executable.graph_file.load
@@ -257,7 +257,7 @@ def load(
         The graph, and its programs by name; "0", "1", ... where they had none.
 
     Raises:
-        FileLoadError: if the file does not exist, or is damaged or of another format.
+        FileLoadError: when there is no such file, or it is damaged or of another format.
         ElementTypeError: when something in `vertices` is neither class nor module.
     """
     return _loaded(path, vertices)

@@ -1,4 +1,29 @@
-"""The cost of a graph on a tile beyond the simulator's model, as a public function."""
+"""The public function that says what a graph would cost a tile beyond the simulator's model.
+
+What a graph asks of the memory of a tile that it does not do, or does with a copy.
+
+Vertices of one tile run at once, and each store changes a word of 4 bytes. Where two of them write
+elements of 1 or 2 bytes side by side, they may share a word::
+
+    h   HALF   | 0 1 | 2 3 | 4 5 |        vertex 0 writes h[0:3], vertex 1 writes h[3:6]:
+                       ^                   elements 2 and 3 are one word
+
+Words are counted from where the part of a variable on the tile begins.  Data that are copied on the
+tile, or come from other tiles, begin a buffer: the cost model says which edges those are.
+
+What a tile would have to emulate in a `compute`, or would do slowly.
+
+A tile computes floats of 32 and 16 bits and ints of 32 bits. Doubles, and divisions of 64-bit ints,
+are calls of software there::
+
+    x = (i + 0.5) * self.step       i + 0.5 is a double, of an index and a literal
+    if self.n < 0.5:                n becomes a double, to be compared with one
+    k = self.n // 3                 ints have 64 bits, whatever the field has
+
+So are functions of `math` other than `exp` of a float32, whose kernels compute in double, and
+`pl.fma`, for which a tile has no instruction. Stores of
+less than 4 bytes change a whole word of memory, which two workers must not do at once.
+"""
 
 from __future__ import annotations
 
@@ -100,14 +125,6 @@ def is_placed(graph: Graph, compute_set: ComputeSet) -> bool:
 
 
 # -- words -----------------------------------------------------------------------------------------
-# Vertices of one tile run at once, and each store changes a word of 4 bytes. Where two of them
-# write elements of 1 or 2 bytes side by side, they may share a word::
-#
-#     h   HALF   | 0 1 | 2 3 | 4 5 |        vertex 0 writes h[0:3], vertex 1 writes h[3:6]:
-#                        ^                   elements 2 and 3 are one word
-#
-# Words are counted from where the part of a variable on the tile begins.  Data that are copied on
-# the tile, or come from other tiles, begin a buffer: the cost model says which edges those are.
 
 
 class _InPlace(NamedTuple):
@@ -274,16 +291,6 @@ def _lines(vertices: Sequence[VertexInstance]) -> set[SourceLocation]:
 
 
 # -- emulation -------------------------------------------------------------------------------------
-# A tile computes floats of 32 and 16 bits and ints of 32 bits. Doubles, and divisions of 64-bit
-# ints, are calls of software there::
-#
-#     x = (i + 0.5) * self.step       i + 0.5 is a double, of an index and a literal
-#     if self.n < 0.5:                n becomes a double, to be compared with one
-#     k = self.n // 3                 ints have 64 bits, whatever the field has
-#
-# So are functions of `math` other than `exp` of a float32, whose kernels compute in double, and
-# `pl.fma`, for which a tile has no instruction. Stores of less than 4 bytes change a whole word of
-# memory, which two workers must not do at once.
 
 
 WORD = 4

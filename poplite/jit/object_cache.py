@@ -10,6 +10,15 @@ The folder is optional: where it cannot be read or written, each process compile
 
 Modules that only this module needs are imported where they are used: they would take a sixth of
 the time of `import poplite`.
+
+The sources on which a module's code depends: its own, and those of all that it imports.
+
+Import statements are read, not run, as Numba should not be loaded to find code in the cache::
+
+    from poplite.types import BOOL                   anywhere in a module, also inside functions
+    from poplite.jit import object_cache             the package, and its module of that name
+    "poplite.jit.native_code:optimized_object"       the function of a job that makes code
+    if TYPE_CHECKING: from poplite.graph import ...  not: it never runs, so it makes no code
 """
 
 from __future__ import annotations
@@ -342,13 +351,6 @@ def _engine() -> Any:
 
 
 # -- sources ---------------------------------------------------------------------------------------
-# A module's code depends on its own source, and on those of all that it imports. Import statements
-# are read, not run, as Numba should not be loaded to find code in the cache::
-#
-#     from poplite.types import BOOL                   anywhere in a module, also inside functions
-#     from poplite.jit import object_cache             the package, and its module of that name
-#     "poplite.jit.native_code:optimized_object"       the function of a job that makes code
-#     if TYPE_CHECKING: from poplite.graph import ...  not: it never runs, so it makes no code
 
 
 _FOR_TYPES = re.compile(rb"^if TYPE_CHECKING:\n(?:[ \t]+[^\n]*\n|\n)+", re.MULTILINE)

@@ -234,7 +234,7 @@ class DeviceManager:
             options: as in Poplar; none has an effect.
 
         Raises:
-            UnknownName: if the device does not exist.
+            UnknownName: when there is no such device.
             InvalidOption: for options that are not a dictionary.
 
         >>> DeviceManager().getDevice(1).getTarget().ipus
@@ -259,7 +259,7 @@ class DeviceManager:
             num_child_ipus: how many IPUs they have.
 
         Raises:
-            UnknownName: if the device does not exist.
+            UnknownName: when there is no such device.
             InvalidMachineModel: for a number of IPUs that cannot be.
 
         >>> DeviceManager().getChildDeviceIds(2, 1)

@@ -96,7 +96,7 @@ def tiles_text(tiles: int, count: int) -> str:
 def by_replica(values: Mapping[int, T], count: int, what: str) -> dict[int, T]:
     """Return the user's values by number of the replica, in ascending order.
 
-    `what` is the call, for messages. Raises GraphReplicationError if the replica does not exist,
+    `what` is the call, for messages. Raises GraphReplicationError where there is no such replica,
     or no value.
     """
     if not values:

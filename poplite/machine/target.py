@@ -142,7 +142,7 @@ class Target(TargetSpelling):
             name: as in `poplite.machine.facts`; "tiles" are those of one IPU.
 
         Raises:
-            UnknownName: if the constant does not exist.
+            UnknownName: when there is no such constant.
 
         >>> print(Target(architecture="bow").fact("clock_hz"))
         1,850,000,000 Hz (measured: tessellate-ipu, notebooks/IPU Peak Flops.ipynb)
@@ -162,7 +162,7 @@ class Target(TargetSpelling):
             name: as in `poplite.machine.facts`; "tiles" are those of one IPU.
 
         Raises:
-            UnknownName: if the constant does not exist.
+            UnknownName: when there is no such constant.
 
         >>> Target(costs={"sync_cycles": 20}).cost("sync_cycles")
         20.0
@@ -182,7 +182,7 @@ class Target(TargetSpelling):
             tile: a tile number.
 
         Raises:
-            InvalidTileMapping: if the tile does not exist.
+            InvalidTileMapping: when there is no such tile.
 
         >>> Target(tiles=8, ipus=2).ipu_of(5)
         1

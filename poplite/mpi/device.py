@@ -1,4 +1,21 @@
-"""The public class: the ranks of an MPI job, for `Engine(..., device=)`."""
+"""The public class: the ranks of an MPI job, for `Engine(..., device=)`.
+
+The programs of an executable on one of several ranks, as an engine sees them.
+
+Simulated      runs the rank's own executable, and knows no MPI
+OtherRanks     exchanges data with the others, and ends runs on all of them
+Accounts       of the executable of the graph: reports are whole on every rank
+
+Whether all ranks have compiled the same (`poplite.executable.executable`).
+
+The state of an engine on ranks, as one file that rank 0 writes and reads.
+
+    saving     chunk by chunk: all ranks send rank 0 what they own of it, and rank 0 writes it
+    loading    rank 0 checks all of the file; then, chunk by chunk, it reads and all get their own
+
+A chunk is never in the memory of rank 0, which would then hold all variables of the graph.  The
+file need not be where other ranks can see it.
+"""
 
 from __future__ import annotations
 
@@ -181,11 +198,6 @@ def _share_processors(ranks: int) -> None:
 
 
 # -- loaded ----------------------------------------------------------------------------------------
-# An engine sees the programs of an executable on one of several ranks as one object::
-#
-#     Simulated      runs the rank's own executable, and knows no MPI
-#     OtherRanks     exchanges data with the others, and ends runs on all of them
-#     Accounts       of the executable of the graph: reports are whole on every rank
 
 
 _MADE = "engine = pl.Engine(...)"
@@ -455,13 +467,6 @@ def check_same(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks
 
 
 # -- states ----------------------------------------------------------------------------------------
-# The state of an engine on ranks is one file that rank 0 writes and reads::
-#
-#     saving     chunk by chunk: all ranks send rank 0 what they own of it, and rank 0 writes it
-#     loading    rank 0 checks all of the file; then, chunk by chunk, it reads and all get their own
-#
-# Rank 0 holds one chunk at a time, never all variables of the graph.  The file need not be where
-# other ranks can see it.
 
 
 Planned = Callable[[int, Int64, Int64, Owners], Messages]

@@ -110,6 +110,8 @@ def _leave_loudly(name: str, say_how: Callable[[str, int], None]) -> None:
 
 
 # -- where each rank was last ----------------------------------------------------------------------
+# Where each rank of `poplite run` was last, for when one is lost.
+#
 # A rank that is killed says nothing more, and `mpiexec` names its process alone.  So each rank
 # writes to a file of its own, wherever Python is entered in a run, which process it is and where:
 #

@@ -127,7 +127,7 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """The name that it was given, or an automatic one, unique to this axis."""
+        """The name that it was given, or an automatic one, which is no other axis's."""
         return self.root.shown
 
     @property
@@ -839,7 +839,7 @@ def _no_axis(item: object) -> AxisError:
     if hasattr(item, "dtype"):
         fix = "the axes first, then values: ng.variable(axes, array); for a constant values first"
     if isinstance(item, EllipsisType):
-        fix = "list the axes; '...' means the other axes of a tensor, but none is given"
+        fix = "list the axes; '...' means the other axes of a tensor, and here is no tensor"
     return AxisError(f"{clipped(item)} is not an axis", found=of_type(item), fix=fix)
 
 

@@ -1,4 +1,7 @@
-"""The text of `explain()`: tensors, views, decisions of a computation."""
+"""The text of `explain()`: tensors, views, decisions of a computation.
+
+An operation over named axes as text: `sum((x - y) ** 2, [H])`, with the names of its tensors.
+"""
 
 from __future__ import annotations
 
@@ -220,7 +223,6 @@ def sum_bytes(variables: Iterable[Variable]) -> int:
 
 
 # -- formulas --------------------------------------------------------------------------------------
-# An operation is shown as `sum((x - y) ** 2, [H])`, with the names of its tensors.
 
 
 _SHOWN = 80

@@ -1,14 +1,12 @@
 """Control flow around recorded steps: loops, branches, steps that run together.
 
-Steps that are recorded in a block belong to its loop or branch::
-
-    with graph.steps("train") as train:
-        with ops.repeat(100) as i:
-            ops.assign(w, w - rate * g)
-            with ops.if_(ops.any(w > limit)) as branch:
-                ops.zero(w)
-            with branch.else_():
-                ops.assign(count, count + 1)
+with graph.steps("train") as train:
+with ops.repeat(100) as i:
+ops.assign(w, w - rate * g)
+with ops.if_(ops.any(w > limit)) as branch:
+ops.zero(w)
+with branch.else_():
+ops.assign(count, count + 1)
 """
 
 from __future__ import annotations
@@ -331,7 +329,8 @@ def _decided(outer: RecordedSteps, value: Predicate, usage: str) -> tuple[Record
 
 
 # -- loops with an index ---------------------------------------------------------------------------
-# As popops::countedLoop. `Repeat` is faster for a loop whose steps do not read the index.
+# Loops with an index that the program can read, as popops::countedLoop. `Repeat` is quicker where
+# nothing asks for it.
 #
 #     counted_loop(graph, 0, n, 1, lambda i: Sequence(...))
 #

@@ -288,6 +288,8 @@ def inv_std_dev_to_variance(inv_std_dev: Operand | float, epsilon: Operand | flo
 
 
 # -- comparisons -----------------------------------------------------------------------------------
+# Comparisons and logic of elements, as expressions of BOOL.
+#
 # NaN is unequal to everything, and no comparison with it holds.
 
 
@@ -468,6 +470,8 @@ def logical_not(a: Operand) -> Expr:
 
 
 # -- bits ------------------------------------------------------------------------------------------
+# Operations on the bits of integers, as expressions.
+#
 # A shift by the width of the type or more, or by a negative amount, leaves no bit: 0, or -1 where a
 # negative number is shifted to the right.
 
@@ -603,6 +607,7 @@ def count_leading_zeros(a: Operand) -> Expr:
 
 
 # -- choices ---------------------------------------------------------------------------------------
+# Choosing between elements, converting them, and counting positions, as expressions.
 
 
 def select(a: Operand | float, b: Operand | float, predicate: Operand) -> Expr:

@@ -178,7 +178,7 @@ def _whole(what: str, name: str, values: npt.ArrayLike) -> Int64:
 
 
 # -- how tiles share a product ---------------------------------------------------------------------
-# Rows are shared among tiles, and among the workers of each.
+# How the rows of a sparse matrix are shared: among tiles, and among the workers of each.
 #
 #     non-zeros    | tile 0    | tile 1    | tile 2    |       about as many slots on each tile,
 #     of rows      | 0 1 2 3 4 | 5 6       | 7 8 ...   |       as rows that stay whole allow
@@ -326,6 +326,7 @@ def best_layout(
 
 
 # -- plans -----------------------------------------------------------------------------------------
+# Plans of sparse products: which tile has which rows, and variables for values that lie there.
 
 
 class SparsePlan:
@@ -477,7 +478,7 @@ def sparse_matmul(
             `ops.plan_sparse_matmul(...).create_values()` makes a tensor that lies where it is used.
         x: the dense matrix, [k, n], or a vector [k], of the same type.
         transpose: multiply by the transposed matrix; then x has m rows, and the result k. That is
-            the gradient with respect to x. Each value goes to the tile that has its column.
+            the gradient by x. Each value goes to the tile that has its column.
         name: of the result and of the steps.
         program: where they go; left out, the block of `graph.steps()` that is open.
 
@@ -528,7 +529,7 @@ def sparse_matmul_gradient(
     name: str = "sparse_matmul_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that make the gradient of `sparse_matmul` with respect to its values.
+    """Record steps that make the gradient of `sparse_matmul` by its values.
 
     Args:
         pattern: of the sparse matrix, of shape (m, k).

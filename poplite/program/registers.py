@@ -81,7 +81,7 @@ def cycle_stamp(
         ControlProgramError: for an invalid graph or sequence, and when the sequence is part of
             another program.
         ElementTypeError: for an invalid sync type.
-        InvalidTileMapping: if the tile does not exist.
+        InvalidTileMapping: when there is no such tile.
 
     >>> graph, sequence = Graph(), Sequence()
     >>> cycle_stamp(graph, sequence)
@@ -118,7 +118,7 @@ def cycle_count(
         ControlProgramError: for an invalid graph or sequence, and when the sequence is part of
             another program.
         ElementTypeError: for an invalid sync type.
-        InvalidTileMapping: if the tile does not exist.
+        InvalidTileMapping: when there is no such tile.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))

@@ -30,6 +30,7 @@ from poplite.report.validate import (
 from poplite.source import Line
 
 # -- what steps read and write ---------------------------------------------------------------------
+# Which tiles hold a variable's elements, and which steps read and write it.
 #
 #     variable   x      float32[8]     elements [0, 4) on tile 0, [4, 8) on tile 1
 #     step       Copy 'x' -> 'y'       reads 32 B of x, writes 32 B of y

@@ -358,6 +358,7 @@ def _added(one: TypeCycles, other: TypeCycles) -> TypeCycles:
 
 
 # -- what devices and ranks measure ----------------------------------------------------------------
+# What runs elsewhere tell: of a device, beside what the model says, and of ranks.
 
 
 @frozen

@@ -76,7 +76,7 @@ class Held:
         name: the name of the variable, which is that of one of `Compilation.variables` alone, or
             what the thing is.
         bytes: its bytes on each tile.
-        category: its kind.
+        category: its kind, a `Category`; a report of a later version may have others.
         steps: when it is needed; None if it is always live.
         at: the user's line; empty without one.
         shape: of a variable or constant; None of other things.
@@ -407,7 +407,7 @@ def _on_tile(some: Iterable[Held], tile: int) -> tuple[MemoryVariable, ...]:
 
 
 # -- when tiles need most memory -------------------------------------------------------------------
-# A peak is the fullest step of a tile, with its contents by kind.
+# Peaks of memory: the fullest step of each tile, and its contents by kind.
 #
 # Room that several steps share counts once: a tile is looked at in its own fullest step.
 #

@@ -408,7 +408,7 @@ class Report(Displayed):
             path: the file.
 
         Raises:
-            FileLoadError: if the file does not exist, or is not a report.
+            FileLoadError: if there is no such file, or it is something else.
         """
         name = str(checked_path(path, "Report.load", "run.json"))
         from poplite.report.json_form import REPORTS, from_json

@@ -136,7 +136,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         """Return the parameters of the point with the least of a measure, the first of equals.
 
         Raises:
-            UnknownName: if the measure does not exist.
+            UnknownName: where there is no such measure.
             ControlProgramError: where no point has it: all failed, or it is not modelled.
 
         >>> Sweep(("n",), [{"n": n, "cycles": 9 - n, "error": ""} for n in (1, 2)]).best()

@@ -284,7 +284,7 @@ class Trace:
                 that are used, and the one in the middle.
 
         Raises:
-            InvalidTileMapping: if the tile does not exist.
+            InvalidTileMapping: when there is no such tile.
         """
         events = events_of(self, self._tiles(tiles))
         other = {
@@ -304,7 +304,7 @@ class Trace:
             tiles: those with tracks of their own, as of `to_json`.
 
         Raises:
-            InvalidTileMapping: if the tile does not exist.
+            InvalidTileMapping: when there is no such tile.
             FileLoadError: when the file cannot be written.
         """
         text = self.to_json(tiles)

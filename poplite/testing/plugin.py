@@ -1,12 +1,10 @@
 """Fixtures for pytest, which finds them when poplite is installed.
 
-A test that takes `poplite_engine` runs twice: compiled, interpreted::
-
-    def test_doubles(poplite_graph, poplite_engine):
-        x = poplite_graph.add_variable(pl.FLOAT, (8,), mapping="linear", initial_value=1)
-        engine = poplite_engine(doubled(poplite_graph, x))
-        engine.run()
-        assert (engine.read(x) == 2).all()
+def test_doubles(poplite_graph, poplite_engine):       runs twice: compiled, interpreted
+x = poplite_graph.add_variable(pl.FLOAT, (8,), mapping="linear", initial_value=1)
+engine = poplite_engine(doubled(poplite_graph, x))
+engine.run()
+assert (engine.read(x) == 2).all()
 """
 
 from __future__ import annotations

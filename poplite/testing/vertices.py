@@ -1,11 +1,18 @@
 """One vertex against NumPy: compiled, interpreted, wherever its elements are.
 
-Results must be the same in every layout::
+assert_vertex(Axpy, {"a": 2.0, "x": x, "y": y}, {"y": y + np.float32(2) * x})
 
-    assert_vertex(Axpy, {"a": 2.0, "x": x, "y": y}, {"y": y + np.float32(2) * x})
+layout 0      every field a variable of its own, on the vertex's tile
+layout 1 ...  strided, reversed, in pieces with gaps, on several tiles
 
-    layout 0      every field a variable of its own, on the vertex's tile
-    layout 1 ...  strided, reversed, in pieces with gaps, on several tiles
+Vectors laid out in memory in drawn ways: a vertex must not care where its elements come from.
+
+    contiguous | 0 1 2 3 4 |                          all of a variable
+    strided    | . 0 . 1 . 2 . 3 . 4 |                every second element, on several tiles
+    reversed   | 4 . 3 . 2 . 1 . 0 . |
+    pieces     | . 3 4 . . 0 1 . 2 |                  cut, shuffled, with gaps
+
+The elements between, shown as dots, belong to no field: a vertex that writes them is at fault.
 """
 
 from __future__ import annotations
@@ -405,14 +412,6 @@ def _difference(what: str, got: Array, want: Array, wrong: npt.NDArray[np.int64]
 
 
 # -- vector layouts --------------------------------------------------------------------------------
-# Vectors are laid out in memory in drawn ways::
-#
-#     contiguous | 0 1 2 3 4 |                          all of a variable
-#     strided    | . 0 . 1 . 2 . 3 . 4 |                every second element, on several tiles
-#     reversed   | 4 . 3 . 2 . 1 . 0 . |
-#     pieces     | . 3 4 . . 0 1 . 2 |                  cut, shuffled, with gaps
-#
-# The elements between, shown as dots, belong to no field: a vertex that writes them is at fault.
 
 
 MOST_GAP = 3

@@ -419,6 +419,15 @@ def field_of(cls: type[Vertex], name: str) -> Field:
     )
 
 
+def vertex_label(cls: type[Vertex], index: int) -> str:
+    """Return what messages call a vertex: a generated class has a formula as its name.
+
+    >>> vertex_label(Vertex, 3)
+    "vertex 3 of 'Vertex'"
+    """
+    return f"vertex {index} of '{cls.__name__}'"
+
+
 def dtype_of(cls: type[Vertex], name: str) -> np.dtype[Any]:
     """Return the NumPy type of a field of a class whose element types are named.
 

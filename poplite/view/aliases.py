@@ -515,6 +515,8 @@ def reads_all(view: View, cat: Cat) -> bool:
 
 
 # -- views among many that share an element --------------------------------------------------------
+# Many views, of which those are found that share an element with another one.
+#
 # A view of a variable has a range of addresses, and a range of residues modulo its coarsest step,
 # if all else that it steps over fits in there. Rows of a matrix have ranges apart, columns
 # residues::

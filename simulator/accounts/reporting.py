@@ -100,7 +100,7 @@ def traced(
 ) -> Iterator[Trace]:
     """Record the first `limit` steps that run in a `with` statement, as `Engine.tracing`.
 
-    `rows` says for each program where its rows are in that of a rank, which has more.
+    `rows` says for each program where its rows stand in that of a rank, which has more.
     """
     if not accounts.are_kept:
         raise ProfilingDisabled(

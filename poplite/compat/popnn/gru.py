@@ -78,7 +78,7 @@ class GruParams:
         activation: TANH.
         recurrentActivation: SIGMOID.
         outputFullSequence: whether all outputs are returned, or the last one.
-        calcInputGradients: whether gradients with respect to the inputs are returned.
+        calcInputGradients: whether gradients by the inputs are returned.
         cellOrder: the order of the gates in weights.
         resetAfter: whether the reset gate comes after the product, with two biases.
         varTimeSteps: how many of the steps each sequence has, UNSIGNED_INT [batchSize] or [1];
@@ -227,14 +227,14 @@ def gruBwdWithWU(
         weights: as in `gruFwd`.
         input: likewise.
         output: what `gruFwd` returned.
-        output_grad: the gradient with respect to it.
+        output_grad: the gradient by it.
         debug_context: name of the steps.
         options: those of PopLibs, which change no result.
         cache: is not used.
 
     Returns:
-        The gradients with respect to the first output, the inputs (None unless the parameters ask
-        for them) and the weights. C++ returns the first, and stores the others in arguments.
+        The gradients by the first output, by the inputs (None where the parameters ask for none),
+        and by the weights. C++ returns the first, and stores the others in arguments.
 
     Raises:
         the errors of `poplite.ops.nn.gru_gradient`, and of `gruFwd`.

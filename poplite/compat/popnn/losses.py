@@ -53,8 +53,8 @@ def calcLoss(
     """Return a program that computes a loss and its gradient, `popnn::calcLoss`.
 
     Rows of the label `MASKED_LABEL_CODE` have no loss and no gradient. With a scale m of the
-    outputs and a scale s of the gradients, cross entropy is `-ln(p / m)` and its gradient with
-    respect to the input of softmax `(p / m - t) * s`; other losses have no scales.
+    outputs and a scale s of the gradients, cross entropy is `-ln(p / m)` and its gradient by the
+    input of softmax `(p / m - t) * s`; other losses have no scales.
 
     Args:
         graph: of the tensors.

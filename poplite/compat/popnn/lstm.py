@@ -72,7 +72,7 @@ class BasicLstmCellUnit(Enumeration):
 
 
 class LstmState(NamedTuple):
-    """What a cell keeps from step to step, or gradients with respect to it; both [batch, units]."""
+    """What a cell keeps from step to step, or gradients by it; both [batch, units]."""
 
     output: Tensor
     cellState: Tensor
@@ -90,7 +90,7 @@ class LstmParams:
         activation: TANH.
         recurrentActivation: SIGMOID.
         outputFullSequence: whether all outputs are returned, or the last one.
-        calcInputGradients: whether gradients with respect to the inputs are returned.
+        calcInputGradients: whether gradients by the inputs are returned.
         cellOrder: the order of the gates in weights.
         varTimeSteps: how many of the steps each sequence has, UNSIGNED_INT [batchSize] or [1];
             None where all have all of them. Outputs behind the end of a sequence are 0.
@@ -246,15 +246,15 @@ def lstmBwdWithWU(
         weights: as in `lstmFwd`.
         input: likewise.
         output: what `lstmFwd` returned.
-        output_grad: the gradient with respect to it.
-        last_cell_state_grad: the gradient with respect to the last cell state.
+        output_grad: the gradient by it.
+        last_cell_state_grad: the gradient by the last cell state.
         debug_context: name of the steps.
         options: those of PopLibs, which change no result.
         cache: is not used.
 
     Returns:
-        The gradients with respect to the first state, the inputs (None unless the parameters ask
-        for them) and the weights. C++ returns the first, and stores the others in arguments.
+        The gradients by the first state, by the inputs (None where the parameters ask for none),
+        and by the weights. C++ returns the first, and stores the others in arguments.
 
     Raises:
         the errors of `poplite.ops.nn.lstm_gradient`, and of `lstmFwd`.

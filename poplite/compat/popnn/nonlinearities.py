@@ -104,7 +104,7 @@ def nonLinearityInputGradient(
     prog: Place,
     debug_context: str = "",
 ) -> Tensor:
-    """Record the gradient with respect to the input, `popnn::nonLinearityInputGradient`.
+    """Record the gradient by the input, `popnn::nonLinearityInputGradient`.
 
     Args:
         graph: of the tensors.

@@ -145,12 +145,12 @@ class Norm:
     def param_gradients(
         self, graph: Graph, acts: Tensor, grads_in: Tensor, *arguments: Any
     ) -> tuple[Tensor, Tensor]:
-        """Record the gradients of gamma and beta, `batchNormParamGradients` and its kin.
+        """Record the gradients by gamma and beta, `batchNormParamGradients` and its kin.
 
         Args:
             graph: of the tensors.
             acts: what was normalised, or what whitening made of it.
-            grads_in: the gradient with respect to the result.
+            grads_in: the gradient by the result.
             *arguments: `mean, inv_std_dev, prog, ...` for the normalised input; `prog, partials
                 type, debug_context, options` for a whitened one.
         """
@@ -172,7 +172,7 @@ class Norm:
 
     @checked("popnn", "{name}Gradients")
     def gradients(self, graph: Graph, acts: Tensor, grads_in: Tensor, *arguments: Any) -> Tensor:
-        """Record the gradient with respect to the activations, `batchNormGradients` and its kin.
+        """Record the gradient by the activations, `batchNormGradients` and its kin.
 
         It goes through the statistics: `istd * (g - mean(g) - w * mean(g * w))` for the gradient g
         times gamma and w whitened.
@@ -180,7 +180,7 @@ class Norm:
         Args:
             graph: of the tensors.
             acts: what was normalised, or what whitening made of it.
-            grads_in: the gradient with respect to the result.
+            grads_in: the gradient by the result.
             *arguments: `mean, inv_std_dev, gamma, prog, ...` for the normalised input;
                 `inv_std_dev, gamma, prog, partials type, debug_context, options` for a
                 whitened one.
@@ -298,7 +298,7 @@ class _Parted:
         return ops.cast(each.reshape(shape), FLOAT)
 
     def gradient(self, what: str, each: Tensor) -> Expr:
-        """Return a gradient with respect to the result, in FLOAT; refuse that of something else."""
+        """Return a gradient by the result, in FLOAT; refuse that of something else."""
         if each.shape != self.acts.shape or each.element_type is not self.acts.element_type:
             raise TensorCreationError(
                 f"popnn.{what}: gradsIn is {type_and_shape(each)}, acts "

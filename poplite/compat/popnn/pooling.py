@@ -171,7 +171,7 @@ def poolInputGradient(
     debug_context: str = "",
     options: Options = None,
 ) -> Tensor:
-    """Record the gradient of `pool` with respect to its input, `popnn::pooling::poolInputGradient`.
+    """Record the gradient of `pool` by its input, `popnn::pooling::poolInputGradient`.
 
     Args:
         graph: of the tensors.

@@ -44,7 +44,7 @@ _FLAGS = ("outputFullSequence", "calcInputGradients", "resetAfter", "preserveFin
 
 
 class Weights(NamedTuple):
-    """Weights of a layer, or gradients with respect to them, in its parameters' order of gates.
+    """Weights of a layer, or gradients by them, in the order of gates of its parameters.
 
     Attributes:
         inputWeights: [gates, inputs, units].
@@ -205,7 +205,7 @@ def state_like(graph: Graph, element: ElementTypeLike, shape: Sequence[int], nam
 def sequence_gradient(
     graph: Graph, is_full: bool, gradient: Tensor, shape: Sequence[int], name: str
 ) -> tuple[Tensor, Tensor | None]:
-    """Return the gradient with respect to all outputs, and to the last one if only that exists."""
+    """Return the gradient by all outputs, and by the last one where only that was returned."""
     if is_full:
         return gradient, None
     zeros = graph.add_constant(

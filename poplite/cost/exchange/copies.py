@@ -209,7 +209,7 @@ def _copied(
 
 
 # -- copies on tiles -------------------------------------------------------------------------------
-# A vector that a vertex reads, but that lies in several places, is gathered.
+# Copies on tiles: a vector that a vertex reads, but that lies in several places, is gathered.
 #
 #     on its tile              . . . a a a . . . b b b . . .      columns of a block
 #     from elsewhere           c                 d                a halo

@@ -398,6 +398,7 @@ def _check_host(tensor: HostTensor, arena: int) -> None:
 
 
 # -- costs -----------------------------------------------------------------------------------------
+# Checks the costs of a loaded executable: tiles exist, vertices are those of the steps.
 #
 #     numbers     tiles of the target, rising; no number below zero
 #     vertices    as many of each class as the step has; every tile and every shape exists

@@ -232,7 +232,7 @@ def _check_calls(
 
 
 # -- fields of vertices ----------------------------------------------------------------------------
-# They must be inside the arena, however their rows are written.
+# Checks that the fields of vertices are inside the arena, however their rows are written.
 #
 # The least and the greatest number of a column are known without listing its numbers: those of an
 # affine column from both ends of each run, those of a table from its least and greatest entry.  So

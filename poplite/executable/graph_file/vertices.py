@@ -66,6 +66,8 @@ from poplite.vertex.vertex import MultiVertex, Vertex
 from poplite.view import View, empty, storages
 
 # -- vertex classes --------------------------------------------------------------------------------
+# The vertex classes of a graph's file: what it says of them, and which classes are meant.
+#
 # A file names a class by its module and its name there, a template with its element types, and
 # lists the fields that it declares and what its code is.  It is looked up among the classes that
 # the user gives, then among those that are defined already in that module, then among those of

@@ -61,7 +61,7 @@ from poplite.poplar.spelling import cpp_spelling
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped, fitted, integer_or_none, number_text
 from poplite.vertex.fields import LARGEST_COUNT, PLAIN
-from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of
+from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of, vertex_label
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -266,15 +266,16 @@ class VertexInstance:
 
     @property
     def label(self) -> str:
-        """Its class and number, as used in messages."""
-        return f"{self.vertex_class.__name__} {self.index}"
+        """Its number and class, as used in messages."""
+        return vertex_label(self.vertex_class, self.index)
 
     def __str__(self) -> str:
         on = "no tile" if self.tile is None else f"tile {self.tile}"
         return f"{self.label} on {on}"
 
     def __repr__(self) -> str:
-        return fitted(f"<VertexInstance {self} of '{{}}'>", self.compute_set.name)
+        shown = str(self).removeprefix("vertex ")
+        return fitted(f"<VertexInstance {shown} of '{{}}'>", self.compute_set.name)
 
     getFieldInfo = field_info  # C++ spelling
 

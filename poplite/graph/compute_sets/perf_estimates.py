@@ -132,7 +132,7 @@ class FieldData:
             index: position of the vector.
 
         Raises:
-            TensorIndexError: if the vector does not exist.
+            TensorIndexError: when there is no such vector.
         """
         number = integer_or_none(index)
         if self.rank != 2 or number is None or not 0 <= number < self.size:

@@ -84,7 +84,7 @@ class VertexBlock(OnAccess[VertexInstance]):
     >>> x = graph.add_variable(pl.FLOAT, (1000,), "x", mapping="linear")
     >>> block = graph.add_vertices(graph.add_compute_set("double"), Double, tile=0, x=x)
     >>> block[7], block[7].connections["x"] == x[7]
-    (<VertexInstance Double 7 on tile 0 of 'double'>, <same elements: True (not ops.equal)>)
+    (<VertexInstance 7 of 'Double' on tile 0 of 'double'>, <same elements: True (not ops.equal)>)
     """
 
     __slots__ = (

@@ -110,7 +110,12 @@ def block_of(
         edges[name] = _behind(made, placed, of_each=of_each)
     for name, addresses in beside.items():
         if addresses is None:  # no elements, so any metadata will do
-            made = add_metadata(probe.graph.space, f"{probe.vertex.label}/{name}", _ANY, 0)
+            made = add_metadata(
+                probe.graph.space,
+                f"{probe.vertex.vertex_class.__name__} {probe.vertex.index}/{name}",
+                _ANY,
+                0,
+            )
             edges[metadata_edge(name)] = _behind(made, placed, of_each=False)
         else:
             edges[metadata_edge(name)] = _one_each(addresses)

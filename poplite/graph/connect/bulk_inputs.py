@@ -14,7 +14,7 @@ Numbers and tiles are for all vertices, or one for each::
     k=7          k=[1, 2, 3]                            State or Input of a number
                  v=array of (3, 2)  v=[[1], [], [2, 3]]     State of a Vector
 
-Rules are written for one vertex (`poplite.graph.connect.rules`). A `Probe` represents the vertex
+Rules are written for one vertex (`poplite.graph.connect.rules`). A `Probe` stands for the vertex
 that a message would name, and raises the rule's own error for it::
 
     probe.refuse([3, 7, 9], check)      check(3) raises for vertex 3; 7 and 9 are named below
@@ -98,11 +98,11 @@ class Probe:
 
     @property
     def names(self) -> str:
-        """The class and the range of numbers of all vertices."""
-        return f"{self.name} {self._first} to {self._first + self.count - 1}"
+        """The range of numbers of all vertices and their class."""
+        return f"vertices {self._first} to {self._first + self.count - 1} of '{self.name}'"
 
     def move_to(self, k: int) -> None:
-        """Make the probe represent vertex `k`."""
+        """Make the probe stand for vertex `k`."""
         self.vertex.index = self._first + k
         if self.tiles is not None and self.count:
             self.vertex.tile = self.tiles.at(k)
@@ -134,10 +134,11 @@ class Probe:
             raise error
         more = len(faulty) - 1 - len(others)
         names = ", ".join(map(str, others)) + (f" and {more:,} more" if more else "")
+        which = f"{'vertex' if len(faulty) == 2 else 'vertices'} {names} of '{self.name}'"
         raise type(error)(
             error.what,
             at=error.at,
-            found=f"{error.found}\nthe same of {self.name} {names}".lstrip("\n"),
+            found=f"{error.found}\nthe same of {which}".lstrip("\n"),
             fix=error.fix,
         ) from None
 

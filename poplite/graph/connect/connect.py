@@ -281,7 +281,12 @@ def _metadata_edges(
             metadata = next((row.metadata for row in filled_first if row.has_metadata()), None)
             if metadata is None:  # no elements, so any metadata will do
                 any_ = QuarterMetadata("F143")
-                made = add_metadata(vertex.graph.space, f"{vertex.label}/{name}", any_, 0)
+                made = add_metadata(
+                    vertex.graph.space,
+                    f"{vertex.vertex_class.__name__} {vertex.index}/{name}",
+                    any_,
+                    0,
+                )
                 metadata = Tensor(vertex.graph, made.element_type, made.view)
             beside[metadata_edge(name)] = metadata
     return beside

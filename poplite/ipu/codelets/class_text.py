@@ -1,20 +1,26 @@
 """One vertex class as the text of a codelet.
 
-The text of `Axpy` is::
+class Axpy : public poplar::Vertex {
+public:
+  float factor;
+  poplar::Input<poplar::Vector<float>> x;
+  poplar::InOut<poplar::Vector<float>> y;
 
-    class Axpy : public poplar::Vertex {
-    public:
-      float factor;
-      poplar::Input<poplar::Vector<float>> x;
-      poplar::InOut<poplar::Vector<float>> y;
+  bool compute() {
+    for (unsigned i = 0; i < y.size(); ++i) {
+      y[i] = y[i] + factor * x[i];
+    }
+    return true;
+  }
+};
 
-      bool compute() {
-        for (unsigned i = 0; i < y.size(); ++i) {
-          y[i] = y[i] + factor * x[i];
-        }
-        return true;
-      }
-    };
+Which outputs a `compute` writes completely, whatever its fields hold.
+
+What a real machine leaves in elements of an `Output` that are not written is not promised; so all
+others are exported as `InOut`. The text alone decides::
+
+    self.y = ...                                        outside of branches and loops
+    for i in range(len(self.out)): self.out[i] = ...    the same, in every turn
 """
 
 from __future__ import annotations
@@ -187,12 +193,6 @@ def _summary(vertex: type[Vertex]) -> list[str]:
 
 
 # -- written ---------------------------------------------------------------------------------------
-# A real machine does not promise the values of elements of an `Output` that are not written. So
-# only those that `compute` always writes completely are exported as `Output`, all others as
-# `InOut`. The text alone decides::
-#
-#     self.y = ...                                        outside of branches and loops
-#     for i in range(len(self.out)): self.out[i] = ...    the same, in every iteration
 
 
 def written_completely(checked: Checked) -> set[str]:

@@ -1,10 +1,17 @@
 """Codelets of vertex classes as one C++ file that needs nothing but Poplar's headers.
 
-Its parts are::
+#include <poplar/Vertex.hpp>        Poplar's types
+namespace pl { ... }                the arithmetic; exp and the others, where they are called
+class Axpy : public poplar::Vertex  a class for each vertex class
 
-    #include <poplar/Vertex.hpp>        Poplar's types
-    namespace pl { ... }                the arithmetic; exp and the others, where they are called
-    class Axpy : public poplar::Vertex  a class for each vertex class
+The kernels of `poplite.vertex.compute.mathematics` as C++ functions.
+
+A kernel is called once, with values that write a line for each of their operations::
+
+    x * 0.5 + 1.0       const float v1 = x * 0.5f;
+                        const float v2 = v1 + 1.0f;
+
+So `exp` and the others have the bits that they have in both forms of `compute`.
 """
 
 from __future__ import annotations
@@ -84,13 +91,6 @@ def _apart(texts: list[str]) -> list[str]:
 
 
 # -- mathematics -----------------------------------------------------------------------------------
-# The kernels of `poplite.vertex.compute.mathematics` as C++ functions. A kernel is called once,
-# with values that write a line for each of their operations::
-#
-#     x * 0.5 + 1.0       const float v1 = x * 0.5f;
-#                         const float v2 = v1 + 1.0f;
-#
-# So the results of `exp` and the others are bit-identical to both forms of `compute`.
 
 
 _INTEGERS = {"float": "int", "double": "long long"}

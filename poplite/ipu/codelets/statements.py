@@ -4,9 +4,18 @@
         total += self.x[i]                 total = total + x[i];
                                          }
 
-A loop over a `range` evaluates its bounds once and has a counter of its own, as in Python. Where
-that makes no difference, as above, its counter is one of C++'s own integers, which a tile counts in
+A loop over a `range` has its bounds once and a counter of its own, as in Python. Where that makes
+no difference, as above, it is a loop with one of C++'s own integers, which a tile counts in
 hardware.
+
+Loops over a `range` whose counter is one of C++'s own integers.
+
+    for i in range(len(self.x))                   for (unsigned i = 0; i < x.size(); ++i)
+    for i in range(worker, len(self.x), 6)        for (unsigned i = worker; i < x.size(); i += 6)
+    for i in range(self.n)    (n State[INT])      for (int i = 0; i < n; ++i)
+
+So it is where nothing but the loop assigns the variable, nothing behind the loop reads it, and
+neither it nor its bounds can leave 32 bits.
 """
 
 from __future__ import annotations
@@ -491,14 +500,6 @@ def _needs_lines(statements: StatementWriter, test: ast.expr) -> bool:
 
 
 # -- loops -----------------------------------------------------------------------------------------
-# Loops over a `range` with one of C++'s own integers as counter::
-#
-#     for i in range(len(self.x))                   for (unsigned i = 0; i < x.size(); ++i)
-#     for i in range(worker, len(self.x), 6)        for (unsigned i = worker; i < x.size(); i += 6)
-#     for i in range(self.n)    (n State[INT])      for (int i = 0; i < n; ++i)
-#
-# Only the loop may assign the variable, nothing after the loop may read it, and neither it nor its
-# bounds can leave 32 bits.
 
 
 _SIGNED = {

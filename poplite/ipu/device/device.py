@@ -1,4 +1,22 @@
-"""The public class: an IPU, or the SDK's model of one, for `Engine(..., device=)`."""
+"""The public class: an IPU, or the SDK's model of one, for `Engine(..., device=)`.
+
+The programs of an engine on a device, driven by a process of its own.
+
+tables and codelets, written and compiled      once, when the engine is made
+start                                          the device builds and compiles its graph
+run, read, write                               commands; streams are served while programs run
+
+The times of runs on a device, next to those of the simulator's model for the same programs.
+
+The variables of a device, as the host reads and writes them.
+
+A device has no bytes that Python could look at. Those of each variable are moved as a whole through
+a file that both processes share, to and from an arena laid out as the simulator's; views and
+handles are then found there::
+
+    engine.read(x[3:5])     read variable:x     shared file -> arena -> x[3:5]
+    engine.write(x[3], 7)   read variable:x     arena[x[3]] = 7     write variable:x
+"""
 
 from __future__ import annotations
 
@@ -128,11 +146,6 @@ class Device(PoplarDevice):
 
 
 # -- loaded ----------------------------------------------------------------------------------------
-# The programs of an engine are driven by a process of its own::
-#
-#     tables and codelets, written and compiled      once, when the engine is made
-#     start                                          the device builds and compiles its graph
-#     run, read, write                               commands; streams are served while programs run
 
 
 FORMS = {"hardware": "on an IPU", "model": "on the IPU Model"}
@@ -388,7 +401,6 @@ def _no_state_file(call: str) -> ControlProgramError:
 
 
 # -- measuring -------------------------------------------------------------------------------------
-# Times of runs on a device are put next to those of the simulator's model for the same programs.
 
 
 class Measuring:
@@ -442,12 +454,6 @@ class Measuring:
 
 
 # -- memory ----------------------------------------------------------------------------------------
-# Python cannot access the bytes of a device. Those of each variable are moved as a whole through a
-# file that both processes share, to and from an arena with the simulator's layout; views and
-# handles are then found there::
-#
-#     engine.read(x[3:5])     read variable:x     shared file -> arena -> x[3:5]
-#     engine.write(x[3], 7)   read variable:x     arena[x[3]] = 7     write variable:x
 
 
 class DeviceMemory:

@@ -1,4 +1,39 @@
-"""The tables of an exported graph, for the host program."""
+"""The tables of an exported graph, for the host program.
+
+The vertex that subtracts one cycle counter from another, as `cycle_count` needs it.
+
+Poplar's `cycleStamp` gives a counter as two words, the low one first, and subtracts none.
+
+What a real IPU is not given yet, found before anything is written.
+
+Replicas, several IPUs and remote buffers. All faults are reported together, those of programs and
+names with their line; the size of a machine has none.
+
+Program trees as columns: each distinct program once, after those below it.
+
+    node.op, .a, .b       its kind, and up to two numbers
+    node.children_end     its parts are in `child`
+    case.value            the values of the cases of a Switch, from `b` on
+    call.tensor           inputs, then outputs of a call of the host, from `b` on
+    stamp.tile, .sync, .tensor, .since
+    program.name, .root
+    function.name, .root
+
+Each printed tensor leaves by a stream of its own, so that Python writes it as always. An Execute
+whose vertices read what they write is a sequence of copies and the Execute. A cycle counter from
+which an earlier one is subtracted needs a vertex for that, `CyclesSince`.
+
+Compute sets as columns: families of vertices of one class, and their fields.
+
+cs.name, cs.families_end
+family.class, .count      the class in C++, and how many vertices
+family.stops, .tiles      one past the last vertex of each run on one tile, and its tile
+family.cycles, .flops     what each takes, where the user said so
+family.fields_end
+field.name, .kind, .type  its name in C++
+field.of                  by kind: a number of `edges`, of a series, or where values begin
+field.length              of a State field of vectors, elements of each vertex
+"""
 
 from __future__ import annotations
 
@@ -218,8 +253,6 @@ def tables_of(
 
 
 # -- cycles ----------------------------------------------------------------------------------------
-# Poplar's `cycleStamp` gives a counter as two words, the low one first, and subtracts none. So
-# `cycle_count` needs a vertex that subtracts one counter from another.
 
 
 class CyclesSince(Vertex):
@@ -237,8 +270,6 @@ class CyclesSince(Vertex):
 
 
 # -- refused ---------------------------------------------------------------------------------------
-# Replicas, several IPUs and remote buffers are not yet exported, and refused before anything is
-# written. All faults are reported together, those of programs and names with their line.
 
 
 _PROGRAMS: Mapping[type[Program], str] = {
@@ -303,19 +334,6 @@ def _of_programs(programs: Iterable[Program]) -> Iterable[Fault]:
 
 
 # -- programs --------------------------------------------------------------------------------------
-# Each distinct program once, after its children::
-#
-#     node.op, .a, .b       its kind, and up to two numbers
-#     node.children_end     its parts are in `child`
-#     case.value            the values of the cases of a Switch, from `b` on
-#     call.tensor           inputs, then outputs of a call of the host, from `b` on
-#     stamp.tile, .sync, .tensor, .since
-#     program.name, .root
-#     function.name, .root
-#
-# Each printed tensor leaves by a stream of its own, so that Python prints it as always. An Execute
-# whose vertices read what they write is a sequence of copies and the Execute. A cycle counter from
-# which an earlier one is subtracted needs a vertex for that, `CyclesSince`.
 
 
 _SYNCS = tuple(SyncType)
@@ -524,16 +542,6 @@ class ProgramColumns(ColumnRows):
 
 
 # -- vertices --------------------------------------------------------------------------------------
-# Compute sets are families of vertices of one class, with their fields::
-#
-#     cs.name, cs.families_end
-#     family.class, .count      the class in C++, and how many vertices
-#     family.stops, .tiles      one past the last vertex of each run on one tile, and its tile
-#     family.cycles, .flops     of each vertex, where the user set them
-#     family.fields_end
-#     field.name, .kind, .type  its name in C++
-#     field.of                  by kind: a number of `edges`, of a series, or where values begin
-#     field.length              of a State field of vectors, elements of each vertex
 
 
 class FieldForm(IntEnum):

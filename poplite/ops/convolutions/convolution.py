@@ -4,12 +4,12 @@
     by_x = ops.convolution_input_gradient(gradient, weights, x.shape[2:], padding=1)
     by_weights = ops.convolution_weights_gradient(gradient, x, weights.shape[2:], padding=1)
 
-The gradient with respect to the input is a convolution too, of the gradient of the output with the
-weights, whose channels are swapped: a stride becomes a dilation (`Dimension.inverse`). The gradient
-with respect to the weights is a product of matrices, the elements that each tap read times the
-gradient: the planner of products shares it among tiles (`poplite.ops.matmul`). The taps' elements
-are the left matrix: a row of it is what one tap read of one channel, evenly spaced in memory, while
-columns would be pieces of a few channels, most of them several times.
+The gradient by the input is a convolution too, of the gradient of the output with the weights,
+whose channels are swapped: what was a stride is a dilation there (`Dimension.inverse`). That by the
+weights is a product of matrices, what each tap read by the gradient: the planner of products shares
+it among tiles (`poplite.ops.matmul`). What taps read comes first: a row of that matrix is what one
+tap read of one channel, at even distances in memory, where columns of it would be pieces of a few
+channels, most of them several times.
 
 Source: PopLibs, `poplin/Convolution.hpp`; as there, the kernel is not turned around by itself.
 """
@@ -158,7 +158,7 @@ def convolution_input_gradient(
     name: str = "input_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that find the gradient of a convolution with respect to its input.
+    """Record steps that find the gradient of a convolution by its input.
 
     Args:
         gradient: that of the output, of its shape and type. An expression is stored first.
@@ -228,7 +228,7 @@ def convolution_weights_gradient(
     name: str = "weights_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that find the gradient of a convolution with respect to its weights.
+    """Record steps that find the gradient of a convolution by its weights.
 
     Args:
         gradient: that of the output, of its shape and type. An expression is stored first.

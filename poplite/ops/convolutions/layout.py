@@ -417,6 +417,8 @@ def by_taps(x: Tensor, dimensions: list[tuple[int, Dimension]], zeros: Tensor | 
 
 
 # -- what vertices read, and where it lies ---------------------------------------------------------
+# What the vertices of convolutions and pooling read of their input, and where it lies.
+#
 # Their input may lie anywhere. If its channels are not adjacent it is copied first, to
 # where a plan would make it: otherwise vertices would read single elements.
 

@@ -600,7 +600,7 @@ def ranked(target: Target, request: ConvolutionRequest) -> tuple[ConvolutionLayo
 
 
 # -- exact prices ----------------------------------------------------------------------------------
-# By the cost model: a layout is built on a graph of its own, and priced. Nothing is
+# What a layout costs by the cost model: it is built on a graph of its own, and priced. Nothing is
 # run or compiled. Operands are assumed to have the plan's mapping.
 
 

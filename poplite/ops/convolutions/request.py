@@ -23,13 +23,14 @@ from poplite.text import clipped, integer_or_none
 from poplite.types import FLOAT, HALF, ElementType
 
 # -- one dimension ---------------------------------------------------------------------------------
+# What a convolution does along one dimension of its field.
 #
 #     signal     a . b . c          `size` elements, `dilation` apart, with zeros between and around
 #     output 0   ^   ^              from `origin` on, at the places of `taps`
 #     output 1       ^   ^          `stride` further
 #
-# The gradient with respect to the input reads the gradient of the output in the same way: a stride
-# becomes a dilation there, and vice versa. So one description, and one planner, serves both.
+# The gradient by the input reads the gradient of the output in the same way: what was a stride is a
+# dilation there, and the other way round. So one description, and one planner, is for both.
 #
 # Source: PopLibs, `poplin/ConvParams.hpp`, for the sizes of outputs.
 
@@ -312,7 +313,7 @@ class ConvolutionRequest:
 
     @property
     def inverse(self) -> ConvolutionRequest:
-        """The convolution that makes the input's gradient from the output's."""
+        """The convolution that makes the gradient by the input of that by the output."""
         return replace(
             self,
             inputs=self.outputs,
@@ -338,7 +339,7 @@ class ConvolutionRequest:
 
 
 # -- phases of an input with zeros between its elements --------------------------------------------
-# Each phase is a convolution of its own, of an input without zeros.
+# Convolutions of inputs with zeros between their elements: one for each phase, without zeros.
 #
 #     input   a . b . c          distance 2, kernel of three taps
 #     even    ^ . ^              taps 0 and 2, of a b c
@@ -431,7 +432,7 @@ def _interleaved(several: list[Tensor], dim: int) -> Tensor:
 
 
 # -- parameters ------------------------------------------------------------------------------------
-# Errors name every illegal parameter.
+# What users say about a convolution, checked: every illegal parameter is named.
 
 
 Number = int | Sequence[int]
@@ -622,6 +623,7 @@ def float_type(what: str, element: ElementClass) -> ElementClass:
 
 
 # -- operands of a call ----------------------------------------------------------------------------
+# A call of an operation on inputs with channels: what its operands have to be.
 
 
 def rank_of_field(what: str, one: Given, other: Given) -> int:

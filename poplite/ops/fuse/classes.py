@@ -30,7 +30,7 @@ from poplite.vertices.estimators.maps import MapOperation
 from poplite.vertices.reduce import FEW
 
 # -- names -----------------------------------------------------------------------------------------
-# Generated vertex classes are named by what they compute.
+# What generated vertex classes are called where users read it: by what they compute.
 #
 #     (x0 - x1) * k0 + k1                 a map; its fields are tensors x0, x1 and numbers k0, k1
 #     out * k0 + x1 [HALF]                one that replaces its first operand, of HALF
@@ -112,6 +112,8 @@ def _shapes(fields: list[str], parts: tuple[OperandPart, ...]) -> str:
 
 
 # -- texts -----------------------------------------------------------------------------------------
+# The lines of an expression as the text of a vertex class.
+#
 # A vertex of a map goes through a range of elements, or through rows of them, where operands are
 # broadcast or the elements of a tile lie in several places::
 #

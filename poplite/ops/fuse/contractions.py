@@ -207,6 +207,7 @@ def _replaced(expr: Expr, by: Mapping[Expr, Expr], kept: set[Expr]) -> Expr:
 
 
 # -- products by one row or one column -------------------------------------------------------------
+# Products by one row or one column, as the sums that they are.
 #
 #     p @ q                         sum(p * q)
 #     ops.matmul(row, column)       the same, of shape (1, 1); of several pairs, as many sums
@@ -323,6 +324,7 @@ def put_together_for_sums(
 
 
 # -- what products take whose operands lie elsewhere -----------------------------------------------
+# The cycles of a product of matrices whose operands lie elsewhere than its plan has them.
 #
 #     block (i, j) of the left matrix, for tile t     has a part of it itself, which is put in place
 #                                                     receives the rest from others

@@ -405,7 +405,7 @@ def rects(found: Cuts, rows: int, columns: int, workers: int) -> Rects:
 
 
 # -- filling ---------------------------------------------------------------------------------------
-# Each worker makes its own numbers, so that nothing is sent.
+# Numbers that no tensor takes part in: each worker makes its own, so that nothing is sent.
 #
 #     zero of x[4, 10] on two tiles       Fill      out = x[0, 0:4], ...
 #     of its columns 2 to 5               FillRows  out = [x[0, 2:5], x[1, 2:5]], ...

@@ -143,7 +143,7 @@ def slots_of(operation: str, element: ElementClass, result: ElementClass, operan
 
 
 # -- what reductions compute of an element ---------------------------------------------------------
-# In slots, besides joining the element:
+# The slots of a reduction's work on an element, besides joining it.
 #
 #     sum(x * y)      one load of x or y, besides the one that the reduction has; one multiplication
 #     sum(x ** 2)     nothing besides: PopLibs' `SQUARE_ADD` takes as long as its `ADD`

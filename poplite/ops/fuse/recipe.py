@@ -234,7 +234,7 @@ def _is_sound(
 
 
 # -- trees as lines --------------------------------------------------------------------------------
-# Equal parts occur once.
+# A tree as numbered lines, in which equal parts occur once.
 #
 #     (x - y) ** 2 * 0.5          v0 = a0 - a1
 #                                 v1 = v0 * v0
@@ -369,7 +369,7 @@ def helper_texts(names: set[str]) -> list[str]:
 
 
 # -- notes of what was done ------------------------------------------------------------------------
-# `ops.explain` shows them.
+# What was done with the parts of expressions, for `ops.explain`.
 
 
 What = Literal["stored", "reduced", "multiplied", "computed again", "copied", "filled"]

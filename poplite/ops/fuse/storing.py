@@ -340,7 +340,7 @@ def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
 
 
 # -- reductions along repeated dimensions ----------------------------------------------------------
-# Each element is read once.
+# Reductions along repeated dimensions: each element is read once.
 #
 #     max(x.broadcast(n, 0), 0)      max(x)
 #     sum(x.broadcast(n, 0), 0)      sum(x) * n, of HALF in FLOAT and rounded once
@@ -526,7 +526,7 @@ def _reading(root: Expr, leaves: Sequence[Expr], along: Mapping[int, DimensionPa
 
 
 # -- positions -------------------------------------------------------------------------------------
-# With tensors that are reduced they are two short tensors, instead of one of that size.
+# Positions used with tensors that are reduced, as two short tensors instead of one of their size.
 #
 #     iota(10,000,000)     high: 0, 3163, 6326, ...    each repeated 3163 times, as a view
 #                          low:  0, 1, ... 3162        repeated 3162 times, as a view

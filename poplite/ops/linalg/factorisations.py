@@ -193,6 +193,8 @@ class LinalgSteps:
 
 
 # -- triangular systems ----------------------------------------------------------------------------
+# Triangular matrices: systems of equations, and masks.
+#
 # Source of the meaning: PopLibs, `poplin/TriangularSolve.hpp`.
 
 
@@ -307,7 +309,7 @@ def triangular_mask(a: Operand, *, lower: bool = True, unit_diagonal: bool = Fal
 
 
 # -- Cholesky --------------------------------------------------------------------------------------
-# By halves, down to blocks. Source: PopLibs, `poplin/Cholesky.hpp`.
+# Source of the way: PopLibs, `poplin/Cholesky.hpp`: in halves, down to blocks.
 
 
 def cholesky(

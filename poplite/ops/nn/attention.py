@@ -46,7 +46,7 @@ from poplite.types import BOOL, FLOAT
 
 
 class AttentionWeights(NamedTuple):
-    """The weights of an attention, or gradients with respect to them.
+    """The weights of an attention, or gradients by them.
 
     Attributes:
         query: [elements of a query, heads * depth].
@@ -188,7 +188,7 @@ def multi_head_attention_gradient(
     name: str = "attention_gradient",
     program: Sequence | None = None,
 ) -> AttentionGradient:
-    """Record the gradients of an attention with respect to its operands and its weights.
+    """Record the gradients of an attention by its operands and its weights.
 
     Args:
         query: as in `multi_head_attention`, and so are the next four.

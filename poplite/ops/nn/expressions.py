@@ -54,10 +54,9 @@ def hard_sigmoid(x: Operand) -> Expr:
 
 
 def hard_sigmoid_gradient(x: Operand, gradient: Operand) -> Expr:
-    """Return the gradient of `hard_sigmoid` with respect to its operand.
+    """Return the gradient of `hard_sigmoid` by its operand: `0.2 * g` for x from -2.5 to 2.5.
 
-    It is `0.2 * g` for x from -2.5 to 2.5, and 0 elsewhere, also for NaN, as in PopLibs
-    (`lib/popnn/HardSigmoid.cpp`).
+    Elsewhere 0, and so it is for NaN, as in PopLibs (`lib/popnn/HardSigmoid.cpp`).
 
     Args:
         x: what `hard_sigmoid` was given.
@@ -217,11 +216,11 @@ def _both(what: str, x: Operand, gradient: Operand) -> tuple[Expr, Expr, Element
     return cast(operand, FLOAT), cast(result, FLOAT), operand.element_type
 
 
-# -- gradients from results ------------------------------------------------------------------------
+# -- gradients by results --------------------------------------------------------------------------
 
 
 def by_result(what: str, gradient: Operand, like: Expr) -> Expr:
-    """Return a gradient that has the shape and the type of `like`, or raise."""
+    """Return a gradient by what has the shape and the type of `like`, or raise."""
     made = float_operand(gradient, what)
     if made.shape != like.shape or made.element_type is not like.element_type:
         pair = [f"{each.element_type!r} {list(each.shape)}" for each in (made, like)]
@@ -234,6 +233,8 @@ def by_result(what: str, gradient: Operand, like: Expr) -> Expr:
 
 
 # -- softmax ---------------------------------------------------------------------------------------
+# Softmax, its logarithm, and their gradients.
+#
 # Source: PopLibs, `popnn/NonLinearity.hpp` (SOFTMAX_STABLE) and `popnn/LogSoftmax.hpp`.
 
 
@@ -263,7 +264,7 @@ def softmax(x: Operand, dim: int = -1) -> Expr:
 
 
 def softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
-    """Return the gradient of `softmax` with respect to its operand: `y * (g - sum(y * g))`.
+    """Return the gradient of `softmax` by its operand: `y * (g - sum(y * g))`.
 
     Args:
         result: y, what `softmax` returned.
@@ -311,7 +312,7 @@ def log_softmax(x: Operand, dim: int = -1) -> Expr:
 
 
 def log_softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
-    """Return the gradient of `log_softmax` with respect to its operand: `g - exp(y) * sum(g)`.
+    """Return the gradient of `log_softmax` by its operand: `g - exp(y) * sum(g)`.
 
     Args:
         result: y, what `log_softmax` returned.
@@ -376,9 +377,7 @@ def cross_entropy(logits: Operand, labels: Tensor, *, ignored: int | None = None
 
 
 def cross_entropy_gradient(logits: Operand, labels: Tensor, *, ignored: int | None = None) -> Expr:
-    """Return the gradient of the sum of `cross_entropy` with respect to the logits.
-
-    It is their softmax, less 1 at the label.
+    """Return the gradient of the sum of `cross_entropy` by the logits: softmax less 1 at the label.
 
     Args:
         logits: as in `cross_entropy`.
@@ -435,7 +434,7 @@ def binary_cross_entropy(logits: Operand, targets: Operand) -> Expr:
 
 
 def binary_cross_entropy_gradient(logits: Operand, targets: Operand) -> Expr:
-    """Return the gradient of `binary_cross_entropy` with respect to the logits: `sigmoid(x) - t`.
+    """Return the gradient of `binary_cross_entropy` by the logits: `sigmoid(x) - t`.
 
     Raises:
         the errors of `binary_cross_entropy`.
@@ -467,7 +466,7 @@ def squared_error(predictions: Operand, targets: Operand) -> Expr:
 
 
 def squared_error_gradient(predictions: Operand, targets: Operand) -> Expr:
-    """Return the gradient of `squared_error` with respect to the predictions: `p - t`.
+    """Return the gradient of `squared_error` by the predictions: `p - t`.
 
     >>> import poplite as pl
     >>> p, t = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "pt")

@@ -202,7 +202,7 @@ def gru_gradient(
     name: str = "gru_gradient",
     program: Sequence | None = None,
 ) -> GruGradient:
-    """Record the gradients of a GRU with respect to its inputs, its weights and its first output.
+    """Record the gradients of a GRU by its inputs, its weights and its first output.
 
     Args:
         x: as in `gru`.
@@ -287,7 +287,7 @@ def _candidate(r: Expr, parts: list[Tensor]) -> Expr:
 def _step_back(
     z: Tensor, before: Tensor, by_h: Tensor, wu: Tensor, inputs: int
 ) -> tuple[Tensor, tuple[Expr, Expr]]:
-    """Record the gradients of a step; return those of its gates, of x, and of h before."""
+    """Record the gradient by the gates of a step; return it, and those by x and by h before."""
     units, element = before.shape[1], z.element_type
     reset, update = _activated(z, units)
     parts = [z[:, n : n + units] for n in range(2 * units, z.shape[1], units)]
@@ -327,7 +327,7 @@ def _step_back(
 
 
 def _by_weights(read: Tensor, saved: GruSaved, by_gates: Tensor, parts: int) -> RecurrentWeights:
-    """Record the gradients with respect to the weights: products over all steps."""
+    """Record the gradients by the weights: products over all steps."""
     units = by_gates.shape[2] // parts
     steps, batch, inputs = read.shape
     rows = steps * batch

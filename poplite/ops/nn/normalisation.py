@@ -81,7 +81,7 @@ class LayerNormGradient(NamedTuple):
 def layer_norm_gradient(
     x: Operand, gradient: Operand, gain: Operand | float = 1.0, epsilon: float = 1e-5
 ) -> LayerNormGradient:
-    """Return the gradients of `layer_norm` with respect to its operands.
+    """Return the gradients of `layer_norm` by its operands.
 
     Args:
         x: as in `layer_norm`.
@@ -116,7 +116,7 @@ def _whitened(x: Expr, dims: Dims, epsilon: float) -> tuple[Expr, Expr]:
 
 
 def _by_x(inner: Expr, whitened: Expr, inverse: Expr, dims: Dims) -> Expr:
-    """Return the gradient of `_whitened`, from that of the result times the gain."""
+    """Return the gradient by what was whitened, of that by the result times the gain."""
     along = whitened * mean(inner * whitened, dims, keepdims=True)
     return inverse * (inner - mean(inner, dims, keepdims=True) - along)
 
@@ -136,6 +136,7 @@ def _wide(what: str, role: str, value: Operand | float, x: Expr) -> Expr | float
 
 
 # -- over channels ---------------------------------------------------------------------------------
+# Normalisation of channels: over a batch, over groups of channels, over each channel alone.
 #
 #     x [batch, channels, field ...]      mean and variance of
 #     batch_norm                          a channel, of all samples and places
@@ -205,7 +206,7 @@ def batch_norm(x: Operand, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: float 
 def batch_norm_gradient(
     x: Operand, gradient: Operand, gain: Scale = 1.0, epsilon: float = 1e-5
 ) -> ChannelNormGradient:
-    """Return the gradients of `batch_norm` with respect to its operands.
+    """Return the gradients of `batch_norm` by its operands.
 
     Args:
         x: as in `batch_norm`.
@@ -371,7 +372,7 @@ def group_norm(
 def group_norm_gradient(
     x: Operand, gradient: Operand, groups: int, gain: Scale = 1.0, epsilon: float = 1e-5
 ) -> ChannelNormGradient:
-    """Return the gradients of `group_norm`; see `batch_norm_gradient`.
+    """Return the gradients of `group_norm` by its operands; see `batch_norm_gradient`.
 
     Raises:
         the errors of `group_norm`.
@@ -393,7 +394,7 @@ def instance_norm(x: Operand, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: flo
 def instance_norm_gradient(
     x: Operand, gradient: Operand, gain: Scale = 1.0, epsilon: float = 1e-5
 ) -> ChannelNormGradient:
-    """Return the gradients of `instance_norm`; see `batch_norm_gradient`.
+    """Return the gradients of `instance_norm` by its operands; see `batch_norm_gradient`.
 
     Raises:
         the errors of `batch_norm`.

@@ -3,13 +3,28 @@
     y = ops.nn.max_pool(x, 2)
     by_x = ops.nn.max_pool_gradient(gradient, x, y, 2)
 
-In a gradient each element looks at the windows that contain it. If that is one, it is a map; else
-it is as the gradient of a convolution with respect to its input (`Dimension.inverse`): with a
+A gradient goes the other way: each element looks at the windows that it is in. Where that is one,
+it is a map; else it is as the gradient of a convolution by its input (`Dimension.inverse`): with a
 stride, elements in turn are in windows at other places, and each of these phases is pooled on its
 own.
 
 Source: PopLibs, `popnn/Pooling.hpp`: padding is not part of a window, neither for the greatest
 element nor for the mean; and all elements that equal the greatest get its gradient.
+
+Windows that do not overlap, as gradients see them: what each has, at every place that it has.
+
+The elements of x see windows a and b of 2 places, 3 apart, as a a 0 b b.
+
+The compute sets of pooling, shared among tiles as a layout says.
+
+In which stages windows are pooled, and how each is made: the way of the fewest modelled cycles.
+
+    windows of 8, 4 apart        parts of 4 side by side, then windows of 2 parts, 1 apart
+    windows of 9 x 9, 1 apart    windows of 1 x 9, then of 9 x 1
+    windows of 4 x 4, 4 apart    a reduction, of x as [batch, channels, windows, 4, windows, 4]
+
+Vertices of pooling never share a window. A reduction does, where windows lie side by side, or where
+there is one: then it is of all elements of the field that are in it.
 """
 
 from __future__ import annotations
@@ -177,7 +192,7 @@ def max_pool_gradient(
     name: str = "max_pool_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that find the gradient of `max_pool` with respect to x.
+    """Record steps that find the gradient of `max_pool` by x.
 
     Every element that equals the greatest one of its window gets the gradient of that.
 
@@ -240,7 +255,7 @@ def sum_pool_gradient(
     name: str = "sum_pool_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that find the gradient of `sum_pool` with respect to x.
+    """Record steps that find the gradient of `sum_pool` by x.
 
     Args:
         gradient: that of the result, of its shape and type. An expression is stored first.
@@ -275,7 +290,7 @@ def average_pool_gradient(
     name: str = "average_pool_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that find the gradient of `average_pool`; see `sum_pool_gradient`.
+    """Record steps that find the gradient of `average_pool` by x; see `sum_pool_gradient`.
 
     Raises:
         the errors of `max_pool_gradient`.
@@ -396,8 +411,6 @@ def _counted(call: OperationCall, request: ConvolutionRequest) -> Tensor:
 
 
 # -- disjoint --------------------------------------------------------------------------------------
-# Gradients see windows that do not overlap at each of their elements: those of x see windows a and
-# b of 2 places, 3 apart, as a a 0 b b.
 
 
 def are_disjoint(request: ConvolutionRequest) -> bool:
@@ -507,14 +520,6 @@ def _output(
 
 
 # -- stages ----------------------------------------------------------------------------------------
-# Windows are pooled in the stages that take the fewest modelled cycles.
-#
-#     windows of 8, 4 apart        parts of 4 side by side, then windows of 2 parts, 1 apart
-#     windows of 9 x 9, 1 apart    windows of 1 x 9, then of 9 x 1
-#     windows of 4 x 4, 4 apart    a reduction, of x as [batch, channels, windows, 4, windows, 4]
-#
-# Vertices of pooling never share a window. A reduction does, where windows are adjacent, or where
-# there is one: then it is of all elements of the field that are in it.
 
 
 @frozen
@@ -710,7 +715,7 @@ def _two(
 
 
 # -- how tiles share a stage -----------------------------------------------------------------------
-# By the cheapest of all blocks by batch, field and channels.
+# How pooling is shared among tiles: the cheapest of all blocks by batch, field and channels.
 #
 # A block of channels is treated as a group of a convolution, so that the blocks of a convolution,
 # and their inputs, serve for pooling too. Costs are the bytes that blocks read besides their own

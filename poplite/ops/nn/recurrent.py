@@ -118,6 +118,8 @@ def wide(x: Operand) -> Expr:
 
 
 # -- weights and plans -----------------------------------------------------------------------------
+# What a recurrent layer is made of: weights, plans, and the checks of its operands.
+#
 # Weights have a gate along dimension 0. The product of a step is one of matrices::
 #
 #     x [batch, inputs] | h [batch, units]    times    input weights  [inputs, gates * units]
@@ -125,7 +127,7 @@ def wide(x: Operand) -> Expr:
 
 
 class RecurrentWeights(NamedTuple):
-    """The weights of a recurrent layer, or gradients with respect to them.
+    """The weights of a recurrent layer, or gradients by them.
 
     Attributes:
         input: [gates, inputs, units], what inputs are multiplied by.

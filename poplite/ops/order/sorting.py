@@ -238,7 +238,7 @@ def write(
 
 
 # -- plans -----------------------------------------------------------------------------------------
-# Rows are cut in the way of the fewest modelled cycles.
+# How rows are cut for sorting: the way of the fewest modelled cycles.
 #
 # A row is cut into blocks, one a tile, and a block into runs, which workers sort. Sorted blocks
 # become lists of two blocks, of four, and so on, in `levels` merges; then the lists are sorted by a

@@ -35,6 +35,7 @@ from poplite.vertices.estimators.poplibs import binary, share
 from poplite.vertices.reduce import AddPartials
 
 # -- passes ----------------------------------------------------------------------------------------
+# The numbers of the vertices that make a product: their tiles, and what each of them has.
 #
 #     products  of block (i, j) of the left and (j, l) of the right matrix: tile, slices of both in
 #               flat order, and where the product goes

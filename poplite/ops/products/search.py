@@ -271,7 +271,7 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 # -- lower bound -----------------------------------------------------------------------------------
-# By the cost model:
+# Cycles that a layout takes at least by the cost model.
 #
 #     of one tile   its own parts of its blocks are copied            worker call + a row for each
 #                   the other parts arrive, in words or in controls   sync + latency + the larger
@@ -360,7 +360,7 @@ def _exchange(target: Target, received: Any, sources: Int64) -> int:
 
 
 # -- exact prices ----------------------------------------------------------------------------------
-# By the cost model. All passes are priced as the first, though the last ones may be
+# What a layout costs by the cost model. Passes cost as much as the first; only the last ones may be
 # smaller.
 
 

@@ -62,6 +62,7 @@ from poplite.vertices.random import (
 )
 
 # -- checks ----------------------------------------------------------------------------------------
+# What the arguments of draws have to be.
 
 
 TWO_32 = 1 << 32
@@ -124,6 +125,7 @@ def threshold(what: str, name: str, value: object) -> int:
 
 
 # -- keys ------------------------------------------------------------------------------------------
+# Keys: what random numbers are drawn from.
 
 
 def key(graph: Graph, seed: int, name: str = "key", *, tile: int = 0) -> Tensor:
@@ -619,7 +621,7 @@ def normal_fields(
 
 
 # -- dropout ---------------------------------------------------------------------------------------
-# Its gradient finds the same elements without a mask.
+# Dropout, and its gradient, which finds the same elements without a mask.
 
 
 class Dropped(NamedTuple):
@@ -700,7 +702,7 @@ def dropout_gradient(
         program: where the steps go; left out, the block of `graph.steps()` that is open.
 
     Returns:
-        The gradient with respect to the input of the dropout.
+        The gradient by what went into the dropout.
 
     Raises:
         the errors of `ops.random.dropout`, which has an example.

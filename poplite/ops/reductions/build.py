@@ -329,7 +329,7 @@ class Builder:
 
 
 # -- fused -----------------------------------------------------------------------------------------
-# The first stage computes the elements of an expression that it joins.
+# Reductions of expressions: the first stage computes the elements that it joins.
 #
 #     sum((x - y) ** 2)     a worker reads its elements of x and y, and writes one partial sum
 #
@@ -519,6 +519,8 @@ class FusedReduction:
 
 
 # -- reductions ------------------------------------------------------------------------------------
+# Reductions of tensors: sums, products, extremes, and truth along dimensions.
+#
 # Elements stay where they are as long as that helps.  First each tile joins what it holds of every
 # output; then what tiles came to is joined on one of them, in as many steps as are cheapest where
 # an output has elements on many tiles (`levels`)::

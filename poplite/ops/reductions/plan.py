@@ -43,7 +43,7 @@ from poplite.vertices.estimators.reductions import Slots, columns_slots, rows_sl
 from poplite.vertices.reduce import TYPES_OF_TILE
 
 # -- levels ----------------------------------------------------------------------------------------
-# Partial results are joined across tiles in the number of levels that a model finds cheapest.
+# In how many levels partial results are joined across tiles: the cheapest of some ways by a model.
 #
 #     one level       a tile reads the partial results of an output from all tiles that have one
 #     two levels      the tiles are cut into groups: a tile joins what its group has of an output,
@@ -415,7 +415,7 @@ class _Planner:
 
 
 # -- whether an expression is stored before --------------------------------------------------------
-# It is, if that takes fewer cycles than computing it where it is reduced.
+# Whether an expression is computed where it is reduced, or stored first: what takes fewer cycles.
 #
 #     in one      the vertices of the first stage compute what they join
 #     stored      a map computes it, shared evenly by all workers of a tile; an element that nothing

@@ -28,7 +28,7 @@ from poplite.types import FLOAT
 from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
 
 # -- pieces ----------------------------------------------------------------------------------------
-# They say which tile holds which elements of a reduction: arrays, no graph.
+# Which tile holds which elements of a reduction: arrays, no graph.
 #
 # A tensor that is reduced is read in the order `[outer, reduced, inner]`, in which `inner` elements
 # side by side belong to different outputs, and the next `inner` elements to the same ones again::
@@ -172,7 +172,7 @@ def pieces_of(tile: Int64, begin: Int64, end: Int64, reduced: int, inner: int) -
 
 
 # -- ranges ----------------------------------------------------------------------------------------
-# Each range of outputs is joined on one tile.
+# Ranges of outputs, and the tile that joins the elements of each.
 #
 # The pieces that are joined at once form a *group*: those on one tile, or on several, or all.
 # Within a group outputs fall into *ranges*, cut where the set of pieces that hold elements of them

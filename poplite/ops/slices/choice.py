@@ -213,7 +213,7 @@ def _option(found: str, fix: str) -> InvalidOption:
 
 
 # -- ways by where operands lie --------------------------------------------------------------------
-# A table is shared as its plan says, else in the cheapest way for its mapping.
+# Which way a table is shared: as its plan says, or as is cheapest where it lies.
 #
 # Tables that are read and changed where they lie, without a plan: each part where most of it is.
 #

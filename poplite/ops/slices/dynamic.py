@@ -77,6 +77,7 @@ from poplite.vertices.slices import (
 )
 
 # -- changing rows of a table by number ------------------------------------------------------------
+# Changing rows of a table by number: `multi_update` and its kin.
 #
 #     check          CheckIndices, where the indices lie
 #     table, s       copies that lie in blocks, unless they do

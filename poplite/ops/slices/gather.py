@@ -335,9 +335,9 @@ class _Pieces:
 
 
 # -- one element of each row -----------------------------------------------------------------------
-# Elements are selected, changed, or made.
+# One element of each row, by number: selected, changed, or made.
 #
-# All are elementwise operations or reductions, over every element of a row in its place.
+# They are elementwise and reductions: each row looks at all its elements, where it lies.
 
 
 MASKED = (1 << 32) - 1

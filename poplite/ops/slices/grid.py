@@ -40,9 +40,11 @@ from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT, ElementType
 from poplite.vertices.estimators.poplibs import gather_rows, list_rows, update_listed, update_rows
 
 # -- blocks of columns -----------------------------------------------------------------------------
-#     [rows, width]     0 1 | 2 3       in memory
-#                       4 5 | 6 7       0 1 4 5 8 9, 2 3 6 7 10 11
-#                       8 9 | 10 11
+# Matrices in blocks of columns: how they lie in memory, and on which tiles.
+#
+# [rows, width]                        0 1 | 2 3            in memory
+# 4 5 | 6 7            0 1 4 5 8 9, 2 3 6 7 10 11
+# 8 9 | 10 11
 
 
 def home_mapping(graph: Graph, rows: int, width: int, columns: int) -> TileMapping:

@@ -98,7 +98,7 @@ def lanes_text(kind: Kind) -> str:
 
 
 def fits_lanes(number: Kind, lanes: Kind) -> bool:
-    """Return whether a number may be an operand beside lanes of a kind, and takes that kind.
+    """Return whether a number may stand beside lanes of a kind, and becomes of that kind.
 
     >>> fits_lanes(Kind.FLOAT, Kind.F32), fits_lanes(Kind.FLOAT, Kind.INT)
     (True, False)

@@ -8,8 +8,8 @@
     self.y = self.y + self.x            y never does: the value is a result
 
 Typing knows which names are constants, the text how loops and assignments depend on each other.
-Where it is not certain, data decide, and a field may get elements unchanged.  What compiled
-code does with data is looked at where it is priced (`poplite.simulator.pricing.blocks`).
+Where it does not say for sure, data decide, and a field may get elements as they stand.  What
+compiled code does with data is looked at where it is priced (`poplite.simulator.pricing.blocks`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ here, at the node in the user's text, before any compiler sees it::
       with open("data.txt") as file:
       try: read files on the host, and hand the values over with engine.write(...)
 
-Names mean locals, or for numbers and functions that are fixed when the vertex is
+Names stand for locals, or for numbers and functions that are fixed when the vertex is
 compiled: module globals, names of an enclosing function, class attributes.
 """
 
@@ -195,7 +195,7 @@ _REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
 
 @frozen(eq=False)
 class Scope:
-    """One function, `compute` or one it calls: its text, and the meaning of the names in it.
+    """One function, `compute` or one it calls: its text, and what the names in it stand for.
 
     Attributes:
         label: its name in messages.
@@ -253,7 +253,7 @@ class Scope:
     def global_of(self, node: ast.expr) -> object:
         """Return the value of a name that is not local, or of an attribute of a module.
 
-        Raises `VertexCompileError` if the name does not exist.
+        Raises `VertexCompileError` when there is no such name.
         """
         if isinstance(node, ast.Name):
             return self._global(node)

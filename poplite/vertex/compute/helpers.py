@@ -1,4 +1,4 @@
-"""The meaning of names in `compute`: functions that it calls, fixed numbers.
+"""What names in `compute` stand for: functions that it calls, fixed numbers.
 
 Methods of the vertex class are found as Python finds them, along its bases; functions by name,
 like numbers outside `compute`.  Parameters are positional or keyword, defaults are numbers::

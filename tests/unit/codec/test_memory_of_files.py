@@ -197,7 +197,7 @@ CLAIMS: list[tuple[str, str, Callable[[Any], object]]] = [
         lambda m: block(m, 1)["edges"][0][1].update(rows=[1 << 38, 4, 0]),
     ),
     ("graph", "50,000,000 edges of 'x' would take 2,800,000,000 B", many_edges),
-    ("graph", "50,000,000 rows of 'rows' of Sum 0 on tile 0 would take", many_rows),
+    ("graph", "50,000,000 rows of 'rows' of vertex 0 of 'Sum' on tile 0 would take", many_rows),
     ("executable", "1,073,741,824 pairs of tiles would take 25,769,803,776 B", pairs_of_executable),
     ("report", "1,073,741,824 pairs of tiles would take 25,769,803,776 B", pairs_of_report),
 ]

@@ -114,7 +114,8 @@ class TestConnected:
         with pytest.raises(GraphConnectionError) as caught:
             check(graph, Sequence(PrintTensor(variable(graph, "x")), Execute(cs)))
         assert str(caught.value).splitlines() == [
-            f"Move 0 on tile 1 of 'step': field 'source' is not connected  ({vertex.location})",
+            f"vertex 0 of 'Move' on tile 1 of 'step': field 'source' is not connected  "
+            f"({vertex.location})",
             "  at step 2 of 2: Execute 'step'",
             "  declared source: Input[Vector[FLOAT]]",
             "  try: pass every field to add_vertex, or graph.connect(vertex['source'], tensor)",
@@ -144,9 +145,9 @@ class TestConnected:
                 graph.add_vertex(each, Move, tile=tile, source=variable(graph, "x"))
         with pytest.raises(
             GraphConnectionError,
-            match=r"(?s)^Move 0 on tile 0 of 'step': field 'target' is not connected; "
-            r"7 more fields have the same problem  \(.*Move 0 on tile 0 of 'step'"
-            r".*test_checks.py.*Move 0 on tile 0 of 'second'.*and 3 more fields",
+            match=r"(?s)^vertex 0 of 'Move' on tile 0 of 'step': field 'target' is not connected; "
+            r"7 more fields have the same problem  \(.*vertex 0 of 'Move' on tile 0 of 'step'"
+            r".*test_checks.py.*vertex 0 of 'Move' on tile 0 of 'second'.*and 3 more fields",
         ):
             check(graph, Sequence(Execute(cs), Execute(second)))
 
@@ -159,7 +160,7 @@ class TestMapped:
         with pytest.raises(
             InvalidTileMapping,
             match=r"(?s)^7 vertices have no tile .*test_checks.py.*at step 1 of 1: Execute 'step'"
-            r".*Twice 0 on no tile of 'step'.*Twice 4 .*and 2 more vertices"
+            r".*vertex 0 of 'Twice' on no tile of 'step'.*vertex 4 of 'Twice' .*and 2 more vertices"
             r".*try: add_vertex\(\.\.\., tile=0\).*tiles are 0-3",
         ):
             check(graph, Execute(cs))
@@ -211,11 +212,13 @@ class TestRaces:
         with pytest.raises(GraphCycleError) as caught:
             check(graph, Execute(cs))
         assert str(caught.value).splitlines() == [
-            "compute set 'step': Move 0 on tile 0 writes what Twice 1 on tile 3 also writes"
+            "compute set 'step': vertex 0 of 'Move' on tile 0 writes what vertex 1 of "
+            "'Twice' on tile 3 also writes"
             f"  ({first.location})",
             "  at step 1 of 1: Execute 'step'",
-            "  'y'[3:5]: written by Move 0 on tile 0, field 'target' "
-            f"({first.location}); written by Twice 1 on tile 3, field 'x' ({second.location})",
+            "  'y'[3:5]: written by vertex 0 of 'Move' on tile 0, field 'target' "
+            f"({first.location}); written by vertex 1 of 'Twice' on tile 3, field 'x' "
+            f"({second.location})",
             "  try: give every element one writer, or put the vertices in two compute sets",
         ]
 
@@ -227,11 +230,13 @@ class TestRaces:
         with pytest.raises(GraphCycleError) as caught:
             check(graph, Execute(cs))
         assert str(caught.value).splitlines() == [
-            "compute set 'step': Twice 1 on tile 3 writes what Move 0 on tile 0 reads"
+            "compute set 'step': vertex 1 of 'Twice' on tile 3 writes what vertex 0 of "
+            "'Move' on tile 0 reads"
             f"  ({writer.location})",
             "  at step 1 of 1: Execute 'step'",
-            "  'x'[4]: written by Twice 1 on tile 3, field 'x' "
-            f"({writer.location}); read by Move 0 on tile 0, field 'source' ({reader.location})",
+            "  'x'[4]: written by vertex 1 of 'Twice' on tile 3, field 'x' "
+            f"({writer.location}); read by vertex 0 of 'Move' on tile 0, field 'source' "
+            f"({reader.location})",
             "  try: use two buffers: read one variable, write another, and swap them in the next "
             "compute set; InOut where only one vertex touches an element",
         ]
@@ -244,7 +249,7 @@ class TestRaces:
             graph.add_vertex(cs, Move, tile=i % 4, source=cells[halo], target=cells[part])
         with pytest.raises(
             GraphCycleError,
-            match=r"(?s)writes what Move 0 on tile 0 reads; \d+ races found"
+            match=r"(?s)writes what vertex 0 of 'Move' on tile 0 reads; \d+ races found"
             r".*'cells'\[5\].*and \d more races.*two buffers",
         ):
             check(graph, Execute(cs))
@@ -254,21 +259,27 @@ class TestRaces:
         graph.add_vertex(cs, Move, tile=0, source=x, target=x[::2])
         check(graph, Execute(cs))
         graph.add_vertex(cs, Move, tile=1, source=x[6:], target=variable(graph, "y")[:2])
-        with pytest.raises(GraphCycleError, match=r"'x'\[6\]: written by Move 0"):
+        with pytest.raises(GraphCycleError, match=r"'x'\[6\]: written by vertex 0 of 'Move'"):
             check(graph, Execute(cs))
 
     def test_elements_are_named_in_their_own_indices(self, graph: Graph, cs: ComputeSet) -> None:
         cells = graph.add_variable(FLOAT, (96, 32), "cells", mapping=0)
         graph.add_vertex(cs, Twice, tile=0, x=cells[95])
         graph.add_vertex(cs, Twice, tile=1, x=cells[94:].flatten())
-        with pytest.raises(GraphCycleError, match=r"'cells'\[95, 0:32\]: written by Twice 1 on"):
+        with pytest.raises(
+            GraphCycleError,
+            match=(
+                r"'cells'\[95, 0:32\]: written by "
+                r"vertex 1 of 'Twice' on"
+            ),
+        ):
             check(graph, Execute(cs))
 
     def test_a_read_that_starts_in_its_own_writes(self, graph: Graph, cs: ComputeSet) -> None:
         x = variable(graph, "x")
         graph.add_vertex(cs, Move, tile=0, source=x[:6], target=x[:4])
         graph.add_vertex(cs, Twice, tile=1, x=x[5:])
-        with pytest.raises(GraphCycleError, match=r"'x'\[5\]: written by Twice 1"):
+        with pytest.raises(GraphCycleError, match=r"'x'\[5\]: written by vertex 1 of 'Twice'"):
             check(graph, Execute(cs))
 
     def test_readers_share(self, graph: Graph, cs: ComputeSet) -> None:
@@ -297,7 +308,9 @@ class TestRaces:
         graph.add_vertex(cs, Twice, tile=0, x=x)
         graph.add_vertex(cs, Twice, tile=1, x=x[1:2])
         graph.add_vertex(cs, Twice, tile=2, x=x[5:6])
-        with pytest.raises(GraphCycleError, match="(?s)2 races found.*Twice 1 .*Twice 2 "):
+        with pytest.raises(
+            GraphCycleError, match=("(?s)2 races found.*vertex 1 of 'Twice' .*vertex 2 of 'Twice' ")
+        ):
             check(graph, Execute(cs))
 
     def test_rows_of_lists_are_named(self, graph: Graph, cs: ComputeSet) -> None:
@@ -305,7 +318,8 @@ class TestRaces:
         graph.add_vertex(cs, Rows, tile=0, start=0, rows=[x[:2], x[2:4]])
         graph.add_vertex(cs, Rows, tile=1, start=0, rows=x[3:5].reshape((2, 1)))
         with pytest.raises(
-            GraphCycleError, match=r"field 'rows\[1\]' .*Rows 1 on tile 1, field 'rows\[0\]'"
+            GraphCycleError,
+            match=r"field 'rows\[1\]' .*vertex 1 of 'Rows' on tile 1, field 'rows\[0\]'",
         ):
             check(graph, Execute(cs))
 

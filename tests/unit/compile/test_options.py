@@ -46,7 +46,7 @@ def test_floating_point_exceptions_stop_from_the_beginning(
     interpret: bool, value: bool | str
 ) -> None:
     engine = divide({"debug.floatPointOpException": value}, interpret=interpret)
-    with pytest.raises(pl.FloatingPointTrap, match="Divide 0 on tile 0"):
+    with pytest.raises(pl.FloatingPointTrap, match="vertex 0 of 'Divide' on tile 0"):
         engine.run()
     divide({"debug.floatPointOpException": False}, interpret=interpret).run()
 

@@ -53,10 +53,13 @@ def test_an_input_may_not_share_elements_with_an_inout() -> None:
         pl.Engine(graph, pl.Execute(cs))
     error = caught.value
     assert error.what == (
-        "compute set 'step': Input 'x' of Add 1 on tile 1 shares elements with its InOut 'y'"
+        "compute set 'step': Input 'x' of vertex 1 of 'Add' on tile 1 shares "
+        "elements with its InOut 'y'"
     )
     assert error.where == "step 1 of 1: Execute 'step'"
-    assert error.found.startswith("'cells'[2:5]: in Input 'x' and in InOut 'y' of Add 1")
+    assert error.found.startswith(
+        "'cells'[2:5]: in Input 'x' and in InOut 'y' of vertex 1 of 'Add'"
+    )
     assert error.fix.startswith("read them through 'y', or make it an Output and read through 'x'")
 
 
@@ -68,7 +71,8 @@ def test_a_row_is_named_and_pairs_are_numbered() -> None:
     with pytest.raises(pl.GraphConnectionError) as caught:
         pl.Engine(graph, pl.Execute(cs))
     assert caught.value.what == (
-        "compute set 'step': Input 'rows[1]' of Rows 0 on tile 0 shares elements with its InOut "
+        "compute set 'step': Input 'rows[1]' of vertex 0 of 'Rows' on tile 0 shares "
+        "elements with its InOut "
         "'total'; 2 pairs of fields do"
     )
     assert "'cells'[2]: in Input 'rows[1]'" in caught.value.found
@@ -84,7 +88,9 @@ def test_many_vertices_are_looked_at(count: int) -> None:
     graph.add_vertices(cs, Add, tile=0, x=rows[:, 2:], y=rows[:, :2])
     pl.Engine(graph, pl.Execute(cs))
     graph.add_vertex(cs, Add, tile=0, x=x[0:3], y=x[2:4])
-    with pytest.raises(pl.GraphConnectionError, match=f"'x' of Add {count - 1} on tile 0 shares"):
+    with pytest.raises(
+        pl.GraphConnectionError, match=f"'x' of vertex {count - 1} of 'Add' on tile 0 shares"
+    ):
         pl.Engine(graph, pl.Execute(cs))
 
 

@@ -248,8 +248,16 @@ def test_only_vertices_without_a_number_ask_the_estimator() -> None:
 @pytest.mark.parametrize(
     ("answer", "error", "message"),
     [
-        ("12", pl.ElementTypeError, "estimator of Twice 0 on tile 0: cycles='12' is not a whole"),
-        (-4, pl.SizeOverflowError, "estimator of Twice 0 on tile 0: cycles=-4, but at least 0"),
+        (
+            "12",
+            pl.ElementTypeError,
+            "estimator of vertex 0 of 'Twice' on tile 0: cycles='12' is not a whole",
+        ),
+        (
+            -4,
+            pl.SizeOverflowError,
+            "estimator of vertex 0 of 'Twice' on tile 0: cycles=-4, but at least 0",
+        ),
     ],
 )
 def test_an_estimator_returns_a_number(

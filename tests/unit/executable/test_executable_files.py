@@ -203,7 +203,7 @@ def test_another_process_runs_the_file_without_the_graph(folder: Path, form: str
     assert np.frombuffer(bytes.fromhex(lines[0].split()[1]), np.int32).tolist() == list(
         range(4, 54)
     )
-    (fault,) = [line for line in lines if line.startswith("Pick 0 on tile 5")]
+    (fault,) = [line for line in lines if line.startswith("vertex 0 of 'Pick' on tile 5")]
     assert "index 40" in fault
     assert "(model.py:" in fault
     assert any(line.startswith("  the vertex was added at main.py:") for line in lines)
@@ -843,9 +843,9 @@ def test_what_an_executable_cannot_do(tmp_path: Path) -> None:
     with pytest.raises(pl.ControlProgramError, match="compile_graph: 5 is not a graph"):
         pl.compile_graph(5, pl.Execute(add))  # type: ignore[arg-type]
     said = "checks='lax', but must be 'strict', 'fast' or 'none'"
-    with pytest.raises(pl.ControlProgramError, match=said):
+    with pytest.raises(pl.InvalidOption, match=said):
         pl.compile_graph(graph, pl.Execute(add), "lax")  # type: ignore[arg-type]
-    with pytest.raises(pl.ControlProgramError, match=said):
+    with pytest.raises(pl.InvalidOption, match=said):
         pl.Engine(fast, checks="lax")  # type: ignore[arg-type]
 
 

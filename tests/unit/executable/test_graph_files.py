@@ -338,7 +338,7 @@ def test_a_graph_without_its_classes_is_drawn_and_not_compiled(of_script: bytes)
     graph, programs = loaded(content)
     assert "scaling" not in sys.modules
     (vertex,) = graph.compute_sets[0].vertices
-    assert str(vertex) == "Gone 0 on tile 1"
+    assert str(vertex) == "vertex 0 of 'Gone' on tile 1"
     assert [str(field) for field in vertex.vertex_class.fields.values()] == [
         "a: State[FLOAT]",
         "x: InOut[Vector[FLOAT]] with SPAN, min_align 8",

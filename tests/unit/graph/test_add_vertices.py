@@ -385,14 +385,14 @@ class TestRefused:
     ) -> None:
         whole = variable(graph, pl.INT, 5, name="whole")
         text = self.refused(graph, cs, tile=3, x=whole, y=x, z=z)
-        assert "Add 0 on tile 3: field 'x' needs FLOAT, but 'whole' is INT" in text
-        assert "the same of Add 1, 2, 3, 4\n" in text
+        assert "vertex 0 of 'Add' on tile 3: field 'x' needs FLOAT, but 'whole' is INT" in text
+        assert "the same of vertices 1, 2, 3, 4 of 'Add'\n" in text
         foreign = pl.Graph().add_variable(pl.FLOAT, (5,), "foreign")
         assert "'foreign' belongs to another graph" in self.refused(graph, cs, x=foreign, y=x, z=z)
         mixed = [x[0], x[1], whole[2], x[3], whole[4]]
         text = self.refused(graph, cs, x=mixed, y=x, z=z)
-        assert "ElementTypeError: Add 2 on tile 0: field 'x' needs FLOAT" in text
-        assert "the same of Add 4\n" in text
+        assert "ElementTypeError: vertex 2 of 'Add' on tile 0: field 'x' needs FLOAT" in text
+        assert "the same of vertex 4 of 'Add'\n" in text
         assert "'x' is given a str, not" not in self.refused(graph, cs, x="t", y=x, z=z)
         assert "is given an ndarray" not in self.refused(graph, cs, x=x, y=x, z=np.zeros(5))
         text = self.refused(graph, cs, x=x, y=x, z=np.zeros(5))
@@ -404,34 +404,42 @@ class TestRefused:
         text = self.refused(
             graph, cs, x=x, y=x, z=z.slices([(0, 1), (1, 3), (2, 3), (3, 5), (4, 5)])
         )
-        assert "Add 1 on tile 0: field 'z' needs exactly 1 element, but 'z' has rank 1" in text
-        assert "the same of Add 3\n" in text
+        assert (
+            "vertex 1 of 'Add' on tile 0: field 'z' needs exactly 1 element, but 'z' has rank 1"
+            in text
+        )
+        assert "the same of vertex 3 of 'Add'\n" in text
 
     def test_numbers_out_of_range_name_their_vertex(
         self, graph: pl.Graph, cs: pl.ComputeSet, x: pl.Tensor, z: pl.Tensor
     ) -> None:
         text = self.refused(graph, cs, x=x, y=[0, 0, 1e300, 0, 1e301], z=z)
-        assert "SizeOverflowError: Add 2 on tile 0: field 'y': 1e+300 does not fit FLOAT" in text
-        assert "the same of Add 4\n" in text
+        assert (
+            "SizeOverflowError: vertex 2 of 'Add' on tile 0: field 'y': 1e+300 does not fit FLOAT"
+            in text
+        )
+        assert "the same of vertex 4 of 'Add'\n" in text
         matrix, given = x.reshape((5, 1)), {"y": z.reshape((5, 1)), "factors": [[1.0]] * 5}
         text = self.refused(graph, cs, Scale, x=matrix, count=[1, 2, 3, 4, 99_999], **given)
-        assert "Scale 4 on tile 0: field 'count': 99999 does not fit SHORT" in text
+        assert "vertex 4 of 'Scale' on tile 0: field 'count': 99999 does not fit SHORT" in text
         text = self.refused(graph, cs, Scale, x=matrix, count=0.5, **given)
         assert "0.5 cannot be stored as SHORT" in text
 
     def test_tiles(self, graph: pl.Graph, cs: pl.ComputeSet, x: pl.Tensor, z: pl.Tensor) -> None:
         given = {"x": x, "y": x, "z": z}
         text = self.refused(graph, cs, tile=[0, 1, 4, 2, -1], **given)
-        assert "InvalidTileMapping: Add 2: tile 4, but the graph has 4 tiles" in text
-        assert "the same of Add 4\n" in text
-        assert "Add 0 to 4: tile 9, but the graph has 4" in self.refused(graph, cs, tile=9, **given)
+        assert "InvalidTileMapping: vertex 2 of 'Add': tile 4, but the graph has 4 tiles" in text
+        assert "the same of vertex 4 of 'Add'\n" in text
+        assert "vertices 0 to 4 of 'Add': tile 9, but the graph has 4" in self.refused(
+            graph, cs, tile=9, **given
+        )
         text = self.refused(graph, cs, tile=np.zeros(5), **given)
         assert "tile is an array of shape (5,) of float64" in text
         text = self.refused(graph, cs, tile=[[0], [1, 2]], **given)
         assert "Add: tile is [[0], [1, 2]], lists of different lengths" in text
         for tile in (3, [3, 0, 0, 0, 0]):  # named though not everything is known yet
             text = self.refused(graph, cs, tile=tile, x=x, y=x, z=5)
-            assert "Add 0 on tile 3: field 'z' is given 5, not a tensor" in text
+            assert "vertex 0 of 'Add' on tile 3: field 'z' is given 5, not a tensor" in text
         assert "Add: add_vertices is given no tile" in self.refused(graph, cs, tile=None, **given)
 
     def test_constants_are_not_written(
@@ -439,11 +447,11 @@ class TestRefused:
     ) -> None:
         zeros = graph.add_constant(pl.FLOAT, (2,), 0, "zeros", mapping=0)
         text = self.refused(graph, cs, x=x, y=x, z=zeros.slices([0, 1, 0, 0, 0]))
-        assert "Add 0 on tile 0: field 'z' writes 'zeros', which is constant" in text
+        assert "vertex 0 of 'Add' on tile 0: field 'z' writes 'zeros', which is constant" in text
         part = pl.concat(variable(graph, pl.FLOAT, 3), zeros)
         text = self.refused(graph, cs, x=x, y=x, z=part)
-        assert "Add 3 on tile 0: field 'z' writes 'zeros'" in text
-        assert "the same of Add 4\n" in text
+        assert "vertex 3 of 'Add' on tile 0: field 'z' writes 'zeros'" in text
+        assert "the same of vertex 4 of 'Add'\n" in text
 
     def test_elements_are_not_written_twice_by_one_vertex(
         self, graph: pl.Graph, cs: pl.ComputeSet
@@ -453,11 +461,14 @@ class TestRefused:
                 for k, b in enumerate((4, 3, 4, 0))]  # fmt: skip
         more = cells.slices([(9, 10), (19, 20), (23, 30), (39, 40)])
         text = self.refused(graph, cs, Fill, rows=rows, more=more)
-        assert "Fill 1 on tile 0: fields 'rows[0]' and 'rows[1]' both write" in text
-        assert "the same of Fill 2, 3\n" in text
+        assert "vertex 1 of 'Fill' on tile 0: fields 'rows[0]' and 'rows[1]' both write" in text
+        assert "the same of vertices 2, 3 of 'Fill'\n" in text
         wrong = pl.concat(cells[:4], cells[:4]).sub_sample(2, 0).reshape((1, 4))
         text = self.refused(graph, cs, Share, x=wrong)
-        assert "Share 0 on tile 0: field 'x' writes 'cells', which holds some elements more" in text
+        assert (
+            "vertex 0 of 'Share' on tile 0: field 'x' writes 'cells', which "
+            "holds some elements more" in text
+        )
 
     def test_templates(self, graph: pl.Graph, cs: pl.ComputeSet, x: pl.Tensor) -> None:
         whole = variable(graph, pl.INT, 5, name="whole")
@@ -475,8 +486,11 @@ class TestRefused:
         with pytest.raises(pl.TensorMetadataError) as caught:
             graph.add_vertices(cs, QuarterRows, tile=0, rows=rows, y=variable(graph, pl.FLOAT, 4))
         text = str(caught.value)
-        assert "QuarterRows 1 on tile 0: field 'rows': 'one' has QuarterMetadata('F143', " in text
-        assert "the same of QuarterRows 3\n" in text
+        assert (
+            "vertex 1 of 'QuarterRows' on tile 0: field 'rows': 'one' has QuarterMetadata('F143', "
+            in text
+        )
+        assert "the same of vertex 3 of 'QuarterRows'\n" in text
 
     def test_other_compute_sets_and_classes(self, graph: pl.Graph, x: pl.Tensor) -> None:
         other = pl.Graph().add_compute_set("other")
@@ -498,10 +512,10 @@ class TestBlock:
         assert (vertex.index, vertex.tile, vertex.label, vertex.location) == (
             5,
             3,
-            "Add 5",
+            "vertex 5 of 'Add'",
             block.location,
         )
-        assert repr(vertex) == "<VertexInstance Add 5 on tile 3 of 'step'>"
+        assert repr(vertex) == "<VertexInstance 5 of 'Add' on tile 3 of 'step'>"
         assert repr(block) == "<VertexBlock 5 Add on 3 tiles of 'step'>"
         assert (vertex == cs.vertices[5], vertex == cs.vertices[4]) == (True, False)
         assert len({vertex, cs.vertices[5], block[4]}) == 1
@@ -531,7 +545,10 @@ class TestBlock:
         self, graph: pl.Graph, block: pl.VertexBlock, cs: pl.ComputeSet
     ) -> None:
         x = variable(graph, pl.FLOAT, 5)
-        added = rf"(?s)Add 3 on tile 1 is one of 5 vertices .*add_vertices at {block.location}"
+        added = (
+            rf"(?s)vertex 3 of 'Add' on tile 1 is one of 5 vertices "
+            rf".*add_vertices at {block.location}"
+        )
         vertex = block[2]
         with pytest.raises(pl.GraphConnectionError, match=added):
             graph.connect(vertex["x"], x[0])
@@ -539,11 +556,15 @@ class TestBlock:
             graph.set_tile_mapping(vertex, 0)
         matrices = variable(graph, pl.INT, 2, 3, 4)
         sums = graph.add_vertices(cs, Sum, tile=0, rows=matrices, total=variable(graph, pl.INT, 2))
-        with pytest.raises(pl.GraphConnectionError, match="Sum 7 on tile 0 is one of 2"):
+        with pytest.raises(
+            pl.GraphConnectionError, match="vertex 7 of 'Sum' on tile 0 is one of 2"
+        ):
             graph.connect(sums[1]["rows"][3], matrices[0, 0])
         data = variable(graph, pl.FLOAT, 2, 2)
         state = graph.add_vertices(cs, Scale, tile=0, count=1, factors=[[1], [1]], x=data, y=data)
-        with pytest.raises(pl.GraphConnectionError, match="Scale 9 on tile 0 is one of 2"):
+        with pytest.raises(
+            pl.GraphConnectionError, match="vertex 9 of 'Scale' on tile 0 is one of 2"
+        ):
             graph.set_initial_value(state[1]["count"], 3)
         assert (block[2].tile, state[1].state["count"]) == (1, 1)
         with pytest.raises(pl.PopliteError, match=r"(?s)VertexBlock is not a tensor.*tile="):
@@ -702,7 +723,10 @@ class TestFaults:
         )  # fmt: skip
         engine = pl.Engine(graph, pl.Execute(cs), checks="strict")
         engine.write(y, 5.0)
-        at = rf"(?s)Scale 1 on tile 1: 'Scale.x': index 1 of 1 .*added at {block.location}"
+        at = (
+            rf"(?s)vertex 1 of 'Scale' on tile 1: 'Scale.x': index 1 of 1 "
+            rf".*added at {block.location}"
+        )
         with pytest.raises(pl.TensorIndexError, match=at):
             engine.run()
         assert (engine.read(y) == 5.0).all()
@@ -728,7 +752,9 @@ class TestFaults:
         kinds = {column.kind for group in _groups(graph, cs) for column in group.columns[:1]}
         assert "flat" in kinds
         engine = pl.Engine(graph, pl.Execute(cs), checks="strict")
-        with pytest.raises(pl.TensorIndexError, match=f"Second {faulty} on tile 0: .*0 of 0"):
+        with pytest.raises(
+            pl.TensorIndexError, match=f"vertex {faulty} of 'Second' on tile 0: .*0 of 0"
+        ):
             engine.run()
 
     def test_vertices_of_a_block_that_race_are_named(
@@ -737,7 +763,10 @@ class TestFaults:
         x, z = variable(graph, pl.FLOAT, 1000, name="x"), variable(graph, pl.FLOAT, 999, name="z")
         targets = np.arange(1000) % 999
         graph.add_vertices(cs, Add, tile=1, x=x, y=x, z=z.slices(targets))
-        match = r"(?s)Add 0 on tile 1 writes what Add 999 on tile 1 also writes.*'z'\[0\]"
+        match = (
+            r"(?s)vertex 0 of 'Add' on tile 1 writes what vertex 999 of 'Add' on tile 1 "
+            r"also writes.*'z'\[0\]"
+        )
         with pytest.raises(pl.GraphCycleError, match=match):
             pl.Engine(graph, pl.Execute(cs))
 
@@ -750,7 +779,8 @@ class TestFaults:
         engine.run()
         third = graph.add_vertices(cs, Add, tile=0, x=x[:1], y=1.0, z=z[7:8])
         both = (
-            rf"(?s)Add 303 on tile 0 writes what Add 600 on tile 0 also writes.*"
+            rf"(?s)vertex 303 of 'Add' on tile 0 writes what vertex 600 of 'Add' on "
+            rf"tile 0 also writes.*"
             rf"{blocks[1].location}.*{third.location}"
         )
         with pytest.raises(pl.GraphCycleError, match=both):

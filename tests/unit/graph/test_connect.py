@@ -91,14 +91,14 @@ class TestAddVertex:
         assert vertex.location.function == "test_connects_in_one_call"
         assert cs.vertices == [vertex]
         assert graph.num_vertices == 1
-        assert repr(vertex) == "<VertexInstance Axpy 0 on tile 3 of 'step'>"
+        assert repr(vertex) == "<VertexInstance 0 of 'Axpy' on tile 3 of 'step'>"
         assert repr(cs) == "<ComputeSet 'step' 1 vertex on 1 tile>"
 
     def test_fields_may_be_connected_later(
         self, graph: Graph, cs: ComputeSet, x: Tensor, y: Tensor
     ) -> None:
         vertex = graph.add_vertex(cs, Axpy)
-        assert repr(vertex) == "<VertexInstance Axpy 0 on no tile of 'step'>"
+        assert repr(vertex) == "<VertexInstance 0 of 'Axpy' on no tile of 'step'>"
         graph.connect(vertex["a"], x[0])
         graph.connect((vertex, "x"), x[:4])
         graph.connect(vertex["y"], y[:4])
@@ -136,14 +136,18 @@ class TestAddVertex:
             graph.add_vertex(cs, 3)  # type: ignore[arg-type]
 
     def test_the_tile_must_exist(self, graph: Graph, cs: ComputeSet) -> None:
-        with pytest.raises(InvalidTileMapping, match="^Axpy 0: tile 4, but the graph has 4 tiles"):
+        with pytest.raises(
+            InvalidTileMapping, match=("^vertex 0 of 'Axpy': tile 4, but the graph has 4 tiles")
+        ):
             graph.add_vertex(cs, Axpy, tile=4)
         vertex = graph.add_vertex(cs, Axpy, tile=1)
-        with pytest.raises(InvalidTileMapping, match="^Axpy 0: tile -2"):
+        with pytest.raises(InvalidTileMapping, match="^vertex 0 of 'Axpy': tile -2"):
             graph.set_tile_mapping(vertex, -2)
         with pytest.raises(InvalidTileMapping, match="is neither a tile number"):
             graph.set_tile_mapping(vertex, [[(0, 1)]])
-        with pytest.raises(GraphConnectionError, match="Axpy 0 on tile 1 belongs to another"):
+        with pytest.raises(
+            GraphConnectionError, match="vertex 0 of 'Axpy' on tile 1 belongs to another"
+        ):
             Graph().set_tile_mapping(vertex, 0)
 
     def test_classes_that_cannot_run(self, graph: Graph, cs: ComputeSet) -> None:
@@ -178,7 +182,8 @@ class TestAddVertex:
             ):
                 graph.connect(wrong, x)  # type: ignore[arg-type]
         with pytest.raises(
-            TensorIndexError, match="(?s)Gather 0 .*row 'a' of field 'rows' is not a whole number"
+            TensorIndexError,
+            match=("(?s)vertex 0 of 'Gather' .*row 'a' of field 'rows' is not a whole number"),
         ):
             vertex["rows"]["a"]  # type: ignore[index]
         with pytest.raises(ElementTypeError, match="(?s)by its name, not by 3.*first: State"):
@@ -189,7 +194,8 @@ class TestRules:
     def test_doubled_edges(self, graph: Graph, cs: ComputeSet, x: Tensor) -> None:
         vertex = graph.add_vertex(cs, Axpy, x=x)
         with pytest.raises(
-            GraphConnectionError, match="Axpy 0 on no tile: field 'x' is connected already"
+            GraphConnectionError,
+            match="vertex 0 of 'Axpy' on no tile: field 'x' is connected already",
         ):
             graph.connect(vertex["x"], x)
 
@@ -197,7 +203,7 @@ class TestRules:
         counts = graph.add_variable(INT, (4,), "counts")
         with pytest.raises(
             ElementTypeError,
-            match=r"(?s)Axpy 0 on tile 1: field 'x' needs FLOAT, but 'counts' is INT"
+            match=r"(?s)vertex 0 of 'Axpy' on tile 1: field 'x' needs FLOAT, but 'counts' is INT"
             r".*declared x: Input\[Vector\[FLOAT\]\].*try: a variable of FLOAT",
         ):
             graph.add_vertex(cs, Axpy, tile=1, x=counts)
@@ -361,7 +367,7 @@ class TestLists:
         row = vertex["rows"][2]
         assert (row.is_indexed, row.isIndexed(), row.index, row.getIndex()) == (True, True, 2, 2)
         assert not vertex["rows"].is_indexed
-        assert repr(row) == "<FieldRef 'rows'[2] of Gather 0 on no tile>"
+        assert repr(row) == "<FieldRef 'rows'[2] of vertex 0 of 'Gather' on no tile>"
         with pytest.raises(TensorIndexError, match="field 'out' is not a list of edges"):
             vertex["out"][0]
         with pytest.raises(TensorIndexError, match="field 'rows' is not a list of edges"):

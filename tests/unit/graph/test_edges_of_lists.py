@@ -148,7 +148,8 @@ def test_more_rows_than_are_listed_are_refused_by_name() -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     x = graph.add_variable(pl.FLOAT, (1, 3), "x", mapping=0)
     told = (
-        r"Rows 0 on tile 0: field 'rows' is given 134,217,729 rows; at most 134,217,728 are edges "
+        r"vertex 0 of 'Rows' on tile 0: field 'rows' is given 134,217,729 rows; at "
+        r"most 134,217,728 are edges "
         "of one vertex"
     )
     with pytest.raises(pl.SizeOverflowError, match=told):

@@ -169,7 +169,9 @@ def copies(halves: int) -> list[Finding]:
 def test_words_that_two_vertices_write_are_found() -> None:
     (words, alignment) = copies(3)
     assert words.rule == "sub-word store"
-    assert words.what.startswith("Copy 0 on tile 0 and Copy 1 on tile 0 write parts of one word")
+    assert words.what.startswith(
+        "vertex 0 of 'Copy' on tile 0 and vertex 1 of 'Copy' on tile 0 write parts of one word"
+    )
     assert "(2 pairs of vertices)" in words.what
     assert words.found.startswith("'h'[2:4]")
     assert alignment.rule == "alignment"

@@ -153,7 +153,7 @@ def test_operations_are_folded_by_their_scopes_in_small_pictures(bench: Bench) -
 
 
 # -- names -----------------------------------------------------------------------------------------
-# Those of generated vertex classes and steps, in reports, messages and C++.
+# What generated vertex classes and steps are called in reports, messages and C++.
 
 
 SCALED = Body(

@@ -211,7 +211,7 @@ CALLED = {
         lambda g, n, flag, e: pl.Engine(g, pl.Sequence()).write(flag, e),
     ),
     "state": (
-        "Holder 0 on tile 0: field 'value': '=='",
+        "vertex 0 of 'Holder' on tile 0: field 'value': '=='",
         lambda g, n, flag, e: g.add_vertex(
             g.add_compute_set("cs"), Holder, tile=0, value=e, out=flag
         ),

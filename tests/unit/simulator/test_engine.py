@@ -130,7 +130,7 @@ def test_output_elements_that_are_not_written_keep_their_value(
     compute_set = graph.add_compute_set()
     graph.add_vertex(compute_set, WriteFirst, tile=0, y=a.sub_sample(stride, 0))
     engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
-    match = r"WriteFirst 0 on tile 0 leaves 'WriteFirst.y'\[1\] unwritten"
+    match = r"vertex 0 of 'WriteFirst' on tile 0 leaves 'WriteFirst.y'\[1\] unwritten"
     with pytest.warns(pl.UnwrittenOutputWarning, match=match):
         engine.run()
     assert engine.read(a).tolist() == [99, 2, 3, 4, 5, 6]
@@ -328,7 +328,7 @@ def test_index_out_of_range_is_named(interpret: bool, where: int) -> None:
         with pytest.raises(pl.TensorIndexError) as caught:
             engine.run()
         assert str(caught.value).splitlines() == [
-            f"Reach 1 on tile 2: 'Reach.y': index {where} of 3 elements"
+            f"vertex 1 of 'Reach' on tile 2: 'Reach.y': index {where} of 3 elements"
             f"  (tests/unit/simulator/test_engine.py:{line} in compute)",
             "  at step 2 of 2: Execute 'reach'",
             "  'Reach.y' is 'y'[1, 0:3]",
@@ -407,7 +407,7 @@ def test_the_tensor_behind_a_field_is_named(interpret: bool, name: str) -> None:
     graph.add_vertex(walk, Walk, tile=0, row=row, column=column, rows=view(x), y=y)
     with pytest.raises(pl.TensorIndexError) as caught:
         pl.Engine(graph, pl.Execute(walk), interpret=interpret).run()
-    assert caught.value.what == f"Walk 0 on tile 0: {what}"
+    assert caught.value.what == f"vertex 0 of 'Walk' on tile 0: {what}"
     assert caught.value.found.startswith(behind)
 
 
@@ -424,7 +424,7 @@ def test_first_fault_in_the_order_of_vertices_is_named(interpret: bool) -> None:
     for i, (cls, where) in enumerate([(Reach, 0), (Twin, 3), (Reach, 3)]):
         graph.add_vertex(compute_set, cls, tile=0, where=where, x=x, y=y[i])
     engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
-    with pytest.raises(pl.TensorIndexError, match="^Twin 1 on tile 0: "):
+    with pytest.raises(pl.TensorIndexError, match="^vertex 1 of 'Twin' on tile 0: "):
         engine.run()
     assert not engine.read(y).any()
 
@@ -437,7 +437,7 @@ def test_interpreted_faults_leave_memory_whatever_the_checks() -> None:
     for i, where in enumerate([0, 3]):
         graph.add_vertex(compute_set, Reach, tile=0, where=where, x=x, y=y[i])
     engine = pl.Engine(graph, pl.Execute(compute_set), interpret=True, checks="fast")
-    with pytest.raises(pl.TensorIndexError, match="Reach 1"):
+    with pytest.raises(pl.TensorIndexError, match="vertex 1 of 'Reach'"):
         engine.run()
     assert not engine.read(y).any()
 
@@ -510,7 +510,9 @@ def test_fault_at_an_index_that_the_vertex_itself_advances(interpret: bool) -> N
     for i, size in enumerate([10, 4]):
         graph.add_vertex(compute_set, Smear, tile=i, at=at[i], x=x[i, :size], gathered=g[:, i])
     engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
-    with pytest.raises(pl.TensorIndexError, match="Smear 1 on tile 1: .* index 4 of 4 elements"):
+    with pytest.raises(
+        pl.TensorIndexError, match="vertex 1 of 'Smear' on tile 1: .* index 4 of 4 elements"
+    ):
         engine.run()
     assert engine.read(at).tolist() == [8, 1]
     assert not engine.read(x).any()
@@ -524,7 +526,7 @@ def test_first_fault_of_many_is_reported() -> None:
     compute_set = graph.add_compute_set()
     for i in range(9):
         graph.add_vertex(compute_set, Reach, tile=i % 4, where=i, x=x, y=y[i])
-    with pytest.raises(pl.TensorIndexError, match="Reach 3 on tile 3: .* index 3 of 3"):
+    with pytest.raises(pl.TensorIndexError, match="vertex 3 of 'Reach' on tile 3: .* index 3 of 3"):
         pl.Engine(graph, pl.Execute(compute_set)).run()
 
 
@@ -538,7 +540,9 @@ def test_first_fault_of_many_threads_is_reported() -> None:
         graph.add_vertex(compute_set, Reach, tile=i % 1472, where=where, x=x, y=y[i])
     engine = pl.Engine(graph, pl.Execute(compute_set))
     for _ in range(3):
-        with pytest.raises(pl.TensorIndexError, match="Reach 7000 on tile 1112: .* index 3 of 3"):
+        with pytest.raises(
+            pl.TensorIndexError, match="vertex 7000 of 'Reach' on tile 1112: .* index 3 of 3"
+        ):
             engine.run()
 
 
@@ -673,7 +677,7 @@ def test_disabled_jit_is_refused_with_the_alternative(monkeypatch: pytest.Monkey
 
 def test_bad_arguments_of_an_engine() -> None:
     graph = graph_of()
-    with pytest.raises(pl.ControlProgramError, match="checks='loose'"):
+    with pytest.raises(pl.InvalidOption, match="checks='loose'"):
         pl.Engine(graph, pl.Sequence(), checks="loose")  # type: ignore[arg-type]
     with pytest.raises(pl.ControlProgramError, match="program 'main' is 3"):
         pl.Engine(graph, {"main": 3})

@@ -86,7 +86,7 @@ def test_the_error_is_of_both_classes_and_names_the_line(interpret: bool, checks
         error = caught.value
         assert isinstance(error, pl.ApplicationRuntimeError)
         assert str(error).splitlines() == [
-            "Grow 1 on tile 1: TooLarge: 10.0 at 1"
+            "vertex 1 of 'Grow' on tile 1: TooLarge: 10.0 at 1"
             f"  ({FILE}:{line_of('raise TooLarge(self')} in compute)",
             "  at step 2 of 2: Execute 'grow'",
             f"  the vertex was added at {vertex.location}",
@@ -105,7 +105,7 @@ def test_the_error_is_of_both_classes_and_names_the_line(interpret: bool, checks
 @every_way
 def test_steps_before_the_fault_stay_done(interpret: bool, checks: Checks) -> None:
     engine, x = grow([[1, 0.5], [0, 2]], interpret=interpret, checks=checks, times=5)
-    with pytest.raises(TooLarge, match=r"Grow 1 on tile 1: TooLarge: 16\.0 at 1"):
+    with pytest.raises(TooLarge, match=r"vertex 1 of 'Grow' on tile 1: TooLarge: 16\.0 at 1"):
         engine.run()
     assert engine.read(x).tolist() == [[4, 2], [0, 8]]
 
@@ -145,7 +145,9 @@ def test_the_replay_starts_from_restored_memory(interpret: bool, checks: Checks)
     engine = pl.Engine(
         graph, pl.Execute(work), interpret=interpret, checks=checks, options=values_only()
     )
-    with pytest.raises(AssertionError, match="Walk 1 on tile 1: AssertionError: 5 at 6 "):
+    with pytest.raises(
+        AssertionError, match="vertex 1 of 'Walk' on tile 1: AssertionError: 5 at 6 "
+    ):
         engine.run()
     assert engine.read(at).tolist() == [8, 1]
     assert (engine.read(x) == start).all()
@@ -199,7 +201,7 @@ def test_what_other_vertices_of_the_compute_set_wrote_is_restored(
     engine = pl.Engine(graph, program, interpret=interpret, checks=checks, options=values_only())
     with pytest.raises(AssertionError) as caught:
         engine.run()
-    assert caught.value.what == "Refuse 1 on tile 2: AssertionError"  # type: ignore[attr-defined]
+    assert caught.value.what == "vertex 1 of 'Refuse' on tile 2: AssertionError"  # type: ignore[attr-defined]
     assert caught.value.where == "step 2 of 2: Execute 'second'"  # type: ignore[attr-defined]
     assert not engine.read(x).any()
     assert engine.read(y).tolist() == [[3, 3]] + 5 * [[3, 0]]
@@ -241,7 +243,9 @@ def test_vertices_added_together(
     (group,) = engine._executable.steps[0].groups  # type: ignore[union-attr]
     assert ("flat" in {column.kind for column in group.columns}) == shuffled
     for _ in range(2):
-        with pytest.raises(AssertionError, match="Next 61 on tile 1: AssertionError: 3 "):
+        with pytest.raises(
+            AssertionError, match="vertex 61 of 'Next' on tile 1: AssertionError: 3 "
+        ):
             engine.run()
         assert not engine.read(at).any()
         assert (engine.read(x) == start).all()
@@ -273,9 +277,9 @@ class Twin(Refuse):
 @pytest.mark.parametrize(
     ("reasons", "told"),
     [
-        ([0, 3, 1], "Twin 1 on tile 1: AssertionError"),
-        ([0, 0, 1], "Refuse 2 on tile 0: ValueError"),
-        ([1, 3, 1], "Refuse 0 on tile 0: ValueError"),
+        ([0, 3, 1], "vertex 1 of 'Twin' on tile 1: AssertionError"),
+        ([0, 0, 1], "vertex 2 of 'Refuse' on tile 0: ValueError"),
+        ([1, 3, 1], "vertex 0 of 'Refuse' on tile 0: ValueError"),
     ],
 )
 def test_the_first_in_the_order_of_vertices_is_reported(
@@ -297,7 +301,10 @@ def test_the_first_in_the_order_of_vertices_is_reported(
 
 @pytest.mark.parametrize("interpret", [False, True])
 def test_an_index_fault_and_an_exception_come_in_the_order_of_vertices(interpret: bool) -> None:
-    for reasons, told in (([2, 1], "'Refuse.x': index 4"), ([1, 2], "Refuse 0 .*: ValueError")):
+    for reasons, told in (
+        ([2, 1], "'Refuse.x': index 4"),
+        ([1, 2], "vertex 0 of 'Refuse' .*: ValueError"),
+    ):
         graph = pl.Graph(pl.Target(tiles=1))
         x = graph.add_variable(pl.INT, (2, 2), "x", mapping=0, initial_value=0)
         work = graph.add_compute_set()
@@ -318,7 +325,7 @@ def test_the_first_of_many_threads_is_reported() -> None:
         graph.add_vertex(work, (Refuse, Twin)[i % 2], tile=i % 1472, why=why, x=x[i])
     engine = pl.Engine(graph, pl.Execute(work), checks="fast", options=values_only())
     for _ in range(3):
-        with pytest.raises(ValueError, match="Twin 7001 on tile 1113: ValueError"):
+        with pytest.raises(ValueError, match="vertex 7001 of 'Twin' on tile 1113: ValueError"):
             engine.run()
         assert not engine.read(x).any()
 
@@ -343,7 +350,8 @@ def test_an_exception_that_only_the_compiled_form_raises(monkeypatch: pytest.Mon
     # Stands for a number that another vertex writes meanwhile.
     monkeypatch.setitem(simulated(engine).runs.computes, Threshold, lambda vertex: None)
     with pytest.raises(
-        pl.ApplicationRuntimeError, match="Threshold 0 on tile 0: compute raised an exception"
+        pl.ApplicationRuntimeError,
+        match="vertex 0 of 'Threshold' on tile 0: compute raised an exception",
     ) as caught:
         engine.run()
     assert "as plain Python it does not fault" in caught.value.found
@@ -397,7 +405,9 @@ def test_exceptions_of_helpers_and_workers(interpret: bool, checks: Checks) -> N
     with pytest.raises(AssertionError) as caught:
         engine.run()
     error: Any = caught.value
-    assert error.what == ("Helped[FLOAT] 0 on tile 0, worker 1: AssertionError: 6.0 is above 5")
+    assert error.what == (
+        "vertex 0 of 'Helped[FLOAT]' on tile 0, worker 1: AssertionError: 6.0 is above 5"
+    )
     assert (error.at.function, error.at.line) == ("limited", line_of("is above {limit}"))
     assert error.found.splitlines()[:2] == [
         f"called from {FILE}:{line_of('return limited(')} in checked",
@@ -421,7 +431,9 @@ def test_a_compute_that_always_raises(interpret: bool, checks: Checks) -> None:
     engine = pl.Engine(
         graph, pl.Execute(work), interpret=interpret, checks=checks, options=values_only()
     )
-    with pytest.raises(ZeroDivisionError, match="Lone 0 on tile 0: ZeroDivisionError: 0.1 "):
+    with pytest.raises(
+        ZeroDivisionError, match="vertex 0 of 'Lone' on tile 0: ZeroDivisionError: 0.1 "
+    ):
         engine.run()
 
 
@@ -543,8 +555,8 @@ def test_assertions_as_python_has_them(tmp_path: Path, engine_cache: Path, ways:
     script = tmp_path / "check.py"
     script.write_text(PROGRAM)
     cache = str(engine_cache)
-    eight = "Check 0 on tile 0: ValueError: eight\n7\n"
-    refused = "Check 0 on tile 0: AssertionError: x is -1\n-1\n"
+    eight = "vertex 0 of 'Check' on tile 0: ValueError: eight\n7\n"
+    refused = "vertex 0 of 'Check' on tile 0: AssertionError: x is -1\n-1\n"
     for way in ways.split():
         done = python(tmp_path, way, script, POPLITE_CACHE_DIR=cache)
         assert done.stdout == 2 * (("0\n" if way == "-O" else refused) + eight)
@@ -714,7 +726,7 @@ def test_an_exception_whose_text_cannot_be_made(interpret: bool, checks: Checks)
     )
     with pytest.raises(Speechless) as caught:
         engine.run()
-    what = "Mute 0 on tile 0: Speechless: its text cannot be made: LookupError"
+    what = "vertex 0 of 'Mute' on tile 0: Speechless: its text cannot be made: LookupError"
     assert isinstance(caught.value, pl.ApplicationRuntimeError)
     assert caught.value.what == what
     assert engine.read(x) == 1

@@ -204,7 +204,9 @@ def test_what_happens(
         for name, tensor in outs.items():
             np.testing.assert_array_equal(engine.read(tensor), plain.read(expected[name]))
         return
-    with pytest.raises(pl.FloatingPointTrap, match=f"Operations 0 on tile 2: {code.name}: ") as e:
+    with pytest.raises(
+        pl.FloatingPointTrap, match=f"vertex 0 of 'Operations' on tile 2: {code.name}: "
+    ) as e:
         engine.run()
     assert e.value.code is code
     assert engine.read(outs["y"]) == 0
@@ -319,7 +321,7 @@ def test_the_error_names_vertex_tile_line_and_step(
     with pytest.raises(pl.FloatingPointTrap) as raised:
         engine.run()
     error = raised.value
-    assert error.what == "Invert 2 on tile 2: FLOATING_POINT_DIVIDE_BY_ZERO: 1.0 / 0.0"
+    assert error.what == "vertex 2 of 'Invert' on tile 2: FLOATING_POINT_DIVIDE_BY_ZERO: 1.0 / 0.0"
     assert error.at is not None
     assert (error.at.function, error.at.file) == ("inverse", __file__)
     assert error.where == "step 2 of 2: Execute 'work'"
@@ -368,7 +370,7 @@ def test_a_worker_is_named(interpret: bool) -> None:
     )
     with pytest.raises(pl.FloatingPointTrap) as raised:
         engine.run()
-    expected = "Sums 0 on tile 0, worker 4: FLOATING_POINT_OVERFLOW: 120000.0 as HALF"
+    expected = "vertex 0 of 'Sums' on tile 0, worker 4: FLOATING_POINT_OVERFLOW: 120000.0 as HALF"
     assert raised.value.what == expected
     # NaN on overflow makes it an invalid operation as well.
     nanoo = pl.FloatingPointBehaviour(inv=True, div0=False, oflo=False, esr=False, nanoo=True)
@@ -418,7 +420,7 @@ def test_the_first_of_many_vertices_is_reported(interpret: bool) -> None:
     values = np.ones(4000, np.float32)
     values[[1234, 2345, 3999]] = 0
     engine, _, y = pairs(Invert, values, ALL, vertices=400, interpret=interpret)
-    with pytest.raises(pl.FloatingPointTrap, match="Invert 123 on tile 123"):
+    with pytest.raises(pl.FloatingPointTrap, match="vertex 123 of 'Invert' on tile 123"):
         engine.run()
     assert (engine.read(y) == 1).all()
 
@@ -466,7 +468,9 @@ def test_a_saved_program_keeps_its_traps(tmp_path: Path) -> None:
     graph.add_vertex(work, Invert, tile=0, x=x, y=y)
     pl.compile_graph(graph, pl.Sequence(ALL, pl.Execute(work))).save(tmp_path / "file")
     engine = pl.Engine(pl.Executable.load(tmp_path / "file"))
-    with pytest.raises(pl.FloatingPointTrap, match="Invert 0 on tile 0: FLOATING_POINT_DIVIDE"):
+    with pytest.raises(
+        pl.FloatingPointTrap, match="vertex 0 of 'Invert' on tile 0: FLOATING_POINT_DIVIDE"
+    ):
         engine.run()
 
 

@@ -280,7 +280,7 @@ for interpret in (False, True):
     except AssertionError as error:
         print(error.what, error.at)
 """
-TOLD = 2 * "7\nWork 0 on tile 0: AssertionError: x is -1 {place}:12 in compute\n"
+TOLD = 2 * "7\nvertex 0 of 'Work' on tile 0: AssertionError: x is -1 {place}:12 in compute\n"
 
 
 def run(folder: Path, *arguments: str, text: str = "") -> str:

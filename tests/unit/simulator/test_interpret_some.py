@@ -208,7 +208,7 @@ def test_only_what_reads_unwritten_elements_runs_again(runs: list[str]) -> None:
         graph.add_vertex(step, Double, tile=k % 2, x=x[pair], y=y[pair])
     engine = pl.Engine(graph, pl.Execute(step), checks="strict", interpret=True)
     engine.write(x[:7], 1)
-    match = r"Double 3 on tile 1 reads 'Double.x'\[1\], which is 'x'\[7\]"
+    match = r"vertex 3 of 'Double' on tile 1 reads 'Double.x'\[1\], which is 'x'\[7\]"
     with pytest.raises(pl.UninitializedReadError, match=match):
         engine.run()
     assert len(runs) == 4 + engine.report().runs_again  # of one vertex
@@ -251,7 +251,7 @@ def test_the_first_fault_is_raised_whoever_ran_it(bad: int, interpret: Any, chec
     engine.write(bench.x[bad], -1)
     engine.write(bench.x[6:], -1)
     cls = ("Below", "Above")[bad % 2]
-    match = rf"{cls} {bad} on tile {bad % 4}: ValueError: below 0.0"
+    match = rf"vertex {bad} of '{cls}' on tile {bad % 4}: ValueError: below 0.0"
     with pytest.raises(ValueError, match=match) as caught:
         engine.run()
     assert caught.value.where == "step 1 of 1: Execute 'counting'"  # type: ignore[attr-defined]
@@ -268,7 +268,9 @@ def test_races_of_workers_are_found() -> None:
     bench.graph.add_vertex(race, Third, tile=0, x=bench.w[:1])
     for interpret in (["Race"], ["Third"], ["race"]):
         engine = pl.Engine(bench.graph, pl.Execute(race), checks="strict", interpret=interpret)
-        with pytest.raises(pl.WorkerRaceError, match="Race 0 on tile 0: worker 1 reads 'Race.x'"):
+        with pytest.raises(
+            pl.WorkerRaceError, match="vertex 0 of 'Race' on tile 0: worker 1 reads 'Race.x'"
+        ):
             engine.run()
         assert engine.read(bench.x[0]) == 1
 

@@ -469,7 +469,10 @@ def test_an_index_out_of_range_in_one_replica_undoes_all(interpret: bool) -> Non
     engine.write(bench.x[0], [[1, 2, 3], [4, 5, 6], [7, 8, 9]])
     with pytest.raises(pl.TensorIndexError) as caught:
         engine.run()
-    assert caught.value.what == "Pick 0 on tile 0, replica 1: 'Pick.x': index 6 of 6 elements"
+    assert (
+        caught.value.what
+        == "vertex 0 of 'Pick' on tile 0, replica 1: 'Pick.x': index 6 of 6 elements"
+    )
     assert caught.value.where == "step 2 of 2: Execute 'pick'"
     assert engine.read(bench.x).tolist() == [
         [[1, 2, 3], [0, 0, 0]],
@@ -491,7 +494,7 @@ def test_an_exception_in_one_replica_undoes_all(interpret: bool) -> None:
     with pytest.raises(ValueError, match="six") as caught:
         engine.run()
     assert isinstance(caught.value, pl.ApplicationRuntimeError)
-    assert caught.value.what == "Refuse 0 on tile 0, replica 2: ValueError: six"
+    assert caught.value.what == "vertex 0 of 'Refuse' on tile 0, replica 2: ValueError: six"
     assert engine.read(bench.n).tolist() == [1, 2, 5]
     engine.write(bench.n, [0, 1, 0])
     engine.run()
@@ -503,7 +506,9 @@ def test_a_worker_of_a_replica_is_named(interpret: bool) -> None:
     bench = Bench(2)
     engine = pl.Engine(bench.graph, bench.execute(RefuseAsWorker, n=bench.n), interpret=interpret)
     engine.write(bench.n, [4, 5])
-    with pytest.raises(ValueError, match="RefuseAsWorker 0 on tile 0, replica 1, worker 2: Value"):
+    with pytest.raises(
+        ValueError, match="vertex 0 of 'RefuseAsWorker' on tile 0, replica 1, worker 2: Value"
+    ):
         engine.run()
 
 
@@ -515,7 +520,9 @@ def test_the_first_replica_that_faults_is_named(interpret: bool) -> None:
         bench.graph.add_vertex(cs, Pick, tile=tile, at=bench.y[tile, 0], x=row)
     engine = pl.Engine(bench.graph, pl.Execute(cs), checks="strict", interpret=interpret)
     engine.write(bench.y[:, 0], [[0, 0], [1, 5], [6, 1]])
-    with pytest.raises(pl.TensorIndexError, match="Pick 1 on tile 1, replica 1: .* index 5 of 3"):
+    with pytest.raises(
+        pl.TensorIndexError, match="vertex 1 of 'Pick' on tile 1, replica 1: .* index 5 of 3"
+    ):
         engine.run()
 
 

@@ -135,7 +135,8 @@ def test_a_result_that_depends_on_what_nothing_has_written(bench: Bench, gathere
     engine = bench.engine(bench.step(Sum, x=view, total=total))
     engine.write(x[1, :5], 1)
     match = (
-        r"(?s)Sum 0 on tile 1 reads 'Sum.x'\[5\], which is 'x'\[1, 5\], but nothing has written it"
+        r"(?s)vertex 0 of 'Sum' on tile 1 reads 'Sum.x'\[5\], which is 'x'\[1, 5\], "
+        r"but nothing has written it"
         r".*at step 1 of 1: Execute 'Sum'.*'x' was made at .*'Sum.total', which is 'total', "
         r"depends on it: 5.0 as memory is now.*3 elements of 'Sum.x' are not written"
         r".*write 'x'\[1, 5\]"
@@ -231,7 +232,7 @@ def test_a_program_that_was_saved(bench: Bench, tmp_path: Path) -> None:
 def test_a_counter_that_nothing_has_set(bench: Bench) -> None:
     n = bench.variable(pl.INT, (), "n")
     engine = bench.engine(bench.step(Count, n=n))
-    match = r"(?s)Count 0 on tile 1 reads 'Count.n', which is 'n'.*depends on it: 1 as"
+    match = r"(?s)vertex 0 of 'Count' on tile 1 reads 'Count.n', which is 'n'.*depends on it: 1 as"
     with pytest.raises(pl.UninitializedReadError, match=match):
         engine.run()
 
@@ -366,7 +367,8 @@ def test_an_output_that_keeps_what_it_held(bench: Bench) -> None:
     y = bench.variable(pl.INT, (5,), "y", 7)
     engine = bench.engine(bench.step(Head, count=2, y=y))
     match = (
-        r"(?s)Head 0 on tile 1 leaves 'Head.y'\[2\] unwritten.*at step 1 of 1: Execute 'Head'"
+        r"(?s)vertex 0 of 'Head' on tile 1 leaves 'Head.y'\[2\] unwritten.*at step 1 "
+        r"of 1: Execute 'Head'"
         r".*that is 'y'\[2\].*2 more elements of that field.*or declare y InOut"
     )
     with pytest.warns(pl.UnwrittenOutputWarning, match=match) as caught:  # noqa: PT031
@@ -392,7 +394,7 @@ def test_workers_that_race(bench: Bench) -> None:
     x = bench.variable(pl.FLOAT, (), "x", 1)
     engine = bench.engine(bench.step(Race, x=x))
     match = (
-        r"(?s)Race 0 on tile 1: worker 1 reads 'Race.x', which worker 0 wrote.*"
+        r"(?s)vertex 0 of 'Race' on tile 1: worker 1 reads 'Race.x', which worker 0 wrote.*"
         r"at step 1 of 1: Execute 'Race'.*the element is 'x'"
     )
     for _ in range(2):
@@ -562,7 +564,9 @@ def test_workers_that_use_what_others_store(
         variables[name] = bench.variable(kind, start.shape, name, start)
     engine = bench.engine(bench.step(vertex, **variables))
     for _ in range(2):
-        with pytest.raises(pl.WorkerRaceError, match=f"(?s)^{vertex.__name__} 0 .*worker {match}"):
+        with pytest.raises(
+            pl.WorkerRaceError, match=f"(?s)^vertex 0 of '{vertex.__name__}' .*worker {match}"
+        ):
             engine.run()
     for name, values in fields.items():  # as before the compute set
         assert engine.read(variables[name]).tolist() == np.array(values).tolist()
@@ -631,11 +635,16 @@ def test_the_replica_is_named(bench: Bench) -> None:
     engine = bench.engine(bench.step(Sum, x=x, total=total), bench.step(Race, x=raced))
     engine.write(x[:2], 1)
     engine.write(x, 1, replica=0)
-    match = r"(?s)Sum 0 on tile 1, replica 1 reads 'Sum.x'\[2\].*\n  2 elements of 'Sum.x'"
+    match = (
+        r"(?s)vertex 0 of 'Sum' on tile 1, replica 1 reads 'Sum.x'\[2\].*\n  2 "
+        r"elements of 'Sum.x'"
+    )
     with pytest.raises(pl.UninitializedReadError, match=match):
         engine.run()
     engine.write(x, 1)
-    with pytest.raises(pl.WorkerRaceError, match=r"Race 0 on tile 1, replica 0: worker 1 reads"):
+    with pytest.raises(
+        pl.WorkerRaceError, match=r"vertex 0 of 'Race' on tile 1, replica 0: worker 1 reads"
+    ):
         engine.run()
 
 

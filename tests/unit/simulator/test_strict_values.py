@@ -522,7 +522,9 @@ def test_workers_with_elements_of_their_own_and_one_too_many(
         graph.add_vertex(work, vertex, tile=0, **own, **state)
         programs[which] = pl.Execute(work)
     engine = pl.Engine(graph, programs, interpret=interpret, options={"debug.instrument": False})
-    with pytest.raises(pl.WorkerRaceError, match=f"^{vertex.__name__} 0 on tile 0: worker "):
+    with pytest.raises(
+        pl.WorkerRaceError, match=f"^vertex 0 of '{vertex.__name__}' on tile 0: worker "
+    ):
         engine.run("wrong")
     for name, values in start.items():  # as before
         np.testing.assert_array_equal(engine.read(fields[name])[..., 0], np.array(values))
@@ -569,7 +571,9 @@ def test_an_input_of_all_workers_that_is_changed_in_place() -> None:
     x = graph.add_variable(pl.INT, (8,), "x", mapping=0, initial_value=0)
     work = graph.add_compute_set("backwards")
     graph.add_vertex(work, BackwardsInPlace, tile=0, x=x[:5].reverse(0), y=x[3:])
-    what = "Input 'x' of BackwardsInPlace 0 on tile 0 shares elements with its InOut 'y'"
+    what = (
+        "Input 'x' of vertex 0 of 'BackwardsInPlace' on tile 0 shares elements with its InOut 'y'"
+    )
     with pytest.raises(pl.GraphConnectionError, match=what) as caught:
         pl.Engine(graph, pl.Execute(work), options={"debug.instrument": False})
     assert "'x'[3" in caught.value.found

@@ -320,7 +320,7 @@ def test_a_neighbour_is_not_read(size: int, checks: str) -> None:
     assert repr(engine) == f"<Engine 1 program on 1,472 tiles, compiled, {checks} checks>"
     with pytest.raises(pl.TensorIndexError) as caught:
         engine.run()
-    what = f"Next 0 on tile 0: 'Next.x': index {size} of {size} elements"
+    what = f"vertex 0 of 'Next' on tile 0: 'Next.x': index {size} of {size} elements"
     assert caught.value.what == what
     assert f"'Next.x' is 'cells'[0:{size:,}]" in caught.value.found.replace(
         f"0:{size}", f"0:{size:,}"
@@ -337,14 +337,16 @@ def test_an_engine_with_fast_checks_begins_anew_after_a_fault() -> None:
     engine = pl.Engine(graph, pl.Execute(work), checks="fast")
     with pytest.raises(pl.TensorIndexError) as caught:
         engine.run()
-    assert caught.value.what == "Take 0 on tile 0: 'Take.x': index 4 of 4 elements"
+    assert caught.value.what == "vertex 0 of 'Take' on tile 0: 'Take.x': index 4 of 4 elements"
     assert caught.value.found.splitlines()[0] == "'Take.x' is 'x'[0:4]"
     assert "memory is undefined now, as fast checks save nothing" in caught.value.found
     engine.write(index, [0, 3])
     with pytest.raises(pl.ControlProgramError) as refused:
         engine.run()
     assert refused.value.what == "engine.run(0): memory is undefined since a vertex stopped"
-    assert refused.value.found.startswith("Take 0 on tile 0: 'Take.x': index 4 of 4 elements")
+    assert refused.value.found.startswith(
+        "vertex 0 of 'Take' on tile 0: 'Take.x': index 4 of 4 elements"
+    )
     engine.load()
     engine.write(index, [0, 3])
     engine.run()

@@ -238,10 +238,10 @@ BROKEN = [
     (Infinite, "'x' is "),
     (Ends, "'x' is -1 by compute, and 1"),
     (Blocked, "'y'[64] is "),
-    (Empty, "only the faster form stops, Empty 0 on tile 0: 'Empty.x': index -1 of 0"),
+    (Empty, "only the faster form stops, vertex 0 of 'Empty' on tile 0: 'Empty.x': index -1 of 0"),
     (Ragged, "'x[1]'["),
     (Returned, "'the returned value' is False by compute, and True"),
-    (Raised, "only compute stops, Raised 0 on tile 0"),
+    (Raised, "only compute stops, vertex 0 of 'Raised' on tile 0"),
     (Counted, "rounds = 7"),
 ]
 

@@ -191,7 +191,7 @@ def test_errors_of_shared_code_name_the_class_at_hand(
         with pytest.raises(AssertionError) as caught:
             engine.run()
         told = str(caught.value)
-        assert f"{cls.__name__} 0 on tile 0" in told
+        assert f"vertex 0 of '{cls.__name__}' on tile 0" in told
         assert f"{tmp_path / folder / 'blur.py'}:{line}" in told
 
 

@@ -114,7 +114,8 @@ def test_a_fault_names_the_worker_and_leaves_memory(interpret: bool) -> None:
     engine = pl.Engine(graph, pl.Execute(again), interpret=interpret, options=values_only())
     line = Sum.compute.__code__.co_firstlineno + 2
     message = (
-        r"^Sum\[INT\] 0 on tile 1, worker 3: 'Sum\[INT\]\.partials': index 3 of 3 elements  "
+        r"^vertex 0 of 'Sum\[INT\]' on tile 1, worker 3: 'Sum\[INT\]\.partials': "
+        r"index 3 of 3 elements  "
         rf"\(.*test_multi_vertex\.py:{line} in compute\)"
     )
     with pytest.raises(pl.TensorIndexError, match=message) as caught:
@@ -138,7 +139,7 @@ def test_one_driver_serves_all_targets() -> None:
 def test_the_number_of_workers_is_the_target_s() -> None:
     graph = pl.Graph(pl.Target(tiles=1, workers=5))
     work = graph.add_compute_set("work")
-    message = "Log 0 on tile 0: field 'num_workers' is not set by hand"
+    message = "vertex 0 of 'Log' on tile 0: field 'num_workers' is not set by hand"
     with pytest.raises(pl.GraphConnectionError, match=message) as caught:
         graph.add_vertex(work, Log, tile=0, num_workers=3)
     assert caught.value.found == "it is 5, the worker threads of a tile of the target"

@@ -135,9 +135,9 @@ def test_named_types_run_beside_each_other(bench: Bench) -> None:
         bench.add(vertex, x=x, y=y, out=outs[-1])
     assert bench.results(*outs) == [[3.0, 3.5], [3, -(2**31)], [3, 0]]
     assert [str(vertex) for vertex in bench.work.vertices] == [
-        "Add[FLOAT] 0 on tile 0",
-        "Add[INT] 1 on tile 0",
-        "Add[UNSIGNED_INT] 2 on tile 0",
+        "vertex 0 of 'Add[FLOAT]' on tile 0",
+        "vertex 1 of 'Add[INT]' on tile 0",
+        "vertex 2 of 'Add[UNSIGNED_INT]' on tile 0",
     ]
 
 
@@ -148,7 +148,7 @@ def test_faults_name_the_element_types(bench: Bench) -> None:
         engine = pl.Engine(
             bench.graph, pl.Execute(bench.work), interpret=interpret, options=values_only()
         )
-        message = r"Add\[INT\] 0 on tile 0: 'Add\[INT\]\.x': index 1 of 1 elements"
+        message = r"vertex 0 of 'Add\[INT\]' on tile 0: 'Add\[INT\]\.x': index 1 of 1 elements"
         with pytest.raises(pl.TensorIndexError, match=message):
             engine.run()
 
@@ -259,7 +259,9 @@ def test_rows_tell_the_type(bench: Bench) -> None:
 def test_tensors_of_two_types_are_refused(bench: Bench) -> None:
     a, b = bench.tensor(pl.FLOAT, "a"), bench.tensor(pl.INT, "b")
     message = "fields 'x' and 'out' are both of T, but 'a' is FLOAT and 'b' is INT"
-    with pytest.raises(pl.ElementTypeError, match=f"Add 0 on tile 0: {message}") as caught:
+    with pytest.raises(
+        pl.ElementTypeError, match=f"vertex 0 of 'Add' on tile 0: {message}"
+    ) as caught:
         bench.add(Add, x=a, y=a, out=b)
     assert caught.value.found == "declared x: Input[Vector[T]], and out: Output[Vector[T]]"
     assert bench.graph.num_vertices == 0
@@ -279,7 +281,7 @@ def test_numbers_alone_tell_no_type(bench: Bench) -> None:
         def compute(self) -> None:
             self.out = 0.0
 
-    message = "Fill 0 on tile 0: nothing connected tells which element type T is"
+    message = "vertex 0 of 'Fill' on tile 0: nothing connected tells which element type T is"
     with pytest.raises(pl.ElementTypeError, match=message) as caught:
         bench.add(Fill, value=3)
     assert caught.value.found == "value: Input[T] is given 3"
@@ -472,7 +474,7 @@ engine.run()
 print(engine.read(x))
 """
     )
-    assert python(tmp_path, script).stdout == "Twice[INT] 0 on tile 0\n[6 8]\n"
+    assert python(tmp_path, script).stdout == "vertex 0 of 'Twice[INT]' on tile 0\n[6 8]\n"
 
 
 # -- vertex classes from texts: one class for a text, lines in messages, files of executables ------

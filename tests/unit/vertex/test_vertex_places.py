@@ -215,7 +215,7 @@ def test_state_vectors_are_indexed_and_walked_over() -> None:
 def test_values_of_state_that_do_not_fit(
     values: dict[str, Any], error: type[pl.PopliteError], message: str
 ) -> None:
-    with pytest.raises(error, match=f"Table 0 on tile 0: field {message}"):
+    with pytest.raises(error, match=f"vertex 0 of 'Table' on tile 0: field {message}"):
         run(Table, [0], pl.FLOAT, **values)
 
 
@@ -404,7 +404,10 @@ def test_a_short_span_counts_to_2047(graph: pl.Graph) -> None:
     most = graph.add_variable(pl.FLOAT, (2, 2047), "most", mapping=0)
     more = graph.add_variable(pl.FLOAT, (2, 2048), "more", mapping=0)
     vertex = graph.add_vertex(cs, Sums, tile=3, x=most[0], rows=most)
-    message = r"^Sums\[FLOAT\] 1 on tile 3: field 'x' takes 2,047 elements, but 'more' has 2,048 "
+    message = (
+        r"^vertex 1 of 'Sums\[FLOAT\]' on tile 3: field 'x' takes 2,047 elements, "
+        r"but 'more' has 2,048 "
+    )
     with pytest.raises(pl.GraphConnectionError, match=message):
         graph.add_vertex(cs, Sums, tile=3, x=more[0])
     with pytest.raises(pl.GraphConnectionError, match="each row of 'more' has 2,048 "):
@@ -434,8 +437,9 @@ def test_vertices_added_together_are_limited_too(graph: pl.Graph) -> None:
         ("table", [np.zeros(n, np.int32) for n in lengths], "but what it is given has 2,048"),
     ):
         message = (
-            rf"(?s)^Sums(\[FLOAT\])? 1 on tile 0: field '{name}' takes 2,047 elements, {found} "
-            r".*the same of Sums(\[FLOAT\])? 3\n"
+            r"(?s)^vertex 1 of 'Sums(\[FLOAT\])?' on tile 0: "
+            rf"field '{name}' takes 2,047 elements, {found} "
+            r".*the same of vertex 3 of 'Sums(\[FLOAT\])?'\n"
         )
         with pytest.raises(pl.GraphConnectionError, match=message):
             graph.add_vertices(cs, Sums, tile=0, **(plenty | {name: value}), y=y)

@@ -56,7 +56,7 @@ class ExpressionTyper:
 
     Attributes:
         calls: types the calls among them, and those that are statements.
-        constants: the numbers that names of the class and its module mean.
+        constants: the numbers that names of the class and its module stand for.
     """
 
     def __init__(

@@ -446,7 +446,7 @@ class StatementTyper:
         elif isinstance(target, ast.Subscript):
             stored, depth = self._expressions.element(target)
         else:
-            self._scope.refuse(target, "cannot assign to this expression", "a, b = first, second")
+            self._scope.refuse(target, "this is no place for a value", "a, b = first, second")
         self._check_store(target, stored, depth, value)
         return stored
 
