@@ -305,7 +305,7 @@ def _misshapen(
 ) -> TensorCreationError:
     dims = [d - rank + len(each.shape) for each in (one, other)]
     sizes = [each.shape[at] for each, at in zip((one, other), dims, strict=True)]
-    fix = "sizes are equal, or 1"
+    fix = "make the sizes equal, or one of them 1"
     if len(other.shape) == 1 and other.shape[0] in one.shape:
         fix = f"{_shown(other)} along another dimension: reshape it to sizes of 1 behind it"
     return TensorCreationError(

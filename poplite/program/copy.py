@@ -393,10 +393,13 @@ def check_copied(title: object, source: Tensor, destination: Tensor) -> None:
             fix="make both variables with one graph",
         )
     if source.element_type is not destination.element_type:
+        types = source.element_type, destination.element_type
+        converted = f"copy ops.map(ops.cast(x, {types[1]!r}))"
+        by_vertex = "use a vertex with an Input and an Output"
         raise ElementTypeError(
-            f"{title}: {source.element_type!r} to {destination.element_type!r}",
+            f"{title}: {types[0]!r} to {types[1]!r}",
             found=_shapes(source, destination),
-            fix="a copy does not convert; use a vertex with an Input and an Output",
+            fix=f"a copy does not convert: {by_vertex if QUARTER in types else converted}",
         )
     if source.element_type is QUARTER:
         check_alike(str(title), source.graph.space, source.view, destination.view)
