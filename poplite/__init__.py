@@ -69,6 +69,7 @@ from poplite.errors import (
     VertexDefinitionError as VertexDefinitionError,
     WorkerRaceError as WorkerRaceError,
 )
+from poplite.public import imported_for_types
 
 if TYPE_CHECKING:
     from poplite import ipu as ipu, mpi as mpi, ops as ops, program as program
@@ -337,66 +338,10 @@ _MODULES = {
 }
 """Modules that are loaded when they are first used; `layout` and `program` are Poplar's too."""
 
-_HOMES = {
-    "compile.compiler": "compile_graph",
-    "executable.executable": "Executable",
-    "expr.tree": "Expr",
-    "graph.clone": "TensorCloneDuplicationMethod TensorCloneMethod",
-    "graph.compute_sets.compute_set": "ComputeSet FieldRef VertexInstance",
-    "graph.compute_sets.perf_estimates": "FieldData VertexPerfEstimate",
-    "graph.compute_sets.vertex_block": "VertexBlock",
-    "graph.graph": "Graph",
-    "graph.host": "DataStream DataStreamType HostFunction RemoteBuffer ReplicatedStreamMode "
-    "StreamCallback",
-    "graph.mapping.tile_mapping": "TileMapping",
-    "graph.partition": "cut detect_innermost_grouping grid_blocks halo_blocks map_blocks "
-    "map_by_weights map_like map_linearly map_round_robin near_square_grid split_among_workers "
-    "split_regions spread",
-    "graph.storage.space": "Variable",
-    "graph.tensor.concat": "append concat stack",
-    "graph.tensor.regions": "SortedRegions TileRegions VarRegions VariableInterval",
-    "graph.tensor.rearrange": "TensorRearranger",
-    "graph.tensor.tensor": "Tensor UpsampleMethod",
-    "display": "dump_program",
-    "graph.saving": "SerializationFormat",
-    "machine.device": "Device DeviceManager IPUModel RelativeSyncDelayType",
-    "machine.host_conversion": "convert_from_quarter convert_to_quarter "
-    "copy_device_half_to_float copy_float_to_device_half quarter_metadata_for",
-    "machine.option_flags": "OptionFlags RuntimeOptions read_json read_json_from_env",
-    "machine.poplar_queries": "IpuLinkConfiguration IpuLinkTopology TargetType",
-    "machine.floating_point": "FloatingPointBehaviour",
-    "machine.target": "Target",
-    "ops.graph_function": "graph_function",
-    "ops.control": "counted_loop",
-    "poplar.binder": "FunctionBufferMappingType VariableMappingMethod",
-    "program": "Abort AbortOnCondition AssumeEqualAcrossReplicas Block Call Copy CrossReplicaCopy "
-    "ErrorProgram Execute Function If Loop PrintTensor PrintTensorFormat Program "
-    "Repeat RepeatWhileFalse RepeatWhileTrue Sequence Switch Sync SyncType WriteUndef",
-    "program.function": "FunctionBuffer",
-    "program.registers": "ModifyFloatingPointBehaviour SetFloatingPointBehaviour "
-    "SetStochasticRounding cycle_count cycle_stamp get_and_modify_floating_point_behaviour "
-    "set_floating_point_behaviour set_stochastic_rounding",
-    "report": "Report",
-    "simulator.engine": "Engine",
-    "report.sweep": "Sweep",
-    "simulator.sweeps": "sweep",
-    "simulator.poplar_only": "compileGraph",
-    "source": "SourceLocation",
-    "types": "BOOL CHAR FLOAT HALF INT LONGLONG QUARTER QUARTER_METADATA SHORT SIGNED_CHAR "
-    "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType QuarterFormat "
-    "QuarterMetadata",
-    "vertex.compute": "lanes",
-    "vertex.compute.number_functions": "float_bits float_from_bits fma half_bits half_from_bits",
-    "vertex.faster": "faster",
-    "vertex.fields": "Layout ProfilerVectorLayout ProfilerVectorListLayout VectorLayout "
-    "VectorListLayout",
-    "vertex.from_source": "vertex_from_source",
-    "vertex.vertex": "InOut Input MultiVertex Output State Vector Vertex",
-    "view": "Interval Intervals",
+_HOME = {
+    name: module for name, module in imported_for_types(__name__).items() if name not in _MODULES
 }
-"""Where the public names are made, by module; what a type checker reads is above."""
-
-_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
+"""Where the public names are made."""
 
 _OWN = ["__version__", "errors", "version_string"]
 
@@ -418,7 +363,7 @@ def __getattr__(name: str) -> object:
             raise error
         raise import_module("poplite.expr.numpy_names").absent_function("pl", name)
     with import_module("poplite.jit.build").no_collection():  # what modules make stays
-        value = getattr(import_module(f"poplite.{_HOME[name]}"), name)
+        value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

@@ -8,6 +8,7 @@ ops.sum(x, dim=0)       ops.sum: got an unexpected keyword argument 'dim'
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
@@ -22,6 +23,10 @@ T = TypeVar("T", bound=type)
 
 Face = tuple[list[str], Callable[[str], object], Callable[[], list[str]]]
 """`__all__`, `__getattr__` and `__dir__` of a package."""
+
+_FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n((?: .*\n|\n)+)", re.MULTILINE)
+_IMPORT = re.compile(r"^ +from (\S+) import (\([^)]*\)|.*)", re.MULTILINE)
+_NAME = re.compile(r"\bas (\w+)")
 
 _ALIKE = (
     {"axis", "axes", "dim", "dims", "dimension", "dimensions", "reduction_axes"},
@@ -47,35 +52,31 @@ def names_of(package: Mapping[str, object], modules: str = "") -> list[str]:
 
 def loaded_on_use(
     package: str,
-    homes: Mapping[str, str],
-    modules: str = "",
     shown_as: Callable[[str, Any], object] | None = None,
     absent: Callable[[str], Exception] | None = None,
 ) -> Face:
     """Return `__all__`, `__getattr__` and `__dir__` of a package whose names are imported late.
 
-    Where a module needs another package that is not installed, each of its names is a function
-    that says so when it is called.
+    The names are those that it imports for type checkers (PEP 562), modules among them. Where a
+    module needs another package that is not installed, each of its names is a function that says so
+    when it is called.
 
     Args:
-        package: its whole name.
-        homes: the names that each module within the package makes (PEP 562); a dot before a module
-            means one beside the package.
-        modules: modules that are names of the package themselves.
+        package: its whole name; it is being imported.
         shown_as: makes what users get from a name and its value; None for the value.
         absent: makes the error for a name that the package lacks; None for Python's.
     """
-    home = {name: module for module, names in homes.items() for name in names.split()}
-    shown = sorted([*home, *modules.split()])
+    home = imported_for_types(package)
+    shown = sorted(home)
 
     def load(name: str) -> object:
-        if name in shown and name not in home:
-            return import_module(f"{package}.{name}")
         if name not in home:
             text = f"module '{package}' has no attribute '{name}'"
             raise absent(name) if absent else AttributeError(text)
+        if home[name] == package:
+            return import_module(f"{package}.{name}")
         try:
-            value = getattr(import_module(f".{home[name]}", package), name)
+            value = getattr(import_module(home[name]), name)
         except ModuleNotFoundError as error:
             if str(error.name).partition(".")[0] == "poplite":
                 raise
@@ -84,6 +85,16 @@ def loaded_on_use(
         return vars(sys.modules[package]).setdefault(name, value)  # one, also among threads
 
     return shown, load, lambda: shown
+
+
+def imported_for_types(package: str) -> dict[str, str]:
+    """Return the names that the source of a package imports for type checkers, and from where."""
+    spec: Any = sys.modules[package].__spec__
+    block = _FOR_TYPES.search(spec.loader.get_source(spec.name))
+    assert block is not None
+    return {
+        name: module for module, names in _IMPORT.findall(block[1]) for name in _NAME.findall(names)
+    }
 
 
 def _not_installed(package: str, name: str, needed: str) -> Callable[..., NoReturn]:

@@ -3,6 +3,11 @@
 if __name__ == "simulator":  # from a checkout: a second copy of its classes
     raise ImportError("simulator is a part of poplite: import poplite.simulator")
 
+from typing import TYPE_CHECKING
+
 from poplite.public import loaded_on_use
 
-__all__, __getattr__, __dir__ = loaded_on_use(__name__, {"pricing": "slots_of"})
+if TYPE_CHECKING:
+    from poplite.simulator.pricing import slots_of as slots_of
+
+__all__, __getattr__, __dir__ = loaded_on_use(__name__)

@@ -3,6 +3,11 @@
 if __name__ == "tools":  # from a checkout: a second copy of its classes
     raise ImportError("tools is a part of poplite: import poplite.tools")
 
+from typing import TYPE_CHECKING
+
 from poplite.public import loaded_on_use
 
-__all__, __getattr__, __dir__ = loaded_on_use(__name__, {}, "command viz")
+if TYPE_CHECKING:
+    from poplite.tools import command as command, viz as viz
+
+__all__, __getattr__, __dir__ = loaded_on_use(__name__)

@@ -84,18 +84,4 @@ if TYPE_CHECKING:
         MultiUpdateMul as MultiUpdateMul,
     )
 
-__all__, __getattr__, __dir__ = loaded_on_use(
-    __name__,
-    {
-        "amp": "AmpMatMul AmpMatMulInHalf",
-        "elementwise": "Absolute Add Clamp Divide Exp Log Maximum Minimum Multiply Negative Relu "
-        "Scale ScaledAdd Select Sigmoid Sqrt Square Subtract Tanh",
-        "filling": "Cast CastToInteger Copy CountFrom CountOn Fill Iota",
-        "order": "ArgSort Sort",
-        "random": "AdvanceKey Bernoulli Dropout Integers Normal TruncatedNormal Uniform",
-        "reduce": "AddPartials AllColumns AllRows AnyColumns AnyRows Dot MaxColumns MaxRows "
-        "MinColumns MinRows ProductColumns ProductRows SumColumns SumRows",
-        "scans": "CumulativeProduct CumulativeSum",
-        "slices": "MultiSlice MultiUpdate MultiUpdateAdd MultiUpdateMax MultiUpdateMul",
-    },
-)
+__all__, __getattr__, __dir__ = loaded_on_use(__name__)

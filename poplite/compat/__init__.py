@@ -8,8 +8,20 @@ functions of it mean what NumPy means, and those here what PopLibs means, for in
 the sign of the dividend.
 """
 
+from typing import TYPE_CHECKING
+
 from poplite.public import loaded_on_use
 
-__all__, __getattr__, __dir__ = loaded_on_use(
-    __name__, {}, "gcl layout poplin popnn popops poprand popsparse poputil"
-)
+if TYPE_CHECKING:
+    from poplite.compat import (
+        gcl as gcl,
+        layout as layout,
+        poplin as poplin,
+        popnn as popnn,
+        popops as popops,
+        poprand as poprand,
+        popsparse as popsparse,
+        poputil as poputil,
+    )
+
+__all__, __getattr__, __dir__ = loaded_on_use(__name__)

@@ -29,7 +29,7 @@ T = TypeVar("T", bound=type)
 _NOT_GIVEN = object()
 
 
-def operations_on_use(package: str, homes: Mapping[str, str], modules: str = "") -> Face:
+def operations_on_use(package: str) -> Face:
     """Return `__all__`, `__getattr__` and `__dir__` of a package of operations, imported late.
 
     Functions that take dims or dim take axis, too, and all say which arguments they take, by the
@@ -43,7 +43,7 @@ def operations_on_use(package: str, homes: Mapping[str, str], modules: str = "")
         return _taking_axis(checked, dims) if dims else checked
 
     absent = partial(absent_function, package)
-    return loaded_on_use(f"poplite.{package}", homes, modules, shown, absent)
+    return loaded_on_use(f"poplite.{package}", shown, absent)
 
 
 def _dims_of(function: Callable[..., Any]) -> str | None:

@@ -20,12 +20,4 @@ if TYPE_CHECKING:
     from poplite.graph.variables import MappingLike as MappingLike
     from poplite.graph.virtual import VirtualGraph as VirtualGraph
 
-__all__, __getattr__, __dir__ = loaded_on_use(
-    __name__,
-    {
-        "compute_sets.compute_set": "ComputeSet FieldRef VertexInstance",
-        "graph": "Graph",
-        "variables": "MappingLike",
-        "virtual": "VirtualGraph",
-    },
-)
+__all__, __getattr__, __dir__ = loaded_on_use(__name__)

@@ -20,12 +20,4 @@ if TYPE_CHECKING:
     from poplite.ipu.export_files import export as export
     from poplite.ipu.linting import Finding as Finding, lint as lint
 
-__all__, __getattr__, __dir__ = loaded_on_use(
-    __name__,
-    {
-        "codelets.file_text": "codelet_text",
-        "device.device": "Device",
-        "export_files": "export",
-        "linting": "Finding lint",
-    },
-)
+__all__, __getattr__, __dir__ = loaded_on_use(__name__)

@@ -15,9 +15,4 @@ from poplite.public import loaded_on_use
 if TYPE_CHECKING:
     from poplite.mpi.device import Device as Device
 
-__all__, __getattr__, __dir__ = loaded_on_use(
-    __name__,
-    {
-        "device": "Device",
-    },
-)
+__all__, __getattr__, __dir__ = loaded_on_use(__name__)

@@ -205,39 +205,4 @@ if TYPE_CHECKING:
         sparse_matmul_gradient as sparse_matmul_gradient,
     )
 
-__all__, __getattr__, __dir__ = _operations_on_use(
-    "ops",
-    {
-        "control": "if_ repeat switch together while_",
-        "convolutions.convolution": "convolution convolution_input_gradient "
-        "convolution_weights_gradient",
-        "convolutions.plan": "ConvolutionPlan plan_convolution",
-        "elementwise": "absolute add arg bitwise_and bitwise_not bitwise_or bitwise_xnor "
-        "bitwise_xor cast clamp clip count_leading_zeros divide divide_trunc equal floor_divide "
-        "greater greater_equal inv_std_dev_to_variance iota is_finite is_inf is_nan less "
-        "less_equal logical_and logical_not logical_or logical_xor maximum minimum multiply "
-        "negative not_equal popcount power reciprocal remainder remainder_trunc select "
-        "shift_left shift_right shift_right_logical sign sign_popops square subtract "
-        "variance_to_inv_std_dev where",
-        "fuse.levels": "Root",
-        "fuse.recipe": "Note",
-        "mathematics": "acos asin atan atan2 cbrt ceil cos cosh erf erfc exp exp2 expm1 floor gelu "
-        "gelu_erf log log1p log2 log10 relu round round_half_away rsqrt sigmoid sin sinh softplus "
-        "sqrt sqrt_trunc swish tan tanh trunc",
-        "moving": "concatenate pad repeat_elements roll stack tile transpose tril triu",
-        "order.scans": "cumulative_product cumulative_sum unique_sorted",
-        "order.sorting": "argsort sort sort_key_value take_along_axis",
-        "order.top": "top_k",
-        "products.matmul": "MatMulPlan matmul outer plan_matmul",
-        "record": "assign copy explain fill lower map zero",
-        "reductions.by_name": "log_sum_exp reduce reduce_many",
-        "reductions.expressions": "all any argmax argmin max mean min norm prod sum variance",
-        "slices.choice": "EmbeddingPlan plan_embedding",
-        "slices.dynamic": "create_sliceable dynamic_slice dynamic_update multi_update "
-        "multi_update_add multi_update_max multi_update_mul",
-        "slices.gather": "embedding multi_slice one_hot select_from_rows update_from_rows",
-        "sparse": "SparsePattern SparsePlan plan_sparse_matmul sparse_matmul "
-        "sparse_matmul_gradient",
-    },
-    "linalg nn random",
-)
+__all__, __getattr__, __dir__ = _operations_on_use("ops")

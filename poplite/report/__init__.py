@@ -18,14 +18,4 @@ if TYPE_CHECKING:
     from poplite.report.report import Instrumentation as Instrumentation, Report as Report
     from poplite.report.trace import Trace as Trace
 
-__all__, __getattr__, __dir__ = loaded_on_use(
-    __name__,
-    {
-        "diff": "Change ReportDiff",
-        "execution": "Execution ExecutionStep",
-        "findings": "Finding Insights",
-        "program_tree": "ProgramVisitor",
-        "report": "Instrumentation Report",
-        "trace": "Trace",
-    },
-)
+__all__, __getattr__, __dir__ = loaded_on_use(__name__)

@@ -52,15 +52,4 @@ if TYPE_CHECKING:
     from poplite.testing.vertices import assert_vertex as assert_vertex
 
 # Every run of pytest imports this package for its plugin, so nothing more is imported at once.
-__all__, __getattr__, __dir__ = loaded_on_use(
-    __name__,
-    {
-        "addressed": "AddressedTensor appended concatenated variables",
-        "check": "check_intersection check_sorted_regions check_tensor check_tile_mapping tiles_of",
-        "faster_forms": "check_faster",
-        "native_codelets": "check_codelet",
-        "random_tensors": "random_mapping random_shape random_step random_tensor random_variables",
-        "strategies": "graphs_with_variables tensors tile_mappings",
-        "vertices": "assert_vertex",
-    },
-)
+__all__, __getattr__, __dir__ = loaded_on_use(__name__)

@@ -10,7 +10,7 @@ import pytest
 
 import poplite as pl
 import poplite.named as ng
-from poplite import codec, ops as typed_ops
+from poplite import ipu, ops as typed_ops
 from poplite.public import checked_call, loaded_on_use
 
 ops: Any = typed_ops
@@ -107,10 +107,8 @@ def test_signatures_and_docstrings_are_those_of_the_functions() -> None:
 def test_a_name_that_two_threads_load_at_once_is_one_object(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _, load, _ = loaded_on_use(
-        "poplite.codec", {"loading": "check_room"}, shown_as=lambda name, value: object()
-    )
-    first = load("check_room")
-    monkeypatch.delattr(codec, "check_room")
-    monkeypatch.setattr(codec, "check_room", first, raising=False)  # is taken away in the end
-    assert load("check_room") is first
+    _, load, _ = loaded_on_use("poplite.ipu", shown_as=lambda name, value: object())
+    monkeypatch.delattr(ipu, "lint", raising=False)
+    first = load("lint")
+    monkeypatch.setattr(ipu, "lint", first)  # is taken away in the end
+    assert load("lint") is first

@@ -22,9 +22,4 @@ if TYPE_CHECKING:
         triangular_solve as triangular_solve,
     )
 
-__all__, __getattr__, __dir__ = _operations_on_use(
-    "ops.linalg",
-    {
-        "factorisations": "cholesky inverse lu qr triangular_mask triangular_solve",
-    },
-)
+__all__, __getattr__, __dir__ = _operations_on_use("ops.linalg")

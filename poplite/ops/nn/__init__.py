@@ -96,25 +96,4 @@ if TYPE_CHECKING:
         plan_lstm as plan_lstm,
     )
 
-__all__, __getattr__, __dir__ = _operations_on_use(
-    "ops.nn",
-    {
-        ".mathematics": "gelu relu",
-        "attention": "Attention AttentionGradient AttentionSaved AttentionWeights "
-        "multi_head_attention multi_head_attention_gradient",
-        "expressions": "binary_cross_entropy binary_cross_entropy_gradient cross_entropy "
-        "cross_entropy_gradient gelu_erf_gradient gelu_gradient hard_sigmoid "
-        "hard_sigmoid_gradient log_softmax log_softmax_gradient relu_gradient sigmoid_gradient "
-        "softmax softmax_gradient squared_error squared_error_gradient swish_gradient "
-        "tanh_gradient",
-        "gru_layer": "Gru GruGradient GruSaved gru gru_gradient",
-        "lstm_layer": "Lstm LstmGradient LstmSaved LstmState lstm lstm_gradient",
-        "normalisation": "ChannelNormGradient ChannelStatistics LayerNormGradient batch_norm "
-        "batch_norm_gradient batch_norm_inference batch_statistics group_norm group_norm_gradient "
-        "instance_norm instance_norm_gradient layer_norm layer_norm_gradient running_statistics",
-        "optimizers": "AdamState adam adam_state sgd",
-        "pooling": "average_pool average_pool_gradient max_pool max_pool_gradient sum_pool "
-        "sum_pool_gradient",
-        "recurrent": "RecurrentPlan RecurrentWeights plan_gru plan_lstm",
-    },
-)
+__all__, __getattr__, __dir__ = _operations_on_use("ops.nn")

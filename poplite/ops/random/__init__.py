@@ -28,10 +28,4 @@ if TYPE_CHECKING:
         uniform as uniform,
     )
 
-__all__, __getattr__, __dir__ = _operations_on_use(
-    "ops.random",
-    {
-        "numbers": "Dropped bernoulli dropout dropout_gradient integers key normal "
-        "truncated_normal uniform",
-    },
-)
+__all__, __getattr__, __dir__ = _operations_on_use("ops.random")
