@@ -303,8 +303,6 @@ def declared(*, init: bool = True, binds: bool = True) -> Callable[[C], C]:
         for name, each in made.__dataclass_fields__.items():
             if str(each.type).startswith("InitVar") and name in vars(made):
                 delattr(made, name)  # the default of an argument is not an attribute
-            if own and str(each.type).startswith("InitVar"):
-                made.__init__.__annotations__[name] = each.type[len("InitVar[") : -1]
         made._roles = roles = _roles_of(made)
         if roles.parts and "children" not in vars(cls):
             made.children = _as_in_base("children", _together(*roles.parts))
