@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class _NotGiven:
-    """Stands for an argument whose default is made, and is shown as `dataclass` shows it."""
+    """An argument that is not given, whose default is made; shown as `dataclass` shows it."""
 
     def __repr__(self) -> str:
         return "<factory>"

@@ -301,7 +301,7 @@ def count_reference(begin: int, end: int, step: int) -> list[int]:
     Args:
         begin: the first, unless it is `end` or beyond.
         end: the first that is too large.
-        step: what is added, above 0.
+        step: the number added, above 0.
 
     >>> count_reference(2, 9, 3)
     [2, 5, 8]

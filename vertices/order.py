@@ -33,7 +33,7 @@ U = TypeVar("U", bound=ElementType[Any])
 Words = npt.NDArray[np.int64]
 
 LAST_WORD = 0x7FFFFFFFFFFFFFFF
-"""What stands where there is no element; it is behind all words."""
+"""The word of a place without an element; it is above all other words."""
 
 POSITIONS = 0x7FFFFFFF
 """Positions there are."""

@@ -1237,7 +1237,7 @@ class Graph(Displayed, GraphSpelling):
         """Register a function that estimates the cost of the vertices of a class.
 
         Args:
-            vertex_class: the class; a template stands for all classes made from it.
+            vertex_class: the class; a template means all classes made from it.
             estimator: a function of a vertex, whose `field_info("x")` has sizes and values, and
                 the target; it returns cycles or an estimate. It replaces an earlier one.
 

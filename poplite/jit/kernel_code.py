@@ -6,7 +6,7 @@ With Numba, each new machine would wait a second for importing it and compiling 
 Kernels are simpler than what Numba is for (`poplite.jit.kernels` describes their language):
 numbers are int64 and wrap around, pointers have one of three types, and functions are inlined.
 
-    statement    what is emitted
+    statement    the instructions emitted
     name = ...   a store to the stack, which LLVM turns into registers; the first sets the type
     for          a loop whose end and step are known before it begins
     a and b      branches: b is not evaluated where a is false; as a value, whether it is true

@@ -122,7 +122,7 @@ def passes(
 def simplify(module: llvm.ModuleRef, processor: Processor) -> None:
     """Put the variables of functions into registers, in place, and shorten each by itself.
 
-    Numba leaves every variable on the stack, and lanes are many: what is inlined afterwards is a
+    Numba leaves every variable on the stack, and lanes are many: code inlined afterwards is a
     fifth as long, and `optimize` takes two thirds of the time.
     """
     machine = _machine(processor)

@@ -127,7 +127,7 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """The name that it was given, or an automatic one, which is no other axis's."""
+        """The name that it was given, or an automatic one, different from those of other axes."""
         return self.root.shown
 
     @property

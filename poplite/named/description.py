@@ -570,7 +570,7 @@ _LAYOUTS = "layout=ng.row_major({0}), or with_layout"
 
 
 def listed_parts(parts: Mapping[Axis, Any], what: str, fix: str) -> ItemsView[Axis, Any]:
-    """Return axes, each with what is done with it."""
+    """Return axes, each with the change made to it."""
     try:
         return parts.items()
     except (AttributeError, TypeError):

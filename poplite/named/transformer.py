@@ -195,7 +195,7 @@ class Computation:
         return self.engine.report()
 
     def explain(self) -> str:
-        """Return how tensors are stored, what is computed when, and why, with numbers.
+        """Return how tensors are stored, which values are computed when, and why, with numbers.
 
         Tensors come first, with their layouts, then views of them, then copies for reads in
         another order, then results that are stored, reduced, multiplied or computed again.
@@ -270,7 +270,7 @@ class Computation:
         return values if feed_dict is None else tuple(feed_dict[each] for each in self.params)
 
     def _wrong_in(self, feed_dict: Mapping[TensorOp, Any], beside: int) -> str:
-        """Return what is wrong with a dictionary of values; empty for nothing."""
+        """Return the fault of a dictionary of values; empty if there is none."""
         if beside:
             count = amount(beside, "value")
             return f"'{self.name}': {count} by position and a feed_dict, which must be alone"

@@ -275,7 +275,7 @@ def cycles_of_reads(target: Target, several: Sequence[Reads], *, once: bool = Fa
 
 
 def _moved(reads: Reads, base: int) -> tuple[MovedPieces, CopiedRows]:
-    """Return what comes from other tiles, and what is put between it.
+    """Return the elements from other tiles, and those put between them.
 
     `base` is the place of the variable's first element.
     """
@@ -291,7 +291,7 @@ def _moved(reads: Reads, base: int) -> tuple[MovedPieces, CopiedRows]:
     low = np.maximum(low[piece], begin[vertex])
     size, at = np.minimum(high[piece], end[vertex]) - low, low + place[piece]
     width, is_own = np.full(len(to), reads.size_bytes), source == to
-    # What is beside an element of the own tile does not land directly behind the piece before.
+    # A piece beside an element of the own tile does not land directly behind the piece before.
     follows = (to[1:] == to[:-1]) & (low[1:] == (low + size)[:-1])
     jumps = np.zeros(len(to), np.bool_)
     jumps[1:] = follows & is_own[:-1]

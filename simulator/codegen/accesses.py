@@ -10,7 +10,7 @@ arithmetic, and priced::
     store.2(address, value)             the other way
     state.3(value, address)             scalar state
 
-What is stored and what `compute` sees differ (`docs/arithmetic.md`): INT is four bytes in
+Stored values and those that `compute` sees differ (`docs/arithmetic.md`): INT is four bytes in
 memory and a 64-bit integer in arithmetic, HALF two bytes and a float32.  No index wraps around,
 as LLVM could then not load consecutive elements as one vector.
 

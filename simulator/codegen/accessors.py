@@ -245,7 +245,7 @@ def log_store(builder: ir.IRBuilder, address: Any, about: Any, before: Any, valu
 
 
 def _logged(builder: ir.IRBuilder, address: Any, about: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """Emit where an element is logged, what is there, its writer and reader, and who runs."""
+    """Emit where an element is logged, its entry there, its writer and reader, and who runs."""
     log, worker = (
         builder.load(builder.gep(about, [INDEX(word)])) for word in (ABOUT_LOG, ABOUT_WORKER)
     )

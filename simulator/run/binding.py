@@ -290,7 +290,7 @@ def is_put_off(form: FasterForm) -> bool:
 
 
 def _add_first(executable: Executable, kinds: _Kinds, builds: Builds) -> None:
-    """Compile the parts that are always needed, and those that decide what is counted."""
+    """Compile the parts that are always needed, and those that decide which steps are counted."""
     candidates = set(counting_candidates(executable))
     drivers: dict[type[Vertex], list[Driver]] = {}
     for kind in kinds.needed(lambda number: {}):

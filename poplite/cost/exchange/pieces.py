@@ -228,7 +228,7 @@ def _summed(key: Int64, size: Int64) -> tuple[Int64, Int64]:
     if not len(key):
         return key, size
     if (key[1:] < key[:-1]).any():
-        order = np.argsort(key, kind="stable")  # fast on what is nearly in order
+        order = np.argsort(key, kind="stable")  # fast on keys that are nearly in order
         key, size = key[order], size[order]
     first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
     return key[first], np.add.reduceat(size, first)

@@ -4,8 +4,8 @@
     Add(x=c[0:64], out=d[0:64])           the same                                 c, d
 
 Variables of a form are numbered by address, and each counts by its size and the tiles of its
-elements. Which edges meet, what moves between tiles, and what is gathered there is then the same
-for all compute sets of a form, and is found once.
+elements. The edges that meet, the moves between tiles, and the elements gathered there are the same
+for all compute sets of a form, and found once.
 
 So are the edges of one variable, which start elsewhere in another one, and are the same otherwise::
 

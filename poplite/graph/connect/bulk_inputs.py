@@ -14,7 +14,7 @@ Numbers and tiles are for all vertices, or one for each::
     k=7          k=[1, 2, 3]                            State or Input of a number
                  v=array of (3, 2)  v=[[1], [], [2, 3]]     State of a Vector
 
-Rules are written for one vertex (`poplite.graph.connect.rules`). A `Probe` stands for the vertex
+Rules are written for one vertex (`poplite.graph.connect.rules`). A `Probe` represents the vertex
 that a message would name, and raises the rule's own error for it::
 
     probe.refuse([3, 7, 9], check)      check(3) raises for vertex 3; 7 and 9 are named below

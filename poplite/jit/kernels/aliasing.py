@@ -16,7 +16,7 @@ TEST, MARK = 1, 2
 def reaches(places: Int64s, count: int, target: int, nodes: int) -> int:
     """Search a value for each digit so that the sum of value * stride is the target.
 
-    Depth first, coarsest digit first.  What is left for the finer digits must lie in their
+    Depth first, coarsest digit first.  The rest, for the finer digits, must lie in their
     reach and be a multiple of their common divisor, so the values of a digit are a range with
     a step, mostly empty or of one value.
 

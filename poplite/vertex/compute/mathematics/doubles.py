@@ -262,7 +262,7 @@ _CELLS = 1 << (52 - _CELL_BITS)
 _ONE_BITS = 1023 << 52
 
 _FIRST_BITS = _ONE_BITS - (75 << _CELL_BITS) - (1 << (_CELL_BITS - 1))
-"""The bits of the least c, 0.705: 1 stands within a cell, where c is 1 and g is exact."""
+"""The bits of the least c, 0.705: 1 is within a cell, where c is 1 and g is exact."""
 
 
 class _Cells(NamedTuple):
@@ -520,7 +520,7 @@ def tan(on: Evaluator, x: Value) -> Value:
     is_odd = (quarter & 1) == 1
     above = Pair(*(on.choose(is_odd, -c, s) for s, c in zip(sine, cosine, strict=True)))
     below = Pair(*(on.choose(is_odd, s, c) for s, c in zip(sine, cosine, strict=True)))
-    # A sine of 0 is not divided by: it stands at 0 only, where the quarter is 0.
+    # A sine of 0 is not divided by: it occurs at 0 only, where the quarter is 0.
     return _turned(on, x, quotient_of(on, above, below).high, on.bits(x))
 
 
@@ -699,7 +699,7 @@ def _angle(on: Evaluator, small: Value, large: Value) -> Pair:
 
 
 def _steep(on: Evaluator, is_steep: Value, angle: Pair) -> Pair:
-    """Return what is left to pi/2 where a point is nearer to the other axis."""
+    """Return the rest to pi/2 where a point is nearer to the other axis."""
     high, low = sum_of(_HALF_PI.high, -angle.high)
     return Pair(
         on.choose(is_steep, high, angle.high),
