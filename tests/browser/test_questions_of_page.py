@@ -125,7 +125,7 @@ def elements(report: pl.Report) -> list[Line]:
 
 
 def gathered(report: pl.Report) -> list[Line]:
-    found = [each for each in report.insights.findings if "put together" in each.why]
+    found = [each for each in report.insights.findings if "is gathered from" in each.why]
     return [(each.what, each.why, f"{each.bytes:,} B") for each in found]
 
 
