@@ -103,13 +103,13 @@ def test_a_block_has_estimates_of_each(graph: pl.Graph) -> None:
     ]
     graph.set_perf_estimate(block, pl.VertexPerfEstimate(8))
     assert graph.perf_estimate(block[2]) == pl.VertexPerfEstimate(8)
-    with pytest.raises(pl.GraphConnectionError, match="^Blend.* is one of 3 vertices that were"):
+    with pytest.raises(pl.GraphConnectionError, match="^vertex 0 of 'Blend.* is one of 3 vertices that were"):
         graph.set_perf_estimate(block[0], 5)
     with pytest.raises(pl.ElementTypeError, match=r"cycles is an array of shape \(2,\) .* 3 vert"):
         graph.set_perf_estimate(block, [1, 2])
     with pytest.raises(pl.ElementTypeError, match=r"flops is an array of .*float64.* 3 vertices"):
         graph.set_perf_estimate(block, 1, flops=[1.0, 2.0, 3.0])  # type: ignore[list-item]
-    with pytest.raises(pl.SizeOverflowError, match=r"^Blend.* 1: cycles=-4, but at least 0"):
+    with pytest.raises(pl.SizeOverflowError, match=r"^vertex . of 'Blend.* 1: cycles=-4, but at least 0"):
         graph.set_perf_estimate(block, [1, -4, 3])
     with pytest.raises(pl.GraphConnectionError, match="is not a vertex of"):
         graph.perf_estimate(block)  # type: ignore[arg-type]
@@ -131,7 +131,7 @@ def test_estimates_are_whole_numbers(
     graph: pl.Graph, cycles: Any, flops: Any, error: type[pl.PopliteError], why: str
 ) -> None:
     vertex = blend(graph)
-    with pytest.raises(error, match=f"^Blend.* on tile 0: {why}"):
+    with pytest.raises(error, match=f"^vertex 0 of 'Blend.* on tile 0: {why}"):
         graph.set_perf_estimate(vertex, cycles, flops)
     assert vertex.estimate is None
 
@@ -144,7 +144,7 @@ def test_estimators_are_checked(graph: pl.Graph) -> None:
         graph.register_perf_estimator("Blended", lambda v, t: 1)
     graph.register_perf_estimator(Blend, lambda v, t: None)  # type: ignore[arg-type, return-value]
     with pytest.raises(
-        pl.ElementTypeError, match="^estimator of Blend.*: cycles=None is not a whole"
+        pl.ElementTypeError, match="^estimator of vertex 0 of 'Blend.*: cycles=None is not a whole"
     ):
         graph.perf_estimate(vertex)
     with pytest.raises(pl.GraphConnectionError, match="is not a vertex of .*\n.*of another graph"):

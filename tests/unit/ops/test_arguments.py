@@ -22,7 +22,7 @@ Call = Callable[[Any], object]
 GRAPHS: dict[str, Call] = {
     "lower": lambda graph: pl.ops.lower(graph, [X + X], STEPS),
     "counted_loop": lambda graph: pl.counted_loop(graph, 0, 3, 1, STEPS),
-    "plan_matmul": lambda graph: pl.ops.plan_matmul(graph, m=2, k=2, n=2),
+    "ops.plan_matmul": lambda graph: pl.ops.plan_matmul(graph, m=2, k=2, n=2),
 }
 
 
