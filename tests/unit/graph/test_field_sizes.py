@@ -115,7 +115,8 @@ def test_nothing_tells_a_size(scene: Scene) -> None:
         ("weights", "neither values nor a size  .*try: graph.set_field_size"),
         ("y", r"nothing connected, and no size  .*try: graph.connect\(vertex\['y'\]"),
     ):
-        with pytest.raises(pl.NoSizeSpecified, match=rf"(?s)^vertex 0 of 'Gather.* field '{name}' has {why}"):
+        why = rf"(?s)^vertex 0 of 'Gather.* field '{name}' has {why}"
+        with pytest.raises(pl.NoSizeSpecified, match=why):
             graph.field_size(vertex[name])
     graph.set_field_size(vertex["rows"], 2)
     assert graph.field_size(vertex["rows"]) == 2

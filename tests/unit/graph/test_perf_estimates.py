@@ -103,13 +103,13 @@ def test_a_block_has_estimates_of_each(graph: pl.Graph) -> None:
     ]
     graph.set_perf_estimate(block, pl.VertexPerfEstimate(8))
     assert graph.perf_estimate(block[2]) == pl.VertexPerfEstimate(8)
-    with pytest.raises(pl.GraphConnectionError, match="^vertex 0 of 'Blend.* is one of 3 vertices that were"):
+    with pytest.raises(pl.GraphConnectionError, match="^vertex 0 of 'Blend.* is one of 3 vertices"):
         graph.set_perf_estimate(block[0], 5)
     with pytest.raises(pl.ElementTypeError, match=r"cycles is an array of shape \(2,\) .* 3 vert"):
         graph.set_perf_estimate(block, [1, 2])
     with pytest.raises(pl.ElementTypeError, match=r"flops is an array of .*float64.* 3 vertices"):
         graph.set_perf_estimate(block, 1, flops=[1.0, 2.0, 3.0])  # type: ignore[list-item]
-    with pytest.raises(pl.SizeOverflowError, match=r"^vertex . of 'Blend.* 1: cycles=-4, but at least 0"):
+    with pytest.raises(pl.SizeOverflowError, match=r"^Blend.* 1: cycles=-4, but at least 0"):
         graph.set_perf_estimate(block, [1, -4, 3])
     with pytest.raises(pl.GraphConnectionError, match="is not a vertex of"):
         graph.perf_estimate(block)  # type: ignore[arg-type]
