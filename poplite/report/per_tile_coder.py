@@ -102,7 +102,7 @@ class PerTileCoder(Coder):
         low, high = limits(numbers)
         if low < self.whole.start:
             raise Malformed(f"{clipped(data)} has numbers below {self.whole.start}")
-        if high >= self.whole.stop:
+        if high >= self.whole.stop and numbers.high >= self.whole.stop:  # the limit may be above
             raise Malformed(f"{clipped(data)} has numbers above {self.whole.stop - 1:,}")
         if self.of_pairs:
             check_room(BYTES_A_PAIR * tiles.count, f"{tiles.count:,} pairs of tiles")

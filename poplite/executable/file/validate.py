@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import Listed, Series
+from poplite.arrays.series import Listed, Series, limits
 from poplite.codec.loading import Malformed, at, shown
 from poplite.cost.step_cost import StepCost, VertexCosts
 from poplite.executable import opcodes as op
@@ -546,11 +546,9 @@ def _rise(numbers: npt.NDArray[np.integer[Any]]) -> bool:
 
 def _check_all_within(series: Series, most: int) -> None:
     """Check that the numbers of a series, which is not empty, are in [0, most]."""
-    if isinstance(series, Listed) and series.offset.dtype.kind == "u":
-        room = most - (1 << 8 * series.offset.itemsize)
-        if 0 <= series.base <= room:  # whatever the offsets are
-            return
-    _check_bounds(series.low, series.high, most)
+    low, high = limits(series)
+    if not 0 <= low <= high <= most:
+        _check_bounds(series.low, series.high, most)
 
 
 def _check_bounds(low: int, high: int, most: int) -> None:

@@ -15,8 +15,11 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples
+from poplite.codec.archive import ArrayReader
+from poplite.codec.coders import Reader
+from poplite.codec.loading import Malformed
 from poplite.report import Report, compilation, execution, memory, report as whole
-from poplite.report.per_tile_coder import MOST
+from poplite.report.per_tile_coder import MOST, PerTileCoder
 from poplite.testing.mutations import report_forms
 
 Path = tuple[str | int, ...]
@@ -281,6 +284,15 @@ def test_all_is_made_of_what_is_loaded(name: str) -> None:
     assert loaded == report_of(name)
     for make in report_forms(loaded, report_of(name)).values():
         make()
+
+
+def test_the_largest_numbers_are_read_in_any_order() -> None:
+    values = [MOST - 9, MOST - 2, MOST - 5]
+    data = {"of": 3, "tiles": [[0, 2]], "values": values}
+    of = Reader(ArrayReader({}), (), (), ())
+    assert list(PerTileCoder(range(MOST)).decode(data, of)) == values
+    with pytest.raises(Malformed, match="numbers above"):
+        PerTileCoder(range(MOST - 2)).decode(data, of)
 
 
 def test_a_branch_before_the_first_step_in_all_replicas_loads() -> None:
