@@ -56,7 +56,7 @@ def watch(name, make):
         made.add(behind[name])
 
 made = set()
-poplite.jit.digest = objects.digest = digest
+poplite.jit.digest = objects.digest = build.digest = digest
 side_by_side._processors = lambda: 1
 Job.content = lambda job: watch(job.name, lambda: watched(job))
 build.kept_text = lambda name, make: kept(name, lambda: watch(name, make))
