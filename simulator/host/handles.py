@@ -516,13 +516,15 @@ class RemoteRows:
                 rows[numbers()] = blocks
 
         # A row by itself takes a quarter of the time so: `remote row` of benchmarks/host.py.
+        row = 0
+
         def check_one() -> None:
+            nonlocal row
             row = numbers().item()
             if not 0 <= row < len(rows):
                 raise self._outside(action, row, replica, where())
 
         def move_one() -> None:
-            row = numbers().item()
             if action.to_device:
                 block[:] = rows[row]
             else:
@@ -531,9 +533,7 @@ class RemoteRows:
         is_one = len(blocks) == 1
         yield from (check_one, move_one) if is_one else (check, move)
         if self.written:
-            yield self._moves_written(
-                action, replica, (lambda: numbers().item()) if is_one else numbers
-            )
+            yield self._moves_written(action, replica, (lambda: row) if is_one else numbers)
 
     def _moves_written(
         self,
