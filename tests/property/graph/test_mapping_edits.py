@@ -1,13 +1,18 @@
 """Mapping edits and answers against a dense array of one tile number per element."""
 
+from __future__ import annotations
+
 import math
+import warnings
 from collections.abc import Sequence
+from random import Random
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import given, strategies as st
 
+import poplite as pl
 from poplite.arrays.sweep import paint
 from poplite.errors import InvalidTileMapping
 from poplite.graph import Graph
@@ -104,9 +109,9 @@ def test_edits_and_answers_against_a_dense_array(data: st.DataObject) -> None:
             mapping = data.draw(mappings(numbers.size))
             graph.set_tile_mapping(tensor, mapping)
             paint_dense(dense, numbers, mapping)
-        check(graph, *data.draw(views(sources)), dense)
+        check_mapping(graph, *data.draw(views(sources)), dense)
     for tensor, numbers in sources:
-        check(graph, tensor, numbers, dense)
+        check_mapping(graph, tensor, numbers, dense)
         assert graph.variable_tile_mapping(tensor) == graph.tile_mapping(tensor, False)
 
 
@@ -117,7 +122,7 @@ def paint_dense(dense: Dense, numbers: Dense, mapping: list[list[tuple[int, int]
         dense[flat[begin:end]] = tile
 
 
-def check(graph: Graph, tensor: Tensor, numbers: Dense, dense: Dense) -> None:
+def check_mapping(graph: Graph, tensor: Tensor, numbers: Dense, dense: Dense) -> None:
     """The answer is exact, sorted, and its intervals are as long as they can be."""
     expected = dense[numbers.reshape(-1)]
     answer = graph.tile_mapping(tensor, require_complete=False)
@@ -138,3 +143,50 @@ def check(graph: Graph, tensor: Tensor, numbers: Dense, dense: Dense) -> None:
     else:
         with pytest.raises(InvalidTileMapping, match=f"of {len(expected):,} have no tile"):
             graph.tile_mapping(tensor)
+
+
+# -- constants mapped piece by piece ---------------------------------------------------------------
+
+
+ROWS, COLUMNS, COLUMN_TILES = 70, 3, 4  # a column has more runs than are looked at one by one
+
+
+@given(seed=st.integers(0, 10**9))
+def test_a_warning_where_elements_move(seed: int) -> None:
+    random = Random(seed)
+    graph = pl.Graph(pl.Target(tiles=COLUMN_TILES))
+    whole = graph.add_constant(pl.INT, (ROWS, COLUMNS), 1, "c")
+    numbers = np.arange(ROWS * COLUMNS).reshape(ROWS, COLUMNS)
+    expected = np.full(numbers.size, -1)
+    for _ in range(6):
+        low = random.randrange(ROWS)
+        high, column = random.randint(low + 1, ROWS), random.randrange(COLUMNS)
+        view, where = random.choice(
+            [
+                (whole[low:high], numbers[low:high]),
+                (whole[low:high, column], numbers[low:high, column]),
+                (whole.T[column:], numbers.T[column:]),
+                (whole[low, column], numbers[low, column]),
+                (whole[low].reverse(0), numbers[low, ::-1]),
+            ]
+        )
+        where, tile = where.reshape(-1), random.randrange(COLUMN_TILES)
+        moved = (expected[where] >= 0) & (expected[where] != tile)
+        kind = random.randrange(4)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            if kind == 0:
+                intervals = [
+                    [(k, k + 1) for k in range(len(where))] if t == tile else []
+                    for t in range(COLUMN_TILES)
+                ]
+                graph.set_tile_mapping(view, intervals)
+            else:
+                graph.set_tile_mapping(view, tile)
+        expected[where] = tile
+        assert len(caught) == moved.any()
+        for each in caught:
+            assert f"'c': {moved.sum()} of {len(where)} element" in str(each.message)
+        if kind == 1:  # what is asked in between makes no difference
+            mapping = graph.tile_mapping(whole, require_complete=False)
+            assert mapping.num_unmapped == (expected < 0).sum()

@@ -1,19 +1,26 @@
-"""Every operation of `pl.ops` against NumPy, on every element type that it takes."""
+"""Operations of `pl.ops` against NumPy on every element type, at the edges of integers too."""
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import deep, forms, thinned, values_only
+from helpers.depth import deep, examples, forms, interpreted, thinned, values_only
 from poplite import ops
 from poplite.expr.operations import OPERATIONS, kind_of
+from poplite.ops import mathematics, nn
+
+# -- every operation on every type -----------------------------------------------------------------
+
 
 Array = npt.NDArray[Any]
 
@@ -293,3 +300,259 @@ def test_casts(source: Any, target: Any) -> None:
         engine = pl.Engine(graph, program, interpret=interpret, options=values_only())
         engine.run()
         np.testing.assert_array_equal(engine.read(y), expected)
+
+
+# -- views, triangles, transposed copies -----------------------------------------------------------
+
+
+SHAPES = [(6,), (1,), (4, 5), (1, 3), (2, 3, 4)]
+
+
+def numbered(shape: tuple[int, ...]) -> Any:
+    """Return different numbers."""
+    return np.arange(1, 1 + int(np.prod(shape)), dtype=np.int32).reshape(shape)
+
+
+def moved(shape: tuple[int, ...], move: Callable[[pl.Tensor, pl.Sequence], Any]) -> Any:
+    """Return what a view, an expression or a step makes of these numbers."""
+    graph, program = pl.Graph(pl.Target(tiles=5)), pl.Sequence()
+    x = graph.add_variable(pl.INT, shape, "x", mapping="linear", initial_value=numbered(shape))
+    result = ops.map(move(x, program), program=program)
+    engine = pl.Engine(graph, program, **interpreted())
+    engine.run()
+    return engine.read(result)
+
+
+@examples(40)
+@given(data=st.data(), shape=st.sampled_from(SHAPES))
+def test_views_are_what_numpy_makes(data: st.DataObject, shape: tuple[int, ...]) -> None:
+    x, rank = numbered(shape), len(shape)
+    dim = data.draw(st.integers(-rank, rank - 1))
+    by = data.draw(st.integers(-9, 9))
+    found = moved(shape, lambda t, _: ops.roll(t, by, dim))
+    np.testing.assert_array_equal(found, np.roll(x, by, dim))
+    np.testing.assert_array_equal(moved(shape, lambda t, _: ops.roll(t, by)), np.roll(x, by))
+    count = abs(by) % 4
+    found = moved(shape, lambda t, _: ops.repeat_elements(t, count, dim))
+    np.testing.assert_array_equal(found, np.repeat(x, count, dim))
+    repeats = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=4))
+    np.testing.assert_array_equal(
+        moved(shape, lambda t, _: ops.tile(t, repeats)), np.tile(x, repeats)
+    )
+
+
+@examples(40)
+@given(
+    data=st.data(),
+    shape=st.sampled_from(SHAPES),
+    mode=st.sampled_from(["constant", "edge", "reflect"]),
+)
+def test_padding(data: st.DataObject, shape: tuple[int, ...], mode: Any) -> None:
+    most = [size - 1 if mode == "reflect" else 4 for size in shape]
+    widths = [data.draw(st.tuples(*2 * [st.integers(0, each)])) for each in most]
+    found = moved(shape, lambda t, _: ops.pad(t, widths, mode))
+    np.testing.assert_array_equal(found, np.pad(numbered(shape), widths, mode))
+
+
+def test_widths_of_padding_may_be_short_or_negative() -> None:
+    x = numbered((4, 5))
+    found = moved((4, 5), lambda t, _: ops.pad(t, (1, 2), value=7))
+    np.testing.assert_array_equal(found, np.pad(x, (1, 2), constant_values=7))
+    np.testing.assert_array_equal(moved((4, 5), lambda t, _: ops.pad(t, 1)), np.pad(x, 1))
+    found = moved((4, 5), lambda t, _: ops.pad(t, [(-1, 0), (1, -2)], "edge"))
+    np.testing.assert_array_equal(found, np.pad(x[1:, :-2], [(0, 0), (1, 0)], "edge"))
+
+
+@pytest.mark.parametrize(
+    ("shape", "k"),
+    thinned(
+        product([(4, 5), (1, 3), (2, 3, 4)], [-9, -1, 0, 2, 9]),
+        [((4, 5), 2), ((4, 5), 9), ((1, 3), 0), ((2, 3, 4), -1), ((2, 3, 4), -9)],
+    ),
+)
+def test_triangles(shape: tuple[int, ...], k: int) -> None:
+    x = numbered(shape)
+    np.testing.assert_array_equal(moved(shape, lambda t, _: ops.tril(t, k)), np.tril(x, k))
+    np.testing.assert_array_equal(moved(shape, lambda t, _: ops.triu(2 * t, k)), np.triu(2 * x, k))
+
+
+def test_a_transposed_copy_lies_in_its_own_order() -> None:
+    graph, program = pl.Graph(pl.Target(tiles=6)), pl.Sequence()
+    x = graph.add_variable(
+        pl.INT, (2, 3, 4), "x", mapping="linear", initial_value=numbered((2, 3, 4))
+    )
+    found = [ops.transpose(x, program=program), ops.transpose(x + 1, (1, 0, 2), program=program)]
+    for each in found:
+        assert each.is_contiguous()
+        assert len(graph.tile_mapping(each)[0]) == 1
+    engine = pl.Engine(graph, program, **interpreted())
+    engine.run()
+    np.testing.assert_array_equal(engine.read(found[0]), numbered((2, 3, 4)).T)
+    np.testing.assert_array_equal(engine.read(found[1]), numbered((2, 3, 4)).transpose(1, 0, 2) + 1)
+
+
+REFUSED: list[tuple[Callable[[pl.Tensor], Any], type[pl.PopliteError], str]] = [
+    (lambda x: ops.roll(x, 1, 2), pl.TensorIndexError, "dimension 2 of 'x', which has 2"),
+    (lambda x: ops.roll(x, [1, 2, 3], [0, 1]), pl.InvalidOption, "3 shifts for 2 dimensions"),
+    (lambda x: ops.roll(x, 0.5), pl.InvalidOption, "shift=0.5"),  # type: ignore[arg-type]
+    (lambda x: ops.roll(x * 2, 1), pl.ElementTypeError, "is not a tensor"),  # type: ignore[arg-type]
+    (lambda x: ops.pad(x, 1, "wrap"), pl.InvalidOption, "mode 'wrap'"),
+    (lambda x: ops.pad(x, [(1, 1)]), pl.InvalidOption, "which has rank 2"),
+    (lambda x: ops.pad(x, (4, 0), "reflect"), pl.TensorCreationError, "4 reflected of dimension 0"),
+    (lambda x: ops.pad(x, (-3, -2)), pl.TensorCreationError, "5 left out of dimension 0"),
+    (lambda x: ops.pad(x[:0], 1, "edge"), pl.TensorCreationError, "1 repeated of dimension 0"),
+    (lambda x: ops.tile(x, (1, -2)), pl.SizeOverflowError, "-2 repeats of dimension 1"),
+    (lambda x: ops.tril(x[0]), pl.TensorCreationError, "rank 1"),
+    (lambda x: ops.triu(x, 0.5), pl.InvalidOption, "k is 0.5"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), REFUSED)
+def test_what_is_refused_is_named_with_its_numbers(
+    call: Callable[[pl.Tensor], Any], error: type[pl.PopliteError], text: str
+) -> None:
+    x = pl.Graph(pl.Target(tiles=2)).add_variable(pl.FLOAT, (4, 5), "x", mapping=0)
+    with pytest.raises(error, match=text):
+        call(x)
+
+
+# -- integers by 0, shifts past the width, negative powers -----------------------------------------
+
+
+SIGNED = (pl.CHAR, pl.SHORT, pl.INT, pl.LONGLONG)
+UNSIGNED = (pl.UNSIGNED_CHAR, pl.UNSIGNED_SHORT, pl.UNSIGNED_INT, pl.UNSIGNED_LONGLONG)
+
+
+def rows(bits: int, least: int, most: int) -> list[tuple[str, int, int, int]]:
+    """Return operations, two operands, and what they come to."""
+    found = [
+        ("floor_divide", 7, 0, 0),
+        ("divide_trunc", 7, 0, 0),
+        ("remainder", 7, 0, 0),
+        ("shift_left", 1, bits - 1, least or most // 2 + 1),
+        ("shift_left", 1, bits, 0),
+        ("shift_left", 1, bits + 5, 0),
+        ("shift_right", most, bits, 0),
+        ("shift_right_logical", most, bits, 0),
+        ("power", 0, 0, 1),
+        ("power", 2, bits, 0),
+        ("power", most, 2, 1),
+        ("add", most, 1, least),
+        ("subtract", least, 1, most),
+    ]
+    if least:
+        found += [
+            ("floor_divide", least, -1, least),
+            ("divide_trunc", least, -1, least),
+            ("remainder", least, -1, 0),
+            ("remainder_trunc", least, -1, 0),
+            ("remainder", -7, 0, 0),
+            ("shift_left", 1, -1, 0),
+            ("shift_right", -7, bits, -1),
+            ("shift_right", -7, -1, -1),
+            ("shift_right", 7, -1, 0),
+            ("shift_right_logical", -7, bits, 0),
+            ("shift_right_logical", -1, bits - 1, 1),
+            ("power", 1, -1, 0),
+            ("power", -1, -3, 0),
+            ("power", 0, -1, 0),
+            ("multiply", least, -1, least),
+        ]
+    return found
+
+
+@pytest.mark.parametrize("element", thinned([*SIGNED, *UNSIGNED], [pl.INT]))
+def test_of_two_tensors_and_of_a_number(element: Any) -> None:
+    limits = np.iinfo(element.dtype)
+    table = rows(limits.bits, int(limits.min), int(limits.max))
+    graph = pl.Graph(pl.Target(tiles=2))
+    made: list[pl.Tensor] = []
+    with graph.steps() as step, ops.together():
+        for number, (name, one, other, _) in enumerate(table):
+            a, b = (
+                graph.add_variable(element, (1,), f"{name}{number}", mapping=0, initial_value=each)
+                for each in (one, other)
+            )
+            made.append(ops.map(getattr(ops, name)(a, b)))
+            # A negative number as an exponent is refused.
+            expr = getattr(ops, name)(one, b) if name == "power" else getattr(ops, name)(a, other)
+            made.append(ops.map(expr))
+    for interpret in (False, True):
+        engine = pl.Engine(graph, step, interpret=interpret, options=values_only())
+        engine.run()
+        found = [int(engine.read(each)[0]) for each in made]
+        expected = [row for row in table for _ in range(2)]
+        wrong = [(row, got) for row, got in zip(expected, found, strict=True) if row[3] != got]
+        assert not wrong
+
+
+# -- HALF is rounded once --------------------------------------------------------------------------
+
+
+SHAPE = (2, 4, 3)
+
+POOLS = [f"{how}_pool{part}" for how in ("max", "average", "sum") for part in ("", "_gradient")]
+RECURRENT = [f"{part}{kind}" for part in ("plan_", "") for kind in ("gru", "lstm")]
+RECORD_STEPS = {
+    *POOLS,
+    *RECURRENT,
+    *("gru_gradient", "lstm_gradient", "multi_head_attention", "multi_head_attention_gradient"),
+    *("adam", "adam_state", "sgd", "running_statistics"),
+}
+"""Functions of `nn` that return no expressions."""
+
+
+def functions() -> dict[str, Any]:
+    """Return all functions that make expressions of floats."""
+    shown = {name: getattr(nn, name) for name in nn.__all__}
+    of_nn = {name: each for name, each in shown.items() if inspect.isfunction(each)}
+    assert of_nn.keys() >= RECORD_STEPS
+    found = {f"nn.{name}": each for name, each in of_nn.items() if name not in RECORD_STEPS}
+    for name, each in vars(mathematics).items():
+        if inspect.isfunction(each) and each.__module__ == mathematics.__name__:
+            found[name] = each
+    del found["sqrt_trunc"]  # of integers
+    return found
+
+
+def test_half_is_rounded_once() -> None:
+    rng = np.random.default_rng(5)
+    graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
+
+    def constants(number: int, shape: tuple[int, ...], low: float, high: float) -> Any:
+        values = rng.uniform(low, high, shape).astype(np.float16)
+        return [graph.add_constant(e, shape, values, mapping=0) for e in (pl.HALF, pl.FLOAT)]
+
+    ranges = {"a": (-3, 3), "b": (0.05, 0.95), "mean": (-1, 1), "variance": (0.5, 2)}
+    of_channels = {"mean", "variance"}
+    values = {
+        name: constants(n, SHAPE[1:2] if name in of_channels else SHAPE, *limits)
+        for n, (name, limits) in enumerate(ranges.items())
+    }
+    labels = graph.add_constant(pl.INT, SHAPE[:-1], rng.integers(0, 3, SHAPE[:-1]), mapping=0)
+    stored: list[tuple[str, pl.Tensor, pl.Tensor]] = []
+    for name, function in functions().items():
+        required = [
+            each.name
+            for each in inspect.signature(function).parameters.values()
+            if each.default is each.empty
+        ]
+        results = []
+        for form in (0, 1):
+            given = {
+                "groups": 2,
+                "labels": labels,
+                "result": values["b"][form],
+                "targets": values["b"][form],
+                **{each: values[each][form] for each in of_channels},
+            }
+            made = function(*[given.get(each, values["a"][form]) for each in required])
+            made = made if isinstance(made, tuple) else (made,)
+            results.append([ops.map(each, program=program) for each in made])
+        stored += [(name, one, other) for one, other in zip(*results, strict=True)]
+    engine = pl.Engine(graph, program, **interpreted())
+    engine.run()
+    for name, half, single in stored:
+        once = engine.read(single).astype(engine.read(half).dtype)
+        np.testing.assert_array_equal(engine.read(half), once, err_msg=name)
+    assert len({name for name, *_ in stored}) >= 50

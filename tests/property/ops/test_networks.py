@@ -1,7 +1,8 @@
-"""Softmax, losses, normalisation and optimizers against NumPy in double, and their gradients."""
+"""Functions of networks against NumPy in double, and their gradients against differences."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +12,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import examples, forms, values_only
+from helpers.depth import deep, examples, forms, values_only
 from helpers.running import interpreted_sooner
 from poplite import ops
+from poplite.compat import popnn
+from poplite.compat.popnn import NonLinearityType as Kind
 from poplite.ops import nn
+
+# -- softmax, losses, normalisation, optimizers ----------------------------------------------------
+
 
 Array = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
@@ -307,3 +313,305 @@ def test_refusals(function: Callable[..., Any], text: str) -> None:
     assert text in str(raised.value)
     assert raised.value.at is not None
     assert raised.value.at.file.endswith("test_networks.py")
+
+
+# -- activations -----------------------------------------------------------------------------------
+
+
+def sigmoid(x: Doubles) -> Doubles:
+    result: Doubles = 0.5 * (1 + np.tanh(x / 2))
+    return result
+
+
+def hard_sigmoid(x: Doubles) -> Doubles:
+    result: Doubles = np.clip(0.2 * x + 0.5, 0, 1)
+    return result
+
+
+def gelu(x: Doubles) -> Doubles:
+    result: Doubles = 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    return result
+
+
+def gelu_erf(x: Doubles) -> Doubles:
+    result: Doubles = x * (1 + np.vectorize(math.erf, otypes=[float])(x / math.sqrt(2))) / 2
+    return result
+
+
+EXACT: dict[Kind, Callable[[Doubles], Doubles]] = {
+    Kind.SIGMOID: sigmoid,
+    Kind.HARD_SIGMOID: hard_sigmoid,
+    Kind.RELU: lambda x: np.maximum(x, 0),
+    Kind.TANH: np.tanh,
+    Kind.GELU: gelu,
+    Kind.GELU_ERF: gelu_erf,
+    Kind.SWISH: lambda x: x * sigmoid(x),
+    Kind.SOFTMAX: softmax,
+    Kind.SOFTMAX_STABLE: softmax,
+    Kind.SOFTMAX_SCALED: lambda x: softmax(x) * popnn.SOFTMAX_SCALING,
+}
+OF_INPUT = (Kind.HARD_SIGMOID, Kind.GELU, Kind.GELU_ERF, Kind.SWISH)
+"""Those whose gradient is computed of what they were given."""
+
+
+@deep
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_compiled_gradients_have_the_same_bits(dtype: str) -> None:
+    """All of one expression, so that one vertex class is compiled."""
+    values, g = np.random.default_rng(8).standard_normal((2, 40)).astype(dtype)
+    found = []
+    for interpret in (True, False):
+        graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+        x, by_y = (
+            graph.add_variable(dtype, (40,), name, mapping="linear", initial_value=each)
+            for name, each in (("x", values), ("g", g))
+        )
+        total: Any = nn.hard_sigmoid(x)
+        for each in (*OF_INPUT, Kind.SIGMOID, Kind.TANH, Kind.RELU):
+            total = total + getattr(nn, f"{each.value}_gradient")(x, by_y)
+        made = ops.map(total, program=prog)
+        engine = pl.Engine(graph, prog, interpret=interpret, options=values_only())
+        engine.run()
+        found.append(engine.read(made))
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+@examples(8, quick=1)
+@given(
+    shape=st.sampled_from([(2, 5), (1, 1), (0, 3)]),
+    dtype=st.sampled_from(["float32", "float16"]),
+    mapping=st.sampled_from(["linear", 1]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_all_types_of_popnn(shape: tuple[int, ...], dtype: str, mapping: Any, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    values, g = (3 * random.standard_normal((2, *shape))).astype(dtype)
+    values[abs(abs(values) - 2.5) < 1e-2] = 0.25  # where the hard one has two slopes
+    graph, prog = pl.Graph(pl.Target(tiles=3)), pl.Sequence()
+    x, by_y = (
+        graph.add_variable(dtype, shape, name, mapping=mapping, initial_value=each)
+        for name, each in (("x", values), ("g", g))
+    )
+    made = {}
+    for kind in Kind:
+        y = popnn.nonLinearity(graph, kind, x, prog, kind.name)
+        act = x if kind in OF_INPUT else y
+        made[kind] = y, popnn.nonLinearityInputGradient(graph, kind, act, by_y, prog)
+    popnn.nonLinearityInPlace(graph, Kind.SWISH, x, prog)
+    # Values alone count, at any depth: some sixty vertex classes would be priced.
+    engine = pl.Engine(graph, prog, interpret=True, options={"debug.instrument": False})
+    engine.run()
+    swish = engine.read(made[Kind.SWISH][0])
+    np.testing.assert_array_equal(engine.read(x), swish)
+    wide, weights = values.astype(float), g.astype(float)
+    step = {"float32": 2e-6, "float16": 2e-3}[dtype]
+    for kind, (y, by_x) in made.items():
+        scale = popnn.SOFTMAX_SCALING if kind is Kind.SOFTMAX_SCALED else 1.0
+        found = engine.read(y)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, EXACT[kind](wide), step, step * scale, err_msg=kind.name)
+        found, exact = engine.read(by_x), slope(EXACT[kind], wide, weights)
+        assert found.dtype == dtype
+        most = float(np.finfo(dtype).max)  # which those scaled come near, and go beyond
+        found, exact = (np.clip(each.astype(float), -most, most) for each in (found, exact))
+        near = 20 * step * scale
+        np.testing.assert_allclose(found, exact, 20 * step, near, err_msg=kind.name)
+
+
+def test_gradients_far_out_are_limits() -> None:
+    far = np.array([-np.inf, -1e30, -120, 120, 1e30, np.inf, np.nan], np.float32)
+    graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    x = graph.add_variable(pl.FLOAT, far.shape, "x", mapping="linear", initial_value=far)
+    one = graph.add_constant(pl.FLOAT, far.shape, 1.0, "one", mapping="linear")
+    functions = nn.gelu_gradient, nn.gelu_erf_gradient, nn.swish_gradient
+    made = [ops.map(function(x, one), program=prog) for function in functions]
+    pair = nn.relu_gradient, nn.hard_sigmoid_gradient
+    flat = [ops.map(function(x, one), program=prog) for function in pair]
+    engine = pl.Engine(graph, prog, interpret=True, options=values_only())
+    engine.run()
+    for each in made:
+        np.testing.assert_array_equal(engine.read(each), [0, 0, 0, 1, 1, 1, np.nan])
+    # PopLibs' have no gradient of NaN.
+    for each, expected in zip(flat, ([0, 0, 0, 1, 1, 1, 0], [0] * 7), strict=True):
+        np.testing.assert_array_equal(engine.read(each), expected)
+
+
+def test_what_popnn_names_one_by_one() -> None:
+    values = np.array([[-1.0, 0.5, 2.0]], np.float32)
+    graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    x, z = (
+        graph.add_variable(pl.FLOAT, (1, 3), name, mapping=0, initial_value=values) for name in "xz"
+    )
+    names = "sigmoid", "relu", "tanh", "gelu", "geluErf", "swish", "softmax", "softmaxStable"
+    kinds = (
+        *(Kind.SIGMOID, Kind.RELU, Kind.TANH, Kind.GELU, Kind.GELU_ERF, Kind.SWISH, Kind.SOFTMAX),
+        Kind.SOFTMAX_STABLE,
+    )
+    made = [getattr(popnn, name)(graph, x, prog) for name in names]
+    scaled, scale = popnn.scaledSoftmaxStable(graph, x, prog)
+    logarithm = popnn.logSoftmax(graph, x, prog)
+    popnn.logSoftmaxInPlace(graph, x, prog)
+    popnn.geluInPlace(graph, z, prog)
+    engine = pl.Engine(graph, prog, interpret=True, options=values_only())
+    engine.run()
+    for each, kind in zip(made, kinds, strict=True):
+        np.testing.assert_allclose(engine.read(each), EXACT[kind](values.astype(float)), 1e-5)
+    np.testing.assert_allclose(engine.read(scaled), softmax(values.astype(float)) * scale, 1e-5)
+    np.testing.assert_allclose(engine.read(x), np.log(softmax(values.astype(float))), 1e-5)
+    np.testing.assert_array_equal(engine.read(x), engine.read(logarithm))
+    np.testing.assert_array_equal(engine.read(z), engine.read(made[3]))
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda g, x, i, p: nn.hard_sigmoid(i), "ops.nn.hard_sigmoid: its operand is INT"),
+        (lambda g, x, i, p: nn.tanh_gradient(x, x[0]), "FLOAT [3] for FLOAT [4, 3]"),
+        (lambda g, x, i, p: popnn.nonLinearity(g, Kind.SWISH, i, p), "ops.swish: 'i' is INT"),
+    ],
+)
+def test_refused_activations(call: Callable[..., Any], text: str) -> None:
+    graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    x = graph.add_variable(pl.FLOAT, (4, 3), "x", mapping="linear")
+    i = graph.add_variable(pl.INT, (4, 3), "i", mapping="linear")
+    with pytest.raises(pl.PopliteError) as raised:
+        call(graph, x, i, prog)
+    assert text in str(raised.value)
+    assert raised.value.at is not None
+
+
+# -- batch, group and instance normalisation -------------------------------------------------------
+
+
+def run_each(function: Callable[..., Any], arrays: list[Any], interpret: bool) -> list[Any]:
+    """What expressions of tensors come to."""
+    graph, program = pl.Graph(pl.Target(tiles=5)), pl.Sequence()
+    tensors = [
+        graph.add_variable(x.dtype, x.shape, f"x{n}", mapping="linear", initial_value=x)
+        for n, x in enumerate(arrays)
+    ]
+    made = [ops.map(each, program=program) for each in function(*tensors)]
+    engine = pl.Engine(graph, program, interpret=interpret, options=values_only())
+    engine.run()
+    return [engine.read(each) for each in made]
+
+
+def normalised(x: Doubles, groups: int | None, gain: Doubles, bias: Doubles) -> Doubles:
+    """Channels with mean 0 and variance 1: of a batch where groups is None."""
+    parted = x[None] if groups is None else x.reshape((len(x), groups, -1, *x.shape[2:]))
+    dims = tuple(d for d in range(1, parted.ndim) if groups is not None or d != 2)
+    if groups is not None:
+        dims = dims[1:]
+    less = parted - parted.mean(dims, keepdims=True)
+    made = (less / np.sqrt(parted.var(dims, keepdims=True) + 1e-5)).reshape(x.shape)
+    shape = (-1, *[1] * (x.ndim - 2))
+    result: Doubles = made * gain.reshape(shape) + bias.reshape(shape)
+    return result
+
+
+@examples(20, quick=2)
+@given(
+    kind=st.sampled_from(["batch", "group", "instance"]),
+    field=st.sampled_from([(5,), (3, 4), (2, 2, 2)]),
+    dtype=st.sampled_from(["float32", "float16"]),
+    interpret=st.sampled_from(forms()),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_norms_and_gradients_are_numpys(
+    kind: str, field: tuple[int, ...], dtype: str, interpret: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    x, g = (rng.standard_normal((3, 4, *field)).astype(dtype) for _ in "xg")
+    gain, bias = (rng.standard_normal(4).astype(dtype) for _ in "ab")
+    x += dtype == "float32"
+    groups = {"batch": None, "group": 2, "instance": 4}[kind]
+    more = (2,) if kind == "group" else ()
+    norm = getattr(nn, f"{kind}_norm")
+    gradient = getattr(nn, f"{kind}_norm_gradient")
+    found = run_each(
+        lambda x, g, gain, bias: (
+            norm(x, *more, gain, bias),
+            *gradient(x, g, *more, gain),
+        ),
+        [x, g, gain, bias],
+        interpret,
+    )
+    wide, weights, a, b = (each.astype(float) for each in (x, g, gain, bias))
+    expected = (
+        normalised(wide, groups, a, b),
+        slope(lambda x: normalised(x, groups, a, b), wide, weights),
+        slope(lambda a: normalised(wide, groups, a, b), a, weights),
+        slope(lambda b: normalised(wide, groups, a, b), b, weights),
+    )
+    step = {"float32": 1e-4, "float16": 1e-2}[dtype]
+    for each, exact in zip(found, expected, strict=True):
+        assert each.dtype == dtype
+        np.testing.assert_allclose(each, exact, rtol=step, atol=step)
+
+
+def test_running_statistics_and_inference() -> None:
+    rng = np.random.default_rng(2)
+    batches = rng.normal(2, 3, (4, 6, 3, 5)).astype(np.float32)
+    graph = pl.Graph(pl.Target(tiles=3))
+    x = graph.add_variable(pl.FLOAT, batches.shape[1:], "x", mapping="linear")
+    mean, variance = (
+        graph.add_variable(pl.FLOAT, (3,), name, mapping="linear", initial_value=begin)
+        for name, begin in (("mean", 0), ("variance", 1))
+    )
+    with graph.steps() as step:
+        nn.running_statistics(x, mean, variance, momentum=0.25)
+        statistics = [ops.map(each) for each in nn.batch_statistics(x)]
+    with graph.steps() as inference:
+        y = ops.map(nn.batch_norm_inference(x, mean, variance, 2.0, 1.0))
+    engine = pl.Engine(graph, [step, inference], interpret=True, options=values_only())
+    m, v = np.zeros(3), np.ones(3)
+    for batch in batches:
+        engine.write(x, batch)
+        engine.run(0)
+        m += 0.25 * (batch.mean((0, 2)) - m)
+        v += 0.25 * (batch.var((0, 2), ddof=1) - v)
+    engine.run(1)
+    np.testing.assert_allclose(engine.read(mean), m, rtol=1e-5)
+    np.testing.assert_allclose(engine.read(variance), v, rtol=1e-5)
+    np.testing.assert_allclose(engine.read(statistics[1]), batches[-1].var((0, 2)), rtol=1e-5)
+    exact = (batches[-1] - m[:, None]) / np.sqrt(v[:, None] + 1e-5) * 2 + 1
+    np.testing.assert_allclose(engine.read(y), exact, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda x, i: nn.batch_norm(i), "ops.nn.batch_norm: its operand is INT"),
+        (lambda x, i: nn.batch_norm(x[0, 0]), "x has shape (3,)"),
+        (lambda x, i: nn.group_norm(x, 3), "groups=3 of 4 channels"),
+        (lambda x, i: nn.group_norm(x, 0), "groups=0 of 4 channels"),
+        (lambda x, i: nn.group_norm(x, hidden(None)), "ops.nn.group_norm: groups is None"),
+        (lambda x, i: nn.softmax(x, hidden(None)), "ops.nn.softmax: dim=None is not a dimension"),
+        (lambda x, i: nn.batch_norm(x, x[0, 0]), "has shape (3,), x (2, 4, 3)"),
+        (lambda x, i: nn.batch_norm_gradient(x, x[0]), "FLOAT [4, 3] for FLOAT [2, 4, 3]"),
+        (lambda x, i: nn.running_statistics(x, x[0, :, 0], hidden(1)), "variance"),
+        (
+            lambda x, i: nn.running_statistics(ops.cast(i, pl.FLOAT), x[0, :, 0], x[0, :, 0]),
+            "mean 'x' and variance 'x' share elements",
+        ),
+        (
+            lambda x, i: nn.running_statistics(2 * x[:, :, :2], x[0, :, 0], x[0, :, 2]),
+            "x 'x' and mean 'x' share elements",
+        ),
+        (
+            lambda x, i: nn.running_statistics(x[:, :, :2], x[0, :, 2], x[0, :, 0]),
+            "x 'x' and variance 'x' share elements",
+        ),
+        (
+            lambda x, i: nn.running_statistics(x[:1, :, 0], x[0, :, 0], x[1, :, 0]),
+            "a channel has 1 values",
+        ),
+    ],
+)
+def test_refused_channel_norms(function: Callable[..., Any], text: str) -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.FLOAT, (2, 4, 3), "x", mapping="linear")
+    i = graph.add_variable(pl.INT, (2, 4, 3), "i", mapping="linear")
+    with graph.steps(), pytest.raises(pl.PopliteError) as raised:
+        function(x, i)
+    assert text in str(raised.value)

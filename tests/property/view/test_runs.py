@@ -1,14 +1,11 @@
-"""Runs of random strided sets and random concatenations, beside dense address arrays.
-
-Views are built from digits, not by operations, so that every kind of leaf, step and carry turns
-up.  The limits below which no kernel is used are lowered, so that small views meet all kernels.
-"""
+"""Runs of views and strided sets against dense address arrays."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 from collections.abc import Iterator
+from itertools import combinations, product
 from random import Random
 from unittest import mock
 
@@ -18,11 +15,15 @@ from hypothesis import given, strategies as st
 
 from poplite.arrays.digits import Digit, coalesce, pack
 from poplite.arrays.intervals import Int64
+from poplite.errors import SizeOverflowError
+from poplite.jit.build import address, native
+from poplite.jit.kernels.aliasing import MARK, TEST, add_multiples, visit
 from poplite.view import (
     Storage,
     View,
     address_at,
     addresses,
+    aliases,
     chunks,
     empty,
     is_contiguous,
@@ -31,9 +32,15 @@ from poplite.view import (
     runs,
     runs_of_many,
     storages,
+    strided_sets,
 )
 from poplite.view.slices import SlicedViews
 from poplite.view.view import Cat
+
+# -- runs ------------------------------------------------------------------------------------------
+# Views are built from digits, not by operations, so that every kind of leaf, step and carry turns
+# up.  The limits below which no kernel is used are lowered, so that small views meet all kernels.
+
 
 Pair = tuple[View, Int64]
 
@@ -238,3 +245,191 @@ def test_runs_of_many_views_are_those_of_each(name: str, random: Random) -> None
         for i, view in enumerate(views):
             part = slice(first[i], first[i + 1])
             assert [begin[part].tolist(), length[part].tolist()] == [a.tolist() for a in runs(view)]
+
+
+# -- strided sets ----------------------------------------------------------------------------------
+
+
+Digits = list[tuple[int, int]]
+
+digits = st.lists(st.tuples(st.integers(2, 6), st.integers(-40, 40)), max_size=4)
+irregular = st.lists(st.tuples(st.integers(2, 9), st.integers(20, 90)), min_size=2, max_size=4)
+
+
+def members(base: int, digits: Digits) -> list[int]:
+    places = product(*[range(extent) for extent, _ in digits])
+    return [base + sum(i * s for i, (_, s) in zip(at, digits, strict=True)) for at in places]
+
+
+@given(digits | irregular)
+def test_repeats_is_whether_a_listed_number_occurs_twice(digits: Digits) -> None:
+    numbers = members(0, digits)
+    assert strided_sets.repeats(digits) == (len(set(numbers)) < len(numbers))
+
+
+@given(st.integers(-50, 50), digits | irregular, digits | irregular)
+def test_meet_is_whether_the_listed_sets_share_a_number(base: int, a: Digits, b: Digits) -> None:
+    assert strided_sets.meet(base, a, 0, b) == bool(set(members(base, a)) & set(members(0, b)))
+
+
+@pytest.mark.parametrize("compiled_steps", [100_000, 2, 0])
+@given(base=st.integers(-50, 50), a=irregular, b=irregular)
+def test_the_compiled_search_and_bit_sets_give_the_same_answers(
+    compiled_steps: int, base: int, a: Digits, b: Digits
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strided_sets, "FIRST_STEPS", 0)
+        patch.setattr(strided_sets, "SEARCH_STEPS", compiled_steps)
+        assert strided_sets.meet(base, a, 0, b) == bool(set(members(base, a)) & set(members(0, b)))
+        numbers = members(0, a)
+        assert strided_sets.repeats(a) == (len(set(numbers)) < len(numbers))
+
+
+@given(
+    *[st.integers(2**33, 2**57)] * 2,
+    st.lists(st.integers(2, 7), min_size=4, max_size=4),
+    *[st.integers(1, 6)] * 2,
+)
+def test_the_search_does_not_overflow(
+    one: int, other: int, extents: list[int], x: int, y: int
+) -> None:
+    """A stride is the sum of a few of two others, which the extents reach or not."""
+    digits = list(zip(extents, (one, other, x * one + y * other, one - other), strict=True))
+    numbers = members(0, digits)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strided_sets, "FIRST_STEPS", 0)
+        assert strided_sets.repeats(digits) == (len(set(numbers)) < len(numbers))
+
+
+@given(st.lists(st.tuples(st.integers(2, 40), st.integers(1, 99)), min_size=1, max_size=5))
+def test_repeats_agrees_with_islpy(digits: Digits) -> None:
+    islpy = pytest.importorskip("islpy")
+    names = [f"x{i}" for i in range(len(digits))]
+    terms = " + ".join(f"{s} * {name}" for name, (_, s) in zip(names, digits, strict=True))
+    bounds = " and ".join(f"0 <= {name} < {e}" for name, (e, _) in zip(names, digits, strict=True))
+    indexing = islpy.Map(f"{{ [{', '.join(names)}] -> [{terms}] : {bounds} }}")
+    assert strided_sets.repeats(digits) == (not indexing.is_injective())
+
+
+@given(st.integers(-50, 50), digits)
+def test_span_is_the_least_and_the_greatest_number(base: int, digits: Digits) -> None:
+    numbers = members(base, digits)
+    assert strided_sets.span(base, digits) == (min(numbers), max(numbers))
+
+
+def test_the_hard_instance_of_the_numpy_manual_is_answered_exactly() -> None:
+    """`numpy.shares_memory`: "may take many seconds" on these two."""
+    a = [(1049, 36674), (1049, 61119), (1049, 85569)]
+    b = [(1049, 12223), (1049, 12224)]
+    assert not strided_sets.meet(0, a, 64_023_025, b)
+    assert not strided_sets.meet(64_023_025, b, 0, a)
+    member = 3 * 36674 + 5 * 61119 + 7 * 85569
+    assert strided_sets.meet(member, a, 2 * member - 11 * 12223, b)
+    assert strided_sets.repeats(a)
+
+
+def test_too_hard_and_too_wide_raises_with_the_span_and_the_limit() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for steps in ("FIRST_STEPS", "SEARCH_STEPS", "LAST_STEPS"):
+            patch.setattr(strided_sets, steps, 0)
+        patch.setattr(strided_sets, "LARGEST_SPAN", 1000)
+        with pytest.raises(SizeOverflowError, match=r"over 1,193 addresses .*at most 1,000"):
+            strided_sets.repeats([(8, 101), (6, 97)])
+        with pytest.raises(SizeOverflowError, match=r"over 1,193 addresses .*at most 1,000"):
+            strided_sets.meet(0, [(8, 101), (6, 97)], 0, [(7, 103), (5, 89)])
+
+
+# -- many strided sets at once ---------------------------------------------------------------------
+
+
+Comb = tuple[int, list[tuple[int, int]]]
+
+strides = st.just(0) | st.integers(-9, 40)
+three_digits = st.lists(st.tuples(st.integers(1, 4), strides), min_size=3, max_size=3)
+grid = st.tuples(st.integers(0, 30), st.just([(7, 32), (1, 8), (2, 1)]))
+interval = st.tuples(st.integers(0, 300), st.integers(1, 9).map(lambda n: [(1, 0), (1, 4), (n, 1)]))
+combs = st.lists(
+    st.tuples(st.integers(0, 300), three_digits) | grid | interval, min_size=1, max_size=9
+)
+intervals = st.lists(interval, min_size=1, max_size=30)
+grids = st.lists(grid, min_size=1, max_size=12)
+
+
+def members_of_comb(comb: Comb) -> list[int]:
+    base, digits = comb
+    places = product(*[range(extent) for extent, _ in digits])
+    return [base + sum(i * s for i, (_, s) in zip(at, digits, strict=True)) for at in places]
+
+
+def sets_of(combs: list[Comb]) -> aliases.Sets:
+    extent = np.array([[e for e, _ in digits] for _, digits in combs], np.int64)
+    stride = np.array([[s for _, s in digits] for _, digits in combs], np.int64)
+    return aliases.sets_of(np.array([base for base, _ in combs], np.int64), extent, stride)
+
+
+def injective(combs: list[Comb]) -> list[Comb]:
+    return [comb for comb in combs if len(set(members_of_comb(comb))) == len(members_of_comb(comb))]
+
+
+RUNGS = {
+    "as it comes": {},
+    "marks": {"MANY": 0, "FEW_PAIRS": 0, "ELEMENTS_PER_PAIR": 10**12, "ADDRESSES_PER_SET": 10**12},
+    "pairs": {"LARGEST_SPAN": 0},
+}
+
+
+@pytest.fixture(params=RUNGS)
+def rung(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer by one of the means only."""
+    for name, value in RUNGS[request.param].items():
+        monkeypatch.setattr(aliases, name, value)
+
+
+@pytest.mark.usefixtures("rung")
+class TestOnEveryRung:
+    """Hypothesis draws many examples for each rung."""
+
+    @given(combs.map(injective).filter(bool) | intervals | grids)
+    def test_sets_meet_each_other(self, combs: list[Comb]) -> None:
+        expected = any(
+            set(members_of_comb(a)) & set(members_of_comb(b)) for a, b in combinations(combs, 2)
+        )
+        assert aliases.any_meet(sets_of(combs)) == expected
+
+    @given(combs | intervals | grids, combs | intervals | grids)
+    def test_sets_meet_those_of_another_group(self, a: list[Comb], b: list[Comb]) -> None:
+        everything = [{n for comb in group for n in members_of_comb(comb)} for group in (a, b)]
+        assert aliases.any_meet(sets_of(a), sets_of(b)) == bool(everything[0] & everything[1])
+
+
+def test_a_set_whose_residues_go_round_does_not_meet_itself() -> None:
+    """Ten columns of a matrix, and a set far from them with more residues than there are."""
+    columns: list[Comb] = [(i, [(9, 10), (1, 0)]) for i in range(10)]
+    assert not aliases.any_meet(sets_of([*columns, (1000, [(2, 10), (4, 7)])]))
+
+
+@given(combs)
+def test_the_bitmap_holds_the_members(combs: list[Comb]) -> None:
+    numbers = sorted({n for comb in combs for n in members_of_comb(comb)})
+    group = sets_of(combs)
+    low, high = numbers[0], numbers[-1]
+    bits = np.zeros((high - low >> 3) + 1, np.uint8)
+    index = np.empty(3, np.int64)
+    arrays = [address(part) for part in (group.low, group.extent, group.stride)]
+    where = address(bits), low, *arrays, len(combs), 3, address(index)
+    assert native(visit)(*where, TEST) == 0
+    assert native(visit)(*where, MARK) == 0
+    marked = np.flatnonzero(np.unpackbits(bits, bitorder="little")) + low
+    assert marked.tolist() == numbers
+    assert native(visit)(*where, TEST) == 1
+
+
+@given(st.lists(st.tuples(st.integers(2, 30), st.integers(1, 70)), max_size=4))
+def test_sums_are_those_listed(digits: list[tuple[int, int]]) -> None:
+    numbers = sorted(set(members_of_comb((0, digits))))
+    bits = np.zeros((numbers[-1] >> 6) + 1, np.int64)
+    bits[0] = 1
+    for extent, stride in digits:
+        native(add_multiples)(address(bits), len(bits), extent, stride)
+    found = np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little"))
+    assert found.tolist() == numbers

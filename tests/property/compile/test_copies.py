@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import assume, given, strategies as st
 
 import poplite as pl
 from poplite.arrays.intervals import Int64
 from poplite.compile.copies import LIST_SPAN, Side, copied_runs, copied_views
-from poplite.executable.rows import Moves
+from poplite.compile.rows import affine_runs
+from poplite.executable.rows import Moves, joined_moves
+from poplite.executable.step import ComputeStep
+from poplite.graph.tensor.slices import Slices
 from poplite.simulator import compiled_parts
+from poplite.simulator.run.interpreted_vertices import move_between
+from poplite.vertices.reduce import MaxColumns, SumColumns, SumColumnsOfTile
 from poplite.view import Storage, addresses
 
 Pair = tuple[int, int]
@@ -225,3 +232,192 @@ def test_blocks_of_every_size(streamed: bool, size: int, rows: int, gap: int, ne
     moves = Moves(np.array(record, np.int64), np.zeros((0, 3), np.uint32))
     total = start + rows * (size + near) + 1
     assert by_mover(moves.words(), 1, total, streamed) == by_pairs(moved(moves), total)
+
+
+# -- moves turned round ----------------------------------------------------------------------------
+
+
+SPACE = 4096
+
+
+@st.composite
+def gathers(draw: Any) -> tuple[Moves, npt.NDArray[np.int64]]:
+    """Moves of pieces from anywhere to a dense block, and the source of each of its bytes."""
+    even = draw(st.booleans())
+    count = draw(st.integers(1, 40))
+    if even:
+        size, step = draw(st.sampled_from([1, 2, 3, 4, 8])), draw(st.integers(8, 60))
+        begin, sizes = np.arange(count) * step, np.full(count, size)
+    else:
+        places = draw(st.permutations(range(64)))[:count]
+        sizes = np.array(draw(st.lists(st.integers(1, 60), min_size=count, max_size=count)), int)
+        begin = np.array(places, int) * 64
+    dense = np.array([0]), np.array([sizes.sum()])
+    chosen = [np.arange(b, b + n) for b, n in zip(begin, sizes, strict=True)]
+    sources = np.concatenate([np.zeros(0, np.int64), *chosen]).astype(np.int64)
+    return copied_runs(dense, (begin.astype(np.int64), sizes.astype(np.int64))), sources
+
+
+@given(gathers(), st.integers(0, 99))
+def test_there_and_back(gather: tuple[Moves, npt.NDArray[np.int64]], distance: int) -> None:
+    moves, sources = gather
+    memory = np.random.default_rng(0).integers(0, 256, SPACE, np.uint8)
+    block = np.zeros(SPACE, np.uint8)
+    moves = moves.moved(distance)
+    move_between(moves, block, memory)
+    assert (block[distance : distance + len(sources)] == memory[sources]).all()
+    assert not block[:distance].any()
+    assert not block[distance + len(sources) :].any()
+    restored = np.zeros(SPACE, np.uint8)
+    move_between(moves.reversed(), restored, block)
+    expected = np.zeros(SPACE, np.uint8)
+    expected[sources] = memory[sources]
+    assert (restored == expected).all()
+
+
+@given(st.lists(gathers(), max_size=4))
+def test_together(several: list[tuple[Moves, npt.NDArray[np.int64]]]) -> None:
+    memory = np.random.default_rng(1).integers(0, 256, SPACE, np.uint8)
+    block, expected = np.zeros((2, 4 * SPACE), np.uint8)
+    placed = [moves.moved(number * SPACE) for number, (moves, _) in enumerate(several)]
+    for number, (_, sources) in enumerate(several):
+        expected[number * SPACE : number * SPACE + len(sources)] = memory[sources]
+    move_between(joined_moves(placed), block, memory)
+    assert (block == expected).all()
+    assert joined_moves(placed).size_bytes == sum(len(sources) for _, sources in several)
+
+
+# -- compressed descriptor rows --------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(small, small, st.integers(0, 1)), max_size=12))
+def test_affine_runs_expand_to_the_rows(rows: list[tuple[int, int, int]]) -> None:
+    table = np.array(rows, np.int64).reshape(-1, 3)
+    moving, fixed = np.cumsum(table[:, :2], axis=0), table[:, 2:]
+    first, count, steps = affine_runs(moving, fixed)
+    numbers = np.repeat(np.arange(len(first)), count)
+    k = np.arange(len(rows)) - first[numbers]
+    assert np.array_equal(moving[first[numbers]] + k[:, None] * steps[numbers], moving)
+    assert np.array_equal(fixed[first[numbers]], fixed)
+
+
+def test_even_rows_are_one_run() -> None:
+    first, count, steps = affine_runs(np.arange(0, 6400, 64)[:, None], np.ones((100, 1), np.int64))
+    assert (first.tolist(), count.tolist(), steps.tolist()) == ([0], [100], [[64]])
+
+
+# -- rows that are read in place -------------------------------------------------------------------
+
+
+X: npt.NDArray[np.float32] = np.random.default_rng(3).standard_normal((12, 40)).astype(np.float32)
+
+
+def sums_of(
+    rows: list[npt.NDArray[Any]],
+    checks: Any,
+    *,
+    cls: Any = SumColumns[pl.FLOAT, pl.FLOAT],
+    columns: int | None = None,
+    faster: bool = True,
+    **state: int,
+) -> tuple[npt.NDArray[Any], int]:
+    """Return what a vertex writes of rows of elements of X, by number, and the bytes copied."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.FLOAT, (X.size,), "x", mapping=1, initial_value=X.ravel())
+    out = graph.add_variable(pl.FLOAT, (columns or len(rows[0]),), "out", mapping=0)
+    compute_set = graph.add_compute_set("sums")
+    joined = pl.concat([x[int(row[0]) : int(row[-1]) + 1] for row in rows])
+    graph.add_vertex(compute_set, cls, tile=0, x=joined, out=out, stride=len(rows[0]), **state)
+    engine = pl.Engine(graph, pl.Execute(compute_set), checks=checks, faster=faster)
+    engine.run()
+    step = engine.executable.steps[0]
+    assert isinstance(step, ComputeStep)
+    return engine.read(out), step.gather.size_bytes
+
+
+@given(
+    width=st.integers(1, 39),
+    left=st.integers(0, 39),
+    count=st.integers(2, 6),
+    step=st.integers(1, 2),
+    of_tile=st.booleans(),
+)
+def test_rows_at_even_distances_are_not_copied(
+    width: int, left: int, count: int, step: int, of_tile: bool
+) -> None:
+    left = min(left, 40 - width)
+    rows = [40 * step * k + left + np.arange(width) for k in range(count)]
+    cls: Any = SumColumns[pl.FLOAT, pl.FLOAT]
+    state: dict[str, Any] = {}
+    if of_tile:
+        cls, state = SumColumnsOfTile[pl.FLOAT], {"first": 0, "share": -(-width // 6)}
+    found, copied = sums_of(rows, "fast", cls=cls, **state)
+    expected = X.ravel()[rows[0]]
+    for row in rows[1:]:
+        expected = expected + X.ravel()[row]
+    assert found.tobytes() == expected.tobytes()
+    assert copied == 0
+
+
+@pytest.mark.parametrize("faster", [True, False])
+def test_all_forms_read_the_same_rows(faster: bool) -> None:
+    rows = [40 * k + 5 + np.arange(11) for k in range(12)]
+    cls, state = SumColumnsOfTile[pl.FLOAT], {"first": 0, "share": 2}
+    found, copied = sums_of(rows, "fast", cls=cls, faster=faster, **state)
+    strict, copied_by_strict = sums_of(rows, "strict", cls=cls, faster=faster, **state)
+    assert found.tobytes() == strict.tobytes()
+    assert (copied, copied_by_strict) == (0, 12 * 11 * 4)
+    greatest, copied = sums_of(rows, "fast", cls=MaxColumns[pl.FLOAT, pl.FLOAT])
+    np.testing.assert_array_equal(greatest, X[:, 5:16].max(0))
+    assert copied == 0
+
+
+@pytest.mark.parametrize(
+    ("begins", "width", "state"),
+    [
+        pytest.param([0, 40, 90], 7, {}, id="uneven distances"),
+        pytest.param([80, 40, 0], 7, {}, id="falling"),
+        pytest.param([0, 7, 47], 7, {}, id="two of the rows are one run"),
+        pytest.param([0, 40, 80], 7, {"columns": 9}, id="columns reach into the next row"),
+        pytest.param(
+            [0, 40, 80],
+            7,
+            {"cls": SumColumnsOfTile[pl.FLOAT], "first": 3, "share": 2},
+            id="the first row is not complete",
+        ),
+    ],
+)
+def test_other_rows_are_copied(begins: list[int], width: int, state: dict[str, Any]) -> None:
+    rows = [begin + np.arange(width) for begin in begins]
+    found, copied = sums_of(rows, "fast", **state)
+    strict, _ = sums_of(rows, "strict", **state)
+    assert found.tobytes() == strict.tobytes()
+    assert copied == 3 * width * 4
+
+
+def test_some_vertices_of_many_read_in_place() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.FLOAT, X.shape, "x", mapping="linear", initial_value=X)
+    out = graph.add_variable(pl.FLOAT, (12,), "out", mapping="linear")
+    rows = [[0, 1, 2], [3, 5, 7], [4, 5, 9], [10]]
+    begin = np.concatenate([40 * np.array(own) + 3 * k for k, own in enumerate(rows)])
+    first = np.cumsum([0, *map(len, rows)])
+    compute_set = graph.add_compute_set("sums")
+    graph.add_vertices(
+        compute_set,
+        SumColumns[pl.FLOAT, pl.FLOAT],
+        tile=np.arange(4),
+        x=Slices(x.flatten(), 0, begin, begin + 3, first),
+        out=Slices(out, 0, 3 * np.arange(4), 3 * np.arange(4) + 3),
+        stride=3,
+    )
+    engine = pl.Engine(graph, pl.Execute(compute_set), checks="fast")
+    engine.run()
+    expected = [X[own[0], 3 * k : 3 * k + 3].copy() for k, own in enumerate(rows)]
+    for k, own in enumerate(rows):
+        for row in own[1:]:
+            expected[k] += X[row, 3 * k : 3 * k + 3]
+    assert engine.read(out).tobytes() == np.concatenate(expected).tobytes()
+    step = engine.executable.steps[0]
+    assert isinstance(step, ComputeStep)
+    assert step.gather.size_bytes == 3 * 3 * 4

@@ -1,4 +1,4 @@
-"""Sorted regions, rearrangements and groupings beside dense arrays of addresses."""
+"""Order of tensors' elements against dense arrays: sorted regions, clones, indices."""
 
 from __future__ import annotations
 
@@ -7,17 +7,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from random import Random
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import given, strategies as st
+from hypothesis.extra.numpy import array_shapes, basic_indices
 
 import poplite as pl
+from poplite import FLOAT, Graph, TensorIndexError
 from poplite.arrays.intervals import Int64
 from poplite.graph.partition import detect_innermost_grouping
 from poplite.graph.tensor import regions as memory_regions
 from poplite.jit import build
+from poplite.testing import AddressedTensor, check_tensor, tensors, tiles_of
 from poplite.view import address_sets as sets, addresses, num_runs
+
+# -- sorted regions, rearrangements, groupings -----------------------------------------------------
+
 
 TILES = 4
 KINDS = ("slice", "shuffle", "reverse", "repeat", "sample", "reshape", "pieces", "join")
@@ -113,7 +121,7 @@ def ranges(address: Int64) -> int:
     return int((np.diff(np.unique(address)) != 1).sum()) + (address.size > 0)
 
 
-def tiles_of(graph: pl.Graph, tensor: pl.Tensor) -> Int64:
+def tile_of_each_element(graph: pl.Graph, tensor: pl.Tensor) -> Int64:
     """The tile of every element."""
     tile = np.empty(tensor.num_elements, np.int64)
     for number, held in enumerate(graph.tile_mapping(tensor)):
@@ -168,7 +176,7 @@ def test_intervals_of_equal_alias_hold_equal_memory(random: Random) -> None:
 def test_groups_by_tile_are_those_of_every_tile(random: Random) -> None:
     graph = random_graph(random)
     tensor = random_tensor(random, graph)
-    address, tile = addresses(tensor.view).reshape(-1), tiles_of(graph, tensor)
+    address, tile = addresses(tensor.view).reshape(-1), tile_of_each_element(graph, tensor)
     aliased = tensor.contains_aliases()
     for remove, report in ((False, False), (True, False), (False, True)):
         with ways(random):
@@ -266,7 +274,163 @@ def test_grouping_is_that_of_the_addresses_and_tiles_of_the_first_row(random: Ra
     row = addresses(tensor.view).reshape(-1, size)[0]
     breaks = np.flatnonzero(np.diff(row) != 1) + 1
     run = int(breaks[0]) if len(breaks) else size
-    tile = tiles_of(graph, tensor.flatten()[:size])
+    tile = tile_of_each_element(graph, tensor.flatten()[:size])
     changes = np.flatnonzero(np.diff(tile, prepend=-1, append=-1))
     group = math.gcd(run, int(np.diff(changes).max()))
     assert detect_innermost_grouping(graph, tensor) == (1 if size % group else group)
+
+
+# -- clones ----------------------------------------------------------------------------------------
+
+
+Method = pl.TensorCloneMethod
+
+KEEPS_ALIASES = (
+    Method.PRESERVE_ORDER_AND_ALIASES,
+    Method.GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES,
+)
+BY_TILE = pl.TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION
+
+
+def ranks(numbers: Int64) -> Int64:
+    """The place of each number among the different numbers."""
+    return np.unique(numbers, return_inverse=True)[1].reshape(numbers.shape)
+
+
+def expected_order(t: AddressedTensor, method: pl.TensorCloneMethod) -> Int64:
+    """Where, in the clone's variable, each element of a tensor lies."""
+    flat = t.addresses.reshape(-1)
+    aliased = len(np.unique(flat)) < len(flat)
+    if method is Method.CREATE_NEW_ORDER or (
+        method is Method.PRESERVE_ORDER_UNLESS_ALIASES and aliased
+    ):
+        return np.arange(len(flat))
+    if method is Method.GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES:
+        tile = tiles_of(t.tensor.graph)[flat]
+        return ranks(np.where(tile < 0, 1 << 20, tile) * (1 << 20) + flat)
+    return ranks(flat)
+
+
+def tiles(tensor: pl.Tensor) -> Int64:
+    """The tile of each element, through the public answer."""
+    found = np.full(tensor.num_elements, -1)
+    for tile, held in enumerate(tensor.graph.tile_mapping(tensor, require_complete=False)):
+        for begin, end in held:
+            found[begin:end] = tile
+    return found
+
+
+@given(tensors(), st.sampled_from(Method))
+def test_a_clone_is_new_has_no_gaps_and_keeps_shape_tiles_and_order(
+    t: AddressedTensor, method: pl.TensorCloneMethod
+) -> None:
+    graph, source = t.tensor.graph, t.tensor
+    order = expected_order(t, method)
+    clone = graph.clone(source, method=method)
+    variable = graph.variables[-1]
+    assert variable.num_elements == len(np.unique(order))
+    assert clone.shape == source.shape
+    assert not clone.contains_constant()
+    assert not clone.intersects_with(source)
+    check_tensor(clone, variable.storage.base + order.reshape(source.shape))
+    assert tiles(clone).tolist() == tiles(source).tolist()
+
+
+@given(tensors(max_steps=5), st.integers(0, 3), st.sampled_from(Method))
+def test_clones_by_outer_dimension_are_clones_one_after_the_other(
+    t: AddressedTensor, n: int, method: pl.TensorCloneMethod
+) -> None:
+    graph, before = t.tensor.graph, len(t.tensor.graph.variables)
+    clones = graph.clone_n(t.tensor, n, method=method)
+    bases = [variable.storage.base for variable in graph.variables[before:]]
+    assert len(bases) == n
+    order = expected_order(t, method).reshape(t.tensor.shape)
+    expected = np.array([base + order for base in bases], np.int64)
+    check_tensor(clones, expected.reshape(n, *order.shape))
+    assert tiles(clones).tolist() == tiles(t.tensor).tolist() * n
+
+
+@given(tensors(max_steps=5), st.integers(0, 3), st.sampled_from(KEEPS_ALIASES))
+def test_clones_by_region_lie_side_by_side_for_each_range_on_one_tile(
+    t: AddressedTensor, n: int, method: pl.TensorCloneMethod
+) -> None:
+    graph = t.tensor.graph
+    clones = graph.clone_n(t.tensor, n, method=method, duplication=BY_TILE)
+    base = graph.variables[-1].storage.base
+    order = expected_order(t, method)
+    size = len(np.unique(order))
+    tile = np.full(size, -1)
+    tile[order] = tiles(t.tensor)
+    first = np.flatnonzero(np.append(True, np.diff(tile) != 0)[:size])
+    length = np.diff(first, append=size)
+    region = np.searchsorted(first, order, side="right") - 1
+    begin = n * first[region] + order - first[region]
+    expected = base + begin + np.arange(n)[:, None] * length[region]
+    check_tensor(clones, expected.reshape(n, *t.tensor.shape))
+    assert tiles(clones).tolist() == tiles(t.tensor).tolist() * n
+
+
+@given(tensors(), st.sampled_from([Method.CREATE_NEW_ORDER, Method.PRESERVE_ORDER_UNLESS_ALIASES]))
+def test_copies_by_region_are_refused_where_a_clone_would_have_a_new_order(
+    t: AddressedTensor, method: pl.TensorCloneMethod
+) -> None:
+    graph, before = t.tensor.graph, len(t.tensor.graph.variables)
+    if method is Method.PRESERVE_ORDER_UNLESS_ALIASES and not t.tensor.contains_aliases():
+        kept = graph.clone_n(t.tensor, 2, method=method, duplication=BY_TILE)
+        same = graph.clone_n(t.tensor, 2, method=KEEPS_ALIASES[0], duplication=BY_TILE)
+        offset = graph.variables[-1].storage.base - graph.variables[-2].storage.base
+        assert (addresses(kept.view) + offset == addresses(same.view)).all()
+        return
+    with pytest.raises(pl.TensorCreationError, match=f"but {method.name} makes a new order"):
+        graph.clone_n(t.tensor, 2, method=method, duplication=BY_TILE)
+    assert len(graph.variables) == before
+
+
+# -- indices ---------------------------------------------------------------------------------------
+
+
+shapes = array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)
+
+
+@given(st.data(), shapes)
+def test_a_key_selects_what_numpy_selects(data: st.DataObject, shape: tuple[int, ...]) -> None:
+    key: Any = data.draw(basic_indices(shape, allow_newaxis=True, max_dims=6))
+    tensor = Graph().add_variable(FLOAT, shape)
+    expected = addresses(tensor.view)[key]
+    selected = addresses(tensor[key].view)
+    assert selected.shape == np.shape(expected)
+    np.testing.assert_array_equal(selected, expected)
+
+
+@given(shapes, st.lists(st.integers(-7, 7), max_size=5))
+def test_numbers_outside_raise_where_numpy_raises(shape: tuple[int, ...], key: list[int]) -> None:
+    tensor = Graph().add_variable(FLOAT, shape)
+    try:
+        expected = addresses(tensor.view)[tuple(key)]
+    except IndexError:
+        with pytest.raises(TensorIndexError, match=r"index|indices"):
+            tensor[tuple(key)]
+    else:
+        np.testing.assert_array_equal(addresses(tensor[tuple(key)].view), expected)
+
+
+@given(st.data(), array_shapes(max_dims=3, max_side=4))
+def test_iteration_yields_the_indices_of_dimension_0(
+    data: st.DataObject, shape: tuple[int, ...]
+) -> None:
+    tensor = Graph().add_variable(FLOAT, shape)
+    order = data.draw(st.permutations(range(len(shape))))
+    tensor = tensor.dim_shuffle(order)
+    assert len(tensor) == tensor.shape[0]
+    assert list(tensor) == [tensor[i] for i in range(tensor.shape[0])]
+
+
+@given(shapes.filter(bool), st.none() | st.integers(-7, 7), st.none() | st.integers(-7, 7))
+def test_a_range_alone_is_the_view_that_it_is_with_others(
+    shape: tuple[int, ...], begin: int | None, end: int | None
+) -> None:
+    tensor = Graph().add_variable(FLOAT, shape)
+    alone, others = tensor[begin:end].view, tensor[begin:end, ...].view
+    assert (alone.shape, alone.dims, alone.off) == (others.shape, others.dims, others.off)
+    assert alone.space is others.space
+    np.testing.assert_array_equal(addresses(alone), addresses(tensor.view)[begin:end])

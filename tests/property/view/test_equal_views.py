@@ -1,4 +1,4 @@
-"""Tensors are equal where they show the same elements, however they were made."""
+"""Which views share elements, and which are equal, however they were made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,68 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from poplite.testing import random_tensor, random_variables
 from poplite.testing.addressed import AddressedTensor
-from poplite.view import Storage, addresses, equality, one_level
+from poplite.view import (
+    Storage,
+    View,
+    addresses,
+    aliases,
+    all_of,
+    contains_aliases,
+    contains_constant,
+    equality,
+    intersects,
+    one_level,
+    strided_sets,
+)
+from poplite.view.aliases import ViewIndex
+
+# -- aliases by each of the means ------------------------------------------------------------------
+
+
+VARIABLES = random_variables(Random(0))
+STORAGES = [variable.storage for variable in VARIABLES[0].tensor.graph.variables]
+MARKS = {"MANY": 0, "FEW_PAIRS": 0, "ELEMENTS_PER_PAIR": 10**12, "ADDRESSES_PER_SET": 10**12}
+
+RUNGS = {
+    "as it comes": [],
+    "arrays": [(aliases, {"FEW": 0})],
+    "pairs": [(aliases, {"FEW": 0, "LARGEST_SPAN": 0})],
+    "bitmap": [(aliases, {"FEW": 0, **MARKS})],
+    "streams": [(aliases, {"FEW": 0, "MOST_RUNS": 3})],
+    "compiled search": [(strided_sets, {"FIRST_STEPS": 0})],
+    "bit sets": [(strided_sets, {"FIRST_STEPS": 0, "SEARCH_STEPS": 0})],
+}
+
+
+@pytest.fixture(params=RUNGS)
+def rung(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Move the limits so that one means has to answer."""
+    for module, limits in RUNGS[request.param]:
+        for name, value in limits.items():
+            monkeypatch.setattr(module, name, value)
+
+
+@pytest.mark.usefixtures("rung")
+@given(st.randoms(use_true_random=False))
+def test_every_means_has_the_answer_of_the_addresses(random: Random) -> None:
+    a, b = (random_tensor(random, VARIABLES, 14) for _ in range(2))
+    elements, others = np.unique(a.addresses), np.unique(b.addresses)
+    view, other = a.tensor.view, b.tensor.view
+    assert contains_aliases(view) == (elements.size < a.addresses.size)
+    assert intersects(view, other) == (np.intersect1d(elements, others).size > 0)
+    if view.shape:
+        cut = random.randint(0, view.shape[0])
+        parts = view.slice(0, cut, 0), view.slice(cut, view.shape[0], 0)
+        shared = np.intersect1d(a.addresses[:cut], a.addresses[cut:])
+        assert intersects(*parts) == (shared.size > 0)
+    constants = [s for s in STORAGES if s.constant]
+    assert contains_constant(view) == any(
+        ((elements >= s.base) & (elements < s.base + s.num_elements)).any() for s in constants
+    )
+
+
+# -- equality --------------------------------------------------------------------------------------
+
 
 SOURCES = random_variables(Random(0))
 GRAPH = SOURCES[0].tensor.graph
@@ -128,3 +189,49 @@ def test_one_level_shows_the_elements_in_order(random: Random) -> None:
     assert level is not None
     np.testing.assert_array_equal(addresses(level), addresses(made.tensor.view))
     assert isinstance(level.space, Storage) or level.space.levels <= 2
+
+
+# -- views found among many ------------------------------------------------------------------------
+
+
+@given(st.randoms(use_true_random=False))
+def test_those_are_found_that_have_an_address_of_the_view(random: Random) -> None:
+    drawn = [random_tensor(random, VARIABLES, 14) for _ in range(9)]
+    one, *others = [(each.tensor.view, np.unique(each.addresses)) for each in drawn]
+    index = ViewIndex[int]()
+    for number, (view, _) in enumerate(others):
+        index.add(view, number)
+    shared = [np.intersect1d(one[1], addresses).size for _, addresses in others]
+    assert list(index.meeting(one[0])) == [n for n, count in enumerate(shared) if count]
+
+
+def parts(shape: tuple[int, ...], *dims: int) -> list[View]:
+    """Return the views of a tensor's storage by all indices of some of its dimensions."""
+    whole = all_of(Storage(0, 0, int(np.prod(shape))), shape)
+    found = []
+    for index in np.ndindex(*(shape[dim] for dim in dims)):
+        view = whole
+        for dim, at in zip(dims, index, strict=True):
+            view = view.slice(at, at + 1, dim)
+        found.append(view)
+    return found
+
+
+@pytest.mark.parametrize("dims", [(0,), (1,), (2,), (0, 2), (0, 1), (1, 2), (0, 1, 2)])
+def test_parts_that_share_nothing_are_hardly_compared(
+    dims: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = []
+
+    def counted(a: View, b: View) -> bool:
+        compared.append((a, b))
+        return a is b
+
+    monkeypatch.setattr(aliases, "intersects", counted)
+    views = parts((30, 6, 20), *dims)
+    index = ViewIndex[View]()
+    for each in views:
+        index.add(each, each)
+    for each in views:
+        assert list(index.meeting(each)) == [each]
+    assert len(compared) < 9 * len(views)
