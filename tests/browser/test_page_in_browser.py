@@ -22,6 +22,7 @@ from poplite.viz.tiles.quantities import quantity_map
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+
 pytestmark = pytest.mark.browser
 
 Open = Callable[..., Any]
@@ -537,3 +538,46 @@ def test_pictures_are_saved(
         page.locator(".saves button", has_text=kind).first.click()
     assert download.value.suggested_filename == f"memory-of-tiles.{kind.lower()}"
     assert Path(download.value.path()).read_bytes().startswith(begin)
+
+
+# -- what has the focus keeps it -------------------------------------------------------------------
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    graph = pl.Graph(pl.Target(tiles=128))
+    names = ("weights", "steps")
+    a, b = (graph.add_variable(pl.INT, (1024,), name, mapping="linear") for name in names)
+    engine = pl.Engine(graph, pl.Copy(a.reverse(0), b), checks="fast")
+    engine.run()
+    file = tmp_path / "page.html"
+    file.write_text(engine.report().to_html())
+    return file
+
+
+def test_what_is_typed_into_a_filter_stays_in_order(opened: Open, path: Path) -> None:
+    page = opened(path, "#tab=variables").page
+    field = page.get_by_role("searchbox", name="keep what has")
+    field.focus()
+    page.keyboard.type("weigh")
+    assert field.input_value() == "weigh"
+    assert page.locator("#view tbody tr td:first-child").all_inner_texts() == ["weights"]
+    page.keyboard.press("Home")
+    page.keyboard.type("no ")
+    assert field.input_value() == "no weigh"
+    assert page.locator("#view tbody tr").count() == 0
+
+
+def test_arrows_go_on_through_the_map(opened: Open, path: Path) -> None:
+    page = opened(path, "#tab=tiles&tile=40").page
+    page.locator("canvas").first.focus()
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowLeft"):
+        page.keyboard.press(key)
+    assert page.locator("#side h2").first.inner_text() == "Tile 41"
+
+
+def test_a_filter_stays_in_its_tab(opened: Open, path: Path) -> None:
+    page = opened(path, "#tab=variables&q=weights").page
+    page.get_by_role("tab", name="Program").click()
+    assert "weights to steps" in page.locator(".tree").inner_text()
+    assert "q=" not in page.evaluate("location.hash")

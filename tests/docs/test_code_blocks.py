@@ -40,25 +40,25 @@ SHELL_COMMANDS = {
     TESTS: ".ci/run",
     "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]'": ".ci/run",
     ".venv/bin/poplite-viz doctor": ".ci/run",
-    ".venv/bin/poplite-viz tiles examples/pi.py:build": "tests/docs/test_viz_commands.py",
+    ".venv/bin/poplite-viz tiles examples/pi.py:build": "tests/docs/test_pages_run.py",
     ".venv/bin/poplite-viz tensor examples/heat.py:build a --view '0:20, ::2' -o plate.svg": (
-        "tests/docs/test_viz_commands.py"
+        "tests/docs/test_pages_run.py"
     ),
-    ".venv/bin/poplite-viz summary examples/heat.py:build": "tests/docs/test_viz_commands.py",
+    ".venv/bin/poplite-viz summary examples/heat.py:build": "tests/docs/test_pages_run.py",
     ".venv/bin/poplite-viz program examples/heat.py:build --counts": (
-        "tests/docs/test_viz_commands.py"
+        "tests/docs/test_pages_run.py"
     ),
     ".venv/bin/poplite-viz graph examples/heat.py:build --layout builtin -o heat.svg": (
-        "tests/docs/test_viz_commands.py"
+        "tests/docs/test_pages_run.py"
     ),
     "poplite-viz regions examples/heat.py:build a --op '0:4, 0:3' --op 'dimShuffle 1,0'": (
-        "tests/docs/test_views_page.py"
+        "tests/docs/test_pages_run.py"
     ),
     "poplite-viz regions examples/heat.py:build --field 'b to a#40.old'": (
-        "tests/docs/test_views_page.py"
+        "tests/docs/test_pages_run.py"
     ),
     ".venv/bin/poplite-viz report examples/photo.py:build -o report.html": (
-        "tests/docs/test_viz_commands.py"
+        "tests/docs/test_pages_run.py"
     ),
     "poplite export examples/heat.py:build exported": "tests/cli/test_poplite_command.py",
     "mpiexec -n 2 python examples/heat.py --mpi": "tests/unit/mpi/test_commands_on_ranks.py",
@@ -87,7 +87,7 @@ SHELL_COMMANDS = {
         "tests/unit/vertex/test_mathematics_of_doubles.py"
     ),
     ".venv/bin/python benchmarks/fidelity.py": "tests/examples/test_fidelity.py",
-    ".venv/bin/python benchmarks/fidelity_library.py": "tests/examples/test_fidelity_library.py",
+    ".venv/bin/python benchmarks/fidelity_library.py": "tests/examples/test_fidelity.py",
     ".venv/bin/python benchmarks/views.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python -m poplite.testing.fuzz --states 1000 --seed 1": (
         "tests/unit/testing/test_fuzz.py"

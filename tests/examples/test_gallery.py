@@ -1,16 +1,22 @@
-"""examples/gallery.py: every picture in every form, on a page; and those of docs/viewing.md."""
+"""Examples as pictures, and as texts that are read whole."""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from helpers.depth import thinned
 from helpers.running import python
+from poplite.tools.viz.load_target import load_programs
+from poplite.viz import graph_text, program_text, summary_text, tiles_text
+
+# -- gallery.py ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +109,36 @@ def test_a_picture_of_text_shows_its_first_lines(answers: tuple[Path, str]) -> N
     lines = [each.text or "" for each in shown if each.tag.endswith("text")]
     assert lines[0].split() == ["base.json", "later.json", "change"]
     assert lines[-1].startswith("FAILED  cycles>+5%")
+
+
+# -- every example drawn ---------------------------------------------------------------------------
+
+
+DRAWN = sorted(path.stem for path in (Path(__file__).parents[2] / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("name", thinned(DRAWN, keep=[name for name in DRAWN if name != "photo"]))
+def test_example_is_drawn(name: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    graph, programs = load_programs(f"examples/{name}.py:build")
+    program = next(iter(programs.values()))
+    assert summary_text(graph, program).startswith("summary: fits")
+    assert tiles_text(graph, program=program).startswith("bytes needed per tile: ")
+    assert program_text(program).startswith("program: ")
+    assert graph_text(graph, program).startswith("dataflow: ")
+
+
+# -- lengths ---------------------------------------------------------------------------------------
+
+
+FILES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_an_example_is_short(file: Path) -> None:
+    text = file.read_text()
+    assert len(text.splitlines()) <= (150 if file.stem == "photo" else 80)
+    assert "\ndef build(" in text or "\nbuild = " in text
+    assert 'if __name__ == "__main__":\n' in text

@@ -1,18 +1,28 @@
-"""What `import poplite` loads, who imports Numba, and where the public names are made."""
+"""What imports load and show: loading on first use, public names, folders of the package."""
 
 from __future__ import annotations
 
 import ast
 import importlib
 import inspect
+import pkgutil
+import re
+import sys
 import tomllib
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+import poplite.errors  # noqa: F401 (so that at least one module is there)
 from helpers.depth import deep
+from helpers.pages import blocks
 from helpers.running import python
 from helpers.source_tree import MODULES, ROOT, imports_of
 from poplite.poplar.spelling import names_here
+
+# -- what is loaded --------------------------------------------------------------------------------
+
 
 WITH_NUMBA = frozenset(
     {
@@ -153,3 +163,139 @@ def test_version_is_that_of_the_distribution() -> None:
     poplite = importlib.import_module("poplite")
     config = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert poplite.__version__ == config["project"]["version"]
+
+
+# -- public names ----------------------------------------------------------------------------------
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+LIST = Path(__file__).with_name("public_names.txt")
+
+HELD = {
+    module: names.split()
+    for module, names in re.findall(r"(?m)^(poplite\S*)\n((?:    .*\n)*)", LIST.read_text())
+}
+
+
+def _loads_late(name: str) -> bool:
+    return hasattr(importlib.import_module(name), "__getattr__")
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_module_shows_the_names_that_are_held_here(name: str) -> None:
+    """A name that is added or taken away is added or taken away in public_names.txt as well."""
+    module = importlib.import_module(name)
+    assert dir(module) == sorted(HELD[name])
+    assert sorted(module.__all__) == sorted(HELD[name])
+    assert [each for each in HELD[name] if not hasattr(module, each)] == []
+
+
+@pytest.mark.parametrize("name", [each for each in HELD if _loads_late(each)])
+def test_a_name_is_the_same_whichever_module_is_loaded_first(name: str) -> None:
+    """Python makes a module an attribute of its package, in place of a function of that name."""
+    package = importlib.import_module(name)
+    modules = {each.name for each in pkgutil.iter_modules(getattr(package, "__path__", []))}
+    for each in modules & set(HELD[name]):
+        assert getattr(package, each) is importlib.import_module(f"{name}.{each}")
+
+
+def _used(text: str) -> set[tuple[str, str]]:
+    """Return the modules of poplite that a text imports, each with a name that it takes from it."""
+    tree, modules, used = ast.parse(text), {"pl": "poplite"}, set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                modules[each.asname or each.name.partition(".")[0]] = each.name
+        elif isinstance(node, ast.ImportFrom) and str(node.module).startswith("poplite"):
+            for each in node.names:
+                inner = f"{node.module}.{each.name}"
+                used.add((str(node.module), each.name))
+                if inner in HELD:
+                    modules[each.asname or each.name] = inner
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module = modules.get(node.value.id, "")
+            if module.startswith("poplite"):
+                used.add((module, node.attr))
+    return used
+
+
+def _texts(path: Path) -> list[str]:
+    return (
+        [path.read_text()] if path.suffix == ".py" else [each for _, each in blocks(path, "python")]
+    )
+
+
+@pytest.mark.parametrize("path", [*PAGES, *EXAMPLES], ids=lambda path: path.name)
+def test_pages_and_examples_use_what_is_public(path: Path) -> None:
+    held = {**HELD, "poplite": [*HELD["poplite"], *names_here()]}
+    used = {each for text in _texts(path) for each in _used(text)}
+    assert {(module, name) for module, name in used if name not in held.get(module, [])} == set()
+
+
+# -- folders, links, packages ----------------------------------------------------------------------
+
+
+LINKED = ("simulator", "tools", "vertices")
+
+
+def setuptools_config() -> dict[str, Any]:
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    table = config["tool"]["setuptools"]
+    assert isinstance(table, dict)
+    return table
+
+
+def packages_on_disk() -> set[str]:
+    folders = {path.parent.relative_to(ROOT).parts for path in MODULES.values()}
+    return {".".join(parts if parts[0] == "poplite" else ("poplite", *parts)) for parts in folders}
+
+
+def test_every_package_is_listed() -> None:
+    assert packages_on_disk() == set(setuptools_config()["packages"])
+
+
+def test_every_package_has_an_init_file() -> None:
+    missing = [p.parent for p in MODULES.values() if not (p.parent / "__init__.py").is_file()]
+    assert missing == []
+
+
+def test_package_dir_maps_the_linked_folders() -> None:
+    expected = {f"poplite.{name}": name for name in LINKED} | {"poplite": "poplite"}
+    assert setuptools_config()["package-dir"] == expected
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_link_or_its_text_is_committed(name: str) -> None:
+    link = ROOT / "poplite" / name
+    # A checkout without symbolic links holds a text file with the link's target.
+    target = str(link.readlink()) if link.is_symlink() else link.read_text().strip()
+    assert target == f"../{name}"
+    assert (ROOT / name / "__init__.py").is_file()
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_a_folder_of_the_checkout_is_not_a_package_of_its_own(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+    with pytest.raises(ImportError, match=rf"^{name} is a part of poplite: import poplite\.{name}"):
+        importlib.import_module(name)
+    assert name not in sys.modules
+
+
+def test_package_says_that_it_is_typed() -> None:
+    assert (ROOT / "poplite" / "py.typed").read_bytes() == b""
+
+
+def test_no_module_was_imported_under_two_names() -> None:
+    """By now pytest has imported every module for its doctests."""
+    names: dict[Path, set[str]] = {path: set() for path in MODULES.values()}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file is not None and (path := Path(file).resolve()) in names:
+            names[path].add(name)
+    assert {str(path): sorted(found) for path, found in names.items() if len(found) > 1} == {}
+    assert names[ROOT / "poplite" / "errors.py"] == {"poplite.errors"}

@@ -1,9 +1,14 @@
-"""Every row of the tables in docs/vertices.md, compiled and interpreted."""
+"""Tables, commands and examples of the pages, run as they are written."""
 
 from __future__ import annotations
 
+import ast
+import doctest
+import inspect
 import re
+import shlex
 import warnings
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +17,15 @@ import pytest
 
 import poplite as pl
 from helpers import scripts
+from helpers.depth import deep
 from helpers.pages import blocks
 from poplite.errors import VertexCompileError
+from poplite.tools.viz import main
 from poplite.types import ELEMENT_TYPES
 from poplite.vertex.compute.arithmetic import element_kind
+
+# -- vertices.md -----------------------------------------------------------------------------------
+
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "vertices.md"
 ALLOWED, REFUSED = ["written", "`self.y`"], ["not allowed", "the error says", "what to write"]
@@ -180,3 +190,93 @@ def test_the_table_of_formats() -> None:
     assert table == {
         f.name: (7 - f.mantissa_bits, f.mantissa_bits, f.largest) for f in pl.QuarterFormat
     }
+
+
+# -- views.md --------------------------------------------------------------------------------------
+
+
+def test_commands_draw_regions(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(root)
+    lines = [
+        line for _, text in blocks(root / "docs" / "views.md", "sh") for line in text.splitlines()
+    ]
+    assert len(lines) == 2
+    for line in lines:
+        command, *words = shlex.split(line)
+        assert command == "poplite-viz"
+        assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert (
+        "3  dimShuffle(1, 0): float32[3, 4], 3 \u00d7 4 intervals of 1 element (were 4 of 3)"
+        in printed
+    )
+    assert "480 B are copied on tile 6, as they lie apart" in printed
+
+
+# -- commands of README.md -------------------------------------------------------------------------
+
+
+@deep
+def test_commands_of_the_readme(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "examples").symlink_to(root / "examples")
+    monkeypatch.chdir(tmp_path)
+    lines = re.findall(r"^\.venv/bin/poplite-viz (.*)$", (root / "README.md").read_text(), re.M)
+    commands = ["report", "summary", "tiles", "tensor", "program", "graph", "doctor"]
+    assert [line.split()[0] for line in lines] == commands
+    for line in lines:
+        assert main(shlex.split(line)) == 0, capsys.readouterr().err
+    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+    printed = capsys.readouterr().out
+    assert "192 on 16 tiles: Diffuse 192" in printed
+    assert "256 B on 64 of 64 tiles" in printed  # 64 partial sums of 4 bytes
+    assert "program: 2 steps, run 200 times in all" in printed
+    for name, title in (
+        ("plate.svg", "'a' float32[66, 98]"),
+        ("heat.svg", "dataflow: 2 variables"),
+    ):
+        picture = ET.parse(tmp_path / name).getroot()
+        assert picture.tag.endswith("svg")
+        assert picture.attrib["aria-label"].startswith(title)
+
+
+# -- examples of view operations -------------------------------------------------------------------
+
+
+METHODS = """__getitem__ slice index sub_sample T reverse dim_shuffle dim_shuffle_partial dim_roll
+transpose reshape reshape_partial flatten expand squeeze broadcast upsample reinterpret"""
+
+OPERATIONS: dict[str, Any] = {
+    **{name: inspect.getattr_static(pl.Tensor, name) for name in METHODS.split()},
+    **{function.__name__: function for function in (pl.concat, pl.append, pl.stack)},
+}
+
+
+def _numbers(tensor: pl.Tensor) -> Any:
+    """Return the numbers of the elements of its variable that a tensor shows."""
+    regions = [each.interval for each in tensor.var_regions()]
+    numbers = [n for each in regions for n in range(each.begin, each.end)]
+    return np.array(numbers).reshape(tensor.shape).tolist()
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_examples_show_input_and_output(name: str) -> None:
+    names: dict[str, Any] = {}
+    results = 0
+    for example in doctest.DocTestParser().get_examples(OPERATIONS[name].__doc__ or ""):
+        code, _, shown = example.source.partition("  # ")
+        if example.want:
+            made = eval(code, names)
+            assert repr(made) == example.want.strip()
+            results += 1
+        else:
+            exec(code, names)
+            made = names.get("x")
+        if shown:
+            assert _numbers(made) == ast.literal_eval(shown.strip())
+        else:
+            assert not example.want
+    assert results
