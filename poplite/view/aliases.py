@@ -333,9 +333,6 @@ def intersects(a: View, b: View) -> bool:
             return False
     elif isinstance(space, Storage) and isinstance(b.space, Storage):
         return False
-    few_a, few_b = few_on_variables(a), few_on_variables(b)
-    if few_a and few_b:
-        return _some_meet(product(few_a, few_b))
     storages = (*storages_below(a), *storages_below(b))
     if len(set(storages)) == len(storages):
         return False
