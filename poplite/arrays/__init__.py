@@ -1,1 +1,1 @@
-"""Whole numbers by the million as arrays: intervals, progressions, digits."""
+"""Whole numbers by the million as arrays: intervals, digits, series."""

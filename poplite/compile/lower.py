@@ -36,9 +36,8 @@ from poplite.executable.rows import NUMBER, Moves, RowForm, positions
 from poplite.executable.step import ComputeStep, CopyStep, Origins, Vertices
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family
-from poplite.graph.compute_sets.edges import EdgeRuns, Edges
+from poplite.graph.compute_sets.edges import EdgeRuns, Edges, VertexTiles
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors
-from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.program import CrossReplicaCopy
 from poplite.source import SourceLocation
 from poplite.vertex.compute import check

@@ -32,15 +32,20 @@ from poplite.cost.exchange.phases import (
 )
 from poplite.cost.step_cost import PhaseCost, SlotSource, StepCost, VertexCosts
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.cycles_method import cycles_of
+from poplite.graph.compute_sets.cycles_method import (
+    Column,
+    cycles_of,
+    distinct,
+    shapes_of,
+    words_of,
+)
+from poplite.graph.compute_sets.edges import VertexTiles
 from poplite.graph.compute_sets.perf_estimates import (
     VertexPerfEstimate,
     checked_estimate,
     estimator_for,
 )
 from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock
-from poplite.graph.compute_sets.vertex_shapes import Column, distinct, shapes_of, words_of
-from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.program import CycleStamp
 from poplite.report.per_tile import PerTile
 from poplite.vertex.vertex import has_cycles
@@ -174,7 +179,7 @@ def detail_columns(family: Family) -> list[Column]:
     """Return columns that distinguish vertices of equal shapes.
 
     Their numbers are equal where values of state are, or lengths of the rows of a list; they are
-    used beside the columns of `poplite.graph.compute_sets.vertex_shapes`.
+    used beside the columns of `poplite.graph.compute_sets.cycles_method`.
     """
     columns: list[Column] = []
     for values in family.state.values():

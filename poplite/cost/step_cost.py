@@ -21,7 +21,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps, compact, constant
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.vertex_tiles import VertexTiles
+from poplite.graph.compute_sets.edges import VertexTiles
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import Cause, PhaseKind, TilePairs
 from poplite.vertex.compute import flow_of
@@ -84,7 +84,7 @@ class VertexCosts:
             "automatic".
         flops: floating-point operations of each vertex; None where nobody stated them.
         shapes: int64[shapes, words], the distinct values that slots may depend on: see
-            `poplite.graph.compute_sets.vertex_shapes`. None where slots are known.
+            `poplite.graph.compute_sets.cycles_method`. None where slots are known.
         shape: the row of `shapes` of each vertex; None where slots are known.
     """
 

@@ -6,10 +6,10 @@
     (1, 12)
 
 `view` has the operations, `concat` and `slices` concatenation, `contiguous_runs` and `regions` the
-runs of addresses; `aliases` decides who shares elements by the number theory of `strided_sets`,
+runs of addresses; `aliases` decides who shares elements by the number theory of strided sets,
 many at once as arrays; `address_sets` and `memory_order` sort elements by address; `equality`
-decides who shows the same elements; `operations` finds the expression that makes a view; `parts`
-cuts views into parts on variables.  The arithmetic of digits is in `poplite.arrays.digits`.
+decides who shows the same elements; `operations` finds the expression that makes a view.  The
+arithmetic of digits is in `poplite.arrays.digits`.
 """
 
 from poplite.arrays.intervals import (
@@ -25,6 +25,8 @@ from poplite.view.concat import (
     concat as concat,
 )
 from poplite.view.contiguous_runs import (
+    MOST_LEVELS as MOST_LEVELS,
+    one_level as one_level,
     runs as runs,
 )
 from poplite.view.equality import (
@@ -33,10 +35,6 @@ from poplite.view.equality import (
 )
 from poplite.view.operations import (
     source as source,
-)
-from poplite.view.parts import (
-    MOST_LEVELS as MOST_LEVELS,
-    one_level as one_level,
 )
 from poplite.view.regions import (
     address_at as address_at,

@@ -1,8 +1,9 @@
 """Which elements are shared: aliases inside a view, intersections of views, also of many.
 
-Over one variable a view is a strided set of addresses, and `strided_sets` answers.  Nothing is
-listed for a view of a `Cat` either, as long as it reads every position of the Cat once: it then
-consists of the strided sets of the Cat's kids, which are compared as arrays::
+Over one variable a view is a strided set of addresses, and number theory answers
+(`poplite.view.address_sets`).  Nothing is listed for a view of a `Cat` either, as long as it reads
+every position of the Cat once: it then consists of the strided sets of the Cat's kids, which are
+compared as arrays::
 
     view of a Cat
       repeats a position          -> aliases
@@ -41,10 +42,10 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import address, native
 from poplite.jit.kernels.aliasing import MARK, TEST, visit
+from poplite.view.address_sets import LARGEST_SPAN, meet, repeats, span
 from poplite.view.contiguous_runs import MOST_RUNS, below, leaves_of, runs, stacked
 from poplite.view.regions import chunks
 from poplite.view.slices import SlicedViews
-from poplite.view.strided_sets import LARGEST_SPAN, meet, repeats, span
 from poplite.view.view import NOWHERE, Cat, Storage, View, once
 
 Mask = npt.NDArray[np.bool_]

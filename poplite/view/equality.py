@@ -23,7 +23,7 @@ import numpy as np
 from poplite.arrays.digits import Digit, coalesce, locate, place_values, regroup
 from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
-from poplite.view.parts import cut, flat, levels, opened
+from poplite.view.contiguous_runs import cut, flat, levels, opened
 from poplite.view.regions import address_at, chunks
 from poplite.view.view import NOWHERE, Cat, Storage, View
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals import Int64, overlay
-from poplite.arrays.progressions import grid
+from poplite.arrays.series import grid
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import run_kernel
 from poplite.jit.kernels.concatenated import GROUPS, MEMBERS, form_groups

@@ -4,7 +4,7 @@ A run is a maximal range of the flattened view with consecutive addresses. How r
 depends on how many there are and on the view's space::
 
     at most 64 on a storage        `few_runs`: in Python, without arrays
-    on the storage of a variable   `poplite.arrays.progressions`: from the digits alone
+    on the storage of a variable   `poplite.arrays.series`: from the digits alone
     on a `Cat`                     `poplite.view.contiguous_runs`: from the leaves of the space
     more than fit                  `chunks`: some at a time
 
@@ -25,8 +25,9 @@ import numpy as np
 
 from poplite.arrays.digits import Digit, coalesce, locate, pack
 from poplite.arrays.intervals import Int64
-from poplite.arrays.progressions import count_runs, grid, split_run, strided_runs
+from poplite.arrays.series import count_runs, grid, split_run, strided_runs
 from poplite.errors import TensorIndexError
+from poplite.view.address_sets import span
 from poplite.view.contiguous_runs import (
     FEW,
     Leaves,
@@ -40,7 +41,6 @@ from poplite.view.contiguous_runs import (
     stacked,
 )
 from poplite.view.slices import SlicedViews
-from poplite.view.strided_sets import span
 from poplite.view.view import NOWHERE, Cat, Storage, View, once
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.cost.memory.addresses import addresses_of
-from poplite.cost.memory.code_size import ControlCode
+from poplite.cost.memory.planner import ControlCode
 from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.errors import ControlProgramError, ProfilingDisabled
 from poplite.executable import opcodes as op

@@ -5,8 +5,8 @@ contents of tiles  ->  the most bytes that are live at a time, step by step
                    ->  does everything fit?
 
 The bytes of variables come from their mapping, and the steps that need them from
-`poplite.cost.memory.liveness`, code from `poplite.cost.memory.code_size`.  The buffers of a step's
-phases are live while the step runs.  Vertices have, besides what they are connected to:
+`poplite.cost.memory.liveness`.  The buffers of a step's phases are live while the step runs.
+Vertices have, besides what they are connected to:
 
     class Dot(Vertex):                                     bytes of a vertex
         x: Input[Vector[FLOAT]]                            8   pointer and count
@@ -24,6 +24,7 @@ Source: Poplar user guide, "Vertex vector types"; PopVision, "Vertex data".
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, repeat
@@ -34,12 +35,11 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant
 from poplite.cost.memory.addresses import placed
-from poplite.cost.memory.code_size import ControlCode, vertex_code_bytes
 from poplite.cost.memory.liveness import Lifetimes, lifetimes
-from poplite.cost.step_cost import StepCost, add_to, at_tile, few
-from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError
+from poplite.cost.step_cost import PhaseCost, StepCost, add_each_to, add_to, at_tile, few
+from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError, VertexCompileError
+from poplite.graph.compute_sets.edges import VertexTiles
 from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock
-from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.jit.kernels.exchange import aligned
 from poplite.program import Execute, Loop, Program, Repeat, children_first
@@ -57,6 +57,7 @@ from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import PhaseKind
 from poplite.source import SourceLocation, here
 from poplite.text import amount
+from poplite.vertex.compute import check
 from poplite.vertex.fields import Field, VectorLayout, VectorListLayout
 from poplite.vertex.vertex import Vertex
 
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from poplite.graph.storage.space import Variable
     from poplite.machine.target import Target
     from poplite.program import Step
+    from poplite.vertex.vertex import Vertex
 
 
 class VertexBytes:
@@ -500,3 +502,94 @@ def _advice(largest: Held, tile: int, num_tiles: int) -> str:
     if size > UNEVEN * total / num_tiles:
         return f'spread {name} evenly, mapping="linear": {size:,} of its {total:,} B are there'
     return f"make {name} smaller, or use more than {tiles}"
+
+
+# -- bytes of code ---------------------------------------------------------------------------------
+# They are an estimate, as poplite compiles no programs for the machine.  Vertex code is counted as
+# operations in the source of `compute` and of the functions that it calls; control and exchange
+# code as what the tile does in each step.  The number of instructions of each is an assumption
+# (`poplite.machine.facts`), the same for all.
+
+OPERATIONS = (
+    *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.Subscript),
+    *(ast.Attribute, ast.If, ast.While, ast.For, ast.Break, ast.Continue, ast.Return),
+    *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Raise, ast.Assert),
+)
+"""Nodes that are counted in the source of a function: they compute, load, store or branch."""
+
+EXCHANGE_CODE: Mapping[PhaseKind, Category] = {
+    "exchange": "internal_exchange_code",
+    "global exchange": "global_exchange_code",
+    "host exchange": "host_exchange_code",
+}
+
+
+def vertex_code_bytes(cls: type[Vertex], target: Target) -> int:
+    """Return an estimate of the bytes of code of a vertex class.
+
+    >>> import poplite as pl
+    >>> class Double(pl.Vertex):
+    ...     x: pl.InOut[pl.FLOAT]
+    ...     def compute(self) -> None:
+    ...         self.x = 2.0 * self.x
+    >>> vertex_code_bytes(Double, pl.Target())      # entry, and 4 operations: = . * .
+    64
+    """
+    try:
+        functions = list(check(cls).functions())
+    except VertexCompileError:
+        functions = []  # the engine refuses the class, and says why
+    operations = sum(
+        isinstance(node, OPERATIONS)
+        for function in functions
+        for statement in function.text.tree.body
+        for node in ast.walk(statement)
+    )
+    instructions = target.cost("slot_entry") + operations * target.cost("operation_instructions")
+    return int(instructions * target.cost("instruction_bytes"))
+
+
+class ControlCode:
+    """Adds up the code that takes tiles from step to step."""
+
+    def __init__(self, target: Target) -> None:
+        self._control = np.zeros(target.tiles, np.int64)
+        self._on_all = 0
+        self._exchanges: dict[tuple[object, ...], tuple[PhaseCost, int]] = {}
+        each = target.cost("instruction_bytes")
+        self._instruction = int(each)
+        self._bytes = {
+            name: int(each * target.cost(f"{name}_instructions"))
+            for name in ("sync", "run", "branch", "exchange")
+        }
+
+    def branch(self, count: int) -> None:
+        """Add programs that decide or repeat, which all tiles do together."""
+        self._on_all += count * self._bytes["branch"]
+
+    def step(self, cost: StepCost, running: Int64) -> None:
+        """Add a step; `running` is int64[n], the tiles that run vertices in it."""
+        phases = (*cost.before, *cost.after)
+        self._on_all += (1 + sum([phase.sync > 0 for phase in phases])) * self._bytes["sync"]
+        if len(running):
+            self._control[running] += self._bytes["run"]
+        for phase in phases:
+            if phase.kind in EXCHANGE_CODE:
+                moved = phase.kind, id(phase.received), id(phase.sent), id(phase.controls)
+                known = self._exchanges.get(moved)
+                self._exchanges[moved] = phase, 1 if known is None else known[1] + 1
+            else:
+                add_each_to(self._control, phase.copied, self._bytes["run"])
+
+    def found(self) -> dict[Category, Int64]:
+        """Return the bytes of each category, int64[tiles]."""
+        found: dict[Category, Int64] = {"control_code": self._control + self._on_all}
+        for phase, times in self._exchanges.values():
+            category = EXCHANGE_CODE[phase.kind]
+            if category not in found:
+                found[category] = np.zeros_like(self._control)
+            # Code that sets up to receive and to send, then code that controls what moves.
+            for moved in (phase.received, phase.sent):
+                add_each_to(found[category], moved, times * self._bytes["exchange"])
+            add_to(found[category], phase.controls, times * self._instruction)
+        return found

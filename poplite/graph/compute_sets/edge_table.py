@@ -43,13 +43,13 @@ from poplite.frozen import frozen
 from poplite.graph.compute_sets.edges import (
     EdgeRuns,
     Edges,
+    VertexTiles,
     edge_cuts,
     edges_of_views,
     listed_edges,
     row_starts,
 )
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
-from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.build import run_kernel
 from poplite.jit.kernels.intervals import OWN, foreign_writes, meet_writes

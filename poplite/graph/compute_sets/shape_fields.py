@@ -1,4 +1,4 @@
-"""The words that the shape of a vertex has for each field; `vertex_shapes` computes their values.
+"""The words that the shape of a vertex has for each field; `cycles_method` computes their values.
 
 Priced code depends on this module alone, which imports nothing of how shapes are found in a graph.
 """

@@ -31,13 +31,12 @@ from poplite.graph.compute_sets.compute_set import (
     new_vertex,
     vertex_number,
 )
-from poplite.graph.compute_sets.edges import EdgeRuns, Edges
+from poplite.graph.compute_sets.edges import EdgeRuns, Edges, VertexTiles
 from poplite.graph.compute_sets.perf_estimates import (
     VertexPerfEstimate,
     checked_estimate,
     checked_estimates,
 )
-from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation
 from poplite.text import amount, fitted

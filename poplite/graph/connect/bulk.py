@@ -20,9 +20,8 @@ import numpy as np
 from poplite.arrays.series import Series, compact, constant, counting
 from poplite.errors import GraphConnectionError
 from poplite.graph.compute_sets.compute_set import ComputeSet, check_sizes
-from poplite.graph.compute_sets.edges import Edges
+from poplite.graph.compute_sets.edges import Edges, VertexTiles
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
-from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.connect.bulk_inputs import (
     FieldValue,
     Probe,

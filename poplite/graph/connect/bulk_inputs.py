@@ -43,6 +43,7 @@ from poplite.expr.operand import as_read
 from poplite.graph.compute_sets.compute_set import ComputeSet, new_vertex
 from poplite.graph.compute_sets.edges import (
     Edges,
+    VertexTiles,
     edge_cuts,
     edges_of_views,
     listed_edges,
@@ -52,7 +53,6 @@ from poplite.graph.compute_sets.edges import (
 )
 from poplite.graph.compute_sets.forms import form_of_view, may_move, moved_edges
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors
-from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.connect.rules import as_state, check_tensor, takes_number
 from poplite.graph.mapping.tile_mapping import no_such_tile
 from poplite.graph.storage.host_values import element_array, scalar

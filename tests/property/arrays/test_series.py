@@ -10,8 +10,7 @@ from poplite.arrays import series
 from poplite.arrays.series import Listed, Series, Steps, compact, constant, counting, taken
 from poplite.compile.rows import affine_runs
 from poplite.graph.compute_sets import edge_table as crossings
-from poplite.graph.compute_sets.edges import Edges, edge_cuts
-from poplite.graph.compute_sets.vertex_tiles import VertexTiles
+from poplite.graph.compute_sets.edges import Edges, VertexTiles, edge_cuts
 from poplite.jit import build
 
 digits = st.lists(st.tuples(st.integers(1, 4), st.integers(-9, 9)), max_size=3)

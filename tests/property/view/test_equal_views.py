@@ -17,6 +17,7 @@ from poplite.testing.addressed import AddressedTensor
 from poplite.view import (
     Storage,
     View,
+    address_sets,
     addresses,
     aliases,
     all_of,
@@ -25,7 +26,6 @@ from poplite.view import (
     equality,
     intersects,
     one_level,
-    strided_sets,
 )
 from poplite.view.aliases import ViewIndex
 
@@ -42,8 +42,8 @@ RUNGS = {
     "pairs": [(aliases, {"FEW": 0, "LARGEST_SPAN": 0})],
     "bitmap": [(aliases, {"FEW": 0, **MARKS})],
     "streams": [(aliases, {"FEW": 0, "MOST_RUNS": 3})],
-    "compiled search": [(strided_sets, {"FIRST_STEPS": 0})],
-    "bit sets": [(strided_sets, {"FIRST_STEPS": 0, "SEARCH_STEPS": 0})],
+    "compiled search": [(address_sets, {"FIRST_STEPS": 0})],
+    "bit sets": [(address_sets, {"FIRST_STEPS": 0, "SEARCH_STEPS": 0})],
 }
 
 

@@ -22,6 +22,7 @@ from poplite.view import (
     Storage,
     View,
     address_at,
+    address_sets,
     addresses,
     aliases,
     chunks,
@@ -32,7 +33,6 @@ from poplite.view import (
     runs,
     runs_of_many,
     storages,
-    strided_sets,
 )
 from poplite.view.slices import SlicedViews
 from poplite.view.view import Cat
@@ -62,8 +62,8 @@ def limits(name: str) -> Iterator[None]:
     with (
         mock.patch("poplite.view.contiguous_runs.FEW", few),
         mock.patch("poplite.jit.build.FEW", few),
-        mock.patch("poplite.arrays.progressions.SMALL", small),
-        mock.patch("poplite.arrays.progressions.BLOCK", block),
+        mock.patch("poplite.arrays.series.SMALL", small),
+        mock.patch("poplite.arrays.series.BLOCK", block),
         mock.patch("poplite.view.contiguous_runs.ELEMENTS_PER_RUN", per_run),
         mock.patch("poplite.view.contiguous_runs.FEW_LEVELS", 1),
         mock.patch("poplite.view.contiguous_runs.FEW_LEAVES", leaves),
@@ -264,12 +264,12 @@ def members(base: int, digits: Digits) -> list[int]:
 @given(digits | irregular)
 def test_repeats_is_whether_a_listed_number_occurs_twice(digits: Digits) -> None:
     numbers = members(0, digits)
-    assert strided_sets.repeats(digits) == (len(set(numbers)) < len(numbers))
+    assert address_sets.repeats(digits) == (len(set(numbers)) < len(numbers))
 
 
 @given(st.integers(-50, 50), digits | irregular, digits | irregular)
 def test_meet_is_whether_the_listed_sets_share_a_number(base: int, a: Digits, b: Digits) -> None:
-    assert strided_sets.meet(base, a, 0, b) == bool(set(members(base, a)) & set(members(0, b)))
+    assert address_sets.meet(base, a, 0, b) == bool(set(members(base, a)) & set(members(0, b)))
 
 
 @pytest.mark.parametrize("compiled_steps", [100_000, 2, 0])
@@ -278,11 +278,11 @@ def test_the_compiled_search_and_bit_sets_give_the_same_answers(
     compiled_steps: int, base: int, a: Digits, b: Digits
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strided_sets, "FIRST_STEPS", 0)
-        patch.setattr(strided_sets, "SEARCH_STEPS", compiled_steps)
-        assert strided_sets.meet(base, a, 0, b) == bool(set(members(base, a)) & set(members(0, b)))
+        patch.setattr(address_sets, "FIRST_STEPS", 0)
+        patch.setattr(address_sets, "SEARCH_STEPS", compiled_steps)
+        assert address_sets.meet(base, a, 0, b) == bool(set(members(base, a)) & set(members(0, b)))
         numbers = members(0, a)
-        assert strided_sets.repeats(a) == (len(set(numbers)) < len(numbers))
+        assert address_sets.repeats(a) == (len(set(numbers)) < len(numbers))
 
 
 @given(
@@ -297,8 +297,8 @@ def test_the_search_does_not_overflow(
     digits = list(zip(extents, (one, other, x * one + y * other, one - other), strict=True))
     numbers = members(0, digits)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strided_sets, "FIRST_STEPS", 0)
-        assert strided_sets.repeats(digits) == (len(set(numbers)) < len(numbers))
+        patch.setattr(address_sets, "FIRST_STEPS", 0)
+        assert address_sets.repeats(digits) == (len(set(numbers)) < len(numbers))
 
 
 @given(st.lists(st.tuples(st.integers(2, 40), st.integers(1, 99)), min_size=1, max_size=5))
@@ -308,35 +308,35 @@ def test_repeats_agrees_with_islpy(digits: Digits) -> None:
     terms = " + ".join(f"{s} * {name}" for name, (_, s) in zip(names, digits, strict=True))
     bounds = " and ".join(f"0 <= {name} < {e}" for name, (e, _) in zip(names, digits, strict=True))
     indexing = islpy.Map(f"{{ [{', '.join(names)}] -> [{terms}] : {bounds} }}")
-    assert strided_sets.repeats(digits) == (not indexing.is_injective())
+    assert address_sets.repeats(digits) == (not indexing.is_injective())
 
 
 @given(st.integers(-50, 50), digits)
 def test_span_is_the_least_and_the_greatest_number(base: int, digits: Digits) -> None:
     numbers = members(base, digits)
-    assert strided_sets.span(base, digits) == (min(numbers), max(numbers))
+    assert address_sets.span(base, digits) == (min(numbers), max(numbers))
 
 
 def test_the_hard_instance_of_the_numpy_manual_is_answered_exactly() -> None:
     """`numpy.shares_memory`: "may take many seconds" on these two."""
     a = [(1049, 36674), (1049, 61119), (1049, 85569)]
     b = [(1049, 12223), (1049, 12224)]
-    assert not strided_sets.meet(0, a, 64_023_025, b)
-    assert not strided_sets.meet(64_023_025, b, 0, a)
+    assert not address_sets.meet(0, a, 64_023_025, b)
+    assert not address_sets.meet(64_023_025, b, 0, a)
     member = 3 * 36674 + 5 * 61119 + 7 * 85569
-    assert strided_sets.meet(member, a, 2 * member - 11 * 12223, b)
-    assert strided_sets.repeats(a)
+    assert address_sets.meet(member, a, 2 * member - 11 * 12223, b)
+    assert address_sets.repeats(a)
 
 
 def test_too_hard_and_too_wide_raises_with_the_span_and_the_limit() -> None:
     with pytest.MonkeyPatch.context() as patch:
         for steps in ("FIRST_STEPS", "SEARCH_STEPS", "LAST_STEPS"):
-            patch.setattr(strided_sets, steps, 0)
-        patch.setattr(strided_sets, "LARGEST_SPAN", 1000)
+            patch.setattr(address_sets, steps, 0)
+        patch.setattr(address_sets, "LARGEST_SPAN", 1000)
         with pytest.raises(SizeOverflowError, match=r"over 1,193 addresses .*at most 1,000"):
-            strided_sets.repeats([(8, 101), (6, 97)])
+            address_sets.repeats([(8, 101), (6, 97)])
         with pytest.raises(SizeOverflowError, match=r"over 1,193 addresses .*at most 1,000"):
-            strided_sets.meet(0, [(8, 101), (6, 97)], 0, [(7, 103), (5, 89)])
+            address_sets.meet(0, [(8, 101), (6, 97)], 0, [(7, 103), (5, 89)])
 
 
 # -- many strided sets at once ---------------------------------------------------------------------

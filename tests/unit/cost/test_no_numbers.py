@@ -18,7 +18,7 @@ FILES = sorted(
     path
     for folder in ("poplite/cost", "simulator/pricing", "vertices/estimators")
     for path in (ROOT / folder).rglob("*.py")
-) + [SHAPES / f"{name}.py" for name in ("cycles_method", "shape_fields", "vertex_shapes")]
+) + [SHAPES / f"{name}.py" for name in ("cycles_method", "shape_fields")]
 PLAIN = (0, 1, 2)
 
 

@@ -9,7 +9,7 @@ import poplite as pl
 from poplite.arrays.series import Series, compact, counting
 from poplite.cost.step_cost import VertexCosts
 from poplite.cost.workers import tile_cycles
-from poplite.graph.compute_sets.vertex_tiles import VertexTiles
+from poplite.graph.compute_sets.edges import VertexTiles
 
 
 class One(pl.Vertex):

@@ -11,6 +11,7 @@ from poplite.errors import SizeOverflowError
 from poplite.view import (
     Storage,
     View,
+    address_sets,
     aliases,
     all_of,
     concat,
@@ -18,7 +19,6 @@ from poplite.view import (
     contains_aliases,
     contains_constant,
     intersects,
-    strided_sets,
 )
 
 SPACE = Storage(0, 0, 64 * 256)
@@ -220,4 +220,4 @@ def test_pieces_too_many_and_too_wide_raise_with_the_numbers() -> None:
     with pytest.raises(
         SizeOverflowError, match="too hard to compare: .* over 8,589,934,593 addresses"
     ):
-        aliases.marks_meet([[]], 0, strided_sets.LARGEST_SPAN)
+        aliases.marks_meet([[]], 0, address_sets.LARGEST_SPAN)

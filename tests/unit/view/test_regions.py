@@ -144,7 +144,7 @@ def test_few_runs_need_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError(f"{function} was wanted for a few runs")
 
     monkeypatch.setattr("poplite.jit.build.native", refuse)
-    monkeypatch.setattr("poplite.arrays.progressions.native", refuse)
+    monkeypatch.setattr("poplite.arrays.series.native", refuse)
     wide = concat(variables(8, (4, 8)), 1)
     views = [square(8).dim_shuffle((1, 0)), wide, wide.slice(3, 60, 1), wide.reshape((256,))]
     assert [num_runs(view) for view in views] == [64, 32, 32, 32]
