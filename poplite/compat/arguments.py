@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import wraps
+from functools import partial, wraps
 from types import MappingProxyType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from poplite.text import clipped, integer_or_none, of_type
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 Number = bool | int | float
 
@@ -76,15 +77,15 @@ def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callab
     """
 
     def made(function: Callable[P, R]) -> Callable[P, R]:
-        code: Any = function
-        names = code.__code__.co_varnames[: code.__code__.co_argcount]
-        texts = code.__annotations__
-        has_graph = texts.get("graph") == "Graph"
+        code: Any = getattr(function, "func", function)  # of what `with_first` returned
+        names = code.__code__.co_varnames[code is not function : code.__code__.co_argcount]
+        texts, own_name = code.__annotations__, method or code.__name__
+        has_graph, is_template = texts.get("graph") == "Graph", "{" in method
         place = names.index("graph") if has_graph else 0
 
-        @wraps(function)
+        @wraps(code)
         def door(*args: P.args, **kwargs: P.kwargs) -> R:
-            what = f"{library}.{_named(method, args[0]) if method else code.__name__}"
+            what = f"{library}.{_named(method, args[0]) if is_template else own_name}"
             for name, value in (*zip(names, args, strict=False), *kwargs.items()):
                 _check(what, name, value, texts.get(name, ""))
             given: Any = kwargs.get("graph", args[place] if place < len(args) else None)
@@ -98,31 +99,45 @@ def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callab
             with deciding_tiles(graph):
                 return function(*args, **kwargs)
 
-        called = f"{library}.{method or code.__name__}"
-        return door if "{" in method else checked_call(door, called)
+        if is_template:
+            return door
+        vars(door)["__wrapped__"] = function
+        if method:
+            door.__name__ = door.__qualname__ = own_name
+            door.__doc__ = (code.__doc__ or "").replace("{name}", own_name)
+        return checked_call(door, f"{library}.{own_name}")
 
     return made
 
 
-def bound(library: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
+def with_first(function: Callable[Concatenate[T, P], R], first: T) -> Callable[P, R]:
+    """Return a function whose first argument is given here, for functions of one signature.
+
+    `checked(library, name)` makes one of them of it; in its docstring `{name}` is its name.
+    """
+    return partial(function, first)
+
+
+def bound(library: str, method: str = "") -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Take arguments in the order of any declaration of a function, and check them as `checked`.
 
     Args:
         library: the namespace that the function is declared in.
+        method: its name there, as of `checked`.
     """
 
     def made(function: Callable[..., R]) -> Callable[..., R]:
-        door, name = checked(library)(function), function.__name__
+        door = checked(library, method)(function)
 
-        @wraps(function)
+        @wraps(door)
         def call(*arguments: Any, **named: Any) -> R:
-            binder = binder_of(library, name)
+            binder = binder_of(library, door.__name__)
             ordered, others = binder.in_our_order(arguments, named)
             try:
                 return door(*ordered, **others)
             except TypeError:
                 given = arguments, named
-                misfit = binder.refusal(function, tuple(ordered), others, given=given)
+                misfit = binder.refusal(door, tuple(ordered), others, given=given)
                 if misfit is None:
                     raise
             raise misfit
@@ -191,8 +206,6 @@ def number_of(what: str, name: str, value: object) -> float:
 
 
 def _named(method: str, owner: Any) -> str:
-    if "{" not in method:
-        return method
     name: str = owner.name
     return method.format(name=name, title=name[:1].upper() + name[1:])
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 from poplite import ops
 from poplite.compat.arguments import (
@@ -26,6 +26,7 @@ from poplite.compat.arguments import (
     library_codelets as _library_codelets,
     memory_share,
     sizes_of,
+    with_first,
 )
 from poplite.compat.convolution_params import (
     ConvParams as ConvParams,
@@ -101,8 +102,20 @@ class PlanningCache:
     """What `poplin::PlanningCache` is; poplite keeps plans by itself."""
 
 
-@bound("poplin")
-def matMul(
+class _Form(NamedTuple):
+    """A function of products: its name, and how many dimensions it multiplies, 3 of groups."""
+
+    name: str
+    rank: int
+
+    @property
+    def called(self) -> str:
+        """The name in messages."""
+        return f"poplin.{self.name}"
+
+
+def _multiply(  # noqa: D417  (users do not give the form)
+    form: _Form,
     graph: Graph,
     A: Tensor,
     B: Tensor,
@@ -113,12 +126,12 @@ def matMul(
     *,
     output_type: ElementTypeLike | None = None,
 ) -> Tensor:
-    """Record the product of two matrices, `poplin::matMul`.
+    """Record a product, `poplin::{name}`: of two matrices, or of those of each group.
 
     Args:
         graph: of the matrices.
-        A: [m, k] of HALF or FLOAT.
-        B: [k, n] of the same type.
+        A: [m, k] of HALF or FLOAT; of groups [g, m, k].
+        B: [k, n] of the same type; of groups [g, k, n].
         prog: where the steps go.
         debug_context: name of the product.
         options: those of PopLibs, of which `availableMemoryProportion` and `partialsType` are used.
@@ -126,7 +139,7 @@ def matMul(
         output_type: of the product, as in C++ before the name; by default that of the matrices.
 
     Returns:
-        A new tensor [m, n].
+        A new tensor [m, n]; of groups [g, m, n].
 
     Raises:
         the errors of `poplite.ops.matmul`, and InvalidOption for an unknown option.
@@ -141,44 +154,13 @@ def matMul(
     array([[14., 14.],
            [14., 14.]], dtype=float32)
     """
-    return _product("matMul", graph, (A, B), prog, debug_context, options, output_type, 2)
+    output = A.element_type if output_type is None else element_type(output_type)
+    expr, name = _matmul(form, graph, (A, B), options, output), debug_context or form.name
+    return ops.map(expr, name=name, program=steps_for(form.called, graph, name, prog))
 
 
-@bound("poplin")
-def matMulGrouped(
-    graph: Graph,
-    A: Tensor,
-    B: Tensor,
-    prog: Steps,
-    debug_context: str = "",
-    options: Options = None,
-    cache: PlanningCache | None = None,
-    *,
-    output_type: ElementTypeLike | None = None,
-) -> Tensor:
-    """Record a product for each group, `poplin::matMulGrouped`: [g, m, k] by [g, k, n].
-
-    Args:
-        graph: of the matrices.
-        A: [g, m, k].
-        B: [g, k, n] of the same type.
-        prog: where the steps go.
-        debug_context: as of `matMul`, and what follows it.
-        options: likewise.
-        cache: likewise.
-        output_type: likewise.
-
-    Returns:
-        A new tensor [g, m, n].
-
-    Raises:
-        the errors of `matMul`.
-    """
-    return _product("matMulGrouped", graph, (A, B), prog, debug_context, options, output_type, 3)
-
-
-@checked("poplin")
-def matMulWithOutput(
+def _store(
+    form: _Form,
     graph: Graph,
     A: Tensor,
     B: Tensor,
@@ -188,35 +170,17 @@ def matMulWithOutput(
     options: Options = None,
     cache: PlanningCache | None = None,
 ) -> None:
-    """Record a product that goes into a tensor, `poplin::matMulWithOutput`.
+    """Record a product that goes into a tensor, `poplin::{name}`.
 
     Raises:
         the errors of `matMul`.
     """
-    _store("matMulWithOutput", graph, out, (A, B), prog, debug_context, options, 2)
+    expr, name = _fitting(form, graph, (A, B), options, out), debug_context or form.name
+    ops.assign(out, expr, name=name, program=steps_for(form.called, graph, name, prog))
 
 
-@checked("poplin")
-def matMulGroupedWithOutput(
-    graph: Graph,
-    A: Tensor,
-    B: Tensor,
-    out: Tensor,
-    prog: Steps,
-    debug_context: str = "",
-    options: Options = None,
-    cache: PlanningCache | None = None,
-) -> None:
-    """Record products of groups that go into a tensor, `poplin::matMulGroupedWithOutput`.
-
-    Raises:
-        the errors of `matMul`.
-    """
-    _store("matMulGroupedWithOutput", graph, out, (A, B), prog, debug_context, options, 3)
-
-
-@checked("poplin")
-def matMulAcc(
+def _accumulate(
+    form: _Form,
     graph: Graph,
     C: Tensor,
     k: float | Tensor,
@@ -227,39 +191,40 @@ def matMulAcc(
     options: Options = None,
     cache: PlanningCache | None = None,
 ) -> None:
-    """Record `C += k * A B`, `poplin::matMulAcc`; k is a number or a tensor of one element.
+    """Record `C += k * A B`, `poplin::{name}`; k is a number or a tensor of one element.
 
     Raises:
         the errors of `matMul`.
     """
-    _accumulate("matMulAcc", graph, C, k, (A, B), prog, debug_context, options, 2)
+    expr, name = _fitting(form, graph, (A, B), options, C), debug_context or form.name
+    if isinstance(k, Tensor):
+        check_own(graph, k, f"{form.called}, k")
+    if not (k.num_elements == 1 if isinstance(k, Tensor) else isinstance(k, Real)):
+        raise beside(form.called, "k", k, "a number such as 1.0, or a tensor of one element")
+    kind = FLOAT if C.element_type is HALF else C.element_type  # HALF is rounded once
+    factor = ops.cast(k.reshape(()), kind) if isinstance(k, Tensor) else k
+    changed = ops.cast(ops.cast(C, kind) + factor * ops.cast(expr, kind), C.element_type)
+    ops.assign(C, changed, name=name, program=steps_for(form.called, graph, name, prog))
 
 
-@checked("poplin")
-def matMulGroupedAcc(
-    graph: Graph,
-    C: Tensor,
-    k: float | Tensor,
-    A: Tensor,
-    B: Tensor,
-    prog: Steps,
-    debug_context: str = "",
-    options: Options = None,
-    cache: PlanningCache | None = None,
-) -> None:
-    """Record `C += k * A B` for each group, `poplin::matMulGroupedAcc`.
-
-    Raises:
-        the errors of `matMul`.
-    """
-    _accumulate("matMulGroupedAcc", graph, C, k, (A, B), prog, debug_context, options, 3)
+matMul = bound("poplin", "matMul")(with_first(_multiply, _Form("matMul", 2)))
+matMulGrouped = bound("poplin", "matMulGrouped")(with_first(_multiply, _Form("matMulGrouped", 3)))
+matMulWithOutput, matMulGroupedWithOutput = (
+    checked("poplin", form.name)(with_first(_store, form))
+    for form in (_Form("matMulWithOutput", 2), _Form("matMulGroupedWithOutput", 3))
+)
+matMulAcc, matMulGroupedAcc = (
+    checked("poplin", form.name)(with_first(_accumulate, form))
+    for form in (_Form("matMulAcc", 2), _Form("matMulGroupedAcc", 3))
+)
 
 
 def _made_by_plan(
-    name: str, rank: int, create: Callable[[ops.MatMulPlan, str], Tensor]
+    form: _Form, create: Callable[[ops.MatMulPlan, str], Tensor], usual: str
 ) -> Callable[..., Tensor]:
     """Return the function that makes one of the matrices of a product."""
 
+    @bound("poplin", form.name)
     def made(
         graph: Graph,
         inputType: ElementTypeLike,
@@ -289,32 +254,22 @@ def _made_by_plan(
         Raises:
             the errors of `poplite.ops.plan_matmul`, and InvalidOption for an unknown option.
         """
-        plan = _planned(name, graph, inputType, output_type, (aShape, bShape), options, rank)
-        matrix = create(plan, debug_context)
-        return matrix if matrix.rank == rank else matrix.reshape((1, *matrix.shape))
+        plan = _planned(form, graph, inputType, output_type, (aShape, bShape), options)
+        matrix = create(plan, debug_context or usual)
+        return matrix if matrix.rank == form.rank else matrix.reshape((1, *matrix.shape))
 
-    made.__name__ = made.__qualname__ = name
-    return bound("poplin")(made)
-
-
-def _left(plan: ops.MatMulPlan, name: str) -> Tensor:
-    return plan.create_left(name or "lhs")
+    return made
 
 
-def _right(plan: ops.MatMulPlan, name: str) -> Tensor:
-    return plan.create_right(name or "rhs")
+_LEFT, _RIGHT = (ops.MatMulPlan.create_left, "lhs"), (ops.MatMulPlan.create_right, "rhs")
+_OUTPUT = ops.MatMulPlan.create_output, "out"
 
-
-def _output(plan: ops.MatMulPlan, name: str) -> Tensor:
-    return plan.create_output(name or "out")
-
-
-createMatMulInputLHS = _made_by_plan("createMatMulInputLHS", 2, _left)
-createMatMulInputRHS = _made_by_plan("createMatMulInputRHS", 2, _right)
-createMatMulOutput = _made_by_plan("createMatMulOutput", 2, _output)
-createMatMulGroupedInputLHS = _made_by_plan("createMatMulGroupedInputLHS", 3, _left)
-createMatMulGroupedInputRHS = _made_by_plan("createMatMulGroupedInputRHS", 3, _right)
-createMatMulGroupedOutput = _made_by_plan("createMatMulGroupedOutput", 3, _output)
+createMatMulInputLHS = _made_by_plan(_Form("createMatMulInputLHS", 2), *_LEFT)
+createMatMulInputRHS = _made_by_plan(_Form("createMatMulInputRHS", 2), *_RIGHT)
+createMatMulOutput = _made_by_plan(_Form("createMatMulOutput", 2), *_OUTPUT)
+createMatMulGroupedInputLHS = _made_by_plan(_Form("createMatMulGroupedInputLHS", 3), *_LEFT)
+createMatMulGroupedInputRHS = _made_by_plan(_Form("createMatMulGroupedInputRHS", 3), *_RIGHT)
+createMatMulGroupedOutput = _made_by_plan(_Form("createMatMulGroupedOutput", 3), *_OUTPUT)
 
 
 @checked("poplin")
@@ -344,9 +299,9 @@ def matMulReportPlan(
     Raises:
         the errors of `createMatMulInputLHS`.
     """
-    shapes = aShape, bShape
     rank = 3 if len(sizes_of("poplin.matMulReportPlan", "aShape", aShape)) == 3 else 2
-    plan = _planned("matMulReportPlan", graph, inputType, outputType, shapes, options, rank)
+    form = _Form("matMulReportPlan", rank)
+    plan = _planned(form, graph, inputType, outputType, (aShape, bShape), options)
     if not callable(getattr(out, "write", None)):
         raise ElementTypeError(
             f"poplin.matMulReportPlan: out is {clipped(out)}",
@@ -356,117 +311,63 @@ def matMulReportPlan(
     out.write(f"{plan}\n")
 
 
-def _product(
-    what: str,
-    graph: Graph,
-    operands: tuple[Tensor, Tensor],
-    prog: Steps,
-    name: str,
-    options: Options,
-    output_type: ElementTypeLike | None,
-    rank: int,
-) -> Tensor:
-    output = operands[0].element_type if output_type is None else element_type(output_type)
-    expr = _matmul(what, graph, operands, options, rank, output)
-    steps = steps_for(f"poplin.{what}", graph, name or what, prog)
-    return ops.map(expr, name=name or what, program=steps)
-
-
-def _store(
-    what: str,
-    graph: Graph,
-    out: Tensor,
-    operands: tuple[Tensor, Tensor],
-    prog: Steps,
-    name: str,
-    options: Options,
-    rank: int,
-) -> None:
-    expr = _matmul(what, graph, operands, options, rank, out.element_type)
-    _check_result(what, graph, out, expr)
-    steps = steps_for(f"poplin.{what}", graph, name or what, prog)
-    ops.assign(out, expr, name=name or what, program=steps)
-
-
-def _accumulate(
-    what: str,
-    graph: Graph,
-    C: Tensor,
-    k: float | Tensor,
-    operands: tuple[Tensor, Tensor],
-    prog: Steps,
-    name: str,
-    options: Options,
-    rank: int,
-) -> None:
-    expr = _matmul(what, graph, operands, options, rank, C.element_type)
-    _check_result(what, graph, C, expr)
-    if isinstance(k, Tensor):
-        check_own(graph, k, f"poplin.{what}, k")
-    if not (k.num_elements == 1 if isinstance(k, Tensor) else isinstance(k, Real)):
-        raise beside(f"poplin.{what}", "k", k, "a number such as 1.0, or a tensor of one element")
-    kind = FLOAT if C.element_type is HALF else C.element_type  # HALF is rounded once
-    factor = ops.cast(k.reshape(()), kind) if isinstance(k, Tensor) else k
-    changed = ops.cast(C, kind) + factor * ops.cast(expr, kind)
-    steps = steps_for(f"poplin.{what}", graph, name or what, prog)
-    ops.assign(C, ops.cast(changed, C.element_type), name=name or what, program=steps)
-
-
-def _check_result(what: str, graph: Graph, out: Tensor, product: Expr) -> None:
-    """Refuse what cannot take a product."""
-    check_own(graph, out, f"poplin.{what}")
-    if out.shape != product.shape:
+def _fitting(
+    form: _Form, graph: Graph, operands: tuple[Tensor, Tensor], options: Options, out: Tensor
+) -> Expr:
+    """Return a product, or refuse what cannot take it."""
+    expr = _matmul(form, graph, operands, options, out.element_type)
+    check_own(graph, out, form.called)
+    if out.shape != expr.shape:
         raise TensorCreationError(
-            f"poplin.{what}: '{out.name}' has shape {out.shape}",
-            found=f"the product has shape {product.shape}",
-            fix=f"a tensor of shape {product.shape}",
+            f"{form.called}: '{out.name}' has shape {out.shape}",
+            found=f"the product has shape {expr.shape}",
+            fix=f"a tensor of shape {expr.shape}",
         )
+    return expr
 
 
 def _matmul(
-    what: str,
+    form: _Form,
     graph: Graph,
     operands: tuple[Tensor, Tensor],
     options: Options,
-    rank: int,
     result: ElementTypeLike,
 ) -> Expr:
     for each in operands:
-        check_own(graph, each, f"poplin.{what}")
-        if each.rank != rank:
-            form = "[g, m, k] by [g, k, n]" if rank == 3 else "[m, k] by [k, n]"
+        check_own(graph, each, form.called)
+        if each.rank != form.rank:
+            sizes = "[g, m, k] by [g, k, n]" if form.rank == 3 else "[m, k] by [k, n]"
             raise TensorCreationError(
-                f"poplin.{what}: '{each.name}' has shape {each.shape}",
-                found=f"it multiplies {form}",
+                f"{form.called}: '{each.name}' has shape {each.shape}",
+                found=f"it multiplies {sizes}",
                 fix="poplin.matMul of matrices, matMulGrouped of groups of them",
             )
-    found = _plan_options(what, options, operands[0].element_type, result)
-    return product(*operands, found, f"poplin.{what}(graph, {{}}, {{}}, ...)")
+    found = _plan_options(form.called, options, operands[0].element_type, result)
+    return product(*operands, found, f"{form.called}(graph, {{}}, {{}}, ...)")
 
 
 def _planned(
-    what: str,
+    form: _Form,
     graph: Graph,
     kind: ElementTypeLike,
     result: ElementTypeLike | None,
     given: tuple[Shape, Shape],
     options: Options,
-    rank: int,
 ) -> ops.MatMulPlan:
     """Return the plan that arguments ask for."""
+    what, rank = form.called, form.rank
     left, right = (
-        sizes_of(f"poplin.{what}", name, shape)
-        for name, shape in zip(("aShape", "bShape"), given, strict=True)
+        sizes_of(what, name, shape) for name, shape in zip(("aShape", "bShape"), given, strict=True)
     )
     if [len(left), len(right)] != [rank, rank]:
         raise TensorCreationError(
-            f"poplin.{what}: shapes {', '.join(map(clipped, given))}",
+            f"{what}: shapes {', '.join(map(clipped, given))}",
             found=f"two shapes of {rank} sizes each are needed",
-            fix=f"poplin.{what}(graph, HALF, (4, 64, 96)[-{rank}:], (4, 96, 32)[-{rank}:])",
+            fix=f"{what}(graph, HALF, (4, 64, 96)[-{rank}:], (4, 96, 32)[-{rank}:])",
         )
     if (*left[:-2], left[-1]) != right[:-1]:
         raise TensorCreationError(
-            f"poplin.{what}: shapes {given[0]} and {given[1]} do not fit",
+            f"{what}: shapes {given[0]} and {given[1]} do not fit",
             found="columns of the left are rows of the right; groups are as many",
             fix="the shapes of the operands of matMul",
         )
@@ -480,12 +381,11 @@ def _plan_options(
     what: str, options: Options, element: ElementTypeLike, result: ElementTypeLike
 ) -> PlanOptions:
     """Return PopLibs' options as those of a plan."""
-    check_known(f"poplin.{what}", options, PRODUCTS)
+    check_known(what, options, PRODUCTS)
     partials: ElementTypeLike | None = None
-    for name, value in (options or {}).items():
-        if name == "partialsType":
-            if value not in _TYPES:
-                raise beside(f"poplin.{what}", "partialsType", value, "'half' or 'float'")
-            partials = FLOAT if element_type(element) is FLOAT else _TYPES[value]
-    memory = memory_share(f"poplin.{what}", options)
-    return checked_options(f"poplin.{what}", partials, result, memory, None)
+    if options and "partialsType" in options:
+        value = options["partialsType"]
+        if value not in _TYPES:
+            raise beside(what, "partialsType", value, "'half' or 'float'")
+        partials = FLOAT if element_type(element) is FLOAT else _TYPES[value]
+    return checked_options(what, partials, result, memory_share(what, options), None)
