@@ -10,10 +10,10 @@ from poplite.compat.popnn.norms import Norm as _Norm
 from poplite.poplar.absent import shown as _shown
 from poplite.public import names_of as _names_of
 
-_NORM = _Norm("batchNorm", is_batch=True)
+_NORM = _Norm("batchNorm", "batch")
 
 createBatchNormParams = _NORM.params
-batchNormStatistics = _NORM.of_batch
+batchNormStatistics = _NORM.statistics
 batchNormWhiten = _NORM.whiten
 batchNormalise = _NORM.normalise
 batchNormParamGradients = _NORM.param_gradients

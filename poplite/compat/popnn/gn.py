@@ -10,7 +10,7 @@ from poplite.compat.popnn.norms import Norm as _Norm
 from poplite.poplar.absent import shown as _shown
 from poplite.public import names_of as _names_of
 
-_NORM = _Norm("groupNorm")
+_NORM = _Norm("groupNorm", "groups")
 
 createGroupNormParams = _NORM.params
 groupNormStatistics = _NORM.of_groups

@@ -11,23 +11,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from poplite.compat.arguments import checked
-from poplite.compat.popnn.nonlinearities import NonLinearityType
+from poplite.compat.arguments import checked, with_first
 from poplite.compat.popnn.recurrent import (
+    Cell,
     Intermediates as Intermediates,
     Options,
+    RecurrentCall,
+    RecurrentParams,
     Weights,
-    check_like_params,
-    check_recurrent_options,
-    gate_order,
-    intermediates_of,
-    inverse,
-    lengths_of,
-    ordered_gates,
-    sequence_gradient,
-    sizes_of,
-    state_like,
-    weights_of,
+    create_input,
+    create_state,
+    create_weights,
 )
 from poplite.errors import Enumeration
 from poplite.graph.graph import Graph
@@ -35,7 +29,6 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import nn
 from poplite.poplar.absent import shown as _shown
 from poplite.program import Sequence as Steps
-from poplite.types import ElementTypeLike
 
 __all__ = _shown(
     globals(),
@@ -67,32 +60,16 @@ class BasicGruCellUnit(Enumeration):
 
 
 @dataclass(slots=True)
-class GruParams:
+class GruParams(RecurrentParams):
     """Parameters of a layer, `popnn::gru::GruParams`.
 
-    Attributes:
-        dataType: of all tensors.
-        batchSize: sequences that run side by side.
-        timeSteps: of a sequence.
-        layerSizes: inputs and units.
-        activation: TANH.
-        recurrentActivation: SIGMOID.
-        outputFullSequence: whether all outputs are returned, or the last one.
-        calcInputGradients: whether gradients by the inputs are returned.
+    Attributes of this cell, behind those of all:
         cellOrder: the order of the gates in weights.
         resetAfter: whether the reset gate comes after the product, with two biases.
         varTimeSteps: how many of the steps each sequence has, UNSIGNED_INT [batchSize] or [1];
             None where all have all of them. Outputs behind the end of a sequence are 0.
     """
 
-    dataType: ElementTypeLike
-    batchSize: int
-    timeSteps: int
-    layerSizes: Sequence[int]
-    activation: NonLinearityType = NonLinearityType.TANH
-    recurrentActivation: NonLinearityType = NonLinearityType.SIGMOID
-    outputFullSequence: bool = True
-    calcInputGradients: bool = True
     cellOrder: Sequence[BasicGruCellUnit] = tuple(BasicGruCellUnit)
     resetAfter: bool = False
     varTimeSteps: Tensor | None = None
@@ -103,47 +80,17 @@ def getDefaultBasicGruCellOrder() -> list[BasicGruCellUnit]:
     return list(BasicGruCellUnit)
 
 
-@checked("popnn.gru")
-def createInput(
-    graph: Graph,
-    params: GruParams,
-    debug_context: str = "",
-    options: Options = None,
-    cache: object = None,
-) -> Tensor:
-    """Make the inputs of a sequence, [timeSteps, batch, inputs], `popnn::gru::createInput`."""
-    check_recurrent_options("gru.createInput", options)
-    return _plan("gru.createInput", graph, params).create_input(
-        params.timeSteps, debug_context or "input"
-    )
+_CELL = Cell(
+    "gru",
+    GruParams,
+    BasicGruCellUnit,
+    lambda graph, params, **how: nn.plan_gru(graph, reset_after=params.resetAfter, **how),
+    lambda tensor, name: tensor(name),
+)
 
-
-@checked("popnn.gru")
-def createInitialState(
-    graph: Graph,
-    params: GruParams,
-    debug_context: str = "",
-    options: Options = None,
-    cache: object = None,
-) -> Tensor:
-    """Make the output before the first step, `popnn::gru::createInitialState`."""
-    check_recurrent_options("gru.createInitialState", options)
-    element, (_, batch, _, units) = sizes_of("gru.createInitialState", params, GruParams)
-    return state_like(graph, element, (batch, units), debug_context or "state")
-
-
-@checked("popnn.gru")
-def createWeights(
-    graph: Graph,
-    params: GruParams,
-    debug_context: str = "",
-    options: Options = None,
-    cache: object = None,
-) -> GruWeights:
-    """Make the weights, `popnn::gru::createWeights`."""
-    check_recurrent_options("gru.createWeights", options)
-    plan = _plan("gru.createWeights", graph, params)
-    return GruWeights(*plan.create_weights(debug_context or "weights"))
+createInput = checked("popnn.gru", "createInput")(with_first(create_input, _CELL))
+createInitialState = checked("popnn.gru", "createInitialState")(with_first(create_state, _CELL))
+createWeights = checked("popnn.gru", "createWeights")(with_first(create_weights, _CELL))
 
 
 @checked("popnn.gru")
@@ -179,25 +126,20 @@ def gruFwd(
     Raises:
         the errors of `poplite.ops.nn.gru`; InvalidOption for parameters that are not there.
     """
-    what = "gru.gruFwd"
-    check_recurrent_options(what, options)
-    element, (steps, batch, inputs, units) = sizes_of(what, params, GruParams)
-    check_like_params(what, "in", in_, element, (steps, batch, inputs))
-    check_like_params(what, "stateInit", state_init, element, (batch, units))
-    places = gate_order(what, params.cellOrder, BasicGruCellUnit)
-    kept = None if intermediates is None else intermediates_of(what, intermediates)
-    made = nn.gru(
+    call = RecurrentCall(_CELL, "gruFwd", params, options)
+    call.check("in", in_, call.inputs)
+    call.check("stateInit", state_init, call.of_step)
+    kept = Intermediates() if intermediates is None else call.kept(intermediates)
+    made = kept.forward = nn.gru(
         in_,
-        weights_of(what, weights, places),
+        call.weights(weights),
         state_init,
         reset_after=params.resetAfter,
-        lengths=lengths_of(what, params),
-        inference=kept is None,
+        lengths=call.lengths(),
+        inference=intermediates is None,
         name=debug_context or "gru",
         program=prog,
     )
-    if kept is not None:
-        kept.forward = made
     return made.outputs if params.outputFullSequence else made.output
 
 
@@ -239,34 +181,21 @@ def gruBwdWithWU(
     Raises:
         the errors of `poplite.ops.nn.gru_gradient`, and of `gruFwd`.
     """
-    what = "gru.gruBwdWithWU"
-    check_recurrent_options(what, options)
-    element, (steps, batch, inputs, units) = sizes_of(what, params, GruParams)
-    check_like_params(what, "input", input, element, (steps, batch, inputs))
-    shape = (steps, batch, units) if params.outputFullSequence else (batch, units)
-    for role, each in zip(("output", "outputGrad"), (output, output_grad), strict=True):
-        check_like_params(what, role, each, element, shape)
-    check_like_params(what, "fwdOutputInit", fwd_output_init, element, (batch, units))
-    places = gate_order(what, params.cellOrder, BasicGruCellUnit)
-    name = debug_context or "gru_gradient"
-    by_outputs, end = sequence_gradient(
-        graph, params.outputFullSequence, output_grad, (steps, batch, units), name
-    )
+    call = RecurrentCall(_CELL, "gruBwdWithWU", params, options)
+    call.check("input", input, call.inputs)
+    call.check_results(output, output_grad)
+    call.check("fwdOutputInit", fwd_output_init, call.of_step)
+    given, name = call.weights(weights), debug_context or "gru_gradient"
+    by_outputs, end = call.by_outputs(graph, output_grad, name)
     made = nn.gru_gradient(
         input,
-        weights_of(what, weights, places),
-        intermediates_of(what, fwd_intermediates).forward,
+        given,
+        call.kept(fwd_intermediates).forward,
         by_outputs,
         by_output=end,
         reset_after=params.resetAfter,
         name=name,
         program=prog,
     )
-    by_weights = GruWeights(*ordered_gates(made.weights, inverse(places)))
-    return made.output, made.x if params.calcInputGradients else None, by_weights
-
-
-def _plan(what: str, graph: Graph, params: GruParams) -> nn.RecurrentPlan:
-    element, (_, batch, inputs, units) = sizes_of(what, params, GruParams)
-    how = {"batch": batch, "inputs": inputs, "units": units}
-    return nn.plan_gru(graph, **how, reset_after=params.resetAfter, type=element)
+    by_input = made.x if params.calcInputGradients else None
+    return made.output, by_input, call.by_weights(made.weights)

@@ -10,10 +10,10 @@ from poplite.compat.popnn.norms import Norm as _Norm
 from poplite.poplar.absent import shown as _shown
 from poplite.public import names_of as _names_of
 
-_NORM = _Norm("instanceNorm")
+_NORM = _Norm("instanceNorm", "channel")
 
 createInstanceNormParams = _NORM.params
-instanceNormStatistics = _NORM.of_channels
+instanceNormStatistics = _NORM.statistics
 instanceNormWhiten = _NORM.whiten
 instanceNormalise = _NORM.normalise
 instanceNormParamGradients = _NORM.param_gradients

@@ -10,10 +10,10 @@ from poplite.compat.popnn.norms import Norm as _Norm
 from poplite.poplar.absent import shown as _shown
 from poplite.public import names_of as _names_of
 
-_NORM = _Norm("layerNorm")
+_NORM = _Norm("layerNorm", "sample")
 
 createLayerNormParams = _NORM.params
-layerNormStatistics = _NORM.of_samples
+layerNormStatistics = _NORM.statistics
 layerNormWhiten = _NORM.whiten
 layerNormalise = _NORM.normalise
 layerNormParamGradients = _NORM.param_gradients

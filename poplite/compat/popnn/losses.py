@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from poplite import ops
-from poplite.compat.arguments import bound, check_tensors, checked
+from poplite.compat.arguments import bound, check_tensors, checked, with_first
 from poplite.errors import ElementTypeError, Enumeration, TensorCreationError, checked_member
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
@@ -178,26 +178,24 @@ def argMin(graph: Graph, input: Tensor, prog: Steps, debug_context: str = "") ->
     return ops.map(ops.argmin(input, 1), name=debug_context or "argMin", program=prog)
 
 
-@checked("popnn")
-def maxAndArgMax(
+def _best(
+    found: tuple[str, Callable[..., Expr], Callable[..., Expr]],
     graph: Graph,
     input: Tensor,  # noqa: A002
     prog: Steps,
     debug_context: str = "",
 ) -> tuple[Tensor, Tensor]:
-    """Record the greatest element of each row and its position, `popnn::maxAndArgMax`."""
-    return _both(input, ops.max, ops.argmax, prog, debug_context or "maxAndArgMax")
+    """Record the greatest, or least, element of each row and its position, `popnn::{name}`."""
+    name, value, position = found
+    name = debug_context or name
+    best = ops.map(value(input, 1), name=name, program=prog)
+    return best, ops.map(position(input, 1), name=f"{name}/position", program=prog)
 
 
-@checked("popnn")
-def minAndArgMin(
-    graph: Graph,
-    input: Tensor,  # noqa: A002
-    prog: Steps,
-    debug_context: str = "",
-) -> tuple[Tensor, Tensor]:
-    """Record the least element of each row and its position, `popnn::minAndArgMin`."""
-    return _both(input, ops.min, ops.argmin, prog, debug_context or "minAndArgMin")
+maxAndArgMax, minAndArgMin = (
+    checked("popnn", each[0])(with_first(_best, each))
+    for each in (("maxAndArgMax", ops.max, ops.argmax), ("minAndArgMin", ops.min, ops.argmin))
+)
 
 
 @checked("popnn")
@@ -212,17 +210,6 @@ def topK(
     """Record the K greatest elements of each row, `popnn::topK`; their positions come beside."""
     top = ops.top_k(input, K, 1, sorted=sort, name=debug_context or "topK", program=prog)
     return top.values, top.indices
-
-
-def _both(
-    x: Tensor,
-    value: Callable[..., Expr],
-    position: Callable[..., Expr],
-    prog: Steps,
-    name: str,
-) -> tuple[Tensor, Tensor]:
-    best = ops.map(value(x, 1), name=name, program=prog)
-    return best, ops.map(position(x, 1), name=f"{name}/position", program=prog)
 
 
 def _labels(what: str, outputs: Tensor, expected: Tensor) -> tuple[Expr, Expr]:

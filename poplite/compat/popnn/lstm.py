@@ -12,24 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from poplite.compat.arguments import checked
-from poplite.compat.popnn.nonlinearities import NonLinearityType
+from poplite.compat.arguments import checked, with_first
 from poplite.compat.popnn.recurrent import (
+    Cell,
     Intermediates as Intermediates,
     Options,
+    RecurrentCall,
+    RecurrentParams,
     Weights,
-    check_like_params,
-    check_recurrent_options,
-    gate_order,
-    intermediates_of,
-    inverse,
-    lengths_of,
-    ordered_gates,
-    sequence_gradient,
-    sizes_of,
-    state_like,
-    state_of,
-    weights_of,
+    create_input,
+    create_state,
+    create_weights,
 )
 from poplite.errors import Enumeration
 from poplite.graph.graph import Graph
@@ -37,7 +30,6 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import nn
 from poplite.poplar.absent import shown as _shown
 from poplite.program import Sequence as Steps
-from poplite.types import ElementTypeLike
 
 __all__ = _shown(
     globals(),
@@ -79,18 +71,10 @@ class LstmState(NamedTuple):
 
 
 @dataclass(slots=True)
-class LstmParams:
+class LstmParams(RecurrentParams):
     """Parameters of a layer, `popnn::lstm::LstmParams`.
 
-    Attributes:
-        dataType: of all tensors.
-        batchSize: sequences that run side by side.
-        timeSteps: of a sequence.
-        layerSizes: inputs and units.
-        activation: TANH.
-        recurrentActivation: SIGMOID.
-        outputFullSequence: whether all outputs are returned, or the last one.
-        calcInputGradients: whether gradients by the inputs are returned.
+    Attributes of this cell, behind those of all:
         cellOrder: the order of the gates in weights.
         varTimeSteps: how many of the steps each sequence has, UNSIGNED_INT [batchSize] or [1];
             None where all have all of them. Outputs behind the end of a sequence are 0.
@@ -98,14 +82,6 @@ class LstmParams:
             sequence, which PopLibs promises where this is set.
     """
 
-    dataType: ElementTypeLike
-    batchSize: int
-    timeSteps: int
-    layerSizes: Sequence[int]
-    activation: NonLinearityType = NonLinearityType.TANH
-    recurrentActivation: NonLinearityType = NonLinearityType.SIGMOID
-    outputFullSequence: bool = True
-    calcInputGradients: bool = True
     cellOrder: Sequence[BasicLstmCellUnit] = tuple(BasicLstmCellUnit)
     varTimeSteps: Tensor | None = None
     preserveFinalState: bool = False
@@ -116,51 +92,17 @@ def getDefaultBasicLstmCellOrder() -> list[BasicLstmCellUnit]:
     return list(BasicLstmCellUnit)
 
 
-@checked("popnn.lstm")
-def createInput(
-    graph: Graph,
-    params: LstmParams,
-    debug_context: str = "",
-    options: Options = None,
-    cache: object = None,
-) -> Tensor:
-    """Make the inputs of a sequence, [timeSteps, batch, inputs], `popnn::lstm::createInput`."""
-    check_recurrent_options("lstm.createInput", options)
-    return _plan("lstm.createInput", graph, params).create_input(
-        params.timeSteps, debug_context or "input"
-    )
+_CELL = Cell(
+    "lstm",
+    LstmParams,
+    BasicLstmCellUnit,
+    lambda graph, params, **how: nn.plan_lstm(graph, **how),
+    lambda tensor, name: LstmState(tensor(f"{name}/output"), tensor(f"{name}/cell")),
+)
 
-
-@checked("popnn.lstm")
-def createInitialState(
-    graph: Graph,
-    params: LstmParams,
-    debug_context: str = "",
-    options: Options = None,
-    cache: object = None,
-) -> LstmState:
-    """Make the state before the first step, `popnn::lstm::createInitialState`."""
-    check_recurrent_options("lstm.createInitialState", options)
-    element, (_, batch, _, units) = sizes_of("lstm.createInitialState", params, LstmParams)
-    name = debug_context or "state"
-    output, cell = (
-        state_like(graph, element, (batch, units), f"{name}/{each}") for each in ("output", "cell")
-    )
-    return LstmState(output, cell)
-
-
-@checked("popnn.lstm")
-def createWeights(
-    graph: Graph,
-    params: LstmParams,
-    debug_context: str = "",
-    options: Options = None,
-    cache: object = None,
-) -> LstmWeights:
-    """Make the weights, `popnn::lstm::createWeights`."""
-    check_recurrent_options("lstm.createWeights", options)
-    plan = _plan("lstm.createWeights", graph, params)
-    return LstmWeights(*plan.create_weights(debug_context or "weights"))
+createInput = checked("popnn.lstm", "createInput")(with_first(create_input, _CELL))
+createInitialState = checked("popnn.lstm", "createInitialState")(with_first(create_state, _CELL))
+createWeights = checked("popnn.lstm", "createWeights")(with_first(create_weights, _CELL))
 
 
 @checked("popnn.lstm")
@@ -196,26 +138,19 @@ def lstmFwd(
     Raises:
         the errors of `poplite.ops.nn.lstm`; InvalidOption for parameters that are not there.
     """
-    what = "lstm.lstmFwd"
-    check_recurrent_options(what, options)
-    element, (steps, batch, inputs, units) = sizes_of(what, params, LstmParams)
-    check_like_params(what, "in", in_, element, (steps, batch, inputs))
-    state = state_of(what, "stateInit", state_init, LstmState)
-    for role, each in zip(LstmState._fields, state, strict=True):
-        check_like_params(what, f"stateInit.{role}", each, element, (batch, units))
-    places = gate_order(what, params.cellOrder, BasicLstmCellUnit)
-    kept = None if intermediates is None else intermediates_of(what, intermediates)
-    made = nn.lstm(
+    call = RecurrentCall(_CELL, "lstmFwd", params, options)
+    call.check("in", in_, call.inputs)
+    state = call.state("stateInit", state_init, LstmState)
+    kept = Intermediates() if intermediates is None else call.kept(intermediates)
+    made = kept.forward = nn.lstm(
         in_,
-        weights_of(what, weights, places),
+        call.weights(weights),
         nn.LstmState(*state),
-        lengths=lengths_of(what, params),
-        inference=kept is None,
+        lengths=call.lengths(),
+        inference=intermediates is None,
         name=debug_context or "lstm",
         program=prog,
     )
-    if kept is not None:
-        kept.forward = made
     return (made.outputs if params.outputFullSequence else made.state.output), made.state.cell
 
 
@@ -259,42 +194,27 @@ def lstmBwdWithWU(
     Raises:
         the errors of `poplite.ops.nn.lstm_gradient`, and of `lstmFwd`.
     """
-    what = "lstm.lstmBwdWithWU"
-    check_recurrent_options(what, options)
-    element, (steps, batch, inputs, units) = sizes_of(what, params, LstmParams)
-    check_like_params(what, "input", input, element, (steps, batch, inputs))
-    shape = (steps, batch, units) if params.outputFullSequence else (batch, units)
-    for role, each in zip(("output", "outputGrad"), (output, output_grad), strict=True):
-        check_like_params(what, role, each, element, shape)
-    state = state_of(what, "fwdStateInit", fwd_state_init, LstmState)
-    for role, each in zip(LstmState._fields, state, strict=True):
-        check_like_params(what, f"fwdStateInit.{role}", each, element, (batch, units))
-    places = gate_order(what, params.cellOrder, BasicLstmCellUnit)
-    name = debug_context or "lstm_gradient"
-    by_outputs, end = sequence_gradient(
-        graph, params.outputFullSequence, output_grad, (steps, batch, units), name
-    )
+    call = RecurrentCall(_CELL, "lstmBwdWithWU", params, options)
+    call.check("input", input, call.inputs)
+    call.check_results(output, output_grad)
+    call.state("fwdStateInit", fwd_state_init, LstmState)
+    given, name = call.weights(weights), debug_context or "lstm_gradient"
+    by_outputs, end = call.by_outputs(graph, output_grad, name)
     by_state = None
     if end is not None or last_cell_state_grad is not None:
-        zero = graph.add_constant(element, (batch, units), 0, f"{name}/zero", mapping="linear")
+        zero = graph.add_constant(call.element, call.of_step, 0, f"{name}/zero", mapping="linear")
         by_state = nn.LstmState(
             zero if end is None else end,
             zero if last_cell_state_grad is None else last_cell_state_grad,
         )
     made = nn.lstm_gradient(
         input,
-        weights_of(what, weights, places),
-        intermediates_of(what, fwd_intermediates).forward,
+        given,
+        call.kept(fwd_intermediates).forward,
         by_outputs,
         by_state=by_state,
         name=name,
         program=prog,
     )
-    by_weights = LstmWeights(*ordered_gates(made.weights, inverse(places)))
     by_input = made.x if params.calcInputGradients else None
-    return LstmState(*made.state), by_input, by_weights
-
-
-def _plan(what: str, graph: Graph, params: LstmParams) -> nn.RecurrentPlan:
-    element, (_, batch, inputs, units) = sizes_of(what, params, LstmParams)
-    return nn.plan_lstm(graph, batch=batch, inputs=inputs, units=units, type=element)
+    return LstmState(*made.state), by_input, call.by_weights(made.weights)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from poplite import ops
 from poplite.compat.arguments import (
@@ -43,11 +43,12 @@ class Norm:
 
     Attributes:
         name: begins the names of its functions.
-        is_batch: whether statistics are of a channel in the batch, or of groups in a sample.
+        of: what statistics are of: a channel in the whole batch, or a sample, or a channel or
+            groups of channels in it.
     """
 
     name: str
-    is_batch: bool = False
+    of: Literal["batch", "sample", "channel", "groups"]
 
     @checked("popnn", "create{title}Params")
     def params(self, graph: Graph, acts: Tensor, debug_context: str = "") -> tuple[Tensor, Tensor]:
@@ -61,11 +62,14 @@ class Norm:
         return gamma, beta
 
     @checked("popnn", "{name}Statistics")
-    def of_batch(
+    def statistics(
         self, graph: Graph, acts: Tensor, eps: float, prog: Steps, unbiased: bool, *rest: Any
     ) -> tuple[Tensor, Tensor]:
-        """Record mean and inverse deviation of channels of a batch, `batchNormStatistics`."""
-        return self._statistics(acts, eps, prog, unbiased, 0, rest)
+        """Record mean and inverse deviation of what the norm is of, `batchNormStatistics`."""
+        groups = 1
+        if self.of == "channel":
+            groups = channels_of(f"popnn.{self.name}Statistics", "acts", acts)
+        return self._statistics(acts, eps, prog, unbiased, groups, rest)
 
     @checked("popnn", "{name}Statistics")
     def of_groups(
@@ -80,21 +84,6 @@ class Norm:
     ) -> tuple[Tensor, Tensor]:
         """Record mean and inverse deviation of groups of channels, `groupNormStatistics`."""
         return self._statistics(acts, eps, prog, unbiased, num_groups, rest)
-
-    @checked("popnn", "{name}Statistics")
-    def of_samples(
-        self, graph: Graph, acts: Tensor, eps: float, prog: Steps, unbiased: bool, *rest: Any
-    ) -> tuple[Tensor, Tensor]:
-        """Record mean and inverse deviation of samples, `layerNormStatistics`."""
-        return self._statistics(acts, eps, prog, unbiased, 1, rest)
-
-    @checked("popnn", "{name}Statistics")
-    def of_channels(
-        self, graph: Graph, acts: Tensor, eps: float, prog: Steps, unbiased: bool, *rest: Any
-    ) -> tuple[Tensor, Tensor]:
-        """Record mean and inverse deviation of channels of samples, `instanceNormStatistics`."""
-        groups = channels_of(f"popnn.{self.name}Statistics", "acts", acts)
-        return self._statistics(acts, eps, prog, unbiased, groups, rest)
 
     @checked("popnn", "{name}Whiten")
     def whiten(
@@ -240,13 +229,13 @@ class Norm:
         check_norm_options(what, options)
         channels = channels_of(f"popnn.{what}", "acts", acts)
         number = integer_or_none(groups)
-        if not self.is_batch and (number is None or number < 1 or channels % number):
+        if self.of != "batch" and (number is None or number < 1 or channels % number):
             raise InvalidOption(
                 f"popnn.{what}: {clipped(groups)} groups of {channels:,} channels",
                 found=f"acts '{acts.name}' has shape {acts.shape}",
                 fix=f"a divisor of {channels:,}",
             )
-        parted = _Parted(acts, None if self.is_batch else groups)
+        parted = _Parted(acts, None if self.of == "batch" else groups)
         x = ops.cast(parted.x, FLOAT)
         number = math.prod(parted.x.shape[d] for d in parted.dims)
         factor = number / (number - 1) if unbiased and number > 1 else 1.0
@@ -260,7 +249,7 @@ class Norm:
     def _parted(self, what: str, acts: Tensor, statistic: Tensor) -> _Parted:
         """Return activations with the groups that a statistic is of."""
         channels = channels_of(f"popnn.{what}", "acts", acts)
-        if self.is_batch:
+        if self.of == "batch":
             groups, needed = None, channels
         else:
             groups = max(1, statistic.num_elements // max(1, acts.shape[0]))

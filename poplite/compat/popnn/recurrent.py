@@ -5,9 +5,11 @@ Source: PopLibs, `popnn/Lstm.hpp`, `popnn/Gru.hpp`, `popnn/Rnn.hpp`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from poplite.compat.arguments import (
     Options as Options,
@@ -18,6 +20,7 @@ from poplite.compat.arguments import (
 from poplite.compat.popnn.nonlinearities import NonLinearityType
 from poplite.errors import InvalidOption, TensorCreationError, checked_member, checked_truth
 from poplite.expr.tree import ElementClass
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
@@ -27,6 +30,9 @@ from poplite.ops.convolutions.request import float_type
 from poplite.ops.operands import beside, count_of, the_tensor
 from poplite.text import clipped, of_type
 from poplite.types import ElementTypeLike, element_type
+
+Params = TypeVar("Params", bound="RecurrentParams")
+State = TypeVar("State")
 
 _TRUTHS, _TYPES = ("true", "false"), ("half", "float")
 
@@ -67,34 +73,237 @@ class Intermediates:
     forward: Any = None
 
 
-def sizes_of(what: str, params: Any, kind: type) -> tuple[ElementClass, tuple[int, int, int, int]]:
+@dataclass(slots=True)
+class RecurrentParams:
+    """Parameters that a layer of any cell has.
+
+    Attributes:
+        dataType: of all tensors.
+        batchSize: sequences that run side by side.
+        timeSteps: of a sequence.
+        layerSizes: inputs and units.
+        activation: TANH.
+        recurrentActivation: SIGMOID.
+        outputFullSequence: whether all outputs are returned, or the last one.
+        calcInputGradients: whether gradients by the inputs are returned.
+    """
+
+    dataType: ElementTypeLike
+    batchSize: int
+    timeSteps: int
+    layerSizes: Sequence[int]
+    activation: NonLinearityType = NonLinearityType.TANH
+    recurrentActivation: NonLinearityType = NonLinearityType.SIGMOID
+    outputFullSequence: bool = True
+    calcInputGradients: bool = True
+
+
+@frozen
+class Cell(Generic[Params, State]):
+    """What a recurrent layer repeats.
+
+    Attributes:
+        name: that of its namespace.
+        params: the class of its parameters.
+        gates: in their default order.
+        plan: makes a plan of a graph, parameters, and sizes by name.
+        state: makes a state of what makes a tensor by its name, and of a name.
+    """
+
+    name: str
+    params: type[Params]
+    gates: type[Enum]
+    plan: Callable[..., nn.RecurrentPlan]
+    state: Callable[[Callable[[str], Tensor], str], State]
+
+
+def create_input(
+    cell: Cell[Params, Any],
+    graph: Graph,
+    params: Params,
+    debug_context: str = "",
+    options: Options = None,
+    cache: object = None,
+) -> Tensor:
+    """Make the inputs of a sequence where a plan wants them: [timeSteps, batch, inputs]."""
+    plan = RecurrentCall(cell, "createInput", params, options).plan(graph)
+    return plan.create_input(params.timeSteps, debug_context or "input")
+
+
+def create_weights(
+    cell: Cell[Params, Any],
+    graph: Graph,
+    params: Params,
+    debug_context: str = "",
+    options: Options = None,
+    cache: object = None,
+) -> Weights:
+    """Make the weights where a plan wants them."""
+    plan = RecurrentCall(cell, "createWeights", params, options).plan(graph)
+    return Weights(*plan.create_weights(debug_context or "weights"))
+
+
+def create_state(
+    cell: Cell[Params, State],
+    graph: Graph,
+    params: Params,
+    debug_context: str = "",
+    options: Options = None,
+    cache: object = None,
+) -> State:
+    """Make the state before the first step: the output, and the cell state if there is one."""
+    call = RecurrentCall(cell, "createInitialState", params, options)
+
+    def tensor(name: str) -> Tensor:
+        return graph.add_variable(call.element, call.of_step, name, mapping="linear")
+
+    return cell.state(tensor, debug_context or "state")
+
+
+class RecurrentCall:
+    """A function of a cell that is called, with options and parameters that are checked.
+
+    Attributes:
+        what: the function, for messages.
+        params: of the layer.
+        element: the type of all tensors.
+        inputs: the shape of the inputs of all steps.
+        of_step: that of the output of a step.
+        outputs: that of the outputs of all steps.
+    """
+
+    def __init__(
+        self, cell: Cell[Params, Any], function: str, params: Params, options: Options = None
+    ) -> None:
+        self.what = what = f"popnn.{cell.name}.{function}"
+        self.cell: Cell[Any, Any] = cell
+        self.params: Any = params
+        _check_options(what, options)
+        check_params(what, params, cell.params)
+        self.element, sizes = _type_and_sizes(what, params)
+        self.steps, self.batch, inputs, self.units = sizes
+        self.inputs = self.steps, self.batch, inputs
+        self.of_step = self.batch, self.units
+        self.outputs = self.steps, self.batch, self.units
+
+    def plan(self, graph: Graph) -> nn.RecurrentPlan:
+        """Return where operands of the layer lie best."""
+        how = {"batch": self.batch, "inputs": self.inputs[2], "units": self.units}
+        return self.cell.plan(graph, self.params, **how, type=self.element)
+
+    def check(self, role: str, x: object, shape: Sequence[int]) -> None:
+        """Refuse a value that is not a tensor, or does not fit the parameters."""
+        made = the_tensor(self.what, role, x)
+        if made.shape != tuple(shape) or made.element_type is not self.element:
+            raise TensorCreationError(
+                f"{self.what}: {role} '{made.name}' is {type_and_shape(made)}, the parameters say "
+                f"{self.element!r} {list(shape)}",
+                fix="the parameters of the tensors",
+            )
+
+    def check_results(self, output: object, gradient: object) -> None:
+        """Refuse what a forward pass does not return, and other gradients by it."""
+        shape = self.outputs if self.params.outputFullSequence else self.of_step
+        self.check("output", output, shape)
+        self.check("outputGrad", gradient, shape)
+
+    def state(self, role: str, given: object, kind: Any) -> list[Tensor]:
+        """Return the tensors of a state of several, or raise."""
+        state = self.tensors(role, given, kind)
+        for name, each in zip(kind._fields, state, strict=True):
+            self.check(f"{role}.{name}", each, self.of_step)
+        return state
+
+    def tensors(self, role: str, given: object, kind: Any) -> list[Tensor]:
+        """Return the tensors of a tuple of a kind, or raise."""
+        fields = kind._fields
+        if not isinstance(given, tuple) or len(given) != len(fields):
+            raise TensorCreationError(
+                f"{self.what}: {role} is {clipped(given)}",
+                found=of_type(given),
+                fix=f"{len(fields)} tensors: {', '.join(fields)}",
+            )
+        return [
+            the_tensor(self.what, f"{role}.{name}", each)
+            for name, each in zip(fields, given, strict=True)
+        ]
+
+    @cached_property
+    def places(self) -> list[int]:
+        """Which gate of `cellOrder` is each gate of the default order."""
+        order, units = self.params.cellOrder, self.cell.gates
+        names = units.__members__
+        named = list(order) if isinstance(order, Sequence) else []
+        gates = [units[each] if isinstance(each, str) and each in names else each for each in named]
+        if len(gates) != len(units) or any(each not in gates for each in units):
+            raise InvalidOption(
+                f"{self.what}: cellOrder is {clipped(order)}",
+                fix=f"each of {', '.join(str(each) for each in units)} once",
+            )
+        return [gates.index(each) for each in units]
+
+    def weights(self, weights: object) -> nn.RecurrentWeights:
+        """Return weights with their gates in the default order; refuse other values."""
+        return _reordered(self.tensors("weights", weights, Weights), self.places)
+
+    def by_weights(self, gradients: nn.RecurrentWeights) -> Weights:
+        """Return gradients with their gates in the order of the parameters."""
+        undone = [self.places.index(n) for n in range(len(self.places))]
+        return Weights(*_reordered(gradients, undone))
+
+    def lengths(self) -> Tensor | None:
+        """Return the steps of each sequence, or one number for all; None if all have all steps."""
+        if self.params.varTimeSteps is None:
+            return None
+        steps = the_tensor(self.what, "varTimeSteps", self.params.varTimeSteps)
+        return steps.broadcast(self.params.batchSize, 0) if steps.shape == (1,) else steps
+
+    def kept(self, intermediates: object) -> Intermediates:
+        """Return what keeps a forward pass, or raise."""
+        if not isinstance(intermediates, Intermediates):
+            fix = "one Intermediates() for the forward pass, which fills it, and the backward pass"
+            raise TensorCreationError(
+                f"{self.what}: intermediates is {clipped(intermediates)}",
+                found=of_type(intermediates),
+                fix=fix,
+            )
+        return intermediates
+
+    def by_outputs(self, graph: Graph, gradient: Tensor, name: str) -> tuple[Tensor, Tensor | None]:
+        """Return the gradient by all outputs, and by the last one where only that was returned."""
+        if self.params.outputFullSequence:
+            return gradient, None
+        zeros = graph.add_constant(
+            gradient.element_type, self.outputs, 0, f"{name}/zeros", mapping="linear"
+        )
+        return zeros, gradient
+
+
+def _type_and_sizes(what: str, params: Any) -> tuple[ElementClass, tuple[int, int, int, int]]:
     """Return the type, and steps, batch, inputs and units of parameters; refuse others' layers."""
-    check_params(f"popnn.{what}", params, kind)
     layers = params.layerSizes
     if not isinstance(layers, Sequence) or len(layers) != 2:
         raise InvalidOption(
-            f"popnn.{what}: layerSizes is {clipped(layers)}",
+            f"{what}: layerSizes is {clipped(layers)}",
             found=f"{len(layers)} sizes" if isinstance(layers, Sequence) else of_type(layers),
             fix="[inputs, units]: one layer",
         )
     for flag in _FLAGS:
         if hasattr(params, flag):
-            checked_truth(getattr(params, flag), f"popnn.{what}: {flag}")
+            checked_truth(getattr(params, flag), f"{what}: {flag}")
     for role, given, needed in (
         ("activation", params.activation, NonLinearityType.TANH),
         ("recurrentActivation", params.recurrentActivation, NonLinearityType.SIGMOID),
     ):
-        given = checked_member(
-            given, NonLinearityType, f"popnn.{what}: {role}", error=InvalidOption
-        )
+        given = checked_member(given, NonLinearityType, f"{what}: {role}", error=InvalidOption)
         if given is not needed:
             raise InvalidOption(
-                f"popnn.{what}: {role} is {clipped(given)}",
+                f"{what}: {role} is {clipped(given)}",
                 found="other activations are not there",
                 fix=str(needed),
             )
     steps, batch, inputs, units = (
-        count_of(f"popnn.{what}", name, size)
+        count_of(what, name, size)
         for name, size in (
             ("timeSteps", params.timeSteps),
             ("batchSize", params.batchSize),
@@ -102,113 +311,21 @@ def sizes_of(what: str, params: Any, kind: type) -> tuple[ElementClass, tuple[in
             ("layerSizes[1]", layers[1]),
         )
     )
-    element = float_type(f"popnn.{what}", element_type(params.dataType))
-    return element, (steps, batch, inputs, units)
+    return float_type(what, element_type(params.dataType)), (steps, batch, inputs, units)
 
 
-def lengths_of(what: str, params: Any) -> Tensor | None:
-    """Return the steps of each sequence, or one number for all; None if all have all steps."""
-    if params.varTimeSteps is None:
-        return None
-    steps = the_tensor(f"popnn.{what}", "varTimeSteps", params.varTimeSteps)
-    return steps.broadcast(params.batchSize, 0) if steps.shape == (1,) else steps
-
-
-def check_recurrent_options(what: str, options: Options) -> None:
+def _check_options(what: str, options: Options) -> None:
     """Refuse options and values that popnn does not know; those it knows change no result."""
-    check_known(f"popnn.{what}", options, _KNOWN)
-    memory_share(f"popnn.{what}", options)
+    check_known(what, options, _KNOWN)
+    memory_share(what, options)
     for name, value in (options or {}).items():
         values = _KNOWN[name]
         if values and value not in values:
-            raise beside(f"popnn.{what}", name, value, " or ".join(map(repr, values)))
+            raise beside(what, name, value, " or ".join(map(repr, values)))
 
 
-def check_like_params(
-    what: str, role: str, x: object, element: ElementClass, shape: Sequence[int]
-) -> None:
-    """Refuse a value that is not a tensor, or does not fit the parameters."""
-    made = the_tensor(f"popnn.{what}", role, x)
-    if made.shape != tuple(shape) or made.element_type is not element:
-        raise TensorCreationError(
-            f"popnn.{what}: {role} '{made.name}' is {type_and_shape(made)}, the parameters say "
-            f"{element!r} {list(shape)}",
-            fix="the parameters of the tensors",
-        )
-
-
-def gate_order(what: str, order: Sequence[Enum | str], units: type[Enum]) -> list[int]:
-    """Return which gate of `order` is each gate of the default order."""
-    names = units.__members__
-    named = list(order) if isinstance(order, Sequence) else []
-    gates = [units[each] if isinstance(each, str) and each in names else each for each in named]
-    if len(gates) != len(units) or any(each not in gates for each in units):
-        raise InvalidOption(
-            f"popnn.{what}: cellOrder is {clipped(order)}",
-            fix=f"each of {', '.join(str(each) for each in units)} once",
-        )
-    return [gates.index(each) for each in units]
-
-
-def weights_of(what: str, weights: object, places: Sequence[int]) -> nn.RecurrentWeights:
-    """Return weights with their gates reordered; refuse other values."""
-    return ordered_gates(_tensors(what, "weights", weights, Weights), places)
-
-
-def state_of(what: str, role: str, state: object, kind: type) -> Sequence[Tensor]:
-    """Return the tensors of a state, or raise."""
-    return _tensors(what, role, state, kind)
-
-
-def intermediates_of(what: str, intermediates: object) -> Intermediates:
-    """Return what keeps a forward pass, or raise."""
-    if not isinstance(intermediates, Intermediates):
-        raise TensorCreationError(
-            f"popnn.{what}: intermediates is {clipped(intermediates)}",
-            found=of_type(intermediates),
-            fix="one Intermediates() for the forward pass, which fills it, and the backward pass",
-        )
-    return intermediates
-
-
-def _tensors(what: str, role: str, given: object, kind: Any) -> list[Tensor]:
-    fields = kind._fields
-    if not isinstance(given, tuple) or len(given) != len(fields):
-        raise TensorCreationError(
-            f"popnn.{what}: {role} is {clipped(given)}",
-            found=of_type(given),
-            fix=f"{len(fields)} tensors: {', '.join(fields)}",
-        )
-    return [
-        the_tensor(f"popnn.{what}", f"{role}.{name}", each)
-        for name, each in zip(fields, given, strict=True)
-    ]
-
-
-def ordered_gates(weights: Sequence[Tensor], places: Sequence[int]) -> nn.RecurrentWeights:
+def _reordered(weights: Sequence[Tensor], places: Sequence[int]) -> nn.RecurrentWeights:
     """Return weights with gates at other places, as views."""
     if list(places) == sorted(places):
         return nn.RecurrentWeights(*weights)
     return nn.RecurrentWeights(*(concat([w[n : n + 1] for n in places]) for w in weights))
-
-
-def inverse(places: Sequence[int]) -> list[int]:
-    """Return the places that undo others."""
-    return [list(places).index(n) for n in range(len(places))]
-
-
-def state_like(graph: Graph, element: ElementTypeLike, shape: Sequence[int], name: str) -> Tensor:
-    """Make a variable for a state."""
-    return graph.add_variable(element, tuple(shape), name, mapping="linear")
-
-
-def sequence_gradient(
-    graph: Graph, is_full: bool, gradient: Tensor, shape: Sequence[int], name: str
-) -> tuple[Tensor, Tensor | None]:
-    """Return the gradient by all outputs, and by the last one where only that was returned."""
-    if is_full:
-        return gradient, None
-    zeros = graph.add_constant(
-        gradient.element_type, tuple(shape), 0, f"{name}/zeros", mapping="linear"
-    )
-    return zeros, gradient

@@ -9,11 +9,19 @@ Source: PopLibs, `popops/DynamicSlice.hpp`, `popops/EncodeOneHot.hpp`,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from poplite import ops
-from poplite.compat.arguments import bound, check_options, checked, memory_share, sizes_of
+from poplite.compat.arguments import (
+    Options,
+    bound,
+    check_options,
+    checked,
+    memory_share,
+    sizes_of,
+    with_first,
+)
 from poplite.errors import InvalidOption, TensorCreationError
 from poplite.expr.operand import Operand
 from poplite.graph.graph import Graph
@@ -31,8 +39,6 @@ from poplite.types import (
     ElementTypeLike,
     element_type as element_type_of,
 )
-
-Options = Mapping[str, str] | None
 
 _SLICE = ("remapOutOfBoundIndices", "paddingIndexUsed")
 
@@ -221,8 +227,8 @@ def multiSlice(
     return made.dim_roll(dim, 0)
 
 
-@checked("popops")
-def multiUpdate(
+def _update(
+    operation: tuple[str, Callable[..., Tensor]],
     graph: Graph,
     t: Tensor,
     s: Tensor,
@@ -234,8 +240,25 @@ def multiUpdate(
     options: Options = None,
     debug_context: str = "",
 ) -> None:
-    """Record that slices are replaced, `popops::multiUpdate`."""
-    _update("multiUpdate", t, s, offsets, dims, sizes, prog, plan, options, debug_context)
+    """Record that slices are changed by others, `popops::{name}`: replaced, raised or multiplied.
+
+    `multiUpdateMax` keeps the greater elements.
+    """
+    what, record = operation
+    _refuse_remapping(what, options)
+    dim, rows = _rows(what, t, offsets, dims, sizes)
+    how: dict[str, Any] = {"plan": plan, "out_of_range": "popops", "program": prog}
+    record(t, s.dim_roll(0, dim), rows, dim, **how, name=debug_context or what)
+
+
+multiUpdate, multiUpdateMax, multiUpdateMul = (
+    checked("popops", each[0])(with_first(_update, each))
+    for each in (
+        ("multiUpdate", ops.multi_update),
+        ("multiUpdateMax", ops.multi_update_max),
+        ("multiUpdateMul", ops.multi_update_mul),
+    )
+)
 
 
 @checked("popops")
@@ -257,82 +280,15 @@ def multiUpdateAdd(
     Slices of HALF may have a scale of FLOAT. Their products are rounded to HALF before they are
     added.
     """
-    name, given = "multiUpdateAdd", {"scale": scale}
-    _update(name, t, s, offsets, dims, sizes, prog, plan, options, debug_context, **given)
 
+    def add(table: Tensor, slices: Operand, *rows: Any, **how: Any) -> Tensor:
+        if not _is_half(t, s, scale):
+            return ops.multi_update_add(table, slices, *rows, scale=scale, **how)
+        scaled = ops.cast(slices, FLOAT) * ops.cast(scale.reshape(()), FLOAT)
+        return ops.multi_update_add(table, ops.cast(scaled, HALF), *rows, **how)
 
-@checked("popops")
-def multiUpdateMax(
-    graph: Graph,
-    t: Tensor,
-    s: Tensor,
-    offsets: Tensor,
-    dims: Sequence[int],
-    sizes: Sequence[int],
-    prog: Steps,
-    plan: EmbeddingPlan | None = None,
-    options: Options = None,
-    debug_context: str = "",
-) -> None:
-    """Record that the greater elements are kept, `popops::multiUpdateMax`."""
-    _update("multiUpdateMax", t, s, offsets, dims, sizes, prog, plan, options, debug_context)
-
-
-@checked("popops")
-def multiUpdateMul(
-    graph: Graph,
-    t: Tensor,
-    s: Tensor,
-    offsets: Tensor,
-    dims: Sequence[int],
-    sizes: Sequence[int],
-    prog: Steps,
-    plan: EmbeddingPlan | None = None,
-    options: Options = None,
-    debug_context: str = "",
-) -> None:
-    """Record that slices are multiplied, `popops::multiUpdateMul`."""
-    _update("multiUpdateMul", t, s, offsets, dims, sizes, prog, plan, options, debug_context)
-
-
-_UPDATES: dict[str, Any] = {
-    "multiUpdate": ops.multi_update,
-    "multiUpdateAdd": ops.multi_update_add,
-    "multiUpdateMax": ops.multi_update_max,
-    "multiUpdateMul": ops.multi_update_mul,
-}
-
-
-def _update(
-    what: str,
-    t: Tensor,
-    s: Tensor,
-    offsets: Tensor,
-    dims: Sequence[int],
-    sizes: Sequence[int],
-    prog: Steps,
-    plan: EmbeddingPlan | None,
-    options: Options,
-    debug_context: str,
-    **scale: Tensor,
-) -> None:
-    _refuse_remapping(what, options)
-    dim, rows = _rows(what, t, offsets, dims, sizes)
-    slices: Operand = s.dim_roll(0, dim)
-    if scale and _is_half(t, s, scale["scale"]):
-        factor = ops.cast(scale.pop("scale").reshape(()), FLOAT)
-        slices = ops.cast(ops.cast(slices, FLOAT) * factor, HALF)
-    _UPDATES[what](
-        t,
-        slices,
-        rows,
-        dim,
-        plan=plan,
-        out_of_range="popops",
-        name=debug_context or what,
-        program=prog,
-        **scale,
-    )
+    rest = dims, sizes, prog, plan, options, debug_context
+    _update(("multiUpdateAdd", add), graph, t, s, offsets, *rest)
 
 
 def _is_half(t: Tensor, s: Tensor, scale: Tensor) -> bool:
