@@ -25,11 +25,11 @@ from poplite.files import checked_path
 from poplite.graph.graph import Graph
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.codegen.compute_code import modes_of
+from poplite.simulator.compiled_program import EnginePrograms
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, check_root
 from poplite.simulator.host.actions import Host
 from poplite.simulator.host.tensors import HostTensors
 from poplite.simulator.run.arena import Arena, Bytes, Floats, Runs as Bounds
-from poplite.simulator.run_control import EnginePrograms
 from poplite.simulator.running import Announcer, Peers
 from poplite.simulator.states import EngineState, carry_memory, carry_written, reading, write_state
 from poplite.simulator.strict.checks import StrictChecks

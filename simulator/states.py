@@ -60,9 +60,9 @@ from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.files import replacing
 from poplite.frozen import frozen
 from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.compiled_program import EnginePrograms
 from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.run.arena import Arena, Runs
-from poplite.simulator.run_control import EnginePrograms
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.text import amount
 from poplite.types import BOOL

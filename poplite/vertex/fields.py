@@ -54,6 +54,7 @@ from poplite.types import QUARTER_METADATA, ElementType, FieldKind, metadata_edg
 
 if TYPE_CHECKING:
     from poplite.vertex.compute.lanes import Lanes
+    from poplite.vertex.vertex import Vertex
 
 
 # -- layouts ---------------------------------------------------------------------------------------
@@ -408,3 +409,57 @@ def definition_error(cls: type, what: str, fix: str, *, found: str = "") -> Vert
     """Return the error of an invalid vertex class, at the user's line."""
     what = f"vertex class '{cls.__name__}': {what}"
     return VertexDefinitionError(what, found=found, fix=fix)
+
+
+# -- words of shapes -------------------------------------------------------------------------------
+# What the shape of a vertex has for each field; `poplite.graph.compute_sets.cycles_method` computes
+# their values.
+
+ShapeKind = Literal["nothing", "length", "rows", "value"]
+
+WORDS: dict[ShapeKind, int] = {"nothing": 0, "length": 1, "rows": 2, "value": 1}
+"""Number of words of each kind; those of "rows" are rows, and elements of all rows."""
+
+
+@frozen(eq=False)
+class ShapeField:
+    """The words of a field in a shape.
+
+    Attributes:
+        first_word: position of its first word in a shape.
+    """
+
+    name: str
+    kind: ShapeKind
+    first_word: int
+
+
+def fields_of(cls: type[Vertex]) -> tuple[ShapeField, ...]:
+    """Return the shape field of each field of a class, which is not a template, in their order.
+
+    >>> from poplite.types import FLOAT, INT
+    >>> from poplite.vertex import Input, Output, State, Vector, Vertex
+    >>> class Pick(Vertex):
+    ...     rows: Input[Vector[Vector[FLOAT]]]
+    ...     row: State[INT]
+    ...     y: Output[FLOAT]
+    ...     def compute(self) -> None:
+    ...         self.y = self.rows[self.row][0]
+    >>> [(field.name, field.kind, field.first_word) for field in fields_of(Pick)]
+    [('rows', 'rows', 0), ('row', 'value', 2), ('y', 'nothing', 3)]
+    """
+    found, word = [], 0
+    for field in cls.fields.values():
+        kind = shape_kind(field)
+        found.append(ShapeField(field.name, kind, word))
+        word += WORDS[kind]
+    return tuple(found)
+
+
+def shape_kind(field: Field) -> ShapeKind:
+    """Return the kind of words that a shape has for a field."""
+    if field.depth:
+        return "rows" if field.depth == 2 else "length"
+    # An integer may be the number of iterations of a loop.
+    is_number = field.variable is None and field.element.dtype.kind != "f"
+    return "value" if is_number and not field.is_edge else "nothing"

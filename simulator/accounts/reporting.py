@@ -42,7 +42,7 @@ from poplite.report.report import Instrumentation, Report
 from poplite.report.trace import Trace
 from poplite.simulator.accounts.accesses import accesses_of, variables_of
 from poplite.simulator.accounts.accounts import Accounts, elapsed, type_names
-from poplite.simulator.run_control import EnginePrograms
+from poplite.simulator.compiled_program import EnginePrograms
 from poplite.simulator.running import Recording
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.vertex.vertex import Vertex

@@ -28,7 +28,6 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import VertexCompileError
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
 from poplite.jit import digest
 from poplite.jit.build import Builds, Job, Native, built
 from poplite.machine.facts import CODE_FACTS
@@ -37,6 +36,7 @@ from poplite.simulator.pricing.blocks import DATA
 from poplite.simulator.pricing.instruction_prices import PARTS
 from poplite.simulator.pricing.slot_function import MOST_SLOTS, OVER, parameters_of
 from poplite.vertex.compute import Checked, code_identity, remembered
+from poplite.vertex.fields import WORDS, fields_of
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 

@@ -54,8 +54,8 @@ from typing import Literal
 
 from poplite.executable.rows import Forms
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.shape_fields import ShapeKind, fields_of
 from poplite.simulator.pricing.blocks import SIZES, BasicBlock, Instruction
+from poplite.vertex.fields import ShapeKind, fields_of
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 # -- arguments -------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import poplite as pl
-from poplite.graph.compute_sets.shape_fields import fields_of
 from poplite.simulator.pricing import slots_of
+from poplite.vertex.fields import fields_of
 
 MK2 = pl.Target()
 

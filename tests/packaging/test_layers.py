@@ -30,7 +30,7 @@ ROOMS = {
     "graph": "mapping | storage | tensor | compute_sets host clone variables | connect"
     " | saving poplar_only | graph | virtual partition",
     "simulator": "running | codegen | pricing | compiled_parts | run"
-    " | host | strict | compiled_program | run_control | accounts"
+    " | host | strict | compiled_program | accounts"
     " | states | engine_arguments | simulated | poplar_only | engine | decided | sweeps",
     "viz": "draw | memory | steps | tiles liveness one_tile tensor program exchange ops compare"
     " sweep | regions | dataflow | page | summary overview | saved_summary | forms"

@@ -41,7 +41,6 @@ from poplite.executable.program_trees import program_trees
 from poplite.executable.rows import COUNT, PIECE_WORDS, RECORD_WORDS, Moves
 from poplite.executable.step import ComputeStep, CopyStep, Origins
 from poplite.graph.compute_sets.perf_estimates import MOST
-from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
 from poplite.graph.storage.space import COMMON, Variable
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.machine.target import Target
@@ -49,6 +48,7 @@ from poplite.report.memory import Category
 from poplite.report.program_tree import Program, num_steps
 from poplite.report.validate import Known, check_parts
 from poplite.types import UNSIGNED_INT
+from poplite.vertex.fields import WORDS, fields_of
 from poplite.vertex.vertex import Vertex
 
 CHECKED = (

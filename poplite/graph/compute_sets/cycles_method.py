@@ -38,14 +38,13 @@ from poplite.graph.compute_sets.perf_estimates import (
     checked_estimate,
     estimator_for,
 )
-from poplite.graph.compute_sets.shape_fields import ShapeField, fields_of, shape_kind
 from poplite.graph.compute_sets.vertex_block import Vectors
 from poplite.jit.build import run_kernel
 from poplite.jit.kernels.intervals import distinct as distinct_kernel
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped, why_not_called
 from poplite.types import spelled
-from poplite.vertex.fields import Field, definition_error
+from poplite.vertex.fields import Field, ShapeField, definition_error, fields_of, shape_kind
 from poplite.vertex.vertex import has_cycles
 
 if TYPE_CHECKING:

@@ -52,12 +52,12 @@ from poplite.report.execution import Measured
 from poplite.report.report import Report
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.accounts.reporting import report_of
+from poplite.simulator.compiled_program import program_name
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, Source, check_root
 from poplite.simulator.host.actions import format_tensor
 from poplite.simulator.host.handles import HostLinks, describe
 from poplite.simulator.host.tensors import ByMoves, ByView, HostTensors, TensorPlace
 from poplite.simulator.run.arena import Arena, Bytes
-from poplite.simulator.run_control import program_name
 from poplite.simulator.running import Running, Stopped, busy, shown
 from poplite.simulator.states import carry_memory
 from poplite.text import clipped

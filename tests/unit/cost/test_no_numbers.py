@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-SHAPES = ROOT / "poplite" / "graph" / "compute_sets"
 FILES = sorted(
     path
     for folder in ("poplite/cost", "simulator/pricing", "vertices/estimators")
     for path in (ROOT / folder).rglob("*.py")
-) + [SHAPES / f"{name}.py" for name in ("cycles_method", "shape_fields")]
+) + [ROOT / "poplite/graph/compute_sets/cycles_method.py", ROOT / "poplite/vertex/fields.py"]
 PLAIN = (0, 1, 2)
 
 

@@ -14,7 +14,7 @@ from poplite.cost.model import vertex_costs
 from poplite.cost.step_cost import VertexCosts
 from poplite.graph.compute_sets.cycles_method import distinct, shapes_of, words_of
 from poplite.graph.compute_sets.edge_table import edge_table
-from poplite.graph.compute_sets.shape_fields import fields_of
+from poplite.vertex.fields import fields_of
 
 TARGET = pl.Target(tiles=8)
 
