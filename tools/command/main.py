@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from poplite.errors import ControlProgramError, PopliteError
 from poplite.tools.command.run import run_command
 from poplite.tools.viz import main as viz
-from poplite.tools.viz.flags import Commands, Run, add_target, set_run
+from poplite.tools.viz.flags import Commands, Run, add_subcommand, add_target, set_run
 from poplite.tools.viz.main import VersionAction, failed
 
 if TYPE_CHECKING:
@@ -72,21 +72,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=VersionAction)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    _export_command(commands)
+    add_subcommand(commands, _export_command)
     _ipu_command(commands)
-    run_command(commands)
+    add_subcommand(commands, run_command)
     commands.add_parser("viz", help="pictures and reports: another name of poplite-viz")
     return parser
 
 
-def _export_command(commands: Commands) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser(
-        "export",
-        help="C++ and tables of a graph and its programs, for a machine with Poplar's SDK",
-        description="Write codelets, host program, tables, a CMake file, a README and a client in "
-        "Python to a folder. Needs no compiler. An unchanged graph gives equal bytes.",
-    )
+def _export_command(parser: argparse.ArgumentParser) -> None:
+    """C++ and tables of a graph and its programs, for a machine with Poplar's SDK.
+
+    Write codelets, host program, tables, a CMake file, a README and a client in Python to a folder.
+    Needs no compiler. An unchanged graph gives equal bytes.
+    """
     add_target(parser)
     parser.add_argument("folder", metavar="FOLDER", help="where to write; made if it is not there")
     parser.add_argument(
@@ -134,21 +132,23 @@ def _ipu_command(commands: Commands) -> None:
     """Add the subcommand and its own subcommands."""
     parser = commands.add_parser("ipu", help="what needs Poplar's SDK: selftest")
     below: Commands = parser.add_subparsers(metavar="WHAT", required=True)
-    selftest = below.add_parser(
-        "selftest",
-        help="compare the SDK's IPU Model and hardware with the simulator",
-        description="Compile codelets and host program with the SDK, run drawn data on the IPU "
-        "Model and on hardware, and print how the results compare with the simulator's, as a table "
-        "to paste into an issue.",
-    )
-    selftest.add_argument(
+    add_subcommand(below, _selftest_command)
+
+
+def _selftest_command(parser: argparse.ArgumentParser) -> None:
+    """Compare the SDK's IPU Model and hardware with the simulator.
+
+    Compile codelets and host program with the SDK, run drawn data on the IPU Model and on hardware,
+    and print how the results compare with the simulator's, as a table to paste into an issue.
+    """
+    parser.add_argument(
         "--kind",
         choices=("model", "hardware"),
         action="append",
         help="only this one; by default both",
     )
-    selftest.add_argument("--arch", help="of the hardware: ipu2 (the default) or ipu21")
-    set_run(selftest, _selftest)
+    parser.add_argument("--arch", help="of the hardware: ipu2 (the default) or ipu21")
+    set_run(parser, _selftest)
 
 
 def _selftest(arguments: argparse.Namespace) -> int:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poplite.mpi.endings import ENDED, FOLDER, FirstEnd, last_step, left, lost
-from poplite.tools.viz.flags import Commands, add_target, set_run
+from poplite.tools.viz.flags import add_target, set_run
 from poplite.tools.viz.load_target import load_programs
 
 if TYPE_CHECKING:
@@ -40,15 +40,12 @@ LAST_BYTES = 4096
 """What `mpiexec` says in the end is not longer."""
 
 
-def run_command(commands: Commands) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser(
-        "run",
-        help="run the programs of a graph once, in one process or on the ranks of an MPI job",
-        description="Run each program once, with zeros in its streams, and print the report. With "
-        "-n, the tiles are cut among ranks, which give the same values and cycles; that needs "
-        "pip install 'poplite[mpi]'.",
-    )
+def run_command(parser: argparse.ArgumentParser) -> None:
+    """Run the programs of a graph once, in one process or on the ranks of an MPI job.
+
+    Run each program once, with zeros in its streams, and print the report. With -n, the tiles are
+    cut among ranks, which give the same values and cycles; that needs pip install 'poplite[mpi]'.
+    """
     add_target(parser)
     parser.add_argument("-n", dest="ranks", metavar="RANKS", type=_ranks, help="how many ranks")
     parser.add_argument("--on-ranks", action="store_true", help=argparse.SUPPRESS)

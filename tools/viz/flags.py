@@ -1,7 +1,7 @@
 """Flags that the subcommands of `poplite-viz` share.
 
-A subcommand is a module with `add(commands)`, which describes its flags, and a function
-that runs it.  Anything slow is imported where it runs: `--help` must be quick.
+A subcommand is two functions: one adds its flags, and has its help as docstring; the other runs it.
+Anything slow is imported where it runs: `--help` must be quick.
 
     >>> parser = argparse.ArgumentParser()
     >>> add_picture(parser, formats=("txt", "svg"))
@@ -16,7 +16,10 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, get_args
+from typing import TYPE_CHECKING, TypeAlias, get_args
+
+if TYPE_CHECKING:
+    from poplite.tools.viz.output import Destination
 
 LEAST_WIDTH, USUAL_WIDTH = 40, 80
 
@@ -24,11 +27,28 @@ LEAST_FOLDED = 30
 """Columns of text that is folded; a picture needs LEAST_WIDTH."""
 
 Run: TypeAlias = Callable[[argparse.Namespace], int]
+Drawing: TypeAlias = "Callable[[argparse.Namespace, Destination], int | None]"
+"""Writes what arguments ask for to a destination; returns an exit code other than 0, if any."""
+
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 SAVED = "file.py:callable, or a file of report.save, executable.save or graph.save"
 """What a report is made of, for help."""
+
+
+def add_subcommand(commands: Commands, add: Callable[[argparse.ArgumentParser], None]) -> None:
+    """Add the subcommand `NAME` of a function `NAME_command`, which adds its flags.
+
+    The docstring of the function is its help: the first line in the list of all subcommands, the
+    next paragraph above its flags, and a third one below them.
+    """
+    first, *others = [" ".join(each.split()) for each in (add.__doc__ or "").split("\n\n")]
+    description, epilog, *_ = [*others, None, None]
+    is_word = first[1:2].islower()
+    listed = (first[:1].lower() if is_word else first[:1]) + first[1:].removesuffix(".")
+    name = add.__name__.strip("_").removesuffix("_command")
+    add(commands.add_parser(name, help=listed, description=description, epilog=epilog))
 
 
 def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
@@ -168,6 +188,17 @@ def set_run(parser: argparse.ArgumentParser, run: Run) -> None:
         "--traceback", action="store_true", help="show Python's traceback of an error"
     )
     parser.set_defaults(run=run)
+
+
+def set_drawing(parser: argparse.ArgumentParser, draw: Drawing) -> None:
+    """Set the function that draws a picture; where it goes is known before anything is read."""
+
+    def run(arguments: argparse.Namespace) -> int:
+        from poplite.tools.viz.output import Destination
+
+        return draw(arguments, Destination.of(arguments)) or 0
+
+    set_run(parser, run)
 
 
 def command(*words: str) -> str:

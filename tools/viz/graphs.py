@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from poplite.errors import FileLoadError, InvalidOption, UnknownName
 from poplite.tools.viz.flags import (
-    Commands,
     add_picture,
     add_program,
     build_flags,
@@ -19,7 +18,7 @@ from poplite.tools.viz.flags import (
     drawn_width,
     fitted,
     number_from,
-    set_run,
+    set_drawing,
 )
 
 if TYPE_CHECKING:
@@ -31,24 +30,19 @@ if TYPE_CHECKING:
 # -- summary ---------------------------------------------------------------------------------------
 
 
-def summary_command(commands: Commands) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser(
-        "summary",
-        help="what the graph is, and whether it fits",
-        description="Say what a graph holds, which tile holds most, and whether that fits.",
-    )
+def summary_command(parser: argparse.ArgumentParser) -> None:
+    """What the graph is, and whether it fits.
+
+    Say what a graph holds, which tile holds most, and whether that fits.
+    """
     add_picture(parser, formats=("txt", "svg", "png", "json"))
     add_program(parser)
-    set_run(parser, _summary)
+    set_drawing(parser, _summary)
 
 
-def _summary(arguments: argparse.Namespace) -> int:
+def _summary(arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.tools.viz.load_report import load_saved, programs_of
     from poplite.tools.viz.load_target import load_programs
-    from poplite.tools.viz.output import Destination
-
-    out = Destination.of(arguments)
     from poplite.viz.forms import summary_forms
 
     saved = load_saved(arguments)
@@ -58,26 +52,23 @@ def _summary(arguments: argparse.Namespace) -> int:
         names = programs_of(saved, arguments)
         name = names[0] if arguments.program is not None else None
         out.draw(summary_forms(summary_of_report(saved, name)), arguments)
-        return 0
+        return
     graph, programs = load_programs(
         arguments.target, arguments.given, arguments.vertices, arguments.program
     )
     from poplite.viz.summary import summary_of
 
     out.draw(summary_forms(summary_of(graph, programs)), arguments)
-    return 0
 
 
 # -- program ---------------------------------------------------------------------------------------
 
 
-def program_command(commands: Commands) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser(
-        "program",
-        help="the program tree, with step numbers and source lines",
-        description="Draw the program as a tree, with step numbers, which count over all programs.",
-    )
+def program_command(parser: argparse.ArgumentParser) -> None:
+    """The program tree, with step numbers and source lines.
+
+    Draw the program as a tree, with step numbers, which count over all programs.
+    """
     add_picture(parser, formats=("txt", "svg", "png", "json"))
     add_program(parser)
     parser.add_argument(
@@ -93,13 +84,11 @@ def program_command(commands: Commands) -> None:
         help="draw only steps whose line matches, with the programs around them",
     )
     parser.add_argument("--counts", action="store_true", help="say how often each step runs")
-    set_run(parser, _program)
+    set_drawing(parser, _program)
 
 
-def _program(arguments: argparse.Namespace) -> int:
-    from poplite.tools.viz.output import Destination
+def _program(arguments: argparse.Namespace, out: Destination) -> None:
 
-    out = Destination.of(arguments)
     programs, firsts = _programs(arguments)
     from poplite.viz.forms import program_forms
 
@@ -124,7 +113,6 @@ def _program(arguments: argparse.Namespace) -> int:
         out.write("\n".join(each.text(style) for each in forms))
     else:
         out.draw(forms[0], arguments)
-    return 0
 
 
 def _programs(arguments: argparse.Namespace) -> tuple[dict[str, Program], dict[str, int]]:
@@ -199,13 +187,11 @@ LEAST_NODES = 10
 INSTALL = 'pip install "poplite[dot]"'
 
 
-def graph_command(commands: Commands) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser(
-        "graph",
-        help="the dataflow graph: what reads and writes what",
-        description="Draw variables, compute sets and copies, and the bytes between them.",
-    )
+def graph_command(parser: argparse.ArgumentParser) -> None:
+    """The dataflow graph: what reads and writes what.
+
+    Draw variables, compute sets and copies, and the bytes between them.
+    """
     add_picture(parser, formats=("txt", "svg", "json", "dot", "png", "pdf"))
     add_program(parser)
     parser.add_argument("--around", metavar="NAME", help="stay near a variable or compute set")
@@ -232,13 +218,11 @@ def graph_command(commands: Commands) -> None:
         default="auto",
         help="who places the nodes of an svg or png: auto is Graphviz, or else the built-in layout",
     )
-    set_run(parser, _graph)
+    set_drawing(parser, _graph)
 
 
-def _graph(arguments: argparse.Namespace) -> int:
-    from poplite.tools.viz.output import Destination
+def _graph(arguments: argparse.Namespace, out: Destination) -> None:
 
-    out = Destination.of(arguments)
     if out.format in ("svg", "png", "pdf"):
         _check_layout(arguments.layout, out.format)
     flow = _flow(arguments)
@@ -255,7 +239,6 @@ def _graph(arguments: argparse.Namespace) -> int:
             _lay_out(flow, out, arguments.layout)
         case _:
             out.draw(dataflow_forms(flow), arguments)
-    return 0
 
 
 def _flow(arguments: argparse.Namespace) -> Dataflow:
@@ -362,23 +345,19 @@ def _write_dot(picture: Path | None, dot: str) -> Path | None:
 # -- lint ------------------------------------------------------------------------------------------
 
 
-def lint_command(commands: Commands) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser(
-        "lint",
-        help="what a real tile would emulate, copy first, or get wrong",
-        description="Go through the vertices of a graph, and say with lines and remedies what a "
-        "real tile would emulate, copy first, or get wrong.",
-    )
+def lint_command(parser: argparse.ArgumentParser) -> None:
+    """What a real tile would emulate, copy first, or get wrong.
+
+    Go through the vertices of a graph, and say with lines and remedies what a real tile would
+    emulate, copy first, or get wrong.
+    """
     add_picture(parser, formats=("txt", "json"))
-    set_run(parser, _lint)
+    set_drawing(parser, _lint)
 
 
-def _lint(arguments: argparse.Namespace) -> int:
+def _lint(arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.tools.viz.load_target import load_target
-    from poplite.tools.viz.output import Destination
 
-    out = Destination.of(arguments)
     _check_graph(arguments)
     graph, _ = load_target(arguments.target, vertices=arguments.vertices, given=arguments.given)
     from poplite.ipu.linting import findings_json, findings_text, is_placed, lint
@@ -389,7 +368,6 @@ def _lint(arguments: argparse.Namespace) -> int:
     else:
         unplaced = sum(not is_placed(graph, each) for each in graph.compute_sets)
         out.write(fitted(findings_text(found, unplaced), drawn_width(arguments)))
-    return 0
 
 
 def _check_graph(arguments: argparse.Namespace) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from poplite.errors import PopliteError
 from poplite.tools.viz import graphs, pictures, reports, tensors
-from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
+from poplite.tools.viz.flags import Run, add_subcommand, set_run, terminal_columns
 
 EPILOG = """\
 examples:
@@ -83,12 +83,11 @@ def _printable(message: str) -> str:
     return "\n".join(map(name_text, message.split("\n")))
 
 
-def _doctor_command(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "doctor",
-        help="installed versions, and the folder of compiled vertices",
-        description="Say which versions are installed, and whether the cache works.",
-    )
+def _doctor_command(parser: argparse.ArgumentParser) -> None:
+    """Installed versions, and the folder of compiled vertices.
+
+    Say which versions are installed, and whether the cache works.
+    """
     set_run(parser, _doctor)
 
 
@@ -136,7 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=VersionAction)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for add in SUBCOMMANDS:
-        add(commands)
+        add_subcommand(commands, add)
     return parser
 
 

@@ -1,6 +1,6 @@
 """`poplite-viz memory`, `tile`, `liveness`, `steps`, `exchange`, `ops`, `sweep`: one picture each.
 
-A subcommand is two functions: one adds its flags, the other makes a picture of the report.
+Of each, one function adds its flags, and another makes a picture of the report.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from poplite.tools.viz.flags import (
-    Commands,
-    Run,
     add_output,
     add_report,
     add_run,
@@ -19,11 +17,12 @@ from poplite.tools.viz.flags import (
     add_steps,
     add_top,
     number_from,
-    set_run,
+    set_drawing,
 )
 
 if TYPE_CHECKING:
     from poplite.report import Report
+    from poplite.tools.viz.output import Destination
     from poplite.viz.forms import Forms
 
 STACKS = ("kind", "variable", "live")
@@ -32,32 +31,28 @@ STEP_SORTS = ("cycles", "program", "balance", "times", "name")
 SCOPE_SORTS = ("cycles", "received", "memory", "name", "program")
 
 
-def _drawn(forms: Callable[[Report, argparse.Namespace], Forms]) -> Run:
-    """Return the function that makes the report, and writes the picture of it."""
+def _set_picture(
+    parser: argparse.ArgumentParser, forms: Callable[[Report, argparse.Namespace], Forms]
+) -> None:
+    """Set the function that makes a picture of a report."""
 
-    def run(arguments: argparse.Namespace) -> int:
+    def draw(arguments: argparse.Namespace, out: Destination) -> None:
         from poplite.tools.viz.load_report import load_report
-        from poplite.tools.viz.output import Destination
 
-        out = Destination.of(arguments)
-        report = load_report(arguments, run=False)
-        out.draw(forms(report, arguments), arguments)
-        return 0
+        out.draw(forms(load_report(arguments, run=False), arguments), arguments)
 
-    return run
+    set_drawing(parser, draw)
 
 
 # -- memory ----------------------------------------------------------------------------------------
 
 
-def memory_command(commands: Commands) -> None:
-    """Add `memory`: what every tile needs, and what lies on the fullest one."""
-    parser = commands.add_parser(
-        "memory",
-        help="what every tile needs, and what fills the fullest one",
-        description="Draw a bar for each tile, with the limit, and list what lies on the fullest "
-        "tile when it is fullest.",
-    )
+def memory_command(parser: argparse.ArgumentParser) -> None:
+    """What every tile needs, and what fills the fullest one.
+
+    Draw a bar for each tile, with the limit, and list what lies on the fullest tile when it is
+    fullest.
+    """
     add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
     parser.add_argument(
         "--stack",
@@ -68,7 +63,7 @@ def memory_command(commands: Commands) -> None:
     )
     add_sort(parser, MEMORY_SORTS, "tiles by number, or the fullest first")
     add_top(parser, 10, "things of the fullest tile that are listed")
-    set_run(parser, _drawn(_memory))
+    _set_picture(parser, _memory)
 
 
 def _memory(report: Report, arguments: argparse.Namespace) -> Forms:
@@ -79,21 +74,19 @@ def _memory(report: Report, arguments: argparse.Namespace) -> Forms:
     return memory_forms(bars, arguments.top)
 
 
-def tile_command(commands: Commands) -> None:
-    """Add `tile`: what lies on one tile, what runs there, and what its cycles go into."""
-    parser = commands.add_parser(
-        "tile",
-        help="one tile: its memory by address, its vertices, its cycles",
-        description="Draw the memory of a tile by address, and list what lies there, its vertices "
-        "and its cycles by phase.",
-    )
+def tile_command(parser: argparse.ArgumentParser) -> None:
+    """One tile: its memory by address, its vertices, its cycles.
+
+    Draw the memory of a tile by address, and list what lies there, its vertices and its cycles by
+    phase.
+    """
     add_report(parser, formats=("txt", "svg", "png", "json"))
     add_run(parser)
     parser.add_argument("tile", metavar="N", help="number of the tile")
     parser.add_argument(
         "--step", metavar="N|NAME", help="a step (default: the one in which the tile needs most)"
     )
-    set_run(parser, _drawn(_tile))
+    _set_picture(parser, _tile)
 
 
 def _tile(report: Report, arguments: argparse.Namespace) -> Forms:
@@ -103,14 +96,12 @@ def _tile(report: Report, arguments: argparse.Namespace) -> Forms:
     return tile_forms(tile_contents(report, arguments.tile, step=arguments.step))
 
 
-def liveness_command(commands: Commands) -> None:
-    """Add `liveness`: what a tile needs, step by step."""
-    parser = commands.add_parser(
-        "liveness",
-        help="the memory of a tile, step by step, and its largest parts",
-        description="Draw a row for each step: the memory of a tile in it besides always-live "
-        "memory, and its largest parts.",
-    )
+def liveness_command(parser: argparse.ArgumentParser) -> None:
+    """The memory of a tile, step by step, and its largest parts.
+
+    Draw a row for each step: the memory of a tile in it besides always-live memory, and its largest
+    parts.
+    """
     add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
     parser.add_argument(
         "--tile", metavar="N|worst", default="worst", help="which tile (default: the fullest one)"
@@ -121,7 +112,7 @@ def liveness_command(commands: Commands) -> None:
         type=number_from(1),
         help="only the N steps that need most, in their order",
     )
-    set_run(parser, _drawn(_liveness))
+    _set_picture(parser, _liveness)
 
 
 def _liveness(report: Report, arguments: argparse.Namespace) -> Forms:
@@ -134,14 +125,12 @@ def _liveness(report: Report, arguments: argparse.Namespace) -> Forms:
 # -- cycles and messages ---------------------------------------------------------------------------
 
 
-def steps_command(commands: Commands) -> None:
-    """Add `steps`: what each step takes, and all tiles in time."""
-    parser = commands.add_parser(
-        "steps",
-        help="what each step takes: cycles, phases, balance",
-        description="Draw a row for each step: its cycles, how often it ran, how evenly tiles "
-        "work, and its phases. With --timeline, draw what all tiles do in time.",
-    )
+def steps_command(parser: argparse.ArgumentParser) -> None:
+    """What each step takes: cycles, phases, balance.
+
+    Draw a row for each step: its cycles, how often it ran, how evenly tiles work, and its phases.
+    With --timeline, draw what all tiles do in time.
+    """
     add_report(parser, formats=("txt", "svg", "png", "json"))
     add_run(parser)
     parser.add_argument(
@@ -152,7 +141,7 @@ def steps_command(commands: Commands) -> None:
         "--match", metavar="TEXT", default="", help="only steps with this in their names"
     )
     add_steps(parser)
-    set_run(parser, _drawn(_steps))
+    _set_picture(parser, _steps)
 
 
 def _steps(report: Report, arguments: argparse.Namespace) -> Forms:
@@ -166,19 +155,17 @@ def _steps(report: Report, arguments: argparse.Namespace) -> Forms:
     return steps_forms(step_list(report, step=step, match=match, sort=arguments.sort))
 
 
-def exchange_command(commands: Commands) -> None:
-    """Add `exchange`: what tiles send each other, why, and from where to where."""
-    parser = commands.add_parser(
-        "exchange",
-        help="what tiles send each other, why, and from where to where",
-        description="Draw what each tile sends and receives, the fields and lines that are the "
-        "cause, and which tiles receive from which.",
-    )
+def exchange_command(parser: argparse.ArgumentParser) -> None:
+    """What tiles send each other, why, and from where to where.
+
+    Draw what each tile sends and receives, the fields and lines that are the cause, and which tiles
+    receive from which.
+    """
     add_report(parser, formats=("txt", "svg", "png", "json"))
     add_run(parser)
     add_steps(parser)
     add_top(parser, 10, "reasons that are listed")
-    set_run(parser, _drawn(_exchange))
+    _set_picture(parser, _exchange)
 
 
 def _exchange(report: Report, arguments: argparse.Namespace) -> Forms:
@@ -188,14 +175,12 @@ def _exchange(report: Report, arguments: argparse.Namespace) -> Forms:
     return exchange_forms(traffic_of(report, step=arguments.step), arguments.top)
 
 
-def ops_command(commands: Commands) -> None:
-    """Add `ops`: what operations and scopes of names take."""
-    parser = commands.add_parser(
-        "ops",
-        help="cycles and bytes by operation and scope of names",
-        description="List what operations and scopes of names take, a scope with all that is "
-        "inside: cycles, bytes that tiles receive, bytes of variables.",
-    )
+def ops_command(parser: argparse.ArgumentParser) -> None:
+    """Cycles and bytes by operation and scope of names.
+
+    List what operations and scopes of names take, a scope with all that is inside: cycles, bytes
+    that tiles receive, bytes of variables.
+    """
     add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
     add_run(parser)
     parser.add_argument(
@@ -206,7 +191,7 @@ def ops_command(commands: Commands) -> None:
         help="levels that are listed (default: 2)",
     )
     add_sort(parser, SCOPE_SORTS, "order within a scope")
-    set_run(parser, _drawn(_ops))
+    _set_picture(parser, _ops)
 
 
 def _ops(report: Report, arguments: argparse.Namespace) -> Forms:
@@ -219,17 +204,15 @@ def _ops(report: Report, arguments: argparse.Namespace) -> Forms:
 # -- a sweep ---------------------------------------------------------------------------------------
 
 
-def sweep_command(commands: Commands) -> None:
-    """Add `sweep`: what a sweep found, by one of its parameters or two."""
-    parser = commands.add_parser(
-        "sweep",
-        help="what a sweep of mappings or parameters found",
-        description="Draw a measure of a sweep over one parameter or two. Of points that differ in "
-        "other parameters, the least is shown.",
-        epilog="NAME of --by: cycles, compute, copy, exchange, waiting, received, fullest, bytes, "
-        "build_seconds, compile_seconds, run_seconds. A sweep is made in Python, by "
-        "pl.sweep(build, grid).save(FILE).",
-    )
+def sweep_command(parser: argparse.ArgumentParser) -> None:
+    """What a sweep of mappings or parameters found.
+
+    Draw a measure of a sweep over one parameter or two. Of points that differ in other parameters,
+    the least is shown.
+
+    NAME of --by: cycles, compute, copy, exchange, waiting, received, fullest, bytes, build_seconds,
+    compile_seconds, run_seconds. A sweep is made in Python, by pl.sweep(build, grid).save(FILE).
+    """
     parser.add_argument("target", metavar="FILE", help="what sweep.save wrote")
     parser.add_argument("--by", metavar="NAME", default="cycles", help="measure (default: cycles)")
     parser.add_argument(
@@ -240,16 +223,13 @@ def sweep_command(commands: Commands) -> None:
         help="one parameter or two (default: the first with several values)",
     )
     add_output(parser, formats=("txt", "svg", "png", "json", "csv"))
-    set_run(parser, _sweep)
+    set_drawing(parser, _sweep)
 
 
-def _sweep(arguments: argparse.Namespace) -> int:
+def _sweep(arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.report.sweep import Sweep
-    from poplite.tools.viz.output import Destination
     from poplite.viz.forms import sweep_forms
     from poplite.viz.sweep.grid import sweep_grid
 
-    out = Destination.of(arguments)
     grid = sweep_grid(Sweep.load(arguments.target), arguments.by, arguments.over)
     out.draw(sweep_forms(grid), arguments)
-    return 0

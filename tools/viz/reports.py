@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from poplite.tools.viz.flags import (
     SAVED,
-    Commands,
     add_call_arguments,
     add_output,
     add_program,
@@ -25,6 +24,7 @@ from poplite.tools.viz.flags import (
     command,
     fitted,
     number_from,
+    set_drawing,
     set_run,
     terminal_columns,
 )
@@ -44,15 +44,13 @@ MOST_TRACED = 10_000
 """The largest number of steps whose order `--trace` keeps."""
 
 
-def report_command(commands: Commands) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser(
-        "report",
-        help="what runs took, or what changed from one report to another",
-        description="Build, compile and run a target once, or read a file that report.save or "
-        "executable.save wrote, and tell cycles, memory, and what to look at first: as text, or as "
-        "a page to click on (-o FILE.html). With a second report, tell what changed.",
-    )
+def report_command(parser: argparse.ArgumentParser) -> None:
+    """What runs took, or what changed from one report to another.
+
+    Build, compile and run a target once, or read a file that report.save or executable.save wrote,
+    and tell cycles, memory, and what to look at first: as text, or as a page to click on (-o
+    FILE.html). With a second report, tell what changed.
+    """
     add_report(parser, formats=("txt", "html", "svg", "png", "json"))
     parser.add_argument("later", metavar="LATER", nargs="?", help="another one to compare with")
     add_run(parser)
@@ -235,18 +233,17 @@ WRONG = 2
 """The exit code of a wrong command line."""
 
 
-def diff_command(commands: Commands) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser(
-        "diff",
-        help="what changed from one report to another, with checks for CI",
-        description="Print what changed from A to B: cycles, steps, phases, memory. "
-        "With --fail-if, check the change; the exit code is 3 when a check fails.",
-        epilog="NAME of --fail-if: cycles, fullest (bytes of the fullest tile), bytes (of all "
-        "tiles), balance (percent), a phase (compute, copy, exchange, 'global exchange', "
-        "'host exchange', sync), step:NAME, kind:NAME (of memory). OP: > or <. AMOUNT: +5% or "
-        "+1000 for a change, 600000 for the later number.",
-    )
+def diff_command(parser: argparse.ArgumentParser) -> None:
+    """What changed from one report to another, with checks for CI.
+
+    Print what changed from A to B: cycles, steps, phases, memory. With --fail-if, check the change;
+    the exit code is 3 when a check fails.
+
+    NAME of --fail-if: cycles, fullest (bytes of the fullest tile), bytes (of all tiles), balance
+    (percent), a phase (compute, copy, exchange, 'global exchange', 'host exchange', sync),
+    step:NAME, kind:NAME (of memory). OP: > or <. AMOUNT: +5% or +1000 for a change, 600000 for the
+    later number.
+    """
     for name, which in (("before", "A"), ("after", "B")):
         parser.add_argument(name, metavar=which, help=SAVED)
     parser.add_argument(
@@ -264,18 +261,16 @@ def diff_command(commands: Commands) -> None:
     add_vertices(parser)
     add_output(parser, formats=("txt", "svg", "png", "md", "html", "json"))
     add_run(parser)
-    set_run(parser, _diff)
+    set_drawing(parser, _diff)
 
 
-def _diff(arguments: argparse.Namespace) -> int:
+def _diff(arguments: argparse.Namespace, out: Destination) -> int:
     from poplite.errors import UnknownName
     from poplite.tools.viz.load_report import load_each
-    from poplite.tools.viz.output import Destination
     from poplite.viz.compare.checks import outcomes
     from poplite.viz.compare.forms import Comparison
     from poplite.viz.compare.names import column_names
 
-    out = Destination.of(arguments)
     files = arguments.before, arguments.after
     before, after = load_each(arguments, *files)
     try:
@@ -327,14 +322,12 @@ def _parsed_check(text: str) -> Check:
 # -- trace -----------------------------------------------------------------------------------------
 
 
-def trace_command(commands: Commands) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser(
-        "trace",
-        help="what ran in which order, for Perfetto",
-        description="Run a program and write what its steps, phases and some tiles did in time, "
-        "for https://ui.perfetto.dev. A saved report is one that report.save(FILE, trace) wrote.",
-    )
+def trace_command(parser: argparse.ArgumentParser) -> None:
+    """What ran in which order, for Perfetto.
+
+    Run a program and write what its steps, phases and some tiles did in time, for
+    https://ui.perfetto.dev. A saved report is one that report.save(FILE, trace) wrote.
+    """
     add_report(parser, formats=("json",))
     parser.add_argument(
         "--run",
@@ -356,20 +349,17 @@ def trace_command(commands: Commands) -> None:
         default=10_000,
         help="steps that are recorded (default: 10,000)",
     )
-    set_run(parser, _traced)
+    set_drawing(parser, _traced)
 
 
-def _traced(arguments: argparse.Namespace) -> int:
-    from poplite.tools.viz.output import Destination
+def _traced(arguments: argparse.Namespace, out: Destination) -> None:
 
-    out = Destination.of(arguments)
     trace = _trace(arguments)
     out.write(trace.to_json(arguments.tiles))
     if not trace.is_complete and not out.quiet:
         limit = f"{10 * arguments.limit}"
         more = command("trace", arguments.target, *build_flags(arguments), "--limit", limit)
         print(f"the first {arguments.limit:,} steps; for more: {more}", file=sys.stderr)
-    return 0
 
 
 def _trace(arguments: argparse.Namespace) -> Trace:

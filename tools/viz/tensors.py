@@ -6,14 +6,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from poplite.tools.viz.flags import (
-    Commands,
     add_picture,
     add_report,
     add_run,
     add_steps,
     build_flags,
     command,
-    set_run,
+    set_drawing,
 )
 
 if TYPE_CHECKING:
@@ -31,14 +30,12 @@ COMPILED = ("memory", "free", "vertices")
 """Numbers that are known without a run."""
 
 
-def tiles_command(commands: Commands) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser(
-        "tiles",
-        help="the tile map: every tile, shaded by the bytes it needs, or by what it does",
-        description="Draw every tile of the target, shaded by the bytes it needs: variables, code, "
-        "messages, stacks and copies; with --by, by something else that the model knows of it.",
-    )
+def tiles_command(parser: argparse.ArgumentParser) -> None:
+    """The tile map: every tile, shaded by the bytes it needs, or by what it does.
+
+    Draw every tile of the target, shaded by the bytes it needs: variables, code, messages, stacks
+    and copies; with --by, by something else that the model knows of it.
+    """
     add_report(parser, formats=("txt", "svg", "png", "json", "html"))
     add_run(parser)
     parser.add_argument(
@@ -65,18 +62,16 @@ def tiles_command(commands: Commands) -> None:
     parser.add_argument(
         "--tiles", metavar="A:B", type=_range, help="only these tiles, both included"
     )
-    set_run(parser, _tiles)
+    set_drawing(parser, _tiles)
 
 
-def _tiles(arguments: argparse.Namespace) -> int:
+def _tiles(arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.tools.viz.load_report import is_report_file
-    from poplite.tools.viz.output import Destination
 
-    out = Destination.of(arguments)
     is_saved = is_report_file(arguments.target)
     if arguments.by or (is_saved and not arguments.variable):
         _draw_quantity(arguments, out)
-        return 0
+        return
     named = arguments.variable
     if named:
         _refuse(arguments, ("step", "scale", "tiles", "execute"), "leave --variable out")
@@ -89,7 +84,6 @@ def _tiles(arguments: argparse.Namespace) -> int:
     )
     words = ["--variable", *named] if named else _chosen(arguments)
     out.draw(forms, arguments, "tiles", arguments.target, *build_flags(arguments), *words)
-    return 0
 
 
 def _load(arguments: argparse.Namespace, *, is_saved: bool) -> TileLoad:
@@ -167,26 +161,22 @@ def _range(text: str) -> range:
 # -- tensor ----------------------------------------------------------------------------------------
 
 
-def tensor_command(commands: Commands) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser(
-        "tensor",
-        help="which tile owns which elements of a variable",
-        description="Draw which tile owns which elements of a variable, with its intervals.",
-    )
+def tensor_command(parser: argparse.ArgumentParser) -> None:
+    """Which tile owns which elements of a variable.
+
+    Draw which tile owns which elements of a variable, with its intervals.
+    """
     add_picture(parser, formats=("txt", "svg", "png", "json", "html"))
     parser.add_argument("name", metavar="NAME", help="name of the variable, with its scopes")
     parser.add_argument(
         "--view", metavar="INDEX", help="point out a part of it, for instance '2:5, ::2'"
     )
-    set_run(parser, _tensor)
+    set_drawing(parser, _tensor)
 
 
-def _tensor(arguments: argparse.Namespace) -> int:
+def _tensor(arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.tools.viz.load_report import load_variables
-    from poplite.tools.viz.output import Destination
 
-    out = Destination.of(arguments)
     graph = load_variables(arguments, [arguments.name])
     from poplite.graph.storage.space import variable_named
     from poplite.viz.forms import tensor_forms
@@ -197,20 +187,17 @@ def _tensor(arguments: argparse.Namespace) -> int:
     view = ["--view", arguments.view] if arguments.view is not None else []
     words = [arguments.target, arguments.name, *build_flags(arguments), *view]
     out.draw(tensor_forms(owned), arguments, "tensor", *words)
-    return 0
 
 
 # -- regions ---------------------------------------------------------------------------------------
 
 
-def regions_command(commands: Commands) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser(
-        "regions",
-        help="which intervals of memory a view is, operation by operation",
-        description="Draw what operations make of a variable, one frame each, and the intervals "
-        "of memory that it is made of; or a field of a vertex, and the copies it forces.",
-    )
+def regions_command(parser: argparse.ArgumentParser) -> None:
+    """Which intervals of memory a view is, operation by operation.
+
+    Draw what operations make of a variable, one frame each, and the intervals of memory that it is
+    made of; or a field of a vertex, and the copies it forces.
+    """
     add_picture(parser, formats=("txt", "svg", "png", "json", "html"))
     parser.add_argument(
         "name", metavar="NAME", nargs="?", help="name of the variable, with its scopes"
@@ -229,14 +216,12 @@ def regions_command(commands: Commands) -> None:
         metavar="'SET#VERTEX.FIELD'",
         help="draw what a field of a vertex is connected to, for instance 'blur#3.x'",
     )
-    set_run(parser, _regions)
+    set_drawing(parser, _regions)
 
 
-def _regions(arguments: argparse.Namespace) -> int:
+def _regions(arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.tools.viz.load_report import load_variables
-    from poplite.tools.viz.output import Destination
 
-    out = Destination.of(arguments)
     _check(arguments)
     graph = load_variables(arguments, [arguments.name] if arguments.name else [])
     from poplite.viz.forms import regions_forms
@@ -246,7 +231,6 @@ def _regions(arguments: argparse.Namespace) -> int:
     words += [word for operation in arguments.operations for word in ("--op", operation)]
     words += ["--field", arguments.field] if arguments.field is not None else []
     out.draw(regions_forms(_frames(graph, arguments)), arguments, "regions", *words)
-    return 0
 
 
 def _check(arguments: argparse.Namespace) -> None:

@@ -9,7 +9,6 @@ Source: PopLibs, `popnn/NonLinearity.hpp`, `popnn/NonLinearityDef.hpp`, `popnn/L
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 from poplite import ops
 from poplite.compat.arguments import checked
@@ -29,7 +28,8 @@ from poplite.ops.reductions.expressions import float_operand
 from poplite.program import Sequence as Steps
 from poplite.types import FLOAT
 
-F = TypeVar("F")
+Forward = Callable[[Tensor], Expr]
+Backward = Callable[[Tensor, Tensor], Expr]
 
 SOFTMAX_SCALING = 62000.0
 """What results of SOFTMAX_SCALED are multiplied by, so that HALF holds small ones."""
@@ -70,7 +70,7 @@ def nonLinearity(
     Raises:
         ElementTypeError: for an unknown type, and elements that are not floats.
     """
-    made = _forward(non_linearity_type, t, "nonLinearity")
+    made = _functions(non_linearity_type, "nonLinearity")[0](t)
     name = debug_context or NonLinearityType(non_linearity_type).value
     mapping = output_mapping(graph, [t], t)
     return ops.map(made, mapping=mapping, name=name, program=prog)
@@ -88,7 +88,7 @@ def nonLinearityInPlace(
 
     `prog` may be a compute set that the vertices are added to; softmax is refused there.
     """
-    made = _forward(non_linearity_type, t, "nonLinearityInPlace")
+    made = _functions(non_linearity_type, "nonLinearityInPlace")[0](t)
     steps = _in_one_step("popnn.nonLinearityInPlace", graph, non_linearity_type, prog)
     ops.assign(
         t, made, name=debug_context or NonLinearityType(non_linearity_type).value, program=steps
@@ -122,7 +122,7 @@ def nonLinearityInputGradient(
         ControlProgramError for softmax in a compute set.
     """
     what = "nonLinearityInputGradient"
-    gradient = _function(_BACKWARD, non_linearity_type, what)(act, out_gradient)
+    gradient = _functions(non_linearity_type, what)[1](act, out_gradient)
     steps = _in_one_step(f"popnn.{what}", graph, non_linearity_type, prog)
     mapping = output_mapping(graph, [act], act)
     return ops.map(gradient, mapping=mapping, name=debug_context or what, program=steps)
@@ -186,30 +186,17 @@ _SOFTMAX = (
     NonLinearityType.SOFTMAX_SCALED,
 )
 
-_FORWARD: dict[NonLinearityType, Callable[[Tensor], Expr]] = {
-    NonLinearityType.SIGMOID: ops.sigmoid,
-    NonLinearityType.HARD_SIGMOID: nn.hard_sigmoid,
-    NonLinearityType.RELU: ops.relu,
-    NonLinearityType.TANH: ops.tanh,
-    NonLinearityType.GELU: ops.gelu,
-    NonLinearityType.GELU_ERF: ops.gelu_erf,
-    NonLinearityType.SWISH: ops.swish,
-    NonLinearityType.SOFTMAX: _plain_softmax,
-    NonLinearityType.SOFTMAX_STABLE: nn.softmax,
-    NonLinearityType.SOFTMAX_SCALED: _scaled_softmax,
-}
-
-_BACKWARD: dict[NonLinearityType, Callable[[Tensor, Tensor], Expr]] = {
-    NonLinearityType.SIGMOID: nn.sigmoid_gradient,
-    NonLinearityType.HARD_SIGMOID: nn.hard_sigmoid_gradient,
-    NonLinearityType.RELU: nn.relu_gradient,
-    NonLinearityType.TANH: nn.tanh_gradient,
-    NonLinearityType.GELU: nn.gelu_gradient,
-    NonLinearityType.GELU_ERF: nn.gelu_erf_gradient,
-    NonLinearityType.SWISH: nn.swish_gradient,
-    NonLinearityType.SOFTMAX: nn.softmax_gradient,
-    NonLinearityType.SOFTMAX_STABLE: nn.softmax_gradient,
-    NonLinearityType.SOFTMAX_SCALED: _scaled_softmax_gradient,
+_FORWARD_AND_BACKWARD: dict[NonLinearityType, tuple[Forward, Backward]] = {
+    NonLinearityType.SIGMOID: (ops.sigmoid, nn.sigmoid_gradient),
+    NonLinearityType.HARD_SIGMOID: (nn.hard_sigmoid, nn.hard_sigmoid_gradient),
+    NonLinearityType.RELU: (ops.relu, nn.relu_gradient),
+    NonLinearityType.TANH: (ops.tanh, nn.tanh_gradient),
+    NonLinearityType.GELU: (ops.gelu, nn.gelu_gradient),
+    NonLinearityType.GELU_ERF: (ops.gelu_erf, nn.gelu_erf_gradient),
+    NonLinearityType.SWISH: (ops.swish, nn.swish_gradient),
+    NonLinearityType.SOFTMAX: (_plain_softmax, nn.softmax_gradient),
+    NonLinearityType.SOFTMAX_STABLE: (nn.softmax, nn.softmax_gradient),
+    NonLinearityType.SOFTMAX_SCALED: (_scaled_softmax, _scaled_softmax_gradient),
 }
 
 
@@ -227,12 +214,8 @@ def _in_one_step(
     return one_set(what, graph, place)
 
 
-def _forward(kind: NonLinearityType | str, t: Tensor, what: str) -> Expr:
-    return _function(_FORWARD, kind, what)(t)
-
-
-def _function(functions: dict[NonLinearityType, F], kind: NonLinearityType | str, what: str) -> F:
-    return functions[checked_member(kind, NonLinearityType, f"popnn.{what}")]
+def _functions(kind: NonLinearityType | str, what: str) -> tuple[Forward, Backward]:
+    return _FORWARD_AND_BACKWARD[checked_member(kind, NonLinearityType, f"popnn.{what}")]
 
 
 _OutOfPlace = Callable[..., Tensor]

@@ -5,7 +5,7 @@ Source: PopLibs, `popnn/Pooling.hpp`, `popnn/PoolingDef.hpp`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,14 +82,16 @@ class PoolParams:
         [3]
         """
         what = "PoolParams.getOutputFieldShape"
-        field, window, stride = (
-            sizes_of(what, name, getattr(self, name))
-            for name in ("inputFieldShape", "kernelShape", "stride")
-        )
+        field, window, stride = self._sizes(what)
         how = spacings(what, len(field), list(stride), self._sides(), 1)
         check_number(what, "kernelShape", window, len(field))
         check_fields(what, field, window, how)
         return [forward(*each).count for each in zip(field, window, how, strict=True)]
+
+    def _sizes(self, what: str) -> Iterator[tuple[int, ...]]:
+        """Yield the sizes of the input and of the window, and its strides."""
+        for name in ("inputFieldShape", "kernelShape", "stride"):
+            yield sizes_of(what, name, getattr(self, name))
 
     def _sides(self) -> list[tuple[int, int]]:
         """Return the padding before and behind each dimension."""
@@ -108,10 +110,7 @@ class PoolParams:
     def _call(self, what: str, options: Options, x: Tensor) -> dict[str, Any]:
         """Return the arguments of a pooling of x that these parameters are of, or raise."""
         check_known(what, options, _KNOWN)
-        field, window, stride = (
-            sizes_of(what, name, getattr(self, name))
-            for name in ("inputFieldShape", "kernelShape", "stride")
-        )
+        field, window, stride = self._sizes(what)
         many = sizes_of(what, "batchSize and numChannels", [self.batchSize, self.numChannels])
         shape, kind = (*many, *field), element_type(self.dType)
         if x.shape != shape or x.element_type is not kind:
@@ -121,6 +120,14 @@ class PoolParams:
                 fix="the parameters of the input",
             )
         return {"window": list(window), "stride": list(stride), "padding": self._sides()}
+
+
+_FUNCTIONS: dict[PoolingType, tuple[Callable[..., Tensor], Callable[..., Tensor]]] = {
+    PoolingType.MAX: (nn.max_pool, nn.max_pool_gradient),
+    PoolingType.AVG: (nn.average_pool, nn.average_pool_gradient),
+    PoolingType.SUM: (nn.sum_pool, nn.sum_pool_gradient),
+}
+"""Each kind with its gradient."""
 
 
 @checked("popnn")
@@ -151,11 +158,7 @@ def pool(
     """
     check_params("popnn.pool", params, PoolParams)
     how = params._call("popnn.pool", options, in_)
-    made = {
-        PoolingType.MAX: nn.max_pool,
-        PoolingType.AVG: nn.average_pool,
-        PoolingType.SUM: nn.sum_pool,
-    }[params._kind()]
+    made, _ = _FUNCTIONS[params._kind()]
     return made(in_, **how, name=debug_context or "pool", program=prog)
 
 
@@ -208,16 +211,13 @@ def poolInputGradient(
     how = params._call(what, options, in_)
     own: dict[str, Any] = {"name": debug_context or "poolInputGradient", "program": prog}
     kind = params._kind()
+    _, gradient = _FUNCTIONS[kind]
     if kind is not PoolingType.MAX:
-        by_kind = {
-            PoolingType.AVG: nn.average_pool_gradient,
-            PoolingType.SUM: nn.sum_pool_gradient,
-        }
-        return by_kind[kind](pooled_gradient, in_.shape[2:], **how, **own)
+        return gradient(pooled_gradient, in_.shape[2:], **how, **own)
     if use_scaled_gradient:
         raise InvalidOption(
             f"{what}: use_scaled_gradient is true",
             found="each of several greatest elements of a window gets all of its gradient",
             fix="use_scaled_gradient=False",
         )
-    return nn.max_pool_gradient(pooled_gradient, in_, pooled, **how, **own)
+    return gradient(pooled_gradient, in_, pooled, **how, **own)
