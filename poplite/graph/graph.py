@@ -82,7 +82,7 @@ from poplite.machine.device import Device
 from poplite.machine.replicas import checked_target, replica_part, tiles_text
 from poplite.machine.target import Target
 from poplite.poplar.callable_values import CalledInt
-from poplite.poplar.spelling import cpp_spelling, in_our_order
+from poplite.poplar.spelling import binder_of, cpp_spelling
 from poplite.public import checked_methods
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped
@@ -439,7 +439,7 @@ class Graph(Displayed, GraphSpelling):
         if rest or isinstance(name, Tensor | QuarterMetadata):
             given = (tensor, name) if method is _SAME_ORDER else (tensor, name, method, *rest)
             also = {"element_type": element_type, "metadata": metadata}
-            ordered, named = in_our_order("Graph", "clone", given, also)
+            ordered, named = binder_of("Graph", "clone").in_our_order(given, also)
             tensor, name, method = ordered + ["", _SAME_ORDER][len(ordered) - 1 :]
             element_type, metadata = named["element_type"], named["metadata"]
         check_own(self, tensor, "clone", "clone(tensor)")

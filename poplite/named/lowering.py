@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from poplite.expr.build import apply, as_expr, cast, iota, reduction, typed_numb
 from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number, Weak
 from poplite.expr.viewed import viewed
 from poplite.frozen import frozen
-from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes import Axes, AxisRoot, check_lengths, some
@@ -60,6 +59,10 @@ from poplite.named.shaping import (
 from poplite.named.tensors import Gradient, Keep, PlacedByHint, TensorOp
 from poplite.ops.fuse.storing import is_worth_storing
 from poplite.types import FLOAT, INT
+
+if TYPE_CHECKING:
+    from poplite.named.programs import ItemRecorder
+    from poplite.named.transformer import Transformer
 
 Slots = tuple[AxisRoot | None, ...]
 
@@ -206,29 +209,14 @@ class LoweredExpressions:
     """The expressions of operations, as the state of a graph is now.
 
     Args:
-        graph: of all tensors.
-        tensor: returns the tensor of a constant, an input or a state, in the order of its axes.
-        place: stores an expression where a `ng.place` says, and returns it.
-        launch: adds the vertices of an `ng.nmap` over rows, and returns what they write.
-        by_number: reads rows of a table by number, or adds to them.
-        keeps_all: whether each operation is stored by itself.
-        is_strict: whether operations may not make outer products by themselves.
+        device: has the tensors.
+        recorder: stores what is a tensor of its own: what an `ng.place` places, what vertices of an
+            `ng.nmap` write, rows of a table by number.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        tensor: Callable[[TensorOp], Tensor],
-        place: Callable[[PlacedByHint, Expr], Tensor],
-        launch: Callable[[VertexMap, list[Expr]], Tensor],
-        by_number: Callable[[Take | AddRows, list[Expr]], Tensor],
-        *,
-        keeps_all: bool = False,
-        is_strict: bool = False,
-    ) -> None:
-        self._graph, self._tensor = graph, tensor
-        self._place, self._launch, self._by_number = place, launch, by_number
-        self._keeps_all, self._is_strict = keeps_all, is_strict
+    def __init__(self, device: Transformer, recorder: ItemRecorder) -> None:
+        self._device, self._recorder = device, recorder
+        self._keeps_all = device.fuse == "none"
         self.remembered: dict[Op, Tensor] = {}
         """Results that a computation has stored, in the order of their axes."""
         self._known: dict[object, Expr] = {}
@@ -291,7 +279,7 @@ class LoweredExpressions:
                 return again
         match op:
             case TensorOp():
-                return self._framed(Leaf(self._tensor(op)), op.axes, slots, own)
+                return self._framed(Leaf(self._device.tensor(op)), op.axes, slots, own)
             case NumberOp():
                 return as_expr(op.value, "a number")
             case Count():
@@ -303,7 +291,7 @@ class LoweredExpressions:
                 return self._framed(self._kept(made), op.axes, slots, own)
             case PlacedByHint():
                 made = yield op.args[0], op.axes.roots, {}, True
-                self._now[op] = self._place(op, self._leaf(made))
+                self._now[op] = self._recorder.placed(op, self._leaf(made))
                 return self._framed(Leaf(self._now[op]), op.axes, slots, own)
             case VertexMap():
                 return (yield from self._by_vertices(op, slots, own))
@@ -371,7 +359,7 @@ class LoweredExpressions:
         for place, one in enumerate(op.args):
             for other in op.args[place + 1 :]:
                 check_lengths(op.called, one.axes, other.axes, (one, other))
-                if self._is_strict:
+                if self._device.is_strict:
                     check_no_outer(op.called, one, one.axes, other)
         if all(isinstance(each, Weak | Number) for each in operands):
             return self._of_numbers(op, operands)
@@ -485,7 +473,7 @@ class LoweredExpressions:
             length = part.shape[len(sizes) :]
             flat = (math.prod(sizes), *([math.prod(length)] if seen else []))
             rows.append(self._reshaped(wide, flat))
-        self._now[op] = self._launch(op, rows)
+        self._now[op] = self._recorder.launched(op, rows)
         return self._framed(Leaf(self._now[op]), op.axes, slots, parts)
 
     def _numbered(self, op: Take | AddRows, slots: Slots, parts: Parts) -> Asked:
@@ -493,7 +481,7 @@ class LoweredExpressions:
         for x, order in zip(op.args, op.orders, strict=True):
             part = yield x, order, {}, True
             read.append(self._storable(self._leaf(part)))
-        self._now[op] = self._by_number(op, read)
+        self._now[op] = self._recorder.numbered(op, read)
         return self._framed(Leaf(self._now[op]), op.axes, slots, parts)
 
     # -- sums --------------------------------------------------------------------------------------
@@ -629,7 +617,9 @@ class LoweredExpressions:
             )
         if not isinstance(made, Number):
             return made
-        constant = self._graph.add_constant(made.element_type, (), made.value.item(), mapping=0)
+        constant = self._device.graph.add_constant(
+            made.element_type, (), made.value.item(), mapping=0
+        )
         return Leaf(constant)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from poplite import ops
 from poplite.errors import AxisError
 from poplite.expr.tree import Applied, Expr, Leaf
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor
@@ -46,42 +46,16 @@ from poplite.program import Execute
 from poplite.program.recording import innermost
 from poplite.view.aliases import ViewIndex
 
+if TYPE_CHECKING:
+    from poplite.named.transformer import Transformer
+
 
 class ItemRecorder:
-    """Records the items of one computation in the open block of a graph's steps.
+    """Records the items of one computation in the open block of its transformer's steps."""
 
-    Args:
-        graph: where they go.
-        tensor: returns the tensor of a constant, an input or a state.
-        place: returns the variable that takes what a `ng.place` stores.
-        order: returns the axes of an operation in the order in which they are stored.
-        is_hinted: returns whether a hint says on which tiles a tensor is.
-        fuse: "cost", or "none" to store each operation by itself.
-        is_strict: whether operations may not make outer products by themselves.
-    """
-
-    def __init__(
-        self,
-        graph: Graph,
-        tensor: Callable[[TensorOp], Tensor],
-        place: Callable[[Op, object], Tensor],
-        order: Callable[[Op], Axes],
-        is_hinted: Callable[[TensorOp], bool],
-        fuse: str,
-        *,
-        is_strict: bool,
-    ) -> None:
-        self._graph, self._new_place, self._order = graph, place, order
-        self._tensor, self._is_hinted = tensor, is_hinted
-        self._expressions = LoweredExpressions(
-            graph,
-            tensor,
-            self._placed,
-            self._launched,
-            self._numbered,
-            keeps_all=fuse == "none",
-            is_strict=is_strict,
-        )
+    def __init__(self, device: Transformer) -> None:
+        self._device, self._graph = device, device.graph
+        self._expressions = LoweredExpressions(device, self)
         self._pending: list[Op] = []
         self.stored: list[tuple[Op, Tensor]] = []
         """Operations that were stored, each with its tensor by its axes."""
@@ -159,9 +133,9 @@ class ItemRecorder:
 
     def _root(self, op: Op, name: str) -> Root:
         """Return an operation as it is to be stored: its axes in the order of storage."""
-        mapping, order = None, self._order(op)
-        if isinstance(op, Gradient) and self._is_hinted(op.by):
-            like = as_axes(self._tensor(op.by), op.by.axes, order)
+        mapping, order = None, self._device.stored_order(op)
+        if isinstance(op, Gradient) and self._device.is_hinted(op.by):
+            like = as_axes(self._device.tensor(op.by), op.by.axes, order)
             mapping = self._graph.tile_mapping(like)
         return Root(self._expressions.all_of(op, order), mapping=mapping, name=name, at=op.line)
 
@@ -172,7 +146,7 @@ class ItemRecorder:
         found = []
         for op, tensor in zip(of, made, strict=True):
             if op is not None:
-                tensor = as_axes(tensor, self._order(op), op.axes)
+                tensor = as_axes(tensor, self._device.stored_order(op), op.axes)
                 self.stored.append((op, tensor))
             found.append(tensor)
         return found
@@ -180,7 +154,7 @@ class ItemRecorder:
     # -- effects -----------------------------------------------------------------------------------
 
     def _write(self, assigns: Sequence[Assign]) -> None:
-        orders = [self._order(each.target) for each in assigns]
+        orders = [self._device.stored_order(each.target) for each in assigns]
         targets = [
             as_axes(self._tensor_of(each.target), each.target.axes, order)
             for each, order in zip(assigns, orders, strict=True)
@@ -245,12 +219,13 @@ class ItemRecorder:
         self._expressions.remembered = before
         self._expressions.forget()
 
-    def _placed(self, op: PlacedByHint, expr: Expr) -> Tensor:
-        out = self._new_place(op, op.place)
+    def placed(self, op: PlacedByHint, expr: Expr) -> Tensor:
+        """Store an expression where a `ng.place` says, and return it."""
+        out = self._device.variable(op, op.place)
         (made,) = self._lower([Root(expr, out, name=_name(op), at=op.line)], [op])
         return made
 
-    def _launched(self, op: VertexMap, rows: list[Expr]) -> Tensor:
+    def launched(self, op: VertexMap, rows: list[Expr]) -> Tensor:
         """Add a vertex for each row, on the tile where the row of the first operand begins."""
         tensors = self._operands(op, rows)
         graph, count = self._graph, rows[0].shape[0]
@@ -273,7 +248,7 @@ class ItemRecorder:
         self.stored.append((op, out.reshape(lengths)))
         return out.reshape(lengths)
 
-    def _numbered(self, op: Take | AddRows, read: list[Expr]) -> Tensor:
+    def numbered(self, op: Take | AddRows, read: list[Expr]) -> Tensor:
         """Read rows of a table by number, or add to those of a new one."""
         rows, numbers = self._operands(op, read)
         name = " ".join((_name(op), op.along.name, "by", *op.args[1].axes.names))

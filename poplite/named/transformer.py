@@ -39,7 +39,7 @@ from poplite.named.layout import Layout
 from poplite.named.op import Op, as_op, nodes_below
 from poplite.named.programs import ItemRecorder
 from poplite.named.shaping import view_description
-from poplite.named.storage import Choice, StoredTensor, Votes, check_hints, hinted
+from poplite.named.storage import StoredTensor, Votes, check_hints, hinted
 from poplite.named.tensors import Gradient, TensorOp, filled_array
 from poplite.program import Sequence
 from poplite.report.report import Report
@@ -113,15 +113,7 @@ class Computation:
             device = self._transformer
             for each in self.params:
                 device.tensor(each)
-            work = ItemRecorder(
-                device.graph,
-                device.tensor,
-                device.variable,
-                device.stored_order,
-                device.is_hinted,
-                device.fuse,
-                is_strict=device.is_strict,
-            )
+            work = ItemRecorder(device)
             with no_collection(), device.graph.steps(self.name) as program:
                 self._values = work.values(self.items)
             self._program, self._work = program, work
@@ -350,8 +342,8 @@ class Transformer:
         fuse: str,
         checks: Checks,
     ) -> None:
-        self.target, self.is_strict = target, is_strict
-        self._fuse, self._hints, self._checks = fuse, dict(hints), checks
+        self.target, self.is_strict, self.fuse = target, is_strict, fuse
+        self._hints, self._checks = dict(hints), checks
         self._reset()
 
     def _reset(self) -> None:
@@ -439,11 +431,6 @@ class Transformer:
 
     # -- for computations --------------------------------------------------------------------------
 
-    @property
-    def fuse(self) -> str:
-        """The rule for storing results: "cost", or "none" for each operation by itself."""
-        return self._fuse
-
     def check_has(self, computation: Computation) -> None:
         """Raise AxisError for a computation that was forgotten, or of another kind."""
         _check_computation(computation, "check_has")
@@ -523,7 +510,7 @@ class Transformer:
         for axis in op.axes:
             axis.known_length(f"storing '{op.name}'")
             axis.keep_length(op.text)
-        choice = self._choice(op)
+        choice = self._known_votes().choice(op)
         where = self._placed(op, op.storage, op.place, choice.inner)
         self._places[op] = where
         own = "its layout is given" if op.storage.fixed else choice.why
@@ -540,9 +527,6 @@ class Transformer:
             storage = made.allocated(self._graph, where.mapping, stored)
         self.storages[op] = self._graph.space.variables[-1]
         return made.view(storage)
-
-    def _choice(self, op: TensorOp) -> Choice:
-        return self._known_votes().choice(op)
 
     def _known_votes(self) -> Votes:
         """Return the votes of all computations that there are by now."""

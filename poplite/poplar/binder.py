@@ -284,7 +284,7 @@ class Binder:
 
     def call(self, owner: object, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what our method returns for arguments in Poplar's order."""
-        declared = self._declaration_for(arguments)
+        declared = self._meant(arguments) or self._nearest(arguments)
         positional, named = self._in_our_order(declared, arguments, dict(keywords))
         method = getattr(owner, declared.method)
         try:
@@ -362,10 +362,6 @@ class Binder:
             return list(arguments), dict(keywords)
         declared = declared or self._nearest(arguments)
         return self._in_our_order(declared, arguments, dict(keywords))
-
-    def _declaration_for(self, arguments: tuple[Any, ...]) -> Declaration:
-        """Return the declaration that is meant, or that fits best; refuse what fits none."""
-        return self._meant(arguments) or self._nearest(arguments)
 
     def _meant(self, arguments: tuple[Any, ...]) -> Declaration | None:
         """Return the declaration that fits, or begins with, the arguments; None if none does."""

@@ -142,13 +142,6 @@ def _bound(owner: str, member: str) -> FunctionType:
     return call  # type: ignore[return-value]  # a `def` makes a FunctionType
 
 
-def in_our_order(
-    owner: str, member: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
-) -> tuple[list[Any], dict[str, Any]]:
-    """Return arguments in Poplar's order as a method of the same name takes them here."""
-    return binder_of(owner, member).in_our_order(arguments, keywords)
-
-
 @cache
 def binder_of(owner: str, member: str) -> Binder:
     """Return what binds arguments to the declarations of a member."""
