@@ -38,10 +38,10 @@ FIELDS = ("a", "b", "total")
 TARGET = 1.5
 
 TARGETS_OF_STEPS = {
-    "save an executable": 10,
-    "load an executable": 9,
-    "save a report": 7,
-    "load a report": 9,
+    "save an executable": 7,
+    "load an executable": 8,
+    "save a report": 5,
+    "load a report": 6,
 }
 """How many times as long as the baselines, which check nothing, it may take."""
 
@@ -184,9 +184,9 @@ class _Collected(ArrayWriter):
         super().__init__()
         self.arrays: list[npt.NDArray[Any]] = []
 
-    def _added(self, values: npt.NDArray[Any]) -> list[Any]:
-        self.arrays.append(values)
-        return super()._added(values)
+    def add_flat(self, name: str, flat: npt.NDArray[Any]) -> list[Any]:
+        self.arrays.append(flat)
+        return super().add_flat(name, flat)
 
 
 def arrays_of(executable: pl.Executable) -> dict[str, npt.NDArray[Any]]:

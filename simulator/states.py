@@ -192,10 +192,10 @@ def reading(path: str) -> Iterator[StateFile]:
         STATES.loading(repr(path)),
         unpacked(path, STATES, lambda name: bool(_MEMBER.fullmatch(name))) as (manifest, zipped),
     ):
-        from poplite.codec.coders import Reader
+        from poplite.codec.coders import Reader, decoded
 
         of = Reader(ArrayReader({}), (), (), ())
-        saved: SavedState = _coder().decode(STATES.parts(manifest), of)
+        saved: SavedState = decoded(_coder(), STATES.parts(manifest), of)
         yield StateFile(saved, zipped)
 
 

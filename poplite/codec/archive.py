@@ -17,8 +17,9 @@ import shutil
 import stat
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -86,15 +87,19 @@ class ArrayWriter:
         repeated = values.size > 1 and not any(values.strides)
         stored = values[(0,) * values.ndim] if repeated else values
         flat = np.ascontiguousarray(stored).reshape(-1)
-        name = DTYPE_NAMES[flat.dtype]
+        name, first, _ = self.add_flat(DTYPE_NAMES[flat.dtype], flat)
+        shape = list(values.shape)
+        return [name, first, [], shape] if repeated else [name, first, shape]
+
+    def add_flat(self, name: str, flat: Array) -> list[Any]:
+        """Return the reference to a contiguous array of one dimension, of the type of a name."""
         first = count = self._counts.get(name, 0)
         if flat.nbytes <= SMALL_BYTES:
             first = self._firsts.setdefault((name, flat.tobytes()), count)
         if first == count:
             self._counts[name] = count + flat.size
             self._parts.setdefault(name, []).append(flat)
-        shape = list(values.shape)
-        return [name, first, [], shape] if repeated else [name, first, shape]
+        return [name, first, [flat.size]]
 
     def parts(self) -> dict[str, list[Array]]:
         """Return the parts of each type's array, by the name of the type."""
@@ -102,11 +107,32 @@ class ArrayWriter:
 
 
 class ArrayReader:
-    """Finds arrays in the flat arrays of a file, of which there is one for each type."""
+    """Finds arrays in the flat arrays of a file, of which there is one for each type.
+
+    Attributes:
+        flat: these, by the name of the type.
+    """
 
     def __init__(self, flat: Mapping[str, Array]) -> None:
-        self._flat = flat
+        self.flat = flat
         self._found: dict[tuple[Any, ...], Array] = {}
+
+    def parts(self, refs: Sequence[Any], names: Container[str]) -> list[tuple[str, int, int]]:
+        """Return type, first element and length of arrays of one dimension, of types in `names`."""
+        for ref in refs:
+            if list(map(type, ref)) != ARRAY_REFS[0] or list(map(type, ref[2])) != [int]:
+                raise Malformed(f"{shown(ref)} names no numbers of the tables")
+        found = [(name, first, count) for name, first, (count,) in refs]
+        sizes = {name: len(each) for name, each in self.flat.items() if name in names}
+        for ref, (name, first, count) in zip(refs, found, strict=True):
+            if name not in sizes or not 0 <= first < first + count <= sizes[name]:
+                raise Malformed(f"{shown(ref)} is not in the file")
+        return found
+
+    def of_part(self, part: tuple[str, int, int]) -> Array:
+        """Return the numbers of a part."""
+        name, first, count = part
+        return self.flat[name][first : first + count]
 
     def take(self, ref: Any) -> Array:
         """Return the array of a reference that `ArrayWriter.add` made."""
@@ -120,9 +146,9 @@ class ArrayReader:
         key = (name, first, *shape, None, *(repeated or ()))
         array = self._found.get(key)
         if array is None:
-            if name not in self._flat or not 0 <= first <= len(self._flat[name]) - count:
+            if name not in self.flat or not 0 <= first <= len(self.flat[name]) - count:
                 raise Malformed(f"{shown(ref)} is not in the file")
-            array = self._flat[name][first : first + count].reshape(shape)
+            array = self.flat[name][first : first + count].reshape(shape)
             if repeated is not None:
                 _product(repeated)
                 array = np.broadcast_to(array, repeated)
@@ -142,19 +168,22 @@ def _product(shape: Sequence[Any]) -> int:
 
 def write_archive(file: BinaryIO, text: str, arrays: ArrayWriter) -> None:
     """Write a manifest and the arrays that it names to a file."""
-    members: dict[str, list[Any]] = {MANIFEST: [text.encode()]}
+    blocks: dict[str, list[Any]] = {MANIFEST: [memoryview(text.encode())]}
     for name, parts in arrays.parts().items():
-        members[f"arrays/{name}.npy"] = [
-            _header(parts[0].dtype, sum(len(part) for part in parts)),
-            *parts,
-        ]
-    blocks = {
-        name: [memoryview(block).cast("B") for block in parts if len(block)]
-        for name, parts in members.items()
-    }
+        header = _header(parts[0].dtype, sum(map(len, parts)))
+        joined: list[Any] = [part for part in _joined(parts) if len(part)]
+        own = [memoryview(part).cast("B") for part in joined]
+        blocks[f"arrays/{name}.npy"] = [memoryview(header), *own]
     write_members(
         file, {name: (sum(block.nbytes for block in own), own) for name, own in blocks.items()}
     )
+
+
+def _joined(parts: Iterable[Array]) -> Iterator[Array]:
+    """Yield the same numbers in fewer arrays: writing many small ones takes long."""
+    for is_small, group in groupby(parts, lambda part: part.nbytes <= SMALL_BYTES):
+        some = list(group)
+        yield from [np.concatenate(some)] if is_small else some
 
 
 def write_members(file: BinaryIO, members: Mapping[str, tuple[int, Iterable[Any]]]) -> None:

@@ -1,13 +1,18 @@
-"""Coders, each for the values of one annotation; `codec` puts them together."""
+"""Coders, each for the values of one annotation; `codec` puts them together.
+
+Values of one annotation are written and read many at a time, wherever they are in the data: all
+numbers of one field of ten thousand records are checked at once.  When something is wrong, the data
+are read again one by one, so that the message says where it is (`decoded`).
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from itertools import chain
-from operator import index as whole_number
+from itertools import chain, compress, islice, repeat
+from operator import attrgetter, index as whole_number
 from typing import Any, get_origin
 
 import numpy as np
@@ -51,8 +56,9 @@ class Reader:
         locations: lines, by number.
         lines: lines that are text, by number.
         lent: values of fields that lend them to objects which are read later, by name.
-        looks: how many numbers of arrays may still be looked at, where few may name many.
+        looks: how many numbers of arrays may still be named, where few may be named often.
         found: what was made of parts of arrays.
+        one_by_one: whether values are read one at a time, to find the one that is wrong.
     """
 
     arrays: ArrayReader
@@ -62,6 +68,7 @@ class Reader:
     lent: dict[str, Any] = dataclasses.field(default_factory=dict, init=False)
     looks: int = dataclasses.field(default=0, init=False)
     found: dict[tuple[Any, ...], Any] = dataclasses.field(default_factory=dict, init=False)
+    one_by_one: bool = dataclasses.field(default=False, init=False)
 
 
 class Coder(ABC):
@@ -69,25 +76,50 @@ class Coder(ABC):
 
     Attributes:
         name: what it is called where there are several.
-        as_is: the type whose values are written as they are, if there is one; of whole numbers
-            those in `whole`.
+        as_is: the type whose values are written as they are, if there is one.
     """
 
     name: str
     as_is: type | None = None
-    whole = WHOLE
 
     @abstractmethod
     def fits(self, value: Any) -> bool:
         """Return whether a value is of the annotation, as far as needed to choose among coders."""
 
-    @abstractmethod
     def encode(self, value: Any, to: Writer) -> Json:
         """Return a value as JSON."""
+        return self.encode_all([value], to)[0]
 
-    @abstractmethod
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON; a coder defines this, or `encode`."""
+        return [self.encode(value, to) for value in values]
+
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON; raise `Malformed` when it has none."""
+        return self.decode_all([data], of)[0]
+
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON; a coder defines this, or `decode`."""
+        return [self.decode(each, of) for each in data]
+
+
+def decoded(coder: Coder, data: Json, of: Reader) -> Any:
+    """Return the value of JSON; raise `Malformed`, which says where in it the fault is.
+
+    >>> from poplite.codec.archive import ArrayReader
+    >>> of = Reader(ArrayReader({}), (), (), ())
+    >>> decoded(ItemsCoder(list, ScalarCoder(int)), [1, 2, "x"], of)
+    Traceback (most recent call last):
+    poplite.codec.loading.Malformed: [2]: 'x' is not of type int
+    """
+    looks = of.looks
+    try:
+        return coder.decode(data, of)
+    except Malformed:
+        of.one_by_one, of.looks = True, looks
+        return coder.decode(data, of)
+    finally:
+        of.one_by_one = False
 
 
 class ScalarCoder(Coder):
@@ -134,6 +166,14 @@ class ScalarCoder(Coder):
             raise Malformed(f"{shown(data)} {self.beyond}")
         return data
 
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON."""
+        if set(map(type, data)) == {self.as_is} and (
+            self.kind is not int or (min(data) in self.whole and max(data) in self.whole)
+        ):
+            return list(data)
+        return super().decode_all(data, of)
+
 
 class ChosenCoder(Coder):
     """Members of an enumeration, literals, element types: one of a few, by name."""
@@ -155,6 +195,12 @@ class ChosenCoder(Coder):
         if type(data) is not str or data not in self.values:
             raise Malformed(f"{shown(data)} is not one of {', '.join(map(repr, self.values))}")
         return self.values[data]
+
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON."""
+        if set(map(type, data)) == {str} and self.values.keys() >= set(data):
+            return list(map(self.values.__getitem__, data))
+        return super().decode_all(data, of)
 
 
 class NumberedCoder(Coder):
@@ -184,6 +230,13 @@ class NumberedCoder(Coder):
         if type(data) is not int or not 0 <= data < len(known):
             raise Malformed(f"{shown(data)} is the number of no {self.name}")
         return known[data]
+
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON."""
+        known: Sequence[Any] = getattr(of, self.listed)
+        if set(map(type, data)) == {int} and 0 <= min(data) <= max(data) < len(known):
+            return list(map(known.__getitem__, data))
+        return super().decode_all(data, of)
 
 
 class ArrayCoder(Coder):
@@ -253,25 +306,32 @@ class ItemsCoder(Coder):
 
     def __init__(self, kind: Any, item: Coder) -> None:
         self.kind, self.item, self.name = kind, item, kind.__name__
+        self.made = list if kind is list else tuple
 
     def fits(self, value: Any) -> bool:
         """Return whether a value is one of these."""
         return isinstance(value, self.kind) and type(value) is not str
 
-    def encode(self, value: Any, to: Writer) -> Json:
-        """Return a value as JSON."""
-        return [self.item.encode(item, to) for item in value]
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON."""
+        items = iter(self.item.encode_all(list(chain.from_iterable(values)), to))
+        return [list(islice(items, len(value))) for value in values]
 
-    def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
-        found, item, listed = [], self.item, as_list(data)
-        try:
-            for each in listed:
-                found.append(item.decode(each, of))
-        except Malformed as error:
-            error.place.append(f"[{len(found)}]")
-            raise
-        return found if self.kind is list else tuple(found)
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON."""
+        check_lists(data)
+        items = iter(self._items(data, of))
+        return [self.made(islice(items, len(each))) for each in data]
+
+    def _items(self, data: Sequence[list[Json]], of: Reader) -> list[Any]:
+        if not of.one_by_one:
+            return self.item.decode_all(list(chain.from_iterable(data)), of)
+        items: list[Any] = []
+        for each in data:
+            for number, item in enumerate(each):
+                with at(f"[{number}]"):
+                    items.append(self.item.decode(item, of))
+        return items
 
 
 class FixedCoder(Coder):
@@ -286,15 +346,21 @@ class FixedCoder(Coder):
         """Return whether a value is one of these."""
         return isinstance(value, tuple) and len(value) == len(self.items)
 
-    def encode(self, value: Any, to: Writer) -> Json:
-        """Return a value as JSON."""
-        return [coder.encode(item, to) for coder, item in zip(self.items, value, strict=True)]
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON."""
+        columns = zip(*values, strict=True)
+        found = [c.encode_all(column, to) for c, column in zip(self.items, columns, strict=False)]
+        return list(map(list, zip(*found, strict=True)))
 
-    def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
-        if len(as_list(data)) != len(self.items):
-            raise Malformed(f"{len(data):,} values, but {len(self.items)} are needed")
-        return tuple([coder.decode(item, of) for coder, item in zip(self.items, data, strict=True)])
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON."""
+        check_lists(data)
+        for each in data:
+            if len(each) != len(self.items):
+                raise Malformed(f"{len(each):,} values, but {len(self.items)} are needed")
+        columns = zip(*data, strict=True)
+        found = [c.decode_all(column, of) for c, column in zip(self.items, columns, strict=False)]
+        return list(zip(*found, strict=True))
 
 
 class PartsCoder(Coder):
@@ -376,17 +442,16 @@ class RecordCoder(Coder):
     """
 
     def __init__(self, cls: type, coders: Mapping[str, Coder]) -> None:
-        self.cls, self.name = cls, cls.__name__
-        self.fields = [(name, coder, coder.as_is, coder.whole) for name, coder in coders.items()]
-        self.names = coders.keys()
+        self.cls, self.coders, self.name = cls, coders, cls.__name__
         taken = [field for field in dataclasses.fields(cls) if field.init]
         known = [field for field in taken if field.name in coders]
+        self.parameters = [(field.name, field.default, _factory(field)) for field in taken]
         given = {
-            field.name
-            for field in taken
-            if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+            name
+            for name, default, factory in self.parameters
+            if default is dataclasses.MISSING and factory is None
         }
-        self.needed, self.borrowed = given & self.names, given - self.names
+        self.needed, self.borrowed = given & coders.keys(), given - coders.keys()
         self.lent = {field.name for field in known if field.metadata.get("lends")}
         nowhere = Writer()
         defaults = {f.name: f.default for f in known if f.default is not dataclasses.MISSING}
@@ -401,51 +466,82 @@ class RecordCoder(Coder):
         """Return whether a value is one of these."""
         return type(value) is self.cls
 
-    def encode(self, value: Any, to: Writer) -> Json:
-        """Return a value as JSON."""
-        found = {}
-        for name, coder, as_is, _ in self.fields:
-            part = getattr(value, name)
-            if part is self.usual[name]:
-                continue
-            if type(part) is as_is:
-                data: Json = part
-            elif coder.fits(part):
-                data = coder.encode(part, to)
-            else:
-                raise TypeError(f"{self.name}.{name} is {shown(part)}, not {coder.name}")
-            if name not in self.defaults or data != self.defaults[name]:
-                found[name] = data
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON."""
+        found: list[dict[str, Json]] = [{} for _ in values]
+        for name, coder in self.coders.items():
+            column, rows = list(map(attrgetter(name), values)), found
+            usual = self.usual[name]
+            if usual is not dataclasses.MISSING:
+                differ = [part is not usual for part in column]
+                column, rows = list(compress(column, differ)), list(compress(found, differ))
+            default = self.defaults.get(name, dataclasses.MISSING)
+            for row, data in zip(rows, self._column(name, coder, column, to), strict=True):
+                if default is dataclasses.MISSING or data != default:
+                    row[name] = data
         return found
 
-    def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
-        if type(data) is not dict or not data.keys() <= self.names:
-            raise Malformed(f"{shown(data)} is not a valid {self.name}")
-        if not self.needed <= data.keys():
-            missing = min(self.needed - data.keys())
-            raise Malformed(
-                f"{shown(data)} is not a valid {self.name}: a {self.name} has no {missing!r}"
-            )
-        found = {name: of.lent[name] for name in self.borrowed}
-        for name, coder, as_is, whole in self.fields:
-            if name not in data:
-                continue
-            part = data[name]
-            if type(part) is as_is and (as_is is not int or part in whole):  # as most are
-                found[name] = part
+    def _column(self, name: str, coder: Coder, parts: list[Any], to: Writer) -> list[Json]:
+        if set(map(type, parts)) == {coder.as_is}:
+            return parts
+        for part in parts:
+            if not coder.fits(part):
+                raise TypeError(f"{self.name}.{name} is {shown(part)}, not {coder.name}")
+        return coder.encode_all(parts, to)
+
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON."""
+        if not data:
+            return []
+        everywhere = self._check_names(data)
+        columns: list[Iterable[Any]] = []
+        for name, default, factory in self.parameters:
+            if name in self.borrowed:
+                columns.append(repeat(of.lent[name], len(data)))
+            elif name in everywhere:
+                columns.append(self._decoded(name, [each[name] for each in data], of))
             else:
-                try:
-                    found[name] = coder.decode(part, of)
-                except Malformed as error:
-                    error.place.append(f".{name}")
-                    raise
-                if name in self.lent:
-                    of.lent[name] = found[name]
+                there = [name in each for each in data] if name in self.coders else []
+                some = [each[name] for each in compress(data, there)]
+                parts = iter(self._decoded(name, some, of) if some else ())
+                columns.append(
+                    [
+                        next(parts) if is_there else default if factory is None else factory()
+                        for is_there in there or repeat(False, len(data))
+                    ]
+                )
         try:
-            return self.cls(**found)
+            return list(map(self.cls, *columns))
         except PopliteError as error:  # of a class that checks what it is made of
             raise Malformed(error.what) from error
+
+    def _check_names(self, data: Sequence[Json]) -> set[str]:
+        """Check which fields there are, and return those that are everywhere."""
+        everywhere = set(self.coders)
+        known: set[tuple[str, ...]] = set()
+        for each in data:
+            if type(each) is not dict:
+                raise Malformed(f"{shown(each)} is not a valid {self.name}")
+            names = tuple(each)
+            if names in known:
+                continue
+            known.add(names)
+            if not each.keys() <= self.coders.keys():
+                raise Malformed(f"{shown(each)} is not a valid {self.name}")
+            if not self.needed <= each.keys():
+                missing = min(self.needed - each.keys())
+                raise Malformed(
+                    f"{shown(each)} is not a valid {self.name}: a {self.name} has no {missing!r}"
+                )
+            everywhere &= each.keys()
+        return everywhere
+
+    def _decoded(self, name: str, parts: list[Json], of: Reader) -> list[Any]:
+        with at(f".{name}"):
+            found = self.coders[name].decode_all(parts, of)
+        if name in self.lent:
+            [of.lent[name]] = found
+        return found
 
 
 class EitherCoder(Coder):
@@ -464,25 +560,50 @@ class EitherCoder(Coder):
     def _of(self, value: Any) -> Coder | None:
         return next((option for option in self.options.values() if option.fits(value)), None)
 
-    def encode(self, value: Any, to: Writer) -> Json:
-        """Return a value as JSON."""
-        if value is None and self.optional:
-            return None
-        option = self._of(value)
-        assert option is not None
-        data = option.encode(value, to)
-        return data if len(self.options) == 1 else [option.name, data]
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON."""
+        found: list[Json] = [None] * len(values)
+        chosen = [self._of(value) for value in values]
+        for value, each in zip(values, chosen, strict=True):
+            assert each is not None or (value is None and self.optional)
+        for option in self.options.values():
+            rows = [row for row, each in enumerate(chosen) if each is option]
+            data = option.encode_all([values[row] for row in rows], to)
+            for row, each in zip(rows, data, strict=True):
+                found[row] = each if len(self.options) == 1 else [option.name, each]
+        return found
 
-    def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
-        if data is None and self.optional:
-            return None
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON."""
+        found: list[Any] = [None] * len(data)
+        by_name: dict[str, list[int]] = {}
+        for row, each in enumerate(data):
+            if each is not None or not self.optional:
+                by_name.setdefault(self._name_of(each), []).append(row)
+        for name, rows in by_name.items():
+            some = [data[row] if len(self.options) == 1 else data[row][1] for row in rows]
+            for row, value in zip(rows, self.options[name].decode_all(some, of), strict=True):
+                found[row] = value
+        return found
+
+    def _name_of(self, data: Json) -> str:
         if len(self.options) == 1:
-            return next(iter(self.options.values())).decode(data, of)
+            return next(iter(self.options))
         match data:
-            case [str() as name, inner] if name in self.options:
-                return self.options[name].decode(inner, of)
+            case [str() as name, _] if name in self.options:
+                return name
         raise Malformed(f"{shown(data)} is not one of {self.name}")
+
+
+def _factory(field: dataclasses.Field[Any]) -> Callable[[], Any] | None:
+    factory = field.default_factory
+    return None if factory is dataclasses.MISSING else factory
+
+
+def check_lists(data: Sequence[Json]) -> None:
+    """Refuse anything but lists of JSON."""
+    for each in data:
+        as_list(each)
 
 
 def as_list(data: Json) -> list[Any]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from poplite.codec.archive import ELEMENT_DTYPES, ArrayReader
 from poplite.codec.codec import Codec, lines_of
-from poplite.codec.coders import Coder, Json, Reader, ScalarCoder, Writer, as_list
+from poplite.codec.coders import Coder, Json, Reader, ScalarCoder, Writer, as_list, decoded
 from poplite.codec.loading import Format, Malformed, add_room, parsed_json
 from poplite.jit.build import no_collection
 from poplite.report.per_tile import PerPair, PerPiece, PerTile, TilePerPiece
@@ -61,7 +61,7 @@ def _loaded(cls: type[T], data: Json, looks: int) -> T:
     tables, lines = _tables(parts.pop(TABLES, None)), lines_of(parts.pop(LINES, None))
     of = Reader(tables, (), (), lines)
     of.looks = looks
-    loaded: T = _REPORTS.coder_of(cls).decode(parts, of)
+    loaded: T = decoded(_REPORTS.coder_of(cls), parts, of)
     check_report(loaded)
     return loaded
 

@@ -7,33 +7,28 @@
 Where that would be many numbers, they name a part of the file's arrays: of tiles the distances
 from each to the next, which are small and often the same.  Numbers of pairs of blocks, and of
 pieces, say of how many they are.
+
+A file has thousands of these: all of one field are written, read and checked together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import chain, compress, pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import (
-    Listed,
-    Rising,
-    Runs,
-    Series,
-    Steps,
-    compact,
-    constant,
-    counting,
-    limits,
-)
-from poplite.codec.coders import Coder, Json, Reader, Writer, as_list
+from poplite.arrays.series import Listed, Rising, Runs, Series, Steps, constant, counting
+from poplite.codec.coders import Coder, Json, Reader, Writer, check_lists
 from poplite.codec.loading import Malformed, check_room
+from poplite.machine.target import MOST_TILES
 from poplite.report.per_tile import BYTES_A_PAIR, PerTile
 from poplite.text import clipped
 
-FEW = 64
+FEW = 16
 """Most ranges of tiles, and most different numbers, that are written out as lists."""
 
 MOST = 2**63
@@ -66,140 +61,358 @@ class PerTileCoder(Coder):
         """Return whether a value is one of these."""
         return isinstance(value, PerTile)
 
-    def encode(self, value: Any, to: Writer) -> Json:
-        """Return a value as JSON; None means zero on every tile."""
-        if value is None or self.of_tiles and not value.num_used:
-            return {"tiles": [], "values": 0}
-        if id(value.tiles) not in to.written:
-            to.written[id(value.tiles)] = value.tiles, _encoded_tiles(value.tiles, to)
-        _, where = to.written[id(value.tiles)]
-        count, values = value.tiles.count, value.values
-        written: Json = values.only if count else 0
-        if written is None:
-            numbers = values.array()
-            signed = self.whole.start < 0 and values.low < 0
-            written = numbers.tolist() if count <= FEW else _packed(numbers, to, signed=signed)
-        found = {"tiles": where, "values": written}
-        return found if self.of_tiles else {"of": value.num_tiles, **found}
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON; None means zero on every tile."""
+        counts = [0 if value is None else value.num_used for value in values]
+        some = [self._encoded(values[at:end], to) for at, end in _at_once(counts)]
+        return list(chain.from_iterable(some))
 
-    def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON: numbers of ranges stay as short as they are written."""
-        if type(data) is not dict or data.keys() != self.keys:
-            raise Malformed(f"{clipped(data)} are not valid {self.name}")
-        where, values = data["tiles"], data["values"]
-        size = int(of.lent["target"].tiles) if self.of_tiles else data["of"]
-        if type(size) is not int or not 0 <= size < MOST:
-            raise Malformed(f"{clipped(data)} does not say of how many tiles it is")
-        tiles = _of_steps(where, size, of) if _is_ref(where) else _of_ranges(where, size)
-        if type(values) is int and abs(values) < MOST:
-            numbers: Series = constant(values, tiles.count)
-        elif _is_ref(values):
-            numbers = Listed(0, _taken(values, of))
-        else:
-            numbers = compact(_whole(values))
-        if numbers.count != tiles.count:
+    def _encoded(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        found: list[Json] = [{"tiles": [], "values": 0} for _ in values]
+        if not self.of_tiles:
+            for value, data in zip(values, found, strict=True):
+                data["of"] = value.num_tiles
+        used = [value is not None and value.num_used > 0 for value in values]
+        some: list[PerTile] = list(compress(values, used))
+        sets = {id(each.tiles): each.tiles for each in some if id(each.tiles) not in to.written}
+        for tiles, where in zip(sets.values(), _encoded_tiles([*sets.values()], to), strict=True):
+            to.written[id(tiles)] = tiles, where
+        numbers = self._encoded_numbers([each.values for each in some], to)
+        for data, each, written in zip(compress(found, used), some, numbers, strict=True):
+            data["tiles"] = to.written[id(each.tiles)][1]
+            data["values"] = written
+        return found
+
+    def _encoded_numbers(self, series: Sequence[Series], to: Writer) -> list[Json]:
+        """Return one number if all are equal, else a list, or where they are in the arrays."""
+        found: list[Json] = [_only(each) for each in series]
+        rows = [row for row, only in enumerate(found) if only is None]
+        if not rows:
+            return found
+        some = [_numbers_of(series[row]) for row in rows]
+        parts = _Parts([each.offset for each in some])
+        parts.add(np.array([each.base for each in some]))
+        low, high = parts.limits()
+        if self.whole.start < 0:
+            high = np.where(low < 0, MOST - 1, high)  # of a type with a sign
+        packed = parts.packed(high, (parts.lengths > FEW) & (low < high))
+        for number, (row, least, most) in enumerate(
+            zip(rows, low.tolist(), high.tolist(), strict=True)
+        ):
+            if number in packed:
+                found[row] = to.arrays.add_flat(*packed[number])
+            else:
+                found[row] = most if least == most else parts.of(number).tolist()
+        return found
+
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON, which stay as short as they are written."""
+        for each in data:
+            if type(each) is not dict or each.keys() != self.keys:
+                raise Malformed(f"{clipped(each)} are not valid {self.name}")
+        sizes = self._sizes(data, of)
+        tiles, counts = _decoded_tiles([each["tiles"] for each in data], sizes, of)
+        numbers = self._decoded_numbers([each["values"] for each in data], counts, of)
+        if self.of_pairs and (count := max(counts, default=0)):
+            check_room(BYTES_A_PAIR * count, f"{count:,} pairs of tiles")
+        return list(map(PerTile, sizes, tiles, numbers))
+
+    def _sizes(self, data: Sequence[Json], of: Reader) -> list[int]:
+        """Return of how many tiles each is."""
+        if self.of_tiles:
+            return [int(of.lent["target"].tiles)] * len(data)
+        for each in data:
+            if type(each["of"]) is not int or not 0 <= each["of"] < MOST:
+                raise Malformed(f"{clipped(each)} does not say of how many tiles it is")
+        return [each["of"] for each in data]
+
+    def _decoded_numbers(
+        self, values: Sequence[Json], counts: Sequence[int], of: Reader
+    ) -> list[Series]:
+        """Return numbers; of equal ones as many as there are tiles."""
+        refs, lists = _sorted_out(values)
+        arrays = [of.arrays.of_part(part) for part in _parts_of([values[row] for row in refs], of)]
+        written = [values[row] for row in lists]
+        ends = np.cumsum([0, *map(len, written)]).tolist()
+        numbers = _whole(list(chain.from_iterable(written)), written)
+        arrays += [numbers[begin:end] for begin, end in pairwise(ends)]
+        several = dict(zip(refs + lists, arrays, strict=True))
+        found: list[Series] = []
+        for row, (value, count) in enumerate(zip(values, counts, strict=True)):
+            if row in several:
+                found.append(self._listed(several[row], count, value))
+            elif type(value) is int:
+                found.append(constant(value, count))
+                if value not in self.whole:
+                    self._check(value, value, value)
+            else:
+                raise Malformed(f"{clipped(value)} is not a valid list")
+        return found
+
+    def _listed(self, array: npt.NDArray[np.integer[Any]], count: int, data: Json) -> Listed:
+        if len(array) != count:
             raise Malformed(f"{clipped(data)} is not a valid number for each tile")
-        low, high = limits(numbers)
+        name = array.dtype.name
+        if count and (name == "int64" or self.whole.start > 0 or PACKED[name] >= self.whole.stop):
+            self._check(int(array.min()), int(array.max()), data)
+        return Listed(0, array)
+
+    def _check(self, low: int, high: int, data: Json) -> None:
+        """Refuse numbers beyond those that there may be."""
         if low < self.whole.start:
             raise Malformed(f"{clipped(data)} has numbers below {self.whole.start}")
-        if high >= self.whole.stop and numbers.high >= self.whole.stop:  # the limit may be above
+        if high >= self.whole.stop:
             raise Malformed(f"{clipped(data)} has numbers above {self.whole.stop - 1:,}")
-        if self.of_pairs:
-            check_room(BYTES_A_PAIR * tiles.count, f"{tiles.count:,} pairs of tiles")
-        return PerTile(size, tiles, numbers)
 
 
 # -- writing numbers -------------------------------------------------------------------------------
 
 
-def _encoded_tiles(series: Series | Runs | Rising, to: Writer) -> Json:
-    if isinstance(series, Steps) and (series.count == 1 or series.step == 1):
-        return [[series.first, series.first + series.count - 1]]
-    if not series.count:
-        return []
-    distances = _distances(series)
-    is_apart = distances[1:] != 1
-    if np.count_nonzero(is_apart) >= FEW:
-        return _packed(distances, to)
-    tiles, ends = series.array(), np.flatnonzero(is_apart)
-    first, last = tiles[np.append(0, ends + 1)], tiles[np.append(ends, len(tiles) - 1)]
-    found: Json = np.stack([first, last], axis=1).tolist()
+AT_ONCE = 1 << 18
+"""Numbers that are looked at together, at most, but for those of one value: memory of more takes
+longer, and there may be any number of them."""
+
+
+def _at_once(counts: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of the values that are handled together, by how many numbers each has.
+
+    >>> list(_at_once([AT_ONCE - 1, 1, 1, AT_ONCE]))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    begin = total = 0
+    for end, count in enumerate(counts):
+        if total + count > AT_ONCE and end > begin:
+            yield begin, end
+            begin, total = end, 0
+        total += count
+    yield begin, len(counts)
+
+
+Packed = tuple[str, npt.NDArray[np.integer[Any]]]
+"""Numbers in the narrowest type that holds them, and its name."""
+
+
+class _Parts:
+    """Arrays of numbers, none of them empty, one behind the other.
+
+    Attributes:
+        numbers: all of them.
+        lengths: int64[parts], how many numbers each has.
+        begin: int64[parts], where in `numbers` each begins.
+    """
+
+    def __init__(self, arrays: Sequence[npt.NDArray[np.integer[Any]]]) -> None:
+        self.numbers = np.concatenate(arrays)
+        self.lengths = np.array(list(map(len, arrays)))
+        self.begin = np.cumsum(self.lengths) - self.lengths
+
+    def add(self, base: Int64) -> None:
+        """Add a number to all of each array."""
+        if base.any():
+            self.numbers = self.numbers + np.repeat(base, self.lengths)
+
+    def of(self, number: int) -> npt.NDArray[np.integer[Any]]:
+        """Return the numbers of one array."""
+        begin = self.begin[number]
+        return self.numbers[begin : begin + self.lengths[number]]
+
+    def limits(self) -> tuple[Int64, Int64]:
+        """Return the least and the greatest number of each, int64[parts]."""
+        ends = (each.reduceat(self.numbers, self.begin) for each in (np.minimum, np.maximum))
+        low, high = (each.astype(np.int64) for each in ends)
+        return low, high
+
+    def count(self, which: npt.NDArray[np.bool_]) -> Int64:
+        """Return how many numbers of each are chosen, int64[parts]."""
+        return np.add.reduceat(which, self.begin, dtype=np.int64)
+
+    def packed(self, high: Int64, chosen: npt.NDArray[np.bool_]) -> dict[int, Packed]:
+        """Return the chosen ones, by number, in the narrowest types for numbers up to `high`."""
+        narrow = np.searchsorted(list(PACKED.values()), high)
+        found: dict[int, Packed] = {}
+        for kind, name in enumerate(PACKED):
+            own = np.flatnonzero((narrow == kind) & chosen)
+            if len(own):
+                numbers, begin = self.numbers.astype(name), self.begin[own]
+                ends = zip(begin.tolist(), (begin + self.lengths[own]).tolist(), strict=True)
+                arrays = [(name, numbers[at:end]) for at, end in ends]
+                found |= zip(own.tolist(), arrays, strict=True)
+        return found
+
+
+def _only(series: Series) -> int | None:
+    """Return the number that all equal, where the form of a series shows it."""
+    return series.only if isinstance(series, Steps) else None
+
+
+def _numbers_of(series: Series | Runs | Rising) -> Listed:
+    return series if isinstance(series, Listed) else Listed(0, series.array())
+
+
+def _encoded_tiles(sets: Sequence[Series | Runs | Rising], to: Writer) -> list[Json]:
+    """Return the tiles of each set, of which there are some."""
+    found: list[Json] = list(map(_few_ranges, sets))
+    rising = [row for row in _missing(found) if isinstance(sets[row], Rising)]
+    arrays = _packed_distances(sets, rising)
+    rest = [row for row in _missing(found) if row not in arrays]
+    if rest:
+        _add_ranges(sets, rest, found, arrays)
+    for row in _missing(found):
+        found[row] = to.arrays.add_flat(*arrays[row])
     return found
 
 
-def _distances(series: Series | Runs | Rising) -> npt.NDArray[np.integer[Any]]:
-    if isinstance(series, Rising):
-        return series.distances
-    tiles = series.array()
-    distances = tiles.copy()
-    distances[1:] -= tiles[:-1]
-    return distances
+def _missing(found: Sequence[Json]) -> list[int]:
+    return [row for row, where in enumerate(found) if where is None]
 
 
-def _packed(numbers: npt.NDArray[np.integer[Any]], to: Writer, *, signed: bool = False) -> Json:
-    """Return where many whole numbers are in the arrays; `signed` where some may be -1."""
-    high = int(numbers.max())
-    narrow = next(name for name, most in PACKED.items() if high <= most)
-    return to.arrays.add(numbers.astype("int64" if signed else narrow))
+def _few_ranges(series: Series | Runs | Rising) -> Json:
+    """Return the ranges of tiles, where the form of a series shows few."""
+    if isinstance(series, Steps) and (series.count == 1 or series.step == 1):
+        return [[series.first, series.first + series.count - 1]]
+    if isinstance(series, Runs) and len(series.begin) <= FEW:
+        return np.stack([series.begin, series.end - 1], axis=1).tolist()
+    return None
+
+
+def _packed_distances(sets: Sequence[Any], rows: Sequence[int]) -> dict[int, Packed]:
+    """Return the distances of sets of many ranges that are kept as such."""
+    if not rows:
+        return {}
+    parts = _Parts([sets[row].distances for row in rows])
+    starts = parts.numbers != 1
+    starts[parts.begin] = True
+    found = parts.packed(parts.limits()[1], parts.count(starts) > FEW)
+    return {rows[number]: packed for number, packed in found.items()}
+
+
+def _add_ranges(
+    sets: Sequence[Any], rows: Sequence[int], found: list[Json], arrays: dict[int, Packed]
+) -> None:
+    """Find the ranges of sets, or where there are many their distances."""
+    some = [_numbers_of(sets[row]) for row in rows]
+    parts = _Parts([each.offset for each in some])
+    parts.add(np.array([each.base for each in some]))
+    tiles, begin = parts.numbers, parts.begin
+    parts.numbers = tiles.copy()
+    parts.numbers[1:] -= tiles[:-1]
+    parts.numbers[begin] = tiles[begin]
+    starts = parts.numbers != 1
+    starts[begin] = True
+    counts = parts.count(starts)
+    few = counts <= FEW
+    packed = parts.packed(parts.limits()[1], ~few)
+    arrays |= {rows[number]: each for number, each in packed.items()}
+    first = np.flatnonzero(starts)
+    last, chosen = np.append(first[1:], len(tiles)) - 1, np.repeat(few, counts)
+    ranges = np.stack([tiles[first[chosen]], tiles[last[chosen]]], axis=1)
+    ends = np.cumsum([0, *counts[few]]).tolist()
+    for number, (at, stop) in zip(np.flatnonzero(few).tolist(), pairwise(ends), strict=True):
+        found[rows[number]] = ranges[at:stop].tolist()
 
 
 # -- reading numbers -------------------------------------------------------------------------------
 
+FARTHEST = MOST_TILES**2
+"""Most that two tiles, or two pairs of tiles, are apart."""
 
-def _is_ref(data: Json) -> bool:
-    return type(data) is list and bool(data) and type(data[0]) is str
+MOST_FAR = 1 << 18
+"""Most distances of 64 bits: sums of them have 64 bits, too."""
 
 
-def _taken(ref: Json, of: Reader) -> npt.NDArray[np.integer[Any]]:
-    """Return numbers of the tables."""
-    found = of.arrays.take(ref)
-    if found.ndim != 1 or len(ref) != 3:
-        raise Malformed(f"{clipped(ref)} names no numbers of the tables")
-    of.looks -= len(found)
+def _sorted_out(values: Sequence[Json]) -> tuple[list[int], list[int]]:
+    """Return the rows of references to arrays, and those of other lists."""
+    rows = [row for row, value in enumerate(values) if type(value) is list]
+    refs = [row for row in rows if values[row] and type(values[row][0]) is str]
+    return refs, sorted({*rows}.difference(refs))
+
+
+def _parts_of(refs: Sequence[Json], of: Reader) -> list[tuple[str, int, int]]:
+    """Return the type, first element and length of numbers of the tables."""
+    found = of.arrays.parts(refs, PACKED)
+    of.looks -= sum([count for _, _, count in found])
     if of.looks < 0:
         raise Malformed("it names the same numbers more often than a file of its length")
     return found
 
 
-def _of_steps(ref: Json, size: int, of: Reader) -> Rising:
-    """Return the tiles of the distances from each to the next."""
-    steps = _taken(ref, of)
-    key = ref[0], ref[1], len(steps), size
-    known: Rising | None = of.found.get(key)
-    if known is None:
-        wide = steps.dtype == np.int64
-        if np.count_nonzero(steps[1:]) < len(steps) - 1 or (wide and steps.min(initial=0) < 0):
-            raise Malformed(f"{clipped(ref)}: tiles do not rise")
-        last = int(steps.sum(dtype=np.float64 if wide else np.int64))  # which do not wrap around
-        if last >= size:
-            raise Malformed(f"tile {last:,} of {size:,}")
-        known = of.found[key] = Rising(steps)
-    return known
+def _decoded_tiles(
+    places: Sequence[Json], sizes: Sequence[int], of: Reader
+) -> tuple[list[Any], list[int]]:
+    """Return tiles, all of them below the sizes, and how many there are."""
+    check_lists(places)
+    found: list[Any] = [None] * len(places)
+    counts = [0] * len(places)
+    refs, lists = _sorted_out(places)
+    parts = _parts_of([places[row] for row in refs], of)
+    _add_rising([*{part: None for part in parts if part not in of.found}], of)
+    for row, part in zip(refs, parts, strict=True):
+        (found[row], last), counts[row] = of.found[part], part[2]
+        if last >= sizes[row]:
+            raise Malformed(f"tile {last:,} of {sizes[row]:,}")
+    ranges = _of_ranges([places[row] for row in lists], [sizes[row] for row in lists])
+    for row, tiles in zip(lists, ranges, strict=True):
+        found[row], counts[row] = tiles, tiles.count
+    return found, counts
 
 
-def _whole(data: Json) -> Int64:
-    """Return a list of whole numbers, or of lists of as many."""
-    numbers = np.array(as_list(data))
-    if numbers.size and numbers.dtype != np.int64:
-        raise Malformed(f"{clipped(data)} is not a list of whole numbers")
-    return numbers.astype(np.int64)
+def _add_rising(named: Sequence[tuple[str, int, int]], of: Reader) -> None:
+    """Find the tiles of distances from each to the next, and the last of them."""
+    for name in dict.fromkeys(name for name, _, _ in named):
+        own = [part for part in named if part[0] == name]
+        for begin, end in _at_once([count for _, _, count in own]):
+            arrays = [of.arrays.of_part(part) for part in own[begin:end]]
+            found = zip(map(Rising, arrays), _last_tiles(arrays), strict=True)
+            of.found |= zip(own[begin:end], found, strict=True)
 
 
-def _of_ranges(ranges: Json, size: int) -> Series | Runs:
+def _last_tiles(distances: Sequence[npt.NDArray[np.integer[Any]]]) -> list[int]:
+    """Return the last tile of each set; refuse distances at which tiles do not rise."""
+    parts = _Parts(distances)
+    if parts.numbers.dtype == np.int64 and (
+        parts.numbers.max() > FARTHEST or parts.lengths.max() > MOST_FAR
+    ):
+        raise Malformed("tiles are further apart than there may be")
+    is_wrong = parts.numbers < 1
+    is_wrong[parts.begin] = parts.numbers[parts.begin] < 0
+    for number in np.flatnonzero(parts.count(is_wrong))[:1].tolist():
+        raise Malformed(f"{clipped(distances[number][:9].tolist())}: tiles do not rise")
+    last: list[int] = np.add.reduceat(parts.numbers, parts.begin, dtype=np.int64).tolist()
+    return last
+
+
+def _whole(numbers: list[Json], lists: Sequence[Json]) -> Int64:
+    """Return whole numbers of some lists."""
+    if not numbers or set(map(type, numbers)) == {int}:
+        try:
+            return np.array(numbers, np.int64)
+        except OverflowError:
+            pass
+    raise Malformed(f"{clipped(lists[0])} is not a list of whole numbers")
+
+
+def _of_ranges(data: Sequence[Json], sizes: Sequence[int]) -> list[Series | Runs]:
     """Return the tiles of ranges, which may be many more than their numbers."""
-    before = -1
-    for each in as_list(ranges):
+    for each in (pairs := list(chain.from_iterable(data))):
         if type(each) is not list or list(map(type, each)) != [int, int]:
             raise Malformed(f"{clipped(each)} is not a valid range of tiles")
-        first, last = each
-        if not before < first <= last:
-            raise Malformed(f"tiles {first:,} to {last:,} do not rise")
-        if last >= size:
-            raise Malformed(f"tile {last:,} of {size:,}")
-        before = last
-    if len(ranges) == 1:
-        return counting(first, last - first + 1)
-    if not ranges:
-        return constant(0, 0)
-    runs = np.array(ranges, np.int64)
-    return Runs(runs[:, 0], runs[:, 1] + 1)
+    first, last = _whole(list(chain.from_iterable(pairs)), data).reshape(-1, 2).T
+    lengths = list(map(len, data))
+    ends = np.cumsum([0, *lengths])
+    before = np.append(-1, last)[:-1]
+    before[ends[:-1][np.array(lengths, bool)]] = -1
+    for row in np.flatnonzero((before >= first) | (first > last))[:1].tolist():
+        raise Malformed(f"tiles {first[row]:,} to {last[row]:,} do not rise")
+    size = np.repeat(np.array(sizes, np.int64), lengths)
+    for row in np.flatnonzero(last >= size)[:1].tolist():
+        raise Malformed(f"tile {last[row]:,} of {size[row]:,}")
+    begin, end = first.copy(), last + 1
+    found: list[Series | Runs] = []
+    for at, stop in pairwise(ends.tolist()):
+        if stop == at:
+            found.append(constant(0, 0))
+        elif stop == at + 1:
+            found.append(counting(int(begin[at]), int(end[at] - begin[at])))
+        else:
+            found.append(Runs(begin[at:stop], end[at:stop]))
+    return found

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from poplite.codec.archive import ArrayReader
 from poplite.codec.codec import Codec
-from poplite.codec.coders import Coder, Json, Reader, Writer
+from poplite.codec.coders import Coder, Json, Reader, Writer, decoded
 from poplite.codec.loading import Format, Malformed, add_room, parsed_json, shown
 from poplite.errors import (
     ControlProgramError,
@@ -313,7 +313,8 @@ _CODER = Codec({Scalar: _ParameterCoder(), float: _MeasureCoder()}).coder_of(Sav
 
 
 def _read(data: Json) -> Sweep:
-    saved: SavedSweep = _CODER.decode(SWEEPS.parts(data), Reader(ArrayReader({}), (), (), ()))
+    of = Reader(ArrayReader({}), (), (), ())
+    saved: SavedSweep = decoded(_CODER, SWEEPS.parts(data), of)
     named: dict[str, list[Any]] = {**saved.parameters, **saved.measured, ERROR: saved.error}
     if list(named) != [*saved.parameters, *MEASURES, ERROR]:
         raise Malformed("its columns are not those of a sweep")

@@ -13,13 +13,14 @@ Numbers that are not used for look-ups may be anything: a report may say nonsens
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from poplite.arrays.series import Listed, Steps, limits
-from poplite.codec.loading import Malformed
+from poplite.codec.loading import Malformed, at
 from poplite.machine.target import Target
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program, num_steps
@@ -115,51 +116,73 @@ def check_parts(whole: Any, known: Known, names: Iterable[str] | None = None) ->
         known: what it has.
         names: of the fields whose parts are looked at; all and itself where nothing is said.
     """
-    totals: Counter[tuple[type, str]] = Counter()
+    try:
+        _check_whole(whole, known, names, one_by_one=False)
+    except Malformed:
+        _check_whole(whole, known, names, one_by_one=True)
+        raise
+
+
+def _check_whole(
+    whole: Any, known: Known, names: Iterable[str] | None, *, one_by_one: bool
+) -> None:
+    """Check all objects of a class together, or each alone, so that the message has its place."""
+    checks = _Checks(known, one_by_one)
     if names is None:
-        _check(whole, known, totals)
+        checks.check([whole])
     else:
-        _check_fields(whole, names, known, totals)
-    for (cls, name), total in totals.items():
+        checks.check_below([whole], names)
+    for (cls, name), total in checks.totals.items():
         if total >= MOST_TOTAL:
             raise Malformed(f"{cls.__name__}.{name} adds up to {total:,}")
 
 
-def _check(part: Any, known: Known, totals: Counter[tuple[type, str]]) -> None:
-    """Check the fields of an object, the objects below it, then its rules about several fields."""
-    cls: Any = type(part)
-    rules = _rules(cls)
-    for name, holds in rules.fields:
-        if not holds(value := getattr(part, name), known):
-            raise Malformed(f"{cls.__name__}.{name} cannot be {clipped(value)}")
-    _check_fields(part, rules.looked_at, known, totals)
-    for what, holds in getattr(cls, "RULES", ()):
-        if not holds(part, known):
-            raise Malformed(f"in a {cls.__name__}, {what}")
+class _Checks:
+    """Checks objects, and adds up the numbers of their fields."""
 
+    def __init__(self, known: Known, one_by_one: bool) -> None:
+        self._known, self._one_by_one = known, one_by_one
+        self.totals: Counter[tuple[type, str]] = Counter()
 
-def _check_fields(
-    part: Any, names: Iterable[str], known: Known, totals: Counter[tuple[type, str]]
-) -> None:
-    cls = type(part)
-    for name in names:
-        value = getattr(part, name)
-        if type(value) is int:
-            totals[cls, name] += value
-            continue
-        is_one = type(value) is not tuple or not value
-        some = (value,) if is_one else value
-        kind: Any = type(next((each for each in some if each is not None), None))
-        if kind is PerTile:
-            totals[cls, name] += sum([limits(each.values)[1] for each in some])
-        elif _is_object(kind):
-            for number, each in enumerate(some):
-                try:
-                    if each is not None:
-                        _check(each, known, totals)
-                except Malformed as error:
-                    error.place.append(f".{name}" if is_one else f".{name}[{number}]")
-                    raise
+    def check(self, parts: Sequence[Any]) -> None:
+        """Check objects of a class: fields, the objects below, then rules about several fields."""
+        cls: Any = type(parts[0])
+        rules = _rules(cls)
+        for name, holds in rules.fields:
+            for value in map(attrgetter(name), parts):
+                if not holds(value, self._known):
+                    raise Malformed(f"{cls.__name__}.{name} cannot be {clipped(value)}")
+        self.check_below(parts, rules.looked_at)
+        for what, holds in getattr(cls, "RULES", ()):
+            for part in parts:
+                if not holds(part, self._known):
+                    raise Malformed(f"in a {cls.__name__}, {what}")
+
+    def check_below(self, parts: Sequence[Any], names: Iterable[str]) -> None:
+        """Check what some fields of objects of a class hold, and add up their numbers."""
+        for name in names:
+            column = list(map(attrgetter(name), parts))
+            total = sum([value for value in column if type(value) is int])
+            kinds = dict.fromkeys(map(type, column))
+            if is_tuple := tuple in kinds:
+                column = [each for value in column for each in value or ()]
+                kinds = dict.fromkeys(map(type, column))
+            for kind in kinds:
+                if kind is PerTile:
+                    spreads = [each.values for each in column if type(each) is PerTile]
+                    total += sum([limits(values)[1] for values in spreads])
+                elif _is_object(kind):
+                    self._check_each(column, kind, f".{name}", is_tuple=is_tuple)
+            self.totals[type(parts[0]), name] += total
+
+    def _check_each(self, column: Sequence[Any], kind: type, name: str, *, is_tuple: bool) -> None:
+        if not self._one_by_one:
+            self.check([each for each in column if type(each) is kind])
+            return
+        for number, each in enumerate(column):
+            if type(each) is kind:
+                with at(f"{name}[{number}]" if is_tuple else name):
+                    self.check([each])
 
 
 class _Rules(NamedTuple):

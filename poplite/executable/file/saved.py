@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 from poplite.codec.archive import read_archive, write_archive
 from poplite.codec.codec import Codec, decoded_locations, lines_of, written_locations
-from poplite.codec.coders import Reader, ScalarCoder, Writer
+from poplite.codec.coders import Reader, ScalarCoder, Writer, decoded
 from poplite.codec.loading import Format, Malformed, add_room, at
 from poplite.cost.step_cost import PhaseCost
 from poplite.executable.executable import Executable
@@ -94,14 +94,14 @@ def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
     manifest, arrays = read_archive(name, EXECUTABLES)
     of = Reader(arrays, (), (), ())
     with at("classes"):
-        named = EXECUTABLE_CODEC.coder_of(list[NamedClass]).decode(manifest.get("classes"), of)
+        coder = EXECUTABLE_CODEC.coder_of(list[NamedClass])
+        named = decoded(coder, manifest.get("classes"), of)
     locations = decoded_locations(manifest.get("locations"))
     classes = found_classes(named, vertices, name)
     of = Reader(arrays, classes, locations, lines_of(manifest.get("lines")))
     of.looks = LOOKS_A_CHARACTER * os.path.getsize(name)
-    executable: Executable = EXECUTABLE_CODEC.coder_of(Executable).decode(
-        manifest.get("executable"), of
-    )
+    coder = EXECUTABLE_CODEC.coder_of(Executable)
+    executable: Executable = decoded(coder, manifest.get("executable"), of)
     if (executable.checks == "none") != (manifest["format"] == UNCHECKED_FORMAT):
         raise Malformed(f"it has format {manifest['format']} and checks {executable.checks!r}")
     add_room(tiles=executable.target.tiles)

@@ -18,7 +18,7 @@ from functools import cache
 from typing import Any, get_type_hints
 
 from poplite.codec.codec import coder_of
-from poplite.codec.coders import Coder, EitherCoder, Json, PartsCoder, ScalarCoder
+from poplite.codec.coders import Coder, EitherCoder, Json, PartsCoder, ScalarCoder, decoded
 from poplite.codec.loading import Malformed, at, shown
 from poplite.executable.graph_file.references import GraphReader, GraphWriter, ReferenceCoder
 from poplite.frozen import frozen
@@ -172,7 +172,7 @@ class ProgramReader:
     def _program(self, data: Json) -> Program:
         match data:
             case [str() as name, location, parts] if name in _KINDS:
-                made: Program = _coder(name).decode(parts, self._of)
+                made: Program = decoded(_coder(name), parts, self._of)
                 object.__setattr__(made, "location", _LOCATION.decode(location, self._of))
                 return made
         raise Malformed(f"{shown(data)} is not a valid program")

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from poplite.codec.archive import MANIFEST, ArrayWriter, read_archive, write_archive
 from poplite.codec.codec import coder_of, decoded_locations, written_locations
-from poplite.codec.coders import Coder, Json, Reader
+from poplite.codec.coders import Coder, Json, Reader, decoded
 from poplite.codec.loading import Format, Malformed, add_room, at
 from poplite.errors import ControlProgramError, PopliteError
 from poplite.executable.file.vertex_classes import VertexSource
@@ -166,9 +166,8 @@ def load(
 def _loaded(name: str, sources: Iterable[VertexSource]) -> tuple[Graph, dict[str, Program]]:
     manifest, arrays = read_archive(name, GRAPHS)
     with at("classes"):
-        declared = coder_of(tuple[DeclaredClass, ...]).decode(
-            manifest.get("classes"), Reader(arrays, (), (), ())
-        )
+        coder = coder_of(tuple[DeclaredClass, ...])
+        declared = decoded(coder, manifest.get("classes"), Reader(arrays, (), (), ()))
     locations = decoded_locations(manifest.get("locations"))
     reader = Reader(arrays, known_classes(declared, sources), locations, ())
     try:
@@ -184,7 +183,7 @@ def _built(manifest: Mapping[str, Any], reader: Reader) -> tuple[Graph, dict[str
 
     def part(name: str) -> Any:
         with at(name):
-            return _coder(name).decode(data[name], of)
+            return decoded(_coder(name), data[name], of)
 
     of = reader
     graph = Graph(part("target"))

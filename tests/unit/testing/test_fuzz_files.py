@@ -29,7 +29,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.mark.parametrize("number", thinned([9, 300], keep=1))
 def test_files_are_refused_or_run(tmp_path: Path, number: int) -> None:
-    outcomes, failure = fuzz(number, 7, tmp_path)
+    outcomes, failure = fuzz(number, 9, tmp_path)
     assert failure == ""
     assert sum(outcomes) == number
     assert outcomes.refused > number / 3
