@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal
 
 from poplite.frozen import frozen
 from poplite.text import amount
@@ -25,265 +24,179 @@ _CHOLESKY = "Cholesky, fitted to the machine; poplibs, lib/poplin/poplinCycleEst
 _SOLVE = "TriangularSolve of FLOAT, fitted; poplibs, lib/poplin/poplinCycleEstimators.cpp"
 _DOTS = "sparseDenseGradWElementwiseMultiply; poplibs, lib/popsparse/PerformanceEstimation.hpp"
 
-ROWS: dict[str, tuple[float, str, Literal["model"], str]] = {
-    "binary_float_entry": (29, "slots", "model", f"BinaryOp1D of FLOAT; {ESTIMATORS}"),
-    "binary_entry": (26, "slots", "model", f"BinaryOp1D of other types; {ESTIMATORS}"),
-    "binary_in_place_entry": (58, "slots", "model", f"BinaryOp1DInPlace; {ESTIMATORS}"),
-    "binary_loop": (5, "slots", "model", f"binaryOpInnerLoopCycles, in C++; {ESTIMATORS}"),
-    "binary_fast_loop": (
-        2,
-        "slots",
-        "model",
-        f"binaryOpInnerLoopCycles, add, subtract, multiply; {ESTIMATORS}",
-    ),
-    "unary_entry": (17, "slots", "model", f"UnaryOp1D; {ESTIMATORS}"),
-    "unary_exp_entry": (33, "slots", "model", f"UnaryOp1D of exp; {ESTIMATORS}"),
-    "unary_in_place_entry": (55, "slots", "model", f"UnaryOp1DInPlace; {ESTIMATORS}"),
-    "unary_loop": (4, "slots", "model", f"unaryOpInnerLoopCycles; {ESTIMATORS}"),
-    "unary_rows_entry": (20, "slots", "model", f"UnaryOp2D, in place as well; {ESTIMATORS}"),
-    "binary_rows_entry": (5, "slots", "model", f"BinaryOp2D; {ESTIMATORS}"),
-    "binary_rows_in_place_entry": (20, "slots", "model", f"BinaryOp2DInPlace; {ESTIMATORS}"),
-    "broadcast_entry": (20, "slots", "model", f"BroadcastScalar1D, and 2D; {ESTIMATORS}"),
-    "broadcast_row": (28, "slots", "model", f"each region, BroadcastScalar2D; {ESTIMATORS}"),
-    "outer_entry": (15, "slots", "model", f"BroadcastVectorOuterByRow1D; {ESTIMATORS}"),
-    "outer_row": (
-        7,
-        "slots",
-        "model",
-        f"a row of whole vectors, BroadcastVectorOuterByRow1D; {ESTIMATORS}",
-    ),
-    "outer_row_apart": (25, "slots", "model", f"rows that are not aligned; {ESTIMATORS}"),
-    "inner_add_entry": (22, "slots", "model", f"3 + 15 + 1 + 3, VectorInner2D add; {ESTIMATORS}"),
-    "inner_subtract_entry": (
-        23,
-        "slots",
-        "model",
-        f"3 + 15 + 1 + 4, VectorInner2D subtract; {ESTIMATORS}",
-    ),
-    "inner_multiply_entry": (
-        19,
-        "slots",
-        "model",
-        f"3 + 13 + 1 + 2, VectorInner2D multiply; {ESTIMATORS}",
-    ),
-    "inner_divide_entry": (
-        19,
-        "slots",
-        "model",
-        f"6 + 9 + 1 + 3, VectorInner2D divide of FLOAT; {ESTIMATORS}",
-    ),
-    "inner_divide_half_entry": (
-        25,
-        "slots",
-        "model",
-        f"6 + 15 + 1 + 3, VectorInner2D divide of HALF; {ESTIMATORS}",
-    ),
-    "inner_add_most": (
-        2048,
-        "elements",
-        "model",
-        f"from which halves go one by one, add; {ESTIMATORS}",
-    ),
-    "inner_add_one": (9, "slots", "model", f"1 + 2 + 5 + 1, add one by one; {ESTIMATORS}"),
-    "inner_one_entry": (5, "slots", "model", f"2 + 3, each column, add one by one; {ESTIMATORS}"),
-    "inner_one_loop": (9, "slots", "model", f"each half, add one by one; {ESTIMATORS}"),
-    "inner_add_eight": (12, "slots", "model", f"1 + 2 + 2 + 2 + 4 + 1, add by eight; {ESTIMATORS}"),
-    "inner_add_eight_entry": (13, "slots", "model", f"8 + 7 - 2, eight columns; {ESTIMATORS}"),
-    "inner_add_four": (
-        15,
-        "slots",
-        "model",
-        f"1 + 2 + 2 + 2 + 2 + 5 + 1, add by four; {ESTIMATORS}",
-    ),
-    "inner_add_four_entry": (11, "slots", "model", f"7 - 2 + 1 + 5, four columns; {ESTIMATORS}"),
-    "inner_multiply": (13, "slots", "model", f"1 + 2 + 2 + 2 + 2 + 3 + 1, multiply; {ESTIMATORS}"),
-    "inner_multiply_piped": (9, "slots", "model", f"6 + 3, four columns; {ESTIMATORS}"),
-    "inner_multiply_in_place": (
-        9,
-        "slots",
-        "model",
-        f"1 + 2 + 2 + 3 + 1, multiply in place; {ESTIMATORS}",
-    ),
-    "inner_multiply_long": (
-        11,
-        "slots",
-        "model",
-        f"1 + 2 + 2 + 2 + 3 + 1, multiply long rows; {ESTIMATORS}",
-    ),
-    "inner_multiply_apart": (
-        7,
-        "slots",
-        "model",
-        f"4 + 3, four columns, load and store apart; {ESTIMATORS}",
-    ),
-    "inner_multiply_most": (
-        2044,
-        "elements",
-        "model",
-        f"up to which load and store are one, multiply; {ESTIMATORS}",
-    ),
-    "inner_divide": (10, "slots", "model", f"1 + 5 + 3 + 1, divide of FLOAT; {ESTIMATORS}"),
-    "inner_divide_loop": (6, "slots", "model", f"two elements, divide of FLOAT; {ESTIMATORS}"),
-    "inner_divide_half": (14, "slots", "model", f"1 + 8 + 4 + 1, divide of HALF; {ESTIMATORS}"),
-    "inner_divide_half_loop": (8, "slots", "model", f"two elements, divide of HALF; {ESTIMATORS}"),
-    "inner_divide_odd": (9, "slots", "model", f"1 + 5 + 2 + 1, divide of odd rows; {ESTIMATORS}"),
-    "inner_divide_odd_loop": (4, "slots", "model", f"an element, divide of odd rows; {ESTIMATORS}"),
-    "inner_divide_pair": (
-        5,
-        "slots",
-        "model",
-        f"two columns, or one of an odd row, divide; {ESTIMATORS}",
-    ),
-    "choice_entry": (5, "slots", "model", f"Select, Clamp; {ESTIMATORS}"),
-    "choice_row": (6, "slots", "model", f"each region, Select, Clamp; {ESTIMATORS}"),
-    "broadcast_loop": (4, "slots", "model", f"BroadcastScalar1D, in C++; {ESTIMATORS}"),
-    "broadcast_fast_loop": (
-        1,
-        "slots",
-        "model",
-        f"BroadcastScalar1D, add, subtract, multiply; {ESTIMATORS}",
-    ),
-    "fill_entry": (23, "slots", "model", f"16 + 6 + 1, other types than HALF; {_ESTIMATION}"),
-    "fill_half_entry": (26, "slots", "model", f"three or more halves; {_ESTIMATION}"),
-    "fill_half_one": (15, "slots", "model", f"one half; {_ESTIMATION}"),
-    "fill_half_two": (21, "slots", "model", f"two halves; {_ESTIMATION}"),
-    "fill_bytes_entry": (28, "slots", "model", f"8-bit types, up to 63 elements; {_ESTIMATION}"),
-    "fill_bytes_at_once": (4, "elements", "model", f"of 8-bit types, up to 63; {_ESTIMATION}"),
-    "fill_many_bytes_entry": (39, "slots", "model", f"8-bit types, 64 and more; {_ESTIMATION}"),
-    "fill_many_bytes": (64, "elements", "model", f"from which 64 bits are stored; {_ESTIMATION}"),
-    "fill_words_entry": (5, "slots", "model", f"64-bit types, one a slot; {_ESTIMATION}"),
-    "fill_rows_entry": (6, "slots", "model", f"Fill2d, 5 of HALF and 64 bits; {_ESTIMATION}"),
-    "fill_row_less": (3, "slots", "model", f"Fill2d, 2 of HALF and 64 bits; {_ESTIMATION}"),
-    "iota_entry": (10, "slots", "model", f"Iota; {ESTIMATORS}"),
-    "iota_row": (4, "slots", "model", f"each region, Iota; {ESTIMATORS}"),
-    "iota_loop": (3, "slots", "model", f"each vector of 64 bits, Iota; {ESTIMATORS}"),
-    "loop_counter": (43, "slots", "model", f"ForLoopCounter; {ESTIMATORS}"),
-    "cast_launch": (12, "cycles", "model", f"Cast1D; {_ESTIMATION}"),
-    "cast_entry": (37, "slots", "model", f"18 + 19, Cast1D; {_ESTIMATION}"),
-    "cast_rows_entry": (5, "slots", "model", f"Cast2D; {_ESTIMATION}"),
-    "cast_row": (30, "slots", "model", f"11 + 19, each region, Cast2D; {_ESTIMATION}"),
-    "cast_wide": (4, "slots", "model", f"an element to 64 bits, castWorkerCycles; {_ESTIMATION}"),
-    "cast_wide_signed": (
-        1,
-        "slots",
-        "model",
-        f"more, of a signed one, castWorkerCycles; {_ESTIMATION}",
-    ),
-    "cast_rest": (1, "slots", "model", f"looking for a rest, castWorkerCycles; {_ESTIMATION}"),
-    "cast_rest_step": (
-        2,
-        "slots",
-        "model",
-        f"each part of a rest, castWorkerCycles; {_ESTIMATION}",
-    ),
-    "scaled_add_launch": (33, "cycles", "model", f"21 + 12, ScaledAdd; {_ESTIMATION}"),
-    "scaled_add_variable": (6, "cycles", "model", f"a scale that is an input; {_ESTIMATION}"),
-    "scaled_add_no_rest": (7, "cycles", "model", f"whole vectors only, ScaledAdd; {_ESTIMATION}"),
-    "scaled_add_rest": (13, "cycles", "model", f"dividing a rest, ScaledAdd; {_ESTIMATION}"),
-    "scaled_add_entry": (19, "slots", "model", f"15 + 2 + 1 + 1, ScaledAdd; {_ESTIMATION}"),
-    "scaled_add_first": (6, "slots", "model", f"the first vector, ScaledAdd; {_ESTIMATION}"),
-    "scaled_add_loop": (3, "slots", "model", f"each other vector, ScaledAdd; {_ESTIMATION}"),
-    "scaled_add_float": (8, "slots", "model", f"a float left over, ScaledAdd; {_ESTIMATION}"),
-    "scaled_add_half": (5, "slots", "model", f"a half left over, ScaledAdd; {_ESTIMATION}"),
-    "scaled_add_two_halves": (12, "slots", "model", f"5 + 7, two left over; {_ESTIMATION}"),
-    "scaled_add_three_halves": (18, "slots", "model", f"5 + 7 + 6, three left; {_ESTIMATION}"),
-    "slice_launch": (14, "cycles", "model", f"1 + 6 + 1 + 6, DynamicSlice1D; {ESTIMATORS}"),
-    "slice_entry": (35, "slots", "model", f"DynamicSlice1D; {ESTIMATORS}"),
-    "slice_each": (24, "slots", "model", f"each slice, DynamicSlice1D; {ESTIMATORS}"),
-    "slice_bytes_entry": (72, "slots", "model", f"8-bit types, DynamicSlice1D; {ESTIMATORS}"),
-    "slice_bytes_each": (70, "slots", "model", f"8-bit types, DynamicSlice1D; {ESTIMATORS}"),
-    "slice_loop": (2, "slots", "model", f"64 bits, or four of 8 bits; {ESTIMATORS}"),
-    "multi_slice_entry": (30, "slots", "model", f"MultiSlice; {_ESTIMATION}"),
-    "multi_slice_each": (19, "slots", "model", f"an offset in range, MultiSlice; {_ESTIMATION}"),
-    "multi_slice_outside": (8, "slots", "model", f"an offset out of it; {_ESTIMATION}"),
-    "multi_slice_loop": (2, "slots", "model", f"8 B, or two of 16 bits; {_ESTIMATION}"),
-    "multi_slice_bytes_loop": (3, "slots", "model", f"four of 8 bits, MultiSlice; {_ESTIMATION}"),
-    "multi_update_entry": (33, "slots", "model", f"3 + 30, MultiUpdateAdd; {_ESTIMATION}"),
-    "multi_update_each": (12, "slots", "model", f"an offset in range; {_ESTIMATION}"),
-    "multi_update_outside": (5, "slots", "model", f"an offset out of it; {_ESTIMATION}"),
-    "multi_update_loop": (3, "slots", "model", f"each other 4 B; {_ESTIMATION}"),
-    "bytes_at_once": (4, "elements", "model", f"of 8 bits, DynamicSlice1D; {ESTIMATORS}"),
-    "reduce_rows_entry": (17, "slots", "model", f"10 + 7, AllRegionsContinuous; {_REDUCTION}"),
-    "reduce_rows_output": (12, "slots", "model", f"an output, AllRegionsContinuous; {_REDUCTION}"),
-    "reduce_rows_odd": (2, "slots", "model", f"an odd length, AllRegionsContinuous; {_REDUCTION}"),
-    "reduce_one_entry": (17, "slots", "model", f"3 + 6 + 5 + 3, SingleInput; {_REDUCTION}"),
-    "reduce_one_not_float": (
-        5,
-        "slots",
-        "model",
-        f"to store other types, SingleInput; {_REDUCTION}",
-    ),
-    "reduce_columns_entry": (15, "slots", "model", f"2 + 2 + 6 + 5, StridedReduce; {_REDUCTION}"),
-    "reduce_columns_outer": (3, "slots", "model", f"a column, StridedReduce; {_REDUCTION}"),
-    "reduce_columns_inner": (3, "slots", "model", f"its loop, StridedReduce; {_REDUCTION}"),
-    "reduce_columns_sum": (
-        5,
-        "slots",
-        "model",
-        f"3 + 2, end of a sum, StridedReduce; {_REDUCTION}",
-    ),
-    "reduce_columns_other": (4, "slots", "model", f"2 + 2, of others, StridedReduce; {_REDUCTION}"),
-    "reduce_columns_half": (8, "slots", "model", f"1 + 7, of halves, StridedReduce; {_REDUCTION}"),
-    "reduce_columns_widened": (
-        7,
-        "slots",
-        "model",
-        f"1 + 6, of a sum of halves stored as FLOAT, StridedReduce; {_REDUCTION}",
-    ),
-    "reduce_float_lanes": (4, "elements", "model", f"accumulators of FLOAT; {_REDUCTION}"),
-    "extreme_entry": (
-        13,
-        "slots",
-        "model",
-        f"3 + 2 + 4 + 3 + 1, ReduceMaxClassGather; {_EXTREMES}",
-    ),
-    "extreme_row": (17, "slots", "model", f"3 + 1 + 3 + 6 + 4, the first of a row; {_EXTREMES}"),
-    "extreme_element": (3, "slots", "model", f"each other element of a row; {_EXTREMES}"),
-    "extreme_sparse_entry": (
-        27,
-        "slots",
-        "model",
-        f"5 + 2 + 3 + 3 + 1 + 3 + 6 + 4, MaxClassSparse; {_EXTREMES}",
-    ),
-    "cholesky_cube": (1, "cycles", "model", f"rows to the third, FLOAT; {_CHOLESKY}"),
-    "cholesky_square": (102, "cycles", "model", f"rows to the second; {_CHOLESKY}"),
-    "cholesky_row": (101, "cycles", "model", f"each row; {_CHOLESKY}"),
-    "cholesky_entry": (102, "cycles", "model", f"besides; {_CHOLESKY}"),
-    "solve_lower_square": (1.5, "cycles", "model", f"rows to the second, lower; {_SOLVE}"),
-    "solve_lower_row": (180, "cycles", "model", f"each row, lower; {_SOLVE}"),
-    "solve_lower_less": (126, "cycles", "model", f"taken off, lower; {_SOLVE}"),
-    "solve_upper_square": (6.75, "cycles", "model", f"27 / 4, upper; {_SOLVE}"),
-    "solve_upper_row": (163.5, "cycles", "model", f"327 / 2, upper; {_SOLVE}"),
-    "solve_upper_entry": (54, "cycles", "model", f"besides, upper; {_SOLVE}"),
-    "sparse_launch": (30, "cycles", "model", f"supervisorOverhead, {_SPARSE}"),
-    "sparse_float_entry": (27, "slots", "model", f"FLOAT, {_SPARSE}"),
-    "sparse_float_row": (12, "slots", "model", f"a row of FLOAT, {_SPARSE}"),
-    "sparse_float_four": (12, "slots", "model", f"columns by four, {_SPARSE}"),
-    "sparse_float_rest": (8, "slots", "model", f"two columns, or one, {_SPARSE}"),
-    "sparse_float_end": (1, "slots", "model", f"end of a row, {_SPARSE}"),
-    "sparse_float_rest_end": (3, "slots", "model", f"end of a rest, {_SPARSE}"),
-    "sparse_float_four_each": (3, "slots", "model", f"4 FLOAT, {_SPARSE}"),
-    "sparse_float_rest_each": (2, "slots", "model", f"2 FLOAT, or one, {_SPARSE}"),
-    "sparse_half_entry": (30, "slots", "model", f"HALF, {_SPARSE}"),
-    "sparse_half_row": (11, "slots", "model", f"a row of HALF, {_SPARSE}"),
-    "sparse_half_eight": (16, "slots", "model", f"columns by eight, {_SPARSE}"),
-    "sparse_half_four": (13, "slots", "model", f"four columns, {_SPARSE}"),
-    "sparse_half_rest": (11, "slots", "model", f"up to three columns, {_SPARSE}"),
-    "sparse_half_eight_each": (3, "slots", "model", f"8 HALF, {_SPARSE}"),
-    "sparse_half_rest_each": (2, "slots", "model", f"4 HALF, or one, {_SPARSE}"),
-    "sparse_dots_launch": (37, "cycles", "model", f"supervisorOverhead, {_DOTS}"),
-    "sparse_dots_float_entry": (32, "slots", "model", f"26 + 6, FLOAT, {_DOTS}"),
-    "sparse_dots_float_row": (7, "slots", "model", f"a row of FLOAT, {_DOTS}"),
-    "sparse_dots_float_value": (9, "slots", "model", f"a value of FLOAT, {_DOTS}"),
-    "sparse_dots_half_entry": (33, "slots", "model", f"26 + 7, HALF, {_DOTS}"),
-    "sparse_dots_half_row": (6, "slots", "model", f"a row of HALF, {_DOTS}"),
-    "sparse_dots_half_value": (11, "slots", "model", f"a value of HALF, {_DOTS}"),
-    "sparse_dots_half_two": (3, "slots", "model", f"two HALF left over, {_DOTS}"),
-    "sparse_dots_half_one": (4, "slots", "model", f"a HALF left over, {_DOTS}"),
-    "sparse_dots_loop": (1, "slots", "model", f"a vector, or a FLOAT left over, {_DOTS}"),
-    "reduce_half_lanes": (8, "elements", "model", f"accumulators of HALF; {_REDUCTION}"),
-}
-"""Constants of complete vertices; facts of every machine, by name."""
+VERTICES: Mapping[str, str] = MappingProxyType(
+    {
+        f"; {ESTIMATORS}": """
+    binary_float_entry            29 slots model: BinaryOp1D of FLOAT
+    binary_entry                  26 slots model: BinaryOp1D of other types
+    binary_in_place_entry         58 slots model: BinaryOp1DInPlace
+    binary_loop                    5 slots model: binaryOpInnerLoopCycles, in C++
+    binary_fast_loop               2 slots model: binaryOpInnerLoopCycles, add, subtract, multiply
+    unary_entry                   17 slots model: UnaryOp1D
+    unary_exp_entry               33 slots model: UnaryOp1D of exp
+    unary_in_place_entry          55 slots model: UnaryOp1DInPlace
+    unary_loop                     4 slots model: unaryOpInnerLoopCycles
+    unary_rows_entry              20 slots model: UnaryOp2D, in place as well
+    binary_rows_entry              5 slots model: BinaryOp2D
+    binary_rows_in_place_entry    20 slots model: BinaryOp2DInPlace
+    broadcast_entry               20 slots model: BroadcastScalar1D, and 2D
+    broadcast_row                 28 slots model: each region, BroadcastScalar2D
+    outer_entry                   15 slots model: BroadcastVectorOuterByRow1D
+    outer_row                      7 slots model: a row of whole vectors,
+        BroadcastVectorOuterByRow1D
+    outer_row_apart               25 slots model: rows that are not aligned
+    inner_add_entry               22 slots model: 3 + 15 + 1 + 3, VectorInner2D add
+    inner_subtract_entry          23 slots model: 3 + 15 + 1 + 4, VectorInner2D subtract
+    inner_multiply_entry          19 slots model: 3 + 13 + 1 + 2, VectorInner2D multiply
+    inner_divide_entry            19 slots model: 6 + 9 + 1 + 3, VectorInner2D divide of FLOAT
+    inner_divide_half_entry       25 slots model: 6 + 15 + 1 + 3, VectorInner2D divide of HALF
+    inner_add_most              2048 elements model: from which halves go one by one, add
+    inner_add_one                  9 slots model: 1 + 2 + 5 + 1, add one by one
+    inner_one_entry                5 slots model: 2 + 3, each column, add one by one
+    inner_one_loop                 9 slots model: each half, add one by one
+    inner_add_eight               12 slots model: 1 + 2 + 2 + 2 + 4 + 1, add by eight
+    inner_add_eight_entry         13 slots model: 8 + 7 - 2, eight columns
+    inner_add_four                15 slots model: 1 + 2 + 2 + 2 + 2 + 5 + 1, add by four
+    inner_add_four_entry          11 slots model: 7 - 2 + 1 + 5, four columns
+    inner_multiply                13 slots model: 1 + 2 + 2 + 2 + 2 + 3 + 1, multiply
+    inner_multiply_piped           9 slots model: 6 + 3, four columns
+    inner_multiply_in_place        9 slots model: 1 + 2 + 2 + 3 + 1, multiply in place
+    inner_multiply_long           11 slots model: 1 + 2 + 2 + 2 + 3 + 1, multiply long rows
+    inner_multiply_apart           7 slots model: 4 + 3, four columns, load and store apart
+    inner_multiply_most         2044 elements model: up to which load and store are one, multiply
+    inner_divide                  10 slots model: 1 + 5 + 3 + 1, divide of FLOAT
+    inner_divide_loop              6 slots model: two elements, divide of FLOAT
+    inner_divide_half             14 slots model: 1 + 8 + 4 + 1, divide of HALF
+    inner_divide_half_loop         8 slots model: two elements, divide of HALF
+    inner_divide_odd               9 slots model: 1 + 5 + 2 + 1, divide of odd rows
+    inner_divide_odd_loop          4 slots model: an element, divide of odd rows
+    inner_divide_pair              5 slots model: two columns, or one of an odd row, divide
+    choice_entry                   5 slots model: Select, Clamp
+    choice_row                     6 slots model: each region, Select, Clamp
+    broadcast_loop                 4 slots model: BroadcastScalar1D, in C++
+    broadcast_fast_loop            1 slots model: BroadcastScalar1D, add, subtract, multiply
+    iota_entry                    10 slots model: Iota
+    iota_row                       4 slots model: each region, Iota
+    iota_loop                      3 slots model: each vector of 64 bits, Iota
+    loop_counter                  43 slots model: ForLoopCounter
+    slice_launch                  14 cycles model: 1 + 6 + 1 + 6, DynamicSlice1D
+    slice_entry                   35 slots model: DynamicSlice1D
+    slice_each                    24 slots model: each slice, DynamicSlice1D
+    slice_bytes_entry             72 slots model: 8-bit types, DynamicSlice1D
+    slice_bytes_each              70 slots model: 8-bit types, DynamicSlice1D
+    slice_loop                     2 slots model: 64 bits, or four of 8 bits
+    bytes_at_once                  4 elements model: of 8 bits, DynamicSlice1D
+""",
+        f"; {_ESTIMATION}": """
+    fill_entry               23 slots model: 16 + 6 + 1, other types than HALF
+    fill_half_entry          26 slots model: three or more halves
+    fill_half_one            15 slots model: one half
+    fill_half_two            21 slots model: two halves
+    fill_bytes_entry         28 slots model: 8-bit types, up to 63 elements
+    fill_bytes_at_once        4 elements model: of 8-bit types, up to 63
+    fill_many_bytes_entry    39 slots model: 8-bit types, 64 and more
+    fill_many_bytes          64 elements model: from which 64 bits are stored
+    fill_words_entry          5 slots model: 64-bit types, one a slot
+    fill_rows_entry           6 slots model: Fill2d, 5 of HALF and 64 bits
+    fill_row_less             3 slots model: Fill2d, 2 of HALF and 64 bits
+    cast_launch              12 cycles model: Cast1D
+    cast_entry               37 slots model: 18 + 19, Cast1D
+    cast_rows_entry           5 slots model: Cast2D
+    cast_row                 30 slots model: 11 + 19, each region, Cast2D
+    cast_wide                 4 slots model: an element to 64 bits, castWorkerCycles
+    cast_wide_signed          1 slots model: more, of a signed one, castWorkerCycles
+    cast_rest                 1 slots model: looking for a rest, castWorkerCycles
+    cast_rest_step            2 slots model: each part of a rest, castWorkerCycles
+    scaled_add_launch        33 cycles model: 21 + 12, ScaledAdd
+    scaled_add_variable       6 cycles model: a scale that is an input
+    scaled_add_no_rest        7 cycles model: whole vectors only, ScaledAdd
+    scaled_add_rest          13 cycles model: dividing a rest, ScaledAdd
+    scaled_add_entry         19 slots model: 15 + 2 + 1 + 1, ScaledAdd
+    scaled_add_first          6 slots model: the first vector, ScaledAdd
+    scaled_add_loop           3 slots model: each other vector, ScaledAdd
+    scaled_add_float          8 slots model: a float left over, ScaledAdd
+    scaled_add_half           5 slots model: a half left over, ScaledAdd
+    scaled_add_two_halves    12 slots model: 5 + 7, two left over
+    scaled_add_three_halves  18 slots model: 5 + 7 + 6, three left
+    multi_slice_entry        30 slots model: MultiSlice
+    multi_slice_each         19 slots model: an offset in range, MultiSlice
+    multi_slice_outside       8 slots model: an offset out of it
+    multi_slice_loop          2 slots model: 8 B, or two of 16 bits
+    multi_slice_bytes_loop    3 slots model: four of 8 bits, MultiSlice
+    multi_update_entry       33 slots model: 3 + 30, MultiUpdateAdd
+    multi_update_each        12 slots model: an offset in range
+    multi_update_outside      5 slots model: an offset out of it
+    multi_update_loop         3 slots model: each other 4 B
+""",
+        f"; {_REDUCTION}": """
+    reduce_rows_entry       17 slots model: 10 + 7, AllRegionsContinuous
+    reduce_rows_output      12 slots model: an output, AllRegionsContinuous
+    reduce_rows_odd          2 slots model: an odd length, AllRegionsContinuous
+    reduce_one_entry        17 slots model: 3 + 6 + 5 + 3, SingleInput
+    reduce_one_not_float     5 slots model: to store other types, SingleInput
+    reduce_columns_entry    15 slots model: 2 + 2 + 6 + 5, StridedReduce
+    reduce_columns_outer     3 slots model: a column, StridedReduce
+    reduce_columns_inner     3 slots model: its loop, StridedReduce
+    reduce_columns_sum       5 slots model: 3 + 2, end of a sum, StridedReduce
+    reduce_columns_other     4 slots model: 2 + 2, of others, StridedReduce
+    reduce_columns_half      8 slots model: 1 + 7, of halves, StridedReduce
+    reduce_columns_widened   7 slots model: 1 + 6, of a sum of halves stored as FLOAT, StridedReduce
+    reduce_float_lanes       4 elements model: accumulators of FLOAT
+    reduce_half_lanes        8 elements model: accumulators of HALF
+""",
+        f"; {_EXTREMES}": """
+    extreme_entry         13 slots model: 3 + 2 + 4 + 3 + 1, ReduceMaxClassGather
+    extreme_row           17 slots model: 3 + 1 + 3 + 6 + 4, the first of a row
+    extreme_element        3 slots model: each other element of a row
+    extreme_sparse_entry  27 slots model: 5 + 2 + 3 + 3 + 1 + 3 + 6 + 4, MaxClassSparse
+""",
+        f"; {_CHOLESKY}": """
+    cholesky_cube      1 cycles model: rows to the third, FLOAT
+    cholesky_square  102 cycles model: rows to the second
+    cholesky_row     101 cycles model: each row
+    cholesky_entry   102 cycles model: besides
+""",
+        f"; {_SOLVE}": """
+    solve_lower_square    1.5 cycles model: rows to the second, lower
+    solve_lower_row       180 cycles model: each row, lower
+    solve_lower_less      126 cycles model: taken off, lower
+    solve_upper_square   6.75 cycles model: 27 / 4, upper
+    solve_upper_row     163.5 cycles model: 327 / 2, upper
+    solve_upper_entry      54 cycles model: besides, upper
+""",
+        f", {_SPARSE}": """
+    sparse_launch           30 cycles model: supervisorOverhead
+    sparse_float_entry      27 slots model: FLOAT
+    sparse_float_row        12 slots model: a row of FLOAT
+    sparse_float_four       12 slots model: columns by four
+    sparse_float_rest        8 slots model: two columns, or one
+    sparse_float_end         1 slots model: end of a row
+    sparse_float_rest_end    3 slots model: end of a rest
+    sparse_float_four_each   3 slots model: 4 FLOAT
+    sparse_float_rest_each   2 slots model: 2 FLOAT, or one
+    sparse_half_entry       30 slots model: HALF
+    sparse_half_row         11 slots model: a row of HALF
+    sparse_half_eight       16 slots model: columns by eight
+    sparse_half_four        13 slots model: four columns
+    sparse_half_rest        11 slots model: up to three columns
+    sparse_half_eight_each   3 slots model: 8 HALF
+    sparse_half_rest_each    2 slots model: 4 HALF, or one
+""",
+        f", {_DOTS}": """
+    sparse_dots_launch       37 cycles model: supervisorOverhead
+    sparse_dots_float_entry  32 slots model: 26 + 6, FLOAT
+    sparse_dots_float_row     7 slots model: a row of FLOAT
+    sparse_dots_float_value   9 slots model: a value of FLOAT
+    sparse_dots_half_entry   33 slots model: 26 + 7, HALF
+    sparse_dots_half_row      6 slots model: a row of HALF
+    sparse_dots_half_value   11 slots model: a value of HALF
+    sparse_dots_half_two      3 slots model: two HALF left over
+    sparse_dots_half_one      4 slots model: a HALF left over
+    sparse_dots_loop          1 slots model: a vector, or a FLOAT left over
+""",
+    }
+)
+"""Constants of complete vertices, for `poplite.machine.facts`, by what their sources end in."""
 
 
 # -- inner loops of elementwise vertices -----------------------------------------------------------
