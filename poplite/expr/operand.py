@@ -8,7 +8,7 @@ x += 1       is refused: `ops.assign(x, x + 1)` records it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -279,54 +279,24 @@ class Operand:
     def __abs__(self) -> Expr:
         return _of("absolute", self)
 
-    if not TYPE_CHECKING:  # a type checker refuses these by themselves
 
-        def __iadd__(self, other: object) -> NoReturn:
-            raise _in_place(self, "+", other)
+def _refusing_in_place(symbol: str) -> Callable[[Operand, object], NoReturn]:
+    def method(self: Operand, other: object) -> NoReturn:
+        from poplite.expr.build import in_place
 
-        def __isub__(self, other: object) -> NoReturn:
-            raise _in_place(self, "-", other)
+        raise in_place(self, symbol, other)
 
-        def __imul__(self, other: object) -> NoReturn:
-            raise _in_place(self, "*", other)
+    return method
 
-        def __imatmul__(self, other: object) -> NoReturn:
-            raise _in_place(self, "@", other)
 
-        def __itruediv__(self, other: object) -> NoReturn:
-            raise _in_place(self, "/", other)
-
-        def __ifloordiv__(self, other: object) -> NoReturn:
-            raise _in_place(self, "//", other)
-
-        def __imod__(self, other: object) -> NoReturn:
-            raise _in_place(self, "%", other)
-
-        def __ipow__(self, other: object) -> NoReturn:
-            raise _in_place(self, "**", other)
-
-        def __ilshift__(self, other: object) -> NoReturn:
-            raise _in_place(self, "<<", other)
-
-        def __irshift__(self, other: object) -> NoReturn:
-            raise _in_place(self, ">>", other)
-
-        def __iand__(self, other: object) -> NoReturn:
-            raise _in_place(self, "&", other)
-
-        def __ior__(self, other: object) -> NoReturn:
-            raise _in_place(self, "|", other)
-
-        def __ixor__(self, other: object) -> NoReturn:
-            raise _in_place(self, "^", other)
+# Not written in the class: a type checker refuses these by themselves.
+for _method, _symbol in {
+    **{"add": "+", "sub": "-", "mul": "*", "matmul": "@", "truediv": "/", "floordiv": "//"},
+    **{"mod": "%", "pow": "**", "lshift": "<<", "rshift": ">>", "and": "&", "or": "|", "xor": "^"},
+}.items():
+    setattr(Operand, f"__i{_method}__", _refusing_in_place(_symbol))
 
 
 def as_read(value: Any, *others: object) -> Any:
     """Return an argument as it is read: a loop's index as its tensor, all else unchanged."""
     return value._read_as(others) if isinstance(value, Operand) else value
-
-
-def _in_place(operand: Operand, symbol: str, other: object) -> Exception:
-    from poplite.expr.build import in_place
-
-    return in_place(operand, symbol, other)

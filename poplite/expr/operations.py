@@ -162,7 +162,12 @@ OPERATIONS: dict[str, ElementOperation] = {}
 
 def _add(name: str, arity: int, kinds: Iterable[Kind], text: str, **more: Any) -> None:
     """Add an operation that is written in one way for all kinds."""
-    OPERATIONS[name] = ElementOperation(name, arity, dict.fromkeys(kinds, text), **more)
+    _add_texts(name, arity, dict.fromkeys(kinds, text), **more)
+
+
+def _add_texts(name: str, arity: int, texts: dict[str, str], **more: Any) -> None:
+    """Add an operation that is written in several ways."""
+    OPERATIONS[name] = ElementOperation(name, arity, texts, **more)
 
 
 def _arithmetic() -> None:
@@ -172,87 +177,34 @@ def _arithmetic() -> None:
     fix = "`//` rounds down, ops.divide_trunc towards zero; or ops.cast to FLOAT first"
     _add("divide", 2, ["float"], "{0} / {1}", symbol="/", fix=fix)
     # The least integer of 64 bits by -1 wraps, as in NumPy, where `//` of `compute` gives 0.
-    OPERATIONS["floor_divide"] = ElementOperation(
-        "floor_divide",
-        2,
-        {
-            **dict.fromkeys(_NUMBERS, "{0} // {1}"),
-            "LONGLONG": "-{0} if {1} == -1 else {0} // {1}",
-        },
-        symbol="//",
-    )
+    wrapping = "-{0} if {1} == -1 else "
+    texts = {"float": "{0} // {1}", "int": "{0} // {1}", "LONGLONG": wrapping + "{0} // {1}"}
+    _add_texts("floor_divide", 2, texts, symbol="//")
     _add("remainder", 2, _NUMBERS, "{0} % {1}", symbol="%")
-    OPERATIONS["divide_trunc"] = ElementOperation(
-        "divide_trunc",
-        2,
-        {
-            "int": "_divide_trunc({0}, {1})",
-            "unsigned": "{0} // {1}",
-            "LONGLONG": "-{0} if {1} == -1 else _divide_trunc({0}, {1})",
-        },
-        helpers=("_divide_trunc",),
-        fix="x / y",
-    )
-    OPERATIONS["remainder_trunc"] = ElementOperation(
-        "remainder_trunc",
-        2,
-        {
-            "float": "_fmod({0}, {1})",
-            "int": "_remainder_trunc({0}, {1})",
-            "unsigned": "{0} % {1}",
-        },
-        helpers=("_fmod", "_remainder_trunc"),
-    )
-    OPERATIONS["power"] = ElementOperation(
-        "power",
-        2,
-        {"float": "math.pow({0}, {1})", "int": "_power({0}, {1})"},
-        symbol="**",
-        helpers=("_power",),
-    )
+    towards_zero = "_divide_trunc({0}, {1})"
+    texts = {"int": towards_zero, "unsigned": "{0} // {1}", "LONGLONG": wrapping + towards_zero}
+    _add_texts("divide_trunc", 2, texts, helpers=("_divide_trunc",), fix="x / y")
+    texts = {"float": "_fmod({0}, {1})", "int": "_remainder_trunc({0}, {1})"}
+    texts["unsigned"] = "{0} % {1}"
+    _add_texts("remainder_trunc", 2, texts, helpers=("_fmod", "_remainder_trunc"))
+    texts = {"float": "math.pow({0}, {1})", "int": "_power({0}, {1})"}
+    _add_texts("power", 2, texts, symbol="**", helpers=("_power",))
     _add("square", 1, _NUMBERS, "{0} * {0}")
     _add("negative", 1, _NUMBERS, "-{0}", symbol="-", fix="`~` negates truth values")
     _add("absolute", 1, _NUMBERS, "abs({0})")
     _add("reciprocal", 1, ["float"], "1.0 / {0}")
-    OPERATIONS["sign"] = ElementOperation(
-        "sign",
-        1,
-        {
-            "float": "1.0 if {0} > 0 else (-1.0 if {0} < 0 else (0.0 if {0} == 0 else {0}))",
-            "int": "({0} > 0) - ({0} < 0)",
-        },
-        is_exact=True,
-        other_kind=("UNSIGNED_LONGLONG",),
-    )
-    OPERATIONS["sign_popops"] = ElementOperation(
-        "sign_popops",
-        1,
-        {
-            "float": "1.0 if {0} > 0 else (-1.0 if {0} < 0 else 0.0)",
-            "int": "({0} > 0) - ({0} < 0)",
-        },
-        is_exact=True,
-        other_kind=("UNSIGNED_LONGLONG", "FLOAT", "HALF"),
-    )
+    whole = "({0} > 0) - ({0} < 0)"
+    texts = {"float": "1.0 if {0} > 0 else (-1.0 if {0} < 0 else (0.0 if {0} == 0 else {0}))"}
+    texts["int"] = whole
+    _add_texts("sign", 1, texts, is_exact=True, other_kind=("UNSIGNED_LONGLONG",))
+    texts = {"float": "1.0 if {0} > 0 else (-1.0 if {0} < 0 else 0.0)", "int": whole}
+    others = ("UNSIGNED_LONGLONG", "FLOAT", "HALF")
+    _add_texts("sign_popops", 1, texts, is_exact=True, other_kind=others)
     for name, sign in (("maximum", ">"), ("minimum", "<")):
-        OPERATIONS[name] = ElementOperation(
-            name,
-            2,
-            {
-                "float": f"np.{name}({{0}}, {{1}})",
-                "int": f"{{0}} if {{0}} {sign} {{1}} else {{1}}",
-            },
-            is_exact=True,
-        )
-    OPERATIONS["clamp"] = ElementOperation(
-        "clamp",
-        3,
-        {
-            "float": "np.minimum(np.maximum({0}, {1}), {2})",
-            "int": "min(max({0}, {1}), {2})",
-        },
-        is_exact=True,
-    )
+        least = f"{{0}} if {{0}} {sign} {{1}} else {{1}}"
+        _add_texts(name, 2, {"float": f"np.{name}({{0}}, {{1}})", "int": least}, is_exact=True)
+    texts = {"float": "np.minimum(np.maximum({0}, {1}), {2})", "int": "min(max({0}, {1}), {2})"}
+    _add_texts("clamp", 3, texts, is_exact=True)
     _add("variance_to_inv_std_dev", 2, ["float"], "1.0 / math.sqrt({0} + {1})")
     _add("inv_std_dev_to_variance", 2, ["float"], "1.0 / ({0} * {0}) - {1}")
 
@@ -282,20 +234,14 @@ def _logic() -> None:
         text = f"{{0}} {symbol} {{1}}"
         fix = "x ** 2 is a power; ops.cast(x, INT) has bits" if symbol == "^" else ""
         _add(name, 2, whole, text, symbol=symbol, fix=fix, is_exact=True)
-    OPERATIONS["bitwise_xnor"] = ElementOperation(
-        "bitwise_xnor", 2, {"int": "~({0} ^ {1})", "bool": "{0} == {1}"}
-    )
-    OPERATIONS["bitwise_not"] = ElementOperation(
-        "bitwise_not", 1, {"int": "~{0}", "bool": "not {0}"}, symbol="~"
-    )
+    _add_texts("bitwise_xnor", 2, {"int": "~({0} ^ {1})", "bool": "{0} == {1}"})
+    _add_texts("bitwise_not", 1, {"int": "~{0}", "bool": "not {0}"}, symbol="~")
     # As in NumPy: past the width nothing is left, or the sign; a negative amount is past it.
     text = "({0} << ({1} & 63)) if 0 <= {1} < {bits} else 0"
     _add("shift_left", 2, ["int"], text, symbol="<<")
     logical = "({U}({0}) >> ({1} & 63)) if 0 <= {1} < {bits} else 0"
     signed = "{0} >> (({1} if 0 <= {1} < {bits} else {bits} - 1) & 63)"
-    OPERATIONS["shift_right"] = ElementOperation(
-        "shift_right", 2, {"int": signed, "unsigned": logical}, symbol=">>", is_exact=True
-    )
+    _add_texts("shift_right", 2, {"int": signed, "unsigned": logical}, symbol=">>", is_exact=True)
     unsigned: dict[str, Any] = {"other_kind": ("LONGLONG",)}
     _add("shift_right_logical", 2, ["int"], logical, **unsigned)
     unsigned["is_exact"] = True
@@ -306,27 +252,17 @@ def _logic() -> None:
 
 
 def _functions() -> None:
-    names: tuple[str, ...] = (
-        "exp",
-        "exp2",
-        "expm1",
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "sqrt",
-        "cbrt",
-    )
-    names += ("sin", "cos")
-    names += ("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc")
-    for name in names:
+    for name in (
+        *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "sin", "cos"),
+        *("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc"),
+    ):
         fix = "ops.sqrt_trunc(x), or " if name == "sqrt" else ""
         _add(name, 1, ["float"], f"math.{name}({{0}})", fix=f"{fix}ops.cast(x, FLOAT) first")
     text, helpers = "_sqrt_trunc({0})", ("_sqrt_trunc",)
     _add("sqrt_trunc", 1, ["int"], text, helpers=helpers, is_exact=True, fix="ops.sqrt(x)")
     _add("atan2", 2, ["float"], "math.atan2({0}, {1})")
-    for name, function in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc")):
-        _add(name, 1, ["float"], f"np.{function}({{0}})", is_exact=True)
+    for name in ("floor", "ceil", "trunc"):
+        _add(name, 1, ["float"], f"np.{name}({{0}})", is_exact=True)
     _add("round", 1, ["float"], "np.rint({0})", is_exact=True)
     text, helpers = "_round_half_away({0})", ("_round_half_away",)
     _add("round_half_away", 1, ["float"], text, helpers=helpers, is_exact=True)

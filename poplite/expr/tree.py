@@ -10,13 +10,14 @@ a @ b               Contraction(Leaf(a), Leaf(b))
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from poplite.errors import ElementTypeError, not_called
 from poplite.expr.equality import Equality, equal_instead
 from poplite.expr.numpy_names import absent_method
 from poplite.expr.operand import Operand
+from poplite.frozen import frozen
 from poplite.poplar.callable_values import CalledInt, CalledShape
 from poplite.source import SourceLocation, here
 
@@ -359,3 +360,42 @@ def new_parts(expr: Expr, seen: set[Expr]) -> Iterator[Expr]:
         seen.add(node)
         yield node
         waiting += reversed(node.operands)
+
+
+# -- views -----------------------------------------------------------------------------------------
+
+
+def viewed(
+    operands: Sequence[Expr],
+    how: Callable[..., Operand],
+    shape: Shape,
+    element: ElementClass,
+) -> Expr:
+    """Return a view of what expressions come to: of tensors at once, of others once stored.
+
+    Args:
+        operands: the expressions that are viewed.
+        how: makes the view of their tensors; it is compared and hashed to find equal views.
+        shape: of the view.
+        element: its element type.
+    """
+    if all(isinstance(each, Leaf) for each in operands):
+        return Leaf(how(*[each.tensor for each in operands if isinstance(each, Leaf)]))
+    return ViewExpr(tuple(operands), how, shape, element)
+
+
+def reshaped(x: Expr, shape: Shape) -> Expr:
+    """Return what an expression comes to in another shape."""
+    return x if x.shape == shape else viewed([x], Reshaped(shape), shape, x.element_type)
+
+
+@frozen
+class Reshaped:
+    """Makes a tensor of another shape of the same elements."""
+
+    shape: Shape
+
+    def __call__(self, x: Any) -> Operand:
+        """Return the view."""
+        made: Operand = x.reshape(self.shape)
+        return made

@@ -22,8 +22,7 @@ import numpy as np
 
 from poplite import ops
 from poplite.expr.build import apply, as_expr, cast, iota, reduction, typed_number
-from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number, Weak
-from poplite.expr.viewed import viewed
+from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number, Weak, viewed
 from poplite.frozen import frozen
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor

@@ -18,8 +18,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64, overlay
 from poplite.expr.build import apply, cast
-from poplite.expr.tree import Applied, Contraction, Expr, Leaf, Reduction, Shape
-from poplite.expr.viewed import reshaped
+from poplite.expr.tree import Applied, Contraction, Expr, Leaf, Reduction, Shape, reshaped
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor

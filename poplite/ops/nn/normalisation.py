@@ -13,8 +13,7 @@ from poplite.errors import InvalidOption, TensorCreationError
 from poplite.expr.build import as_expr, cast
 from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Expr, Weak, labelled
-from poplite.expr.viewed import reshaped
+from poplite.expr.tree import Expr, Weak, labelled, reshaped
 from poplite.frozen import frozen
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared

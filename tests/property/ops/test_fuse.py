@@ -16,7 +16,7 @@ import poplite as pl
 from helpers.depth import deep, examples, thinned, values_only
 from poplite import ops
 from poplite.expr.build import as_expr
-from poplite.expr.viewed import viewed
+from poplite.expr.tree import viewed
 from poplite.ops.reductions.build import FusedReduction
 
 # -- `ops.map` -------------------------------------------------------------------------------------

@@ -12,8 +12,7 @@ import poplite as pl
 from helpers.depth import interpreted
 from poplite import ops
 from poplite.expr.formula import formula
-from poplite.expr.tree import Expr, Leaf
-from poplite.expr.viewed import viewed
+from poplite.expr.tree import Expr, Leaf, viewed
 
 
 @dataclass(frozen=True)
