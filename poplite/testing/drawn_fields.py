@@ -175,6 +175,53 @@ def _special(element: type[ElementType[Any]]) -> Array:
     return np.array([ends.min, ends.min + 1, 0, 1, ends.max - 1, ends.max], dtype)
 
 
+Differences = Callable[[Sequence[DrawnFields]], Iterator[str | None]]
+"""Yields how each vertex differs, empty where it does not; None for one that indexes outside of its
+fields by its definition, which does not count."""
+
+
+def smallest_difference(
+    drawn: Sequence[DrawnFields], differences: Differences, what: str, which: str, call: str
+) -> tuple[DrawnFields, str] | None:
+    """Return the smallest fields that differ, and how; None where none of those drawn does.
+
+    Args:
+        drawn: the fields.
+        differences: of some of them; it is not asked for more after the first that differs.
+        what: the definition, for the message where it indexes outside of all fields.
+        which: these fields, for the same.
+        call: the beginning of the user's call, for the same.
+
+    Raises:
+        AssertionError: when nothing was compared.
+    """
+    __tracebackhide__ = True
+    compared, found = _first_difference(drawn, differences)
+    if not compared and found is None:
+        raise AssertionError(
+            f"{what} indexes outside of the fields {which}, so nothing was compared\n"
+            f"  try: {call}, lambda n: {{...}}), the lengths that fit a size, or values={{...}}"
+        )
+    smallest = found
+    while found is not None:
+        smallest, size = found, found[0].size
+        parts = (each for each in parts_of(found[0]) if each.size < size)
+        _, found = _first_difference(sorted(parts, key=lambda each: each.size), differences)
+    return smallest
+
+
+def _first_difference(
+    drawn: Sequence[DrawnFields], differences: Differences
+) -> tuple[int, tuple[DrawnFields, str] | None]:
+    """Return how many vertices are equal, and fields and difference of the first that is not."""
+    compared = 0
+    for fields, why in zip(drawn, differences(drawn), strict=False):
+        if why:
+            return compared, (fields, why)
+        compared += why is not None
+    return compared, None
+
+
 def parts_of(fields: DrawnFields) -> Iterator[DrawnFields]:
     """Yield fields with fewer elements, the same ones of all vectors of a length."""
     declared, rows_of = fields.cls.fields, list(fields.edges.values())

@@ -7,7 +7,7 @@ check_faster(Shift, values={"places": range(8)})             values that make se
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from poplite.testing.drawn_fields import (
     classes_of,
     drawn_fields,
     fields_text,
-    parts_of,
+    smallest_difference,
 )
 from poplite.text import amount
 from poplite.types import BOOL, QUARTER, UNSIGNED_CHAR, QuarterMetadata
@@ -171,45 +171,21 @@ def _codes(tensor: Tensor) -> Tensor:
 
 def _compare(form: FasterForm, cls: type[Vertex], drawn: Sequence[DrawnFields], which: str) -> None:
     __tracebackhide__ = True
-    compared, found = _first_difference(form, cls, drawn)
-    if not compared and found is None:
-        raise AssertionError(
-            f"{form}: compute indexes outside of the fields {which}, so nothing was compared\n"
-            f"  try: check_faster({cls.__name__}, lambda n: {{...}}), the lengths that fit a size, "
-            "or values={...}"
-        )
-    if found is None:
-        return
-    smallest = found
-    while found is not None:
-        smallest = found
-        parts = (each for each in parts_of(smallest[0]) if each.size < smallest[0].size)
-        smaller = sorted(parts, key=lambda each: each.size)
-        _, found = _first_difference(form, cls, smaller)
-    fields, why = smallest
-    raise AssertionError(f"{form} is not {cls.__name__}.compute: {why}\n{fields_text(fields)}")
 
+    def differences(drawn: Sequence[DrawnFields]) -> Iterator[str | None]:
+        vertices = _Vertices(cls, drawn)
+        definition, faster = (vertices.engine(is_faster=each) for each in (False, True))
+        for number in range(len(drawn)):
+            defined = vertices.run(definition, number)
+            if isinstance(defined, TensorIndexError):
+                yield None
+            else:
+                yield _difference(form, cls, defined, vertices.run(faster, number))
 
-def _first_difference(
-    form: FasterForm, cls: type[Vertex], drawn: Sequence[DrawnFields]
-) -> tuple[int, tuple[DrawnFields, str] | None]:
-    """Return how many vertices did not differ, and the fields and difference of the first that did.
-
-    Those that index outside of their fields by their definition do not count.
-    """
-    if not drawn:
-        return 0, None
-    vertices = _Vertices(cls, drawn)
-    definition, faster = (vertices.engine(is_faster=each) for each in (False, True))
-    compared = 0
-    for number, fields in enumerate(drawn):
-        defined = vertices.run(definition, number)
-        if isinstance(defined, TensorIndexError):
-            continue
-        if why := _difference(form, cls, defined, vertices.run(faster, number)):
-            return compared, (fields, why)
-        compared += 1
-    return compared, None
+    call = f"check_faster({cls.__name__}"
+    if found := smallest_difference(drawn, differences, f"{form}: compute", which, call):
+        fields, why = found
+        raise AssertionError(f"{form} is not {cls.__name__}.compute: {why}\n{fields_text(fields)}")
 
 
 def _difference(

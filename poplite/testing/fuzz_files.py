@@ -355,21 +355,9 @@ class FileKind(NamedTuple):
     use: Callable[[Path], Outcomes]
 
 
-def _write_executable(path: Path) -> None:
-    compile_graph(*program()).save(path)
-
-
 def _write_graph(path: Path) -> None:
     graph, programs = program()
     graph.save(path, programs)
-
-
-def _write_state(path: Path) -> None:
-    _engine().save_state(path)
-
-
-def _write_report(path: Path) -> None:
-    _engine().report().save(path)
 
 
 def _write_sweep(path: Path) -> None:
@@ -378,10 +366,10 @@ def _write_sweep(path: Path) -> None:
 
 
 KINDS = {
-    "executable": FileKind(_write_executable, try_file),
-    "state": FileKind(_write_state, _try_state),
+    "executable": FileKind(lambda path: compile_graph(*program()).save(path), try_file),
+    "state": FileKind(lambda path: _engine().save_state(path), _try_state),
     "graph": FileKind(_write_graph, _try_graph),
-    "report": FileKind(_write_report, _try_report),
+    "report": FileKind(lambda path: _engine().report().save(path), _try_report),
     "sweep": FileKind(_write_sweep, _try_sweep),
 }
 """Kinds of files, by name."""

@@ -63,15 +63,6 @@ TYPES: tuple[Any, ...] = (
     *(INT, UNSIGNED_INT, LONGLONG, UNSIGNED_LONGLONG, BOOL),
 )
 
-REDUCTIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "sum": lambda values, axis: np.sum(values, axis),
-    "prod": lambda values, axis: np.prod(values, axis),
-    "min": lambda values, axis: np.min(values, axis),
-    "max": lambda values, axis: np.max(values, axis),
-    "all": lambda values, axis: np.all(values, axis),
-    "any": lambda values, axis: np.any(values, axis),
-}
-
 ALONG: dict[str, Callable[[Any], Any]] = {
     "cumulative_sum": lambda values: np.cumsum(values, -1),
     "cumulative_product": lambda values: np.cumprod(values, -1),
@@ -226,7 +217,7 @@ class Drawing:
         names = ["all", "any"] if operand.element is BOOL else ["sum", "prod", "min", "max"]
         name, axis = self.random.choice(names), self.random.randrange(operand.values.ndim)
         function, text = getattr(ops, name), f"{name}[{axis}]"
-        found = REDUCTIONS[name](operand.values, axis)
+        found = getattr(np, name)(operand.values, axis)
         return _node(text, (operand,), operand.element, found, lambda x: function(x, axis))
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from poplite.testing.drawn_fields import (
     classes_of,
     drawn_fields,
     fields_text,
-    parts_of,
+    smallest_difference,
 )
 from poplite.vertex.compute import InterpretedSelf, interpreted
 from poplite.vertex.vertex import MultiVertex, Vertex
@@ -90,39 +91,18 @@ def check_codelet(
     for cls in classes:
         rng = np.random.default_rng(seed)
         drawn = drawn_fields(cls, rng, shapes, values or {}, examples)
-        compared, found = _first_difference(cls, native, drawn)
-        if not compared and found is None:
-            raise AssertionError(
-                f"{cls.__name__}: compute indexes outside of the fields of {examples} vertices, "
-                f"seed {seed}, so nothing was compared\n"
-                f"  try: check_codelet({cls.__name__}, lambda n: {{...}}), the lengths that fit a "
-                "size, or values={...}"
-            )
-        smallest = found
-        while found is not None:
-            smallest = found
-            size = found[0].size
-            parts = (each for each in parts_of(found[0]) if each.size < size)
-            smaller = sorted(parts, key=lambda each: each.size)
-            _, found = _first_difference(cls, native, smaller)
-        if smallest is not None:
-            raise AssertionError(f"{smallest[1]}\n{fields_text(smallest[0])}")
+        which, call = f"of {examples} vertices, seed {seed}", f"check_codelet({cls.__name__}"
+        differences = partial(_differences, cls, native)
+        found = smallest_difference(drawn, differences, f"{cls.__name__}: compute", which, call)
+        if found is not None:
+            raise AssertionError(f"{found[1]}\n{fields_text(found[0])}")
 
 
-def _first_difference(
+def _differences(
     cls: type[Vertex], native: CompiledCodelets, drawn: Sequence[DrawnFields]
-) -> tuple[int, tuple[DrawnFields, str] | None]:
-    """Return how many vertices did not differ, and the fields and difference of the first that did.
-
-    Those that index outside of their fields by their definition do not count.
-    """
-    compared = 0
+) -> Iterator[str | None]:
     for fields in drawn:
-        why = difference(cls, native, _arrays(cls, fields))
-        if why:
-            return compared, (fields, why)
-        compared += why is not None
-    return compared, None
+        yield difference(cls, native, _arrays(cls, fields))
 
 
 def _arrays(cls: type[Vertex], fields: DrawnFields) -> dict[str, Any]:
@@ -248,7 +228,7 @@ def difference(cls: type[Vertex], native: CompiledCodelets, fields: Fields) -> s
             continue
         pairs = zip(_listed(made[field.name]), _listed(defined[field.name]), strict=True)
         for row, (got, want) in enumerate(pairs):
-            wrong = np.flatnonzero(~_equal(got, want))
+            wrong = np.flatnonzero(~equal_elements(got, want))
             if len(wrong):
                 at = int(wrong[0])
                 place = f"{field.name}[{row}]" if field.depth == 2 else field.name
@@ -262,12 +242,8 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def equal_bits(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> bool:
-    """Return whether arrays have equal bits; any NaN is as good as another."""
-    return bool(_equal(got, want).all())
-
-
-def _equal(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def equal_elements(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which elements have equal bits; any NaN is as good as another."""
     if got.dtype.kind != "f":
         return np.asarray(got == want)
     bits = f"u{got.dtype.itemsize}"

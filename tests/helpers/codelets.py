@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from poplite.errors import FileLoadError
@@ -23,7 +24,7 @@ from poplite.testing.native_codelets import (
     compiled as compiled_natively,
     copied,
     difference as native_difference,
-    equal_bits as equal_bits,
+    equal_elements,
 )
 from poplite.vertex.vertex import Vertex
 
@@ -53,6 +54,11 @@ def compiled(
     """Compile the codelets of classes, without a warning; `edit` may change the text before."""
     compiler()
     return compiled_natively(classes, folder, edit=edit, flags=(*WARNINGS, *flags))
+
+
+def equal_bits(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> bool:
+    """Return whether arrays have equal bits; any NaN is as good as another."""
+    return bool(equal_elements(got, want).all())
 
 
 def difference(cls: type[Vertex], native: CompiledCodelets, fields: Fields) -> str | None:

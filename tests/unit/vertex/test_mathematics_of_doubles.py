@@ -14,8 +14,7 @@ import pytest
 
 from helpers.depth import deep
 from helpers.running import words_of
-from poplite.testing.double_functions import worst
-from poplite.testing.mathematics import main
+from poplite.testing.mathematics import main, worst_double
 from poplite.vertex.compute.mathematics.functions import DOUBLES, KERNELS, PAIRS, evaluate
 
 Doubles = npt.NDArray[np.float64]
@@ -92,7 +91,7 @@ def test_all_functions_have_both_types() -> None:
 @pytest.mark.parametrize("name", DOUBLES)
 def test_functions_are_near_the_true_values(name: str) -> None:
     pytest.importorskip("mpmath")
-    found = worst(name, 2_000, seed=1)
+    found = worst_double(name, 2_000, seed=1)
     assert found.is_right, found
 
 
