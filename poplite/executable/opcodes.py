@@ -150,7 +150,7 @@ ITEM_FUNCTION, ITEM_COUNT, ITEM_RULE, ITEM_ARGUMENTS = range(4)
 """Words of an item: a kernel, the number of its arguments, what its result means, and the
 arguments.  For a launch: 0, and its number."""
 
-LOOK_ITEM_WORDS = ITEM_ARGUMENTS + 12
+LOOK_ITEM_WORDS = ITEM_ARGUMENTS + 13
 
 RULE_NONE, RULE_NEEDED, RULE_REFUSED, RULE_HOLES = range(4)
 """What the result of a kernel means: nothing; 0, or another number, lets Python look; or as of

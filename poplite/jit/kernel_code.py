@@ -48,6 +48,18 @@ _POINTERS = {
     "Bytes": ir.IntType(8).as_pointer(),
 }
 
+_INSTRUCTIONS: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
+    ast.LShift: "shl",
+    ast.RShift: "ashr",
+}
+"""Operations that are one instruction, by its name in llvmlite's builder."""
+
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
     ast.LtE: "<=",
@@ -434,23 +446,9 @@ class _Body:
     def _operation(self, node: ast.AST, left: ast.expr, op: ast.operator, right: ast.expr) -> Any:
         builder = self._builder
         a, b = self._integer(left), self._integer(right)
+        if type(op) in _INSTRUCTIONS:
+            return getattr(builder, _INSTRUCTIONS[type(op)])(a, b)
         match op:
-            case ast.Add():
-                return builder.add(a, b)
-            case ast.Sub():
-                return builder.sub(a, b)
-            case ast.Mult():
-                return builder.mul(a, b)
-            case ast.BitAnd():
-                return builder.and_(a, b)
-            case ast.BitOr():
-                return builder.or_(a, b)
-            case ast.BitXor():
-                return builder.xor(a, b)
-            case ast.LShift():
-                return builder.shl(a, b)
-            case ast.RShift():
-                return builder.ashr(a, b)
             case ast.FloorDiv():
                 return builder.sub(builder.sdiv(a, b), self._widened(self._is_split(a, b)))
             case ast.Mod():

@@ -61,6 +61,7 @@ class KernelCall(NamedTuple):
         """Return it as compiled code takes it."""
         places = self.kernel.places()
         room = op.LOOK_ITEM_WORDS - op.ITEM_ARGUMENTS - len(places)
+        assert room >= 0, "an item has room for the arguments of every kernel"
         return [address_of(self.kernel.kernel), len(places), self.rule, *places, *[0] * room]
 
 
@@ -246,8 +247,8 @@ class MovedRows:
         arguments = lookups, len(lookups), rows.reads, *rows.others, listed
         self.checks.append(BoundKernel(kernels.rows_are_written, memory, part, *arguments))
         self.marks.append(BoundKernel(kernels.mark_rows, part, lookups, listed))
-        self.keeps.append(BoundKernel(kernels.keep_rows, memory, lookups, listed, kept))
-        self.undoes.append(BoundKernel(kernels.put_kept_rows, memory, lookups, listed, kept))
+        self.keeps.append(BoundKernel(kernels.keep_rows, memory, lookups, listed, kept, 0))
+        self.undoes.append(BoundKernel(kernels.keep_rows, memory, lookups, listed, kept, 1))
 
     def are_written(self) -> bool:
         """Return whether all that the vertices would read now is written; list what they write."""

@@ -34,7 +34,7 @@ value by chance gets another one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,9 @@ FIRST, SECOND, OUTPUT = range(3)
 
 FILLS = FIRST, SECOND
 """The values for elements that nothing has written."""
+
+TAKEN, PUT = range(2)
+"""Whether kernels read elements of the memory, or write them."""
 
 _OUTPUTS = {"f": (-3.25, -5.25), "i": (4, 5)}
 
@@ -203,14 +206,13 @@ class ElementTable:
         memory = arena.block, *places
         fills = self._fills, self._ways
         old, result, (first, second) = self.old, self.result, self.others
-        self.take_old = BoundKernel(kernels.take, *memory, 0, old)
-        self.put_old = BoundKernel(kernels.put, *memory, 0, old)
-        self.take_result = BoundKernel(kernels.take, *memory, 1, result)
-        self.put_result = BoundKernel(kernels.put, *memory, 1, result)
-        self.take_other = [BoundKernel(kernels.take, *memory, 1, each) for each in self.others]
-        self._put_other = BoundKernel(kernels.put_other, *memory, *fills, old)
+        move, put_other = partial(BoundKernel, kernels.move_values, *memory), kernels.put_other
+        self.take_old, self.put_old = move(0, old, TAKEN), move(0, old, PUT)
+        self.take_result, self.put_result = move(1, result, TAKEN), move(1, result, PUT)
+        self.take_other = [move(1, each, TAKEN) for each in self.others]
+        self._put_other = BoundKernel(put_other, *memory, *fills, PUT, old)
         self.put_in_holes = [
-            BoundKernel(kernels.put_other, *memory, *fills, old, fill, self.holes) for fill in FILLS
+            BoundKernel(put_other, *memory, *fills, PUT, old, fill, self.holes) for fill in FILLS
         ]
         self.find_holes = BoundKernel(kernels.find_holes, shadow.block, *places, self.holes)
         self._mark = BoundKernel(kernels.mark, shadow.block, *places, self.holes, self.found)
@@ -219,8 +221,8 @@ class ElementTable:
         self._judge = BoundKernel(kernels.judge, *tables, old, result, first, second, self._held)
         self._gather_held = BoundKernel(kernels.gather_held, self.holes, old, old.size, self._held)
         self.mark_written = BoundKernel(kernels.mark_written, shadow.block, *places)
-        kept = *memory, *fills, old, FILLS[0], self.holes
-        self.count_kept = BoundKernel(kernels.count_kept, *kept)
+        kept = *memory, *fills, TAKEN, old, FILLS[0], self.holes
+        self.count_kept = BoundKernel(put_other, *kept)
 
     def put_other(self, chosen: Mask, fill: int) -> None:
         """Write values other than the old ones where chosen: bool[replicas, elements]."""

@@ -49,51 +49,33 @@ def find_holes(
     return 2 if is_read else int(lacking.any())
 
 
-def take(
+def move_values(
     memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
-    total: int, only_results: int, values: Array,
+    total: int, only_results: int, values: Array, is_put: int,
 ) -> int:  # fmt: skip
-    """Read elements."""
+    """Read elements, or write them."""
     for _, row, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
         if _is_taken(row, only_results):
-            values[:, part] = elements[at]
-    return total
-
-
-def put(
-    memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
-    total: int, only_results: int, values: Array,
-) -> int:  # fmt: skip
-    """Write elements."""
-    for _, row, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
-        if _is_taken(row, only_results):
-            elements[at] = values[:, part]
+            if is_put:
+                elements[at] = values[:, part]
+            else:
+                values[:, part] = elements[at]
     return total
 
 
 def put_other(
     memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
-    total: int, fills: Array, ways: int, old: Array, fill: int, chosen: Array,
+    total: int, fills: Array, ways: int, is_put: int, old: Array, fill: int, chosen: Array,
 ) -> int:  # fmt: skip
-    """Write other values in some elements."""
+    """Write other values in some elements, or count those that hold them."""
+    done = 0
     for number, _, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
         own, size = chosen[:, part], elements.itemsize
         others = _filled_with(fills[number], fill, places[part], size, old[:, part])
-        elements[at[own]] = others[own]
-    return int(np.count_nonzero(chosen))
-
-
-def count_kept(
-    memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
-    total: int, fills: Array, ways: int, old: Array, fill: int, chosen: Array,
-) -> int:  # fmt: skip
-    """Count chosen elements that hold what was written to them."""
-    kept = 0
-    for number, _, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
-        own, size = chosen[:, part], elements.itemsize
-        others = _filled_with(fills[number], fill, places[part], size, old[:, part])
-        kept += int(np.count_nonzero(elements[at[own]] == others[own].astype(elements.dtype)))
-    return kept
+        if is_put:
+            elements[at[own]] = others[own]
+        done += int(np.count_nonzero(elements[at[own]] == others[own].astype(elements.dtype)))
+    return done
 
 
 def _filled_with(fills: Array, fill: int, places: Array, size: int, old: Array) -> Array:

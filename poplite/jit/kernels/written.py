@@ -99,25 +99,6 @@ def load(memory: Bytes, at: int, size: int) -> int:
     return value
 
 
-@simple
-def take(
-    memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
-    total: int, only_results: int, values: Int64s,
-) -> int:  # fmt: skip
-    """Read into `values` the elements that `is_taken` selects."""
-    for replica in range(replicas):
-        i = 0
-        for field in range(count):
-            row = field * FIELD_WORDS
-            size = fields[row + FIELD_SIZE]
-            end = fields[row + FIELD_END]
-            if is_taken(fields, row, only_results) > 0:
-                for k in range(i, end):
-                    values[replica * total + k] = load(memory, replica * stride + places[k], size)
-            i = end
-    return total
-
-
 def store(memory: Bytes, at: int, size: int, value: int) -> int:
     """Write one element, and return its size."""
     for byte in range(size):
@@ -126,11 +107,11 @@ def store(memory: Bytes, at: int, size: int, value: int) -> int:
 
 
 @simple
-def put(
+def move_values(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
-    total: int, only_results: int, values: Int64s,
+    total: int, only_results: int, values: Int64s, is_put: int,
 ) -> int:  # fmt: skip
-    """Write from `values` the elements that `is_taken` selects."""
+    """Read into `values` the elements that `is_taken` selects; with `is_put` write them from it."""
     for replica in range(replicas):
         i = 0
         for field in range(count):
@@ -139,7 +120,11 @@ def put(
             end = fields[row + FIELD_END]
             if is_taken(fields, row, only_results) > 0:
                 for k in range(i, end):
-                    store(memory, replica * stride + places[k], size, values[replica * total + k])
+                    at, here = replica * stride + places[k], replica * total + k
+                    if is_put > 0:
+                        store(memory, at, size, values[here])
+                    else:
+                        values[here] = load(memory, at, size)
             i = end
     return total
 
@@ -163,12 +148,13 @@ def filled_with(fills: Int64s, first: int, fill: int, place: int, size: int, val
 @simple
 def put_other(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
-    total: int, fills: Int64s, ways: int, old: Int64s, fill: int, chosen: Bytes,
+    total: int, fills: Int64s, ways: int, is_put: int, old: Int64s, fill: int, chosen: Bytes,
 ) -> int:  # fmt: skip
     """Write other values in the elements that are `chosen`, and return how many they are.
 
     `fills` are FILL_WORDS of each of the `ways` of each field; `old` is what the elements hold;
-    `fill` says which of the three pairs is used.
+    `fill` says which of the three pairs is used.  Without `is_put` nothing is written, and returned
+    is how many of them hold these values.
     """
     done = 0
     for replica in range(replicas):
@@ -177,11 +163,13 @@ def put_other(
             row = field * FIELD_WORDS
             size = fields[row + FIELD_SIZE]
             while i < fields[row + FIELD_END]:
-                here = replica * total + i
+                at, here = replica * stride + places[i], replica * total + i
                 if chosen[here] > 0:
                     value = filled_with(fills, field * ways, fill, places[i], size, old[here])
-                    store(memory, replica * stride + places[i], size, value)
-                    done += 1
+                    if is_put > 0:
+                        store(memory, at, size, value)
+                    if is_put > 0 or load(memory, at, size) == value:
+                        done += 1
                 i += 1
     return done
 
@@ -320,28 +308,6 @@ def mark_written(
                     store(shadow, replica * stride + places[k], size, ALL_WRITTEN)
             i = end
     return total
-
-
-@simple
-def count_kept(
-    memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
-    total: int, fills: Int64s, ways: int, old: Int64s, fill: int, chosen: Bytes,
-) -> int:  # fmt: skip
-    """Return how many chosen elements hold what `put_other` wrote to them."""
-    kept = 0
-    for replica in range(replicas):
-        i = 0
-        for field in range(count):
-            row = field * FIELD_WORDS
-            size = fields[row + FIELD_SIZE]
-            while i < fields[row + FIELD_END]:
-                here = replica * total + i
-                if chosen[here] > 0:
-                    value = filled_with(fills, field * ways, fill, places[i], size, old[here])
-                    if load(memory, replica * stride + places[i], size) == value:
-                        kept += 1
-                i += 1
-    return kept
 
 
 def flag_of(bits: int, flag: int) -> int:
@@ -518,22 +484,16 @@ def mark_rows(shadow: Bytes, lookups: Int64s, rows: Int64s) -> int:
 
 
 @simple
-def keep_rows(memory: Bytes, lookups: Int64s, rows: Int64s, kept: Bytes) -> int:
-    """Keep what listed rows hold; return their number."""
+def keep_rows(memory: Bytes, lookups: Int64s, rows: Int64s, kept: Bytes, is_put: int) -> int:
+    """Keep what listed rows hold; with `is_put` let them hold that again.  Return their number."""
     for number in range(rows[0]):
         row, at = rows[1 + 2 * number] * LOOKUP_WORDS, rows[2 + 2 * number]
+        place = lookups[row + LOOKUP_KEPT]
         for byte in range(lookups[row + LOOKUP_BYTES]):
-            kept[lookups[row + LOOKUP_KEPT] + byte] = memory[at + byte]
-    return rows[0]
-
-
-@simple
-def put_kept_rows(memory: Bytes, lookups: Int64s, rows: Int64s, kept: Bytes) -> int:
-    """Let listed rows hold what `keep_rows` kept; return their number."""
-    for number in range(rows[0]):
-        row, at = rows[1 + 2 * number] * LOOKUP_WORDS, rows[2 + 2 * number]
-        for byte in range(lookups[row + LOOKUP_BYTES]):
-            memory[at + byte] = kept[lookups[row + LOOKUP_KEPT] + byte]
+            if is_put > 0:
+                memory[at + byte] = kept[place + byte]
+            else:
+                kept[place + byte] = memory[at + byte]
     return rows[0]
 
 

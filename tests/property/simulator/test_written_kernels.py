@@ -83,19 +83,19 @@ def test_both_forms_do_the_same(seed: int) -> None:
     assert (runs > 0) == table.holes.any()
     old, result, first, second = (table.values() for _ in range(4))
     for only_results in (0, 1):
-        same(kernels.take, *table.of(table.memory), only_results, old)
+        same(kernels.move_values, *table.of(table.memory), only_results, old, 0)
         before = table.memory.copy()
-        same(kernels.put, *table.of(table.memory), only_results, old)
+        same(kernels.move_values, *table.of(table.memory), only_results, old, 1)
         assert (table.memory == before).all()
-        same(kernels.put, *table.of(table.memory), only_results, table.values())
+        same(kernels.move_values, *table.of(table.memory), only_results, table.values(), 1)
     old = table.values()
     for fill in range(3):
         filling = *table.of(table.memory), table.fills, table.ways
-        same(kernels.put_other, *filling, old, fill, table.holes)
-        kept = same(kernels.count_kept, *filling, old, fill, table.holes)
+        same(kernels.put_other, *filling, 1, old, fill, table.holes)
+        kept = same(kernels.put_other, *filling, 0, old, fill, table.holes)
         assert kept == np.count_nonzero(table.holes)
         table.memory[:: int(table.random.integers(1, 99))] += 1
-        assert same(kernels.count_kept, *filling, old, fill, table.holes) <= kept
+        assert same(kernels.put_other, *filling, 0, old, fill, table.holes) <= kept
     held = np.zeros(old.size, np.int64)
     count = same(kernels.gather_held, table.holes, old, old.size, held)
     held[:count].sort()
