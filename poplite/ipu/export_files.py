@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -108,19 +108,15 @@ def _places(tables: Tables) -> dict[str, Any]:
     return {
         "mapping_bytes": tables.mapping_bytes,
         "programs": list(tables.programs),
-        "streams": _listed(tables.streams),
-        "functions": {name: _arrays(each) for name, each in tables.functions.items()},
-        "reads": _listed(tables.reads),
-        "writes": _listed(tables.writes),
+        "streams": _by_name(tables.streams),
+        "functions": {name: [*map(_place, each)] for name, each in tables.functions.items()},
+        "reads": _by_name(tables.reads),
+        "writes": _by_name(tables.writes),
     }
 
 
-def _listed(places: Mapping[str, Place]) -> dict[str, Any]:
+def _by_name(places: Mapping[str, Place]) -> dict[str, Any]:
     return {name: _place(each) for name, each in places.items()}
-
-
-def _arrays(places: Sequence[Place]) -> list[dict[str, Any]]:
-    return [_place(each) for each in places]
 
 
 def _place(place: Place) -> dict[str, Any]:

@@ -396,44 +396,30 @@ def _is_made_double(checked: Checked, node: ast.expr) -> bool:
     return checked.facts.kinds[node] is Kind.FLOAT and not is_number
 
 
+_AROUND = "around the argument"
+_CALLED_LESS = (
+    "call it once for each vertex and not for each element, or give the class a cpp of its own"
+)
+
+
 def _function(checked: Checked, node: ast.Call) -> Iterator[Finding]:
     name, kind = checked.facts.calls[node], checked.facts.kinds.get(node)
+    how, fix = "computed in 64-bit float inside, which a tile emulates", _CALLED_LESS
     if name == "fma":
-        yield _finding(
-            checked,
-            node,
-            "double",
-            f"'{ast.unparse(node)}' is a call of the library on a tile, which computes in "
-            "64-bit float inside",
-            "write x * y + z, which is rounded twice, or give the class a cpp of its own",
-        )
-        return
-    if name not in KERNELS:
-        if _computes_in_double(checked, node, name):
-            yield _finding(
-                checked,
-                node,
-                "double",
-                f"'{ast.unparse(node)}' is computed in 64-bit float, which a tile emulates",
-                "write pl.FLOAT(...) in place of float(...)"
-                if name == "as_float"
-                else "write pl.FLOAT(...) around the argument",
-            )
-        return
-    if name == "exp" and kind is Kind.F32:
-        return
-    fix = (
-        "call it once for each vertex and not for each element, or give the class a cpp of its own"
-    )
-    if kind is Kind.FLOAT:
-        fix = f"write pl.FLOAT(...) around the argument; {fix}" if name == "exp" else fix
-    yield _finding(
-        checked,
-        node,
-        "double",
-        f"'{ast.unparse(node)}' is computed in 64-bit float inside, which a tile emulates",
-        fix,
-    )
+        how = "a call of the library on a tile, which computes in 64-bit float inside"
+        fix = "write x * y + z, which is rounded twice, or give the class a cpp of its own"
+    elif name not in KERNELS:
+        if not _computes_in_double(checked, node, name):
+            return
+        how = "computed in 64-bit float, which a tile emulates"
+        is_cast = name == "as_float"
+        fix = f"write pl.FLOAT(...) {'in place of float(...)' if is_cast else _AROUND}"
+    elif name == "exp":
+        if kind is Kind.F32:
+            return
+        if kind is Kind.FLOAT:
+            fix = f"write pl.FLOAT(...) {_AROUND}; {fix}"
+    yield _finding(checked, node, "double", f"'{ast.unparse(node)}' is {how}", fix)
 
 
 def _computes_in_double(checked: Checked, node: ast.Call, name: str) -> bool:
@@ -550,18 +536,11 @@ def findings_json(findings: Sequence[Finding]) -> str:
     >>> findings_json([])
     '[]\n'
     """
-    rows = [
-        {
-            "rule": each.rule,
-            "name": each.name,
-            "what": each.what,
-            "file": each.at.file,
-            "line": each.at.line,
-            "found": each.found,
-            "fix": each.fix,
-        }
-        for each in findings
-    ]
+    rows = []
+    for each in findings:
+        at = {"file": each.at.file, "line": each.at.line}
+        own = {"rule": each.rule, "name": each.name, "what": each.what}
+        rows.append({**own, **at, "found": each.found, "fix": each.fix})
     return json.dumps(rows, indent=1) + "\n"
 
 

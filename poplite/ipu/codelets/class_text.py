@@ -68,7 +68,8 @@ def class_text(
         body = textwrap.indent(textwrap.dedent(own).strip("\n"), "  ")
         functions = [[f"bool compute({worker}) {{", *body.split("\n"), "}"]]
     lines = [f"// {line}" for line in _summary(vertex)]
-    lines += [f"class {_constraints(vertex)}{name} : public poplar::{'Multi' * is_multi}Vertex {{"]
+    limits = "".join(f'[[poplar::constraint("{text}")]] ' for text in vertex.constraints)
+    lines += [f"class {limits}{name} : public poplar::{'Multi' * is_multi}Vertex {{"]
     lines += ["public:"]
     for field in declared_fields(vertex):
         lines.append(f"  {field_type(field, field.name in completely)} {member(field.name)};")
@@ -135,10 +136,6 @@ def _layout(field: Field) -> str:
         interleaved = ", true" if layout.interleaved else ""
         return f", poplar::VectorLayout::{name}, {align}{interleaved}"
     return f", poplar::VectorLayout::{name}" if is_short else ""
-
-
-def _constraints(vertex: type[Vertex]) -> str:
-    return "".join(f'[[poplar::constraint("{text}")]] ' for text in vertex.constraints)
 
 
 def _check_fields(vertex: type[Vertex]) -> None:

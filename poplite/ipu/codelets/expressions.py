@@ -296,12 +296,7 @@ def element_term(field: Field, code: str, is_dereferenced: bool = False) -> Term
 # a.sum()                pl::folded<float>(pl::added<float>, a, 0.0f)
 
 
-_WIDEST_OF_TWO = {
-    "minimum": "pl::minimum",
-    "maximum": "pl::maximum",
-    "smaller": "pl::smaller",
-    "larger": "pl::larger",
-}
+_WIDEST_OF_TWO = "minimum", "maximum", "smaller", "larger"
 _ROUNDINGS = {
     "round_down": "pl::floor",
     "round_up": "pl::ceil",
@@ -379,7 +374,7 @@ def function_term(name: str, terms: list[Term], function: CodeletFunction) -> Te
         kind = max(Kind.INT, *kinds)
         code, *others = (term.to(kind).code for term in terms)
         for other in others:
-            code = f"{_WIDEST_OF_TWO[name]}<{NUMBERS[kind]}>({code}, {other})"
+            code = f"pl::{name}<{NUMBERS[kind]}>({code}, {other})"
         is_class = kind is Kind.INT and (len(terms) > 1 or first.is_class)
         return Term(code, kind, is_class=is_class)
     if name in ("truncate", "floor", "ceil"):

@@ -60,12 +60,7 @@ def codelet_file(classes: Iterable[type[Vertex]], *, stops_outside: bool = False
     for cls in classes:
         if cls in names:
             continue
-        plain = (
-            cls.__qualname__.rpartition(".")[2]
-            .replace("[", "_")
-            .replace(", ", "_")
-            .replace("]", "")
-        )
+        plain = re.sub(r"\[|, ", "_", cls.__qualname__.rpartition(".")[2]).replace("]", "")
         names[cls] = unused(identifier(plain), names.values())
         texts.append(class_text(cls, names[cls], mathematics, stops_outside=stops_outside))
     parts = [_HEAD, shipped("arithmetic.hpp")]
@@ -209,18 +204,13 @@ class _Value:
     __lshift__, __rshift__ = _operators("<<")[0], _operators(">>")[0]
     __and__, __or__, __xor__ = (_operators(symbol)[0] for symbol in "&|^")
     __lt__, __gt__ = _compared("<"), _compared(">")
+    __eq__, __ne__ = _compared("=="), _compared("!=")  # type: ignore[assignment]
 
     def __neg__(self) -> _Value:
         return self.writer.made(self.type_name, f"-{self.code}")
 
     def __abs__(self) -> _Value:
         return self.writer.made(self.type_name, f"absolute({self.code})")
-
-    def __eq__(self, other: object) -> Any:
-        return self.writer.made("bool", f"{self.code} == {self.beside(other)}")
-
-    def __ne__(self, other: object) -> Any:
-        return self.writer.made("bool", f"{self.code} != {self.beside(other)}")
 
 
 class _Writer:

@@ -313,7 +313,9 @@ class StatementWriter:
         if endless:
             self._loop(node, "while (true) {", lambda: None)
             return any(_breaks_of(node.body))
-        if not self.function.has_effect(node.test) and not _needs_lines(self, node.test):
+        # A condition is written with lines before it where lanes are mapped with numbers.
+        has_lines = any(part in self.facts.mapped for part in ast.walk(node.test))
+        if not self.function.has_effect(node.test) and not has_lines:
             test = self.expressions.test(node.test).code
             return self._loop(node, f"while ({test}) {{", lambda: None)
 
@@ -365,9 +367,8 @@ class StatementWriter:
         step = parts[2].code if len(parts) == 3 else "1"
         turns = f"pl::Range({parts[0].code}, {parts[1].code}, {step})"
         if target in variables.of_loops:
-            is_read = variables.has(target, Kind.INT)
-            own = variables.name(target, Kind.INT) if is_read else variables.temporary("turn")
-            unused = "" if is_read else "[[maybe_unused]] "
+            own = self._counter_name(target)
+            unused = "" if variables.has(target, Kind.INT) else "[[maybe_unused]] "
             return self._loop(node, f"for ({unused}const pl::Int {own} : {turns}) {{", lambda: None)
         own = variables.temporary("next")
         number = Term(own, Kind.INT, is_class=True)
@@ -494,21 +495,12 @@ def _breaks_of(statements: Sequence[ast.stmt]) -> list[ast.Break]:
     return found
 
 
-def _needs_lines(statements: StatementWriter, test: ast.expr) -> bool:
-    """Return whether a condition is written with lines before it, as map of lanes with numbers."""
-    return any(node in statements.facts.mapped for node in ast.walk(test))
-
-
 # -- loops -----------------------------------------------------------------------------------------
 
 
-_SIGNED = {
-    INT: "int",
-    SHORT: "int",
-    SIGNED_CHAR: "int",
-    UNSIGNED_SHORT: "int",
-    UNSIGNED_CHAR: "int",
-}
+_SIGNED = INT, SHORT, SIGNED_CHAR, UNSIGNED_SHORT, UNSIGNED_CHAR
+"""Element types all of whose numbers an int holds."""
+
 _LARGEST = 2**31 - 1
 
 
@@ -571,4 +563,6 @@ def _of_state(function: CodeletFunction, node: ast.expr) -> str | None:
     field = function.checked.vertex.fields.get(node.attr)
     if field is None or field.writes or field.depth or node in function.facts.constants:
         return None
-    return "unsigned" if field.element is UNSIGNED_INT else _SIGNED.get(field.element)
+    if field.element in _SIGNED:
+        return "int"
+    return "unsigned" if field.element is UNSIGNED_INT else None

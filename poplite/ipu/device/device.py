@@ -485,7 +485,7 @@ class DeviceMemory:
             self._tensors.write(access, array)
             self._put(f"handle:{tensor}", place.read(self.arena, 0))
             return
-        variables = self._variables(place)
+        variables = self._of_view(place.tensor.view)
         if place.tensor.num_elements < sum(each.num_elements for each in variables):
             self._fetch(place, tensor)  # the other elements keep their values
         else:
@@ -519,11 +519,8 @@ class DeviceMemory:
         for variable in self._hosted():
             self._put_variable(variable)
 
-    def _variables(self, place: ByView) -> list[Variable]:
-        """Return the variables of which a tensor has elements."""
-        return self._of_view(place.tensor.view)
-
     def _of_view(self, view: View) -> list[Variable]:
+        """Return the variables of which a tensor has elements."""
         return [self._graph.variable_of(storage) for storage in storages(view)]
 
     def _fetch(self, place: TensorPlace, tensor: object) -> None:
@@ -532,16 +529,17 @@ class DeviceMemory:
             place.write(self.arena, self._get(f"handle:{tensor}", self._tables.reads), 0)
             return
         self._fetch_metadata(place)
-        for variable in self._variables(place):
-            if not variable.constant:
-                self._fetch_variable(variable)
+        self._fetch_view(place.tensor.view)
 
     def _fetch_metadata(self, place: ByView) -> None:
         """Update the metadata of QUARTER."""
         if place.tensor.metadata is not None:
-            for variable in self._of_view(place.tensor.metadata.view):
-                if not variable.constant:
-                    self._fetch_variable(variable)
+            self._fetch_view(place.tensor.metadata.view)
+
+    def _fetch_view(self, view: View) -> None:
+        for variable in self._of_view(view):
+            if not variable.constant:
+                self._fetch_variable(variable)
 
     def _fetch_variable(self, variable: Variable) -> None:
         values = self._get(_handle(variable), self._tables.reads, variable)

@@ -20,15 +20,14 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps, compact
-from poplite.errors import FileLoadError
 
 MAGIC = b"poplite\0"
 VERSION = 2
 ALIGNMENT = 64
 
-_HEAD = Struct("<8sQQQ32x")
-_SUM = Struct("<24xQ")
-_ROW = Struct("<40sc7xQQ")
+HEAD = Struct("<8sQQQ32x")
+SUM = Struct("<24xQ")
+ROW = Struct("<40sc7xQQ")
 _ENDS = [(kind, int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for kind in "BbHhIiQq"]
 """Types by rising size, each with its ends; an unsigned one before the signed one of its size."""
 
@@ -41,14 +40,14 @@ Values = Sequence[int] | npt.NDArray[Any]
 def file_of(columns: Mapping[str, Values | bytes | bytearray]) -> bytes:
     """Return a file of columns.
 
-    >>> read_columns(file_of({"tile": [3, 200], "text.bytes": b"ab"}))
-    {'tile': array([  3, 200], dtype=uint8), 'text.bytes': array([97, 98], dtype=uint8)}
+    >>> list(file_of({"tile": [3, 200], "text.bytes": b"ab"})[192:194])
+    [3, 200]
     """
-    begin = at = aligned_size(_HEAD.size + _ROW.size * len(columns))
-    rows, parts = [_HEAD.pack(MAGIC, VERSION, len(columns), 0)], []
+    begin = at = aligned_size(HEAD.size + ROW.size * len(columns))
+    rows, parts = [HEAD.pack(MAGIC, VERSION, len(columns), 0)], []
     for name, values in columns.items():
         kind, count, data = _narrow(values)
-        rows.append(_ROW.pack(name.encode(), kind.encode(), at, count))
+        rows.append(ROW.pack(name.encode(), kind.encode(), at, count))
         parts += [data, bytes(-len(data) % ALIGNMENT)]
         at += aligned_size(len(data))
     head, parts = b"".join(rows).ljust(begin, b"\0"), [part for part in parts if part]
@@ -57,41 +56,11 @@ def file_of(columns: Mapping[str, Values | bytes | bytearray]) -> bytes:
 
 def with_checksum(data: bytes, more: Iterable[bytes | memoryview] = ()) -> bytes:
     """Return a file with the checksum of all its other bytes in its place, and of `more` behind."""
-    begin, end = _SUM.size - 8, _SUM.size
-    return data[:begin] + pack("<Q", _checksum(data, more)) + data[end:]
-
-
-def _checksum(data: bytes, more: Iterable[bytes | memoryview] = ()) -> int:
-    found = crc32(memoryview(data)[_SUM.size :], crc32(data[: _SUM.size - 8]))
+    begin, end = SUM.size - 8, SUM.size
+    found = crc32(memoryview(data)[end:], crc32(data[:begin]))
     for part in more:
         found = crc32(part, found)
-    return found
-
-
-def read_columns(data: bytes) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of a file by name.
-
-    Raises `FileLoadError` if it is not such a file.
-    """
-    if len(data) < _HEAD.size or not data.startswith(MAGIC):
-        raise FileLoadError("no file of tables", at=None, fix="make it with poplite export")
-    _, version, count, checksum = _HEAD.unpack_from(data)
-    if version != VERSION:
-        raise FileLoadError(
-            f"tables of version {version}, but {VERSION} is read here",
-            at=None,
-            fix="export once more",
-        )
-    if checksum != _checksum(data):
-        raise FileLoadError(
-            "tables are damaged: their checksum differs", at=None, fix="export once more"
-        )
-    columns = {}
-    for number in range(count):
-        name, kind, at, size = _ROW.unpack_from(data, _HEAD.size + number * _ROW.size)
-        kind = np.dtype(kind.decode()).newbyteorder("<")
-        columns[name.rstrip(b"\0").decode()] = np.frombuffer(data, kind, size, at)
-    return columns
+    return data[:begin] + pack("<Q", found) + data[end:]
 
 
 def _narrow(values: Values | bytes | bytearray) -> tuple[str, int, bytes | memoryview]:
@@ -249,6 +218,17 @@ class ElementBytes:
     def columns(self) -> dict[str, Any]:
         """Return the column of all values."""
         return {"values.bytes": self._data}
+
+
+class Stored:
+    """What rows of all tables name by number or place."""
+
+    def __init__(self) -> None:
+        self.texts, self.series, self.values = Texts(), SeriesTable(), ElementBytes()
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of all of it."""
+        return {**self.series.columns(), **self.texts.columns(), **self.values.columns()}
 
 
 def _shortest(offsets: npt.NDArray[Any], low: int) -> npt.NDArray[Any]:

@@ -16,7 +16,7 @@ from poplite.graph.compute_sets.edges import EdgeRuns, Edges
 from poplite.graph.graph import Graph
 from poplite.graph.storage.space import Variable
 from poplite.ipu.codelets.terms import ELEMENTS
-from poplite.ipu.tables.columns import NONE, ColumnRows, ElementBytes, SeriesTable, Texts
+from poplite.ipu.tables.columns import NONE, ColumnRows, ElementBytes, SeriesTable, Stored
 from poplite.types import (
     QUARTER,
     QUARTER_METADATA,
@@ -148,9 +148,9 @@ class VariableColumns(ColumnRows):
         "variable.dims_end dim.size"
     )
 
-    def __init__(self, texts: Texts, series: SeriesTable, values: ElementBytes) -> None:
+    def __init__(self, stored: Stored) -> None:
         super().__init__()
-        self._texts, self._series, self._values = texts, series, values
+        self._texts, self._series, self._values = stored.texts, stored.series, stored.values
         self.end = 0
 
     def add(self, variable: Variable, *, hosted: bool) -> None:
@@ -251,64 +251,49 @@ class EdgesTable:
 
     def add(self, edges: Edges, element: ElementClass) -> int:
         """Return the number of the edges of a field."""
-        view, kind = edges.pieces, type_number(element)
-        self.largest = max(self.largest, edges.length.total() + edges.length.count)
+        view, counts = edges.pieces, (edges.rows, edges.length)
         if edges.start is not None:
-            return self._starting(kind, edges.rows, edges.length, edges.start, NONE)
+            return self._row(element, *counts, edges.start)
         if isinstance(view, View) and len(view.shape) > 1 and isinstance(view.space, Storage):
             start = view.slice(0, 1, len(view.shape) - 1)
             inner = self._series.steps(0, _digits(view, len(view.shape) - 1))
             first = Steps(view.space.base + view.off, tuple(start.flat_digits()))
-            return self._starting(kind, edges.rows, edges.length, first, inner)
-        return self._in_pieces(kind, edges.rows, edges.length, edges.runs())
+            return self._row(element, *counts, first, inner)
+        return self._row(element, *counts, pieces=edges.runs())
 
     def tensor(self, view: View, element: ElementClass) -> int:
         """Return the number of a tensor, in the order of its elements."""
-        kind = type_number(element)
-        one, count = constant(1, 1), constant(view.num_elements, 1)
-        self.largest = max(self.largest, view.num_elements + 1)
+        counts = constant(1, 1), constant(view.num_elements, 1)
         if not view.num_elements:
-            return self._starting(kind, one, count, constant(0, 1), NONE)
+            return self._row(element, *counts, constant(0, 1))
         if isinstance(view.space, Storage):
             digits = view.flat_digits()
             is_plain = len(digits) == 1 and digits[0][1] == 1
             inner = NONE if is_plain or not digits else self._series.steps(0, digits)
             start = constant(view.space.base + view.off, 1)
-            return self._starting(kind, one, count, start, inner)
+            return self._row(element, *counts, start, inner)
         begin, size = runs(view)
-        return self._row(
-            type=kind,
-            rows=self._series.add(one),
-            length=self._series.add(count),
-            first=self._series.listed([0, len(begin)]),
-            begin=self._series.listed(begin),
-            size=self._series.listed(size),
-        )
+        return self._row(element, *counts, pieces=EdgeRuns(np.array([0, len(begin)]), begin, size))
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of all edges."""
         columns = zip(*self._rows, strict=True) if self._rows else [()] * len(_COLUMNS)
         return {f"edges.{name}": column for name, column in zip(_COLUMNS, columns, strict=True)}
 
-    def _starting(self, kind: int, rows: Series, length: Series, start: Series, inner: int) -> int:
-        add = self._series.add
-        return self._row(
-            type=kind, rows=add(rows), length=add(length), start=add(start), inner=inner
-        )
-
-    def _in_pieces(self, kind: int, rows: Series, length: Series, pieces: EdgeRuns) -> int:
-        return self._row(
-            type=kind,
-            rows=self._series.add(rows),
-            length=self._series.add(length),
-            first=self._series.listed(pieces.first),
-            begin=self._series.listed(pieces.begin),
-            size=self._series.listed(pieces.size),
-        )
-
-    def _row(self, **numbers: int) -> int:
-        key = tuple(numbers.get(name, NONE) for name in _COLUMNS)
-        return self._rows.setdefault(key, len(self._rows))
+    def _row(
+        self,
+        element: ElementClass,
+        rows: Series,
+        length: Series,
+        start: Series | None = None,
+        inner: int = NONE,
+        pieces: EdgeRuns | None = None,
+    ) -> int:
+        self.largest = max(self.largest, length.total() + length.count)
+        key = [type_number(element), self._series.add(rows), self._series.add(length)]
+        key += [NONE if start is None else self._series.add(start), inner]
+        key += [NONE] * 3 if pieces is None else map(self._series.listed, pieces)
+        return self._rows.setdefault(tuple(key), len(self._rows))
 
 
 def _digits(view: View, dim: int) -> tuple[tuple[int, int], ...]:

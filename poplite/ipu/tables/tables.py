@@ -65,8 +65,7 @@ from poplite.ipu.tables.columns import (
     ALIGNMENT,
     NONE,
     ColumnRows,
-    ElementBytes,
-    SeriesTable,
+    Stored,
     Texts,
     file_of,
 )
@@ -204,14 +203,14 @@ def tables_of(
     reads, writes = handle_places(graph, hosted)
     largest = max((each.size_bytes for each in (*reads.values(), *writes.values())), default=0)
 
-    texts, values, series = Texts(), ElementBytes(), SeriesTable()
-    edges = EdgesTable(series)
-    variables = VariableColumns(texts, series, values)
+    stored = Stored()
+    edges = EdgesTable(stored.series)
+    variables = VariableColumns(stored)
     for variable in graph.variables:
         variables.add(variable, hosted=variable in hosted)
-    vertices = VertexColumns(codelets.names, graph.target.tiles, texts, series, edges, values)
+    vertices = VertexColumns(codelets.names, graph.target.tiles, stored, edges)
     host = HostPlaces(graph._parts.handles.streams, largest)
-    trees = ProgramColumns(host, texts, edges)
+    trees = ProgramColumns(host, stored.texts, edges)
     for number, each in enumerate(compute_sets):
         copied = copied_inputs(graph, each, edges_of(each), variables.end)
         for one in copied:
@@ -227,17 +226,15 @@ def tables_of(
     columns: dict[str, Any] = {
         "machine": [graph.target.tiles, size, (float_mode & TRAPS) | OVERFLOW_NAN, largest],
         **variables.columns(),
-        **host.columns(texts),
-        **handle_columns(graph, texts, edges),
+        **host.columns(stored.texts),
+        **handle_columns(graph, stored.texts, edges),
         **vertices.columns(),
         **trees.columns(),
-        "since.class": [texts.number(codelets.names[CyclesSince])]
+        "since.class": [stored.texts.number(codelets.names[CyclesSince])]
         if CyclesSince in classes
         else [],
         **edges.columns(),
-        **series.columns(),
-        **texts.columns(),
-        **values.columns(),
+        **stored.columns(),
     }
     return Tables(
         data=file_of(columns),
@@ -572,17 +569,11 @@ class VertexColumns(ColumnRows):
     )
 
     def __init__(
-        self,
-        names: Mapping[type[Vertex], str],
-        num_tiles: int,
-        texts: Texts,
-        series: SeriesTable,
-        edges: EdgesTable,
-        values: ElementBytes,
+        self, names: Mapping[type[Vertex], str], num_tiles: int, stored: Stored, edges: EdgesTable
     ) -> None:
         super().__init__()
-        self._cpp_names, self._num_tiles = names, num_tiles
-        self._texts, self._series, self._edges, self._values = texts, series, edges, values
+        self._cpp_names, self._num_tiles, self._edges = names, num_tiles, edges
+        self._texts, self._series, self._values = stored.texts, stored.series, stored.values
 
     def add(
         self, compute_set: ComputeSet, table: EdgeTable, copied: Mapping[FieldEdges, Edges]

@@ -14,7 +14,8 @@ from helpers.depth import values_only
 from helpers.host_program import Session, host_binary, session
 from helpers.mirrored import Mirrors
 from helpers.recorded_graph import Recorded
-from poplite.ipu.tables import Tables, columns, tables_of
+from helpers.table_columns import read_columns
+from poplite.ipu.tables import Tables, tables_of
 from poplite.ipu.tables.tables import CyclesSince
 from poplite.testing import check_codelet
 
@@ -194,7 +195,7 @@ def test_traps_are_on_from_the_beginning_where_they_are_asked_for() -> None:
         graph, pl.Sequence(), options={"debug.floatPointOpException": True}
     )
     for mode, bits in ((0, 0b10000), (executable.float_modes[0], 0b10111)):
-        found = columns.read_columns(tables_of(graph, pl.Sequence(), float_mode=mode).data)
+        found = read_columns(tables_of(graph, pl.Sequence(), float_mode=mode).data)
         assert found["machine"][2] == bits
 
 

@@ -11,8 +11,15 @@ import poplite as pl
 from helpers.depth import deep
 from helpers.host_program import building
 from helpers.vertex_classes import vertex_classes
-from poplite.ipu.selftest import EXTRA, ROWS, library_rows, own_program, selftest, selftest_text
-from poplite.ipu.selftest_library import LIBRARY
+from poplite.ipu.selftest import (
+    EXTRA,
+    LIBRARY,
+    ROWS,
+    library_rows,
+    own_program,
+    selftest,
+    selftest_text,
+)
 from poplite.tools.command import main
 from poplite.vertex.vertex import has_compute
 from poplite.vertices import elementwise

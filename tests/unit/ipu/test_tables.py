@@ -15,6 +15,7 @@ import pytest
 import poplite as pl
 from helpers.depth import thinned
 from helpers.host_program import host_binary, library_of
+from helpers.table_columns import read_columns
 from poplite.arrays.series import Listed, Steps, compact
 from poplite.ipu.tables import Tables, columns, tables_of
 from poplite.ipu.tables.columns import SeriesTable
@@ -80,7 +81,7 @@ def test_equal_graphs_give_equal_bytes() -> None:
     + [(-1, 2**31, "i8"), (0, 2**62, "u8")],
 )
 def test_columns_have_the_smallest_type(low: int, high: int, kind: str) -> None:
-    found = columns.read_columns(columns.file_of({"numbers": [low, high], "none": []}))
+    found = read_columns(columns.file_of({"numbers": [low, high], "none": []}))
     assert found["numbers"].dtype == np.dtype(f"<{kind}")
     assert found["numbers"].tolist() == [low, high]
     assert found["none"].tolist() == []
@@ -96,14 +97,14 @@ def test_columns_begin_at_cache_lines() -> None:
 @pytest.mark.parametrize("data", [b"", b"poplite\0", b"x" * 64])
 def test_other_files_are_refused(data: bytes) -> None:
     with pytest.raises(pl.FileLoadError, match="no file of tables"):
-        columns.read_columns(data)
+        read_columns(data)
 
 
 def test_another_version_is_refused() -> None:
     data = bytearray(columns.file_of({}))
     data[8] = 9
     with pytest.raises(pl.FileLoadError, match="version 9, but 2"):
-        columns.read_columns(bytes(data))
+        read_columns(bytes(data))
 
 
 def value_at(found: dict[str, Any], number: int, index: int) -> int:
@@ -135,7 +136,7 @@ def test_series_are_found_number_by_number(series: Steps | Listed) -> None:
     table = SeriesTable()
     table.listed([3, 3, 4])  # another one before it
     number = table.add(series)
-    found = columns.read_columns(columns.file_of(table.columns()))
+    found = read_columns(columns.file_of(table.columns()))
     made = [value_at(found, number, index) for index in range(series.count)]
     assert made == series.array().tolist()
 
@@ -372,7 +373,7 @@ def test_the_checksum_is_compared_before_anything_else(
         status, words = outcome(tables, bytes(data), built, tmp_path)
         assert (status, "its checksum is another one" in words) == (1, True)
         with pytest.raises(pl.FileLoadError, match="their checksum differs"):
-            columns.read_columns(bytes(data))
+            read_columns(bytes(data))
     assert "its checksum" in outcome(tables, tables.data[:-64], built, tmp_path)[1]
 
 
