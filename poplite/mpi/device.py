@@ -26,7 +26,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -447,13 +447,12 @@ class _Counts(Mapping[str, Int64]):
 
 def check_same(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks) -> None:
     """Refuse ranks that have compiled other graphs: a `DeviceRuntimeError` on all of them."""
-    call = "engine = pl.Engine(...)"
     others = [("cut of the device", digest(cut)), ("checks", digest(executable.checks))]
     parts = [*others, *executable_parts(executable)]
     whole = digest(*(each for _, each in parts))
-    if len({word.value for word in ranks.share(Word(call, whole))}) == 1:
+    if len({word.value for word in ranks.share(Word(_MADE, whole))}) == 1:
         return
-    each = [word.value for word in ranks.share(Word(call, parts))]
+    each = [word.value for word in ranks.share(Word(_MADE, parts))]
     for number in range(max(map(len, each))):
         named = [parts[number] if number < len(parts) else ("nothing", b"") for parts in each]
         for rank, other in enumerate(named):
@@ -478,25 +477,12 @@ Which = tuple[int, int, int, int]
 _SAVE, _LOAD = "engine.save_state", "engine.load_state"
 
 
-class RestoredPrograms(Protocol):
-    """The programs, as what restores them sees them."""
-
-    def load(self) -> None:
-        """Restore memory and streams to their state in the beginning."""
-
-    def forget_sent(self) -> None:
-        """Reset the counts of messages, where counts are those of a file."""
-
-    def check_idle(self, call: str) -> None:
-        """Refuse the user's `call` while a program runs."""
-
-
 class StatesOnRanks:
     """Saves and restores what the programs hold; all ranks make the same calls."""
 
     def __init__(
         self,
-        loaded: RestoredPrograms,
+        loaded: OnRank,
         state: EngineState,
         memories: Sequence[Sequence[Bytes]],
         ranks: Ranks,

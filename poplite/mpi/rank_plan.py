@@ -389,9 +389,6 @@ _Ops = defaultdict[int, list[tuple[int, int, int, int]]]
 POISON = 0xFF
 """Every byte of what tests overwrite: NaN, -1, or a BOOL that is neither true nor false."""
 
-FEW_RANKS = 8
-"""Most ranks to which the owner of a scalar sends it itself; more of them hand it on in a tree."""
-
 POISON_BYTES = 4096
 """Bytes that are overwritten by one piece of a copy."""
 
@@ -535,9 +532,6 @@ class _Planner:
 
     def _decide(self, rows: list[tuple[int, int, int, int]], begin: int, size: int) -> None:
         """Add what brings a scalar to all ranks before it decides."""
-        if self._owners.num_ranks <= FEW_RANKS:
-            self._add(rows, ("scalar", begin, begin + size))
-            return
         for number in range(len(in_tree(begin, begin + size, self._owners))):
             self._add(rows, ("tree", begin, begin + size, number))
 
@@ -564,8 +558,6 @@ class _Planner:
                 return Exchange(self._slots(number), number)
             case "flags", number, scalar:
                 return Exchange(self._flags(number, scalar))
-            case "scalar", begin, end:
-                return Exchange(to_everyone(np.array([begin]), np.array([end]), self._owners))
             case "tree", begin, end, number:
                 return Exchange(in_tree(begin, end, self._owners)[number])
         return Exchange(self._action(self._executable.actions[which[0]]))
