@@ -72,20 +72,18 @@ def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callab
 
     Args:
         library: begins the name in messages.
-        method: its name there, where it is another than the function's; of a method with `{name}`
-            or `{title}` for its object's `name`.
+        method: its name there, where it is another than the function's.
     """
 
     def made(function: Callable[P, R]) -> Callable[P, R]:
         code: Any = getattr(function, "func", function)  # of what `with_first` returned
         names = code.__code__.co_varnames[code is not function : code.__code__.co_argcount]
         texts, own_name = code.__annotations__, method or code.__name__
-        has_graph, is_template = texts.get("graph") == "Graph", "{" in method
+        has_graph, what = texts.get("graph") == "Graph", f"{library}.{own_name}"
         place = names.index("graph") if has_graph else 0
 
         @wraps(code)
         def door(*args: P.args, **kwargs: P.kwargs) -> R:
-            what = f"{library}.{_named(method, args[0]) if is_template else own_name}"
             for name, value in (*zip(names, args, strict=False), *kwargs.items()):
                 _check(what, name, value, texts.get(name, ""))
             given: Any = kwargs.get("graph", args[place] if place < len(args) else None)
@@ -99,13 +97,11 @@ def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callab
             with deciding_tiles(graph):
                 return function(*args, **kwargs)
 
-        if is_template:
-            return door
         vars(door)["__wrapped__"] = function
         if method:
             door.__name__ = door.__qualname__ = own_name
             door.__doc__ = (code.__doc__ or "").replace("{name}", own_name)
-        return checked_call(door, f"{library}.{own_name}")
+        return checked_call(door, what)
 
     return made
 
@@ -205,11 +201,6 @@ def number_of(what: str, name: str, value: object) -> float:
         raise beside(what, name, value, "a number") from None
 
 
-def _named(method: str, owner: Any) -> str:
-    name: str = owner.name
-    return method.format(name=name, title=name[:1].upper() + name[1:])
-
-
 def check_name(what: str, name: object) -> str:
     """Return a debug name, or raise."""
     _check(what, "debug_context", name, "str")
@@ -254,6 +245,11 @@ def check_known(what: str, options: Options, known: Collection[str]) -> None:
             )
 
 
+def check_options(what: str, options: Options, known: Collection[str]) -> None:
+    """Refuse options that PopLibs does not know, as it does."""
+    check_known(f"popops.{what}", options, known)
+
+
 def memory_share(what: str, options: Options, default: float = 0.6) -> float:
     """Return `availableMemoryProportion` as a number."""
     share = (options or {}).get("availableMemoryProportion", default)
@@ -265,19 +261,6 @@ def memory_share(what: str, options: Options, default: float = 0.6) -> float:
         fix = 'a share of the memory of a tile, above 0 and at most 1, such as "0.6"'
         raise beside(what, "availableMemoryProportion", share, fix)
     return number
-
-
-def last_arguments(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options, object]:
-    """Return the debug name, the options and the cache, each of which may be left out."""
-    if len(arguments) > 3:
-        raise ElementTypeError(
-            f"{what}: too many arguments",
-            found=", ".join(map(clipped, arguments)),
-            fix='at the end: debug_context="", options=None, cache=None',
-        )
-    left_out: tuple[Any, ...] = ("", None, None)
-    name, options, cache = arguments + left_out[len(arguments) :]
-    return check_name(what, name), options, cache
 
 
 def check_params(what: str, params: object, kind: type, name: str = "params") -> None:
@@ -307,44 +290,3 @@ def library_codelets(library: str) -> Callable[[Graph], None]:
         """
 
     return addCodelets
-
-
-# -- arguments that may be left out ----------------------------------------------------------------
-
-
-EMPTY: Mapping[str, Any] = MappingProxyType({})
-
-
-def completed(
-    form: str, arguments: tuple[Any, ...], size: int, keywords: Mapping[str, Any] = EMPTY
-) -> tuple[Any, ...]:
-    """Return arguments of which the debug name and the options may be left out, if there are any.
-
-    >>> completed("f(graph, a, prog, debug_context, options)", ("a", "prog"), 4)
-    ('a', 'prog', '', None)
-    >>> completed("f(graph, a, prog, debug_context, options)", ("a", "prog"), 4, {"options": {}})
-    ('a', 'prog', '', {})
-    """
-    names = form.partition("(")[2].rstrip(")").split(", ")[-size:]
-    given = dict(zip(names, arguments, strict=False))
-    unfit = sorted(name for name in keywords if name not in names or name in given)
-    left_out = {"debug_context": "", "options": None}
-    given = {name: left_out[name] for name in names if name in left_out} | given | dict(keywords)
-    if len(arguments) > size or unfit or len(given) < size:
-        missing = [name for name in names if name not in given]
-        raise ElementTypeError(
-            f"popops.{form.partition('(')[0]}: {len(arguments) + 1} arguments",
-            found="; ".join(
-                f"{what}: {', '.join(found)}"
-                for what, found in (("missing", missing), ("not to be named", unfit))
-                if found
-            ),
-            fix=f"popops.{form}",
-        )
-    check_name(f"popops.{form.partition('(')[0]}", given["debug_context"])
-    return tuple(given[name] for name in names)
-
-
-def check_options(what: str, options: Options, known: Collection[str]) -> None:
-    """Refuse options that PopLibs does not know, as it does."""
-    check_known(f"popops.{what}", options, known)

@@ -23,8 +23,8 @@ from poplite import ops
 from poplite.compat.arguments import (
     Options,
     check_known,
+    check_name,
     checked,
-    last_arguments,
     number_of,
     sizes_of,
 )
@@ -375,10 +375,23 @@ def _arguments(
             )
         prog, *rest = arguments
         arguments = tuple(rest)
-    name, options, _ = last_arguments(f"poplin.{what}", arguments)
+    name, options = _last_arguments(f"poplin.{what}", arguments)
     check_known(f"poplin.{what}", options, ("blockSize", *PRODUCTS))
     size = block if block is not None else (options or {}).get("blockSize", usual)
     return _size(what, "blockSize", size), prog, name or what
+
+
+def _last_arguments(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options]:
+    """Return the debug name and the options, which may be left out as the cache behind them."""
+    if len(arguments) > 3:
+        raise ElementTypeError(
+            f"{what}: too many arguments",
+            found=", ".join(map(clipped, arguments)),
+            fix='at the end: debug_context="", options=None, cache=None',
+        )
+    left_out: tuple[Any, ...] = ("", None)
+    name, options, *_ = arguments + left_out[len(arguments) :]
+    return check_name(what, name), options
 
 
 def _size(what: str, name: str, value: object) -> int:

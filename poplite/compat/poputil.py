@@ -66,7 +66,8 @@ def mapTensorLinearly(
     >>> graph.tile_mapping(t).tiles.tolist()
     [0, 1]
     """
-    _map_linearly(graph, t, min_elements_per_tile, grain_size)
+    least, grain = min_elements_per_tile, grain_size
+    mapTensorLinearlyWithOffset(graph, t, min_elements_per_tile=least, grain_size=grain)
 
 
 @bound("poputil")
@@ -99,7 +100,12 @@ def mapTensorLinearlyWithOffset(
     >>> graph.tile_mapping(t)[0]
     [Interval(begin=32, end=64)]
     """
-    _map_linearly(graph, t, min_elements_per_tile, grain_size, offset, ascending)
+    least, grain, element = min_elements_per_tile, grain_size, t.element_type
+    least = -(-_LEAST_BYTES // element.size_bytes) if least is None else least
+    grain = grain_of(element) if grain is None else grain
+    tiles, size = graph.target.tiles, t.num_elements
+    mapping = linear_mapping(tiles, size, grain, least, offset, ascending=ascending)
+    graph.set_tile_mapping(t, mapping)
 
 
 @checked("poputil")
@@ -233,22 +239,6 @@ def duplicate(graph: Graph, in_: Tensor, prog: Steps, debug_context: str = "") -
     made = graph.clone(in_, debug_context or f"{in_.name}/duplicate")
     steps.add(Copy(in_, made))
     return made
-
-
-def _map_linearly(
-    graph: Graph,
-    t: Tensor,
-    least: int | None,
-    grain: int | None,
-    offset: int = 0,
-    ascending: bool = True,
-) -> None:
-    """Spread elements in order; by default in grains of a load, and 128 bytes of them at least."""
-    least = -(-_LEAST_BYTES // t.element_type.size_bytes) if least is None else least
-    grain = grain_of(t.element_type) if grain is None else grain
-    tiles, size = graph.target.tiles, t.num_elements
-    mapping = linear_mapping(tiles, size, grain, least, offset, ascending=ascending)
-    graph.set_tile_mapping(t, mapping)
 
 
 def _common(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:

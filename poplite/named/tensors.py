@@ -246,17 +246,10 @@ def persistent_tensor(
     return _state("persistent tensor", axes, initial_value, dtype, name, map, layout)
 
 
-def _state(
-    kind: str,
-    axes: AxesLike,
-    value: Value,
-    dtype: ElementTypeLike,
-    name: str | None,
-    place: Any,
-    layout: Layout | None,
-) -> TensorOp:
+def _state(kind: str, axes: AxesLike, value: Value, dtype: ElementTypeLike, *how: Any) -> TensorOp:
+    """Return a tensor of a kind; `how` is its name, tiles and layout."""
     listed, found = axes_of(axes), tensor_type(dtype, kind)
-    made = TensorOp(kind, listed, found, False if value is None else value, name, place, layout)
+    made = TensorOp(kind, listed, found, False if value is None else value, *how)
     if isinstance(value, Op):
         _check_constant(made, value)
     is_number = value is None or held_number(found, value) is not None  # which fits any axes

@@ -12,12 +12,12 @@ from poplite.public import names_of as _names_of
 
 _NORM = _Norm("groupNorm", "groups")
 
-createGroupNormParams = _NORM.params
-groupNormStatistics = _NORM.of_groups
-groupNormWhiten = _NORM.whiten
-groupNormalise = _NORM.normalise
-groupNormParamGradients = _NORM.param_gradients
-groupNormGradients = _NORM.gradients
-groupNormParamUpdate = _NORM.param_update
+createGroupNormParams = _NORM.named("createGroupNormParams", _Norm.params)
+groupNormStatistics = _NORM.named("groupNormStatistics", _Norm.of_groups)
+groupNormWhiten = _NORM.named("groupNormWhiten", _Norm.whiten)
+groupNormalise = _NORM.named("groupNormalise", _Norm.normalise)
+groupNormParamGradients = _NORM.named("groupNormParamGradients", _Norm.param_gradients)
+groupNormGradients = _NORM.named("groupNormGradients", _Norm.gradients)
+groupNormParamUpdate = _NORM.named("groupNormParamUpdate", _Norm.param_update)
 
 __all__ = _shown(globals(), _names_of(globals()))

@@ -12,12 +12,12 @@ from poplite.public import names_of as _names_of
 
 _NORM = _Norm("instanceNorm", "channel")
 
-createInstanceNormParams = _NORM.params
-instanceNormStatistics = _NORM.statistics
-instanceNormWhiten = _NORM.whiten
-instanceNormalise = _NORM.normalise
-instanceNormParamGradients = _NORM.param_gradients
-instanceNormGradients = _NORM.gradients
-instanceNormParamUpdate = _NORM.param_update
+createInstanceNormParams = _NORM.named("createInstanceNormParams", _Norm.params)
+instanceNormStatistics = _NORM.named("instanceNormStatistics", _Norm.statistics)
+instanceNormWhiten = _NORM.named("instanceNormWhiten", _Norm.whiten)
+instanceNormalise = _NORM.named("instanceNormalise", _Norm.normalise)
+instanceNormParamGradients = _NORM.named("instanceNormParamGradients", _Norm.param_gradients)
+instanceNormGradients = _NORM.named("instanceNormGradients", _Norm.gradients)
+instanceNormParamUpdate = _NORM.named("instanceNormParamUpdate", _Norm.param_update)
 
 __all__ = _shown(globals(), _names_of(globals()), "popnn.in_")

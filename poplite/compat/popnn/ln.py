@@ -12,12 +12,12 @@ from poplite.public import names_of as _names_of
 
 _NORM = _Norm("layerNorm", "sample")
 
-createLayerNormParams = _NORM.params
-layerNormStatistics = _NORM.statistics
-layerNormWhiten = _NORM.whiten
-layerNormalise = _NORM.normalise
-layerNormParamGradients = _NORM.param_gradients
-layerNormGradients = _NORM.gradients
-layerNormParamUpdate = _NORM.param_update
+createLayerNormParams = _NORM.named("createLayerNormParams", _Norm.params)
+layerNormStatistics = _NORM.named("layerNormStatistics", _Norm.statistics)
+layerNormWhiten = _NORM.named("layerNormWhiten", _Norm.whiten)
+layerNormalise = _NORM.named("layerNormalise", _Norm.normalise)
+layerNormParamGradients = _NORM.named("layerNormParamGradients", _Norm.param_gradients)
+layerNormGradients = _NORM.named("layerNormGradients", _Norm.gradients)
+layerNormParamUpdate = _NORM.named("layerNormParamUpdate", _Norm.param_update)
 
 __all__ = _shown(globals(), _names_of(globals()))

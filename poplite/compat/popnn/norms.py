@@ -10,18 +10,21 @@ Source: PopLibs, `popnn/BatchNorm.hpp`, `popnn/GroupNorm.hpp`, `popnn/InstanceNo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, Literal
 
 from poplite import ops
 from poplite.compat.arguments import (
     Options,
+    P,
+    R,
     channels_of,
     check_known,
     check_name,
     check_tensors,
     checked,
     number_of,
+    with_first,
 )
 from poplite.compat.poputil import createBroadcastOperand
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
@@ -50,7 +53,10 @@ class Norm:
     name: str
     of: Literal["batch", "sample", "channel", "groups"]
 
-    @checked("popnn", "create{title}Params")
+    def named(self, name: str, function: Callable[Concatenate[Norm, P], R]) -> Callable[P, R]:
+        """Return a function of this norm under its name in popnn, with its arguments checked."""
+        return checked("popnn", name)(with_first(function, self))
+
     def params(self, graph: Graph, acts: Tensor, debug_context: str = "") -> tuple[Tensor, Tensor]:
         """Make gamma and beta for activations [batch, channels, ...], `createNormParams`."""
         channels_of(f"popnn.create{self.name[0].upper()}{self.name[1:]}Params", "acts", acts)
@@ -61,7 +67,6 @@ class Norm:
         )
         return gamma, beta
 
-    @checked("popnn", "{name}Statistics")
     def statistics(
         self, graph: Graph, acts: Tensor, eps: float, prog: Steps, unbiased: bool, *rest: Any
     ) -> tuple[Tensor, Tensor]:
@@ -71,7 +76,6 @@ class Norm:
             groups = channels_of(f"popnn.{self.name}Statistics", "acts", acts)
         return self._statistics(acts, eps, prog, unbiased, groups, rest)
 
-    @checked("popnn", "{name}Statistics")
     def of_groups(
         self,
         graph: Graph,
@@ -85,7 +89,6 @@ class Norm:
         """Record mean and inverse deviation of groups of channels, `groupNormStatistics`."""
         return self._statistics(acts, eps, prog, unbiased, num_groups, rest)
 
-    @checked("popnn", "{name}Whiten")
     def whiten(
         self,
         graph: Graph,
@@ -102,7 +105,6 @@ class Norm:
         made = self._parted(what, acts, mean).whitened(mean, inv_std_dev)
         return _stored(made, acts, debug_context or what, prog)
 
-    @checked("popnn", "{name}alise")
     def normalise(self, graph: Graph, acts: Tensor, *arguments: Any) -> Any:
         """Record a normalisation, `batchNormalise` and its kin.
 
@@ -130,7 +132,6 @@ class Norm:
         made = wide * parted.channel(gamma) + parted.channel(beta)
         return _stored(made, acts, name, prog), white
 
-    @checked("popnn", "{name}ParamGradients")
     def param_gradients(
         self, graph: Graph, acts: Tensor, grads_in: Tensor, *arguments: Any
     ) -> tuple[Tensor, Tensor]:
@@ -159,7 +160,6 @@ class Norm:
         )
         return by_gamma.reshape(channels), by_beta.reshape(channels)
 
-    @checked("popnn", "{name}Gradients")
     def gradients(self, graph: Graph, acts: Tensor, grads_in: Tensor, *arguments: Any) -> Tensor:
         """Record the gradient by the activations, `batchNormGradients` and its kin.
 
@@ -186,7 +186,6 @@ class Norm:
         centred = g - ops.mean(g, parted.dims, keepdims=True) - along
         return _stored(parted.statistic(inv_std_dev) * centred, acts, name, prog)
 
-    @checked("popnn", "{name}ParamUpdate")
     def param_update(
         self,
         graph: Graph,

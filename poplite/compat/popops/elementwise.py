@@ -17,12 +17,13 @@ codelets/CheckAccuracyWhenCast.hpp, of that product.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import Parameter, Signature
+from types import MappingProxyType
 from typing import Any, overload
 
 from poplite import ops
-from poplite.compat.arguments import Options, check_options, completed, operand_of, over_graph
+from poplite.compat.arguments import Options, check_name, check_options, operand_of, over_graph
 from poplite.compat.placing import output_mapping
 from poplite.compat.popops.expr import (
     Any as Expr,
@@ -48,6 +49,8 @@ OpType = UnaryOpType | BinaryOpType | TernaryOpType
 
 _KINDS: tuple[type[OpType], ...] = (UnaryOpType, BinaryOpType, TernaryOpType)
 """Types of operations, by how many operands they have."""
+
+_EITHER = Parameter.POSITIONAL_OR_KEYWORD
 
 Forms = tuple[Callable[..., Tensor], Callable[..., None], Callable[..., None]]
 
@@ -141,7 +144,7 @@ def map(graph: Graph, expr: Expr | OpType | str, *arguments: Any, **named: Any) 
     >>> engine.read(b)
     array([-3,  0,  3], dtype=int32)
     """
-    expr, (tensors, prog, debug_context, options) = _completed("map", expr, arguments, named)
+    expr, tensors, prog, debug_context, options = _mapped("map", expr, arguments, named)
     node = _node("map", expr, _given("map", tensors), options, _NEW)
     with over_graph("popops.map", graph):
         return _new(graph, node, tensors, debug_context, prog)
@@ -160,8 +163,7 @@ def mapInPlace(
 def mapInPlace(graph: Graph, expr: OpType | str, *arguments: Any, **named: Any) -> None: ...
 def mapInPlace(graph: Graph, expr: Expr | OpType | str, *arguments: Any, **named: Any) -> None:
     """Record an expression whose result replaces the first tensor, `popops::mapInPlace`."""
-    expr, (tensors, *rest) = _completed("mapInPlace", expr, arguments, named)
-    prog, debug_context, options = rest
+    expr, tensors, prog, debug_context, options = _mapped("mapInPlace", expr, arguments, named)
     given = _given("mapInPlace", tensors)
     node = _node("mapInPlace", expr, given, options, _IN_PLACE)
     out = given[0] if given else None
@@ -183,34 +185,66 @@ def mapWithOutput(
 def mapWithOutput(graph: Graph, expr: OpType | str, *arguments: Any, **named: Any) -> None: ...
 def mapWithOutput(graph: Graph, expr: Expr | OpType | str, *arguments: Any, **named: Any) -> None:
     """Record an expression whose result goes to a tensor, `popops::mapWithOutput`."""
-    expr, (tensors, *rest) = _completed("mapWithOutput", expr, arguments, named, "out, ")
+    expr, tensors, *rest = _mapped("mapWithOutput", expr, arguments, named, "out")
     out, prog, debug_context, options = rest
     node = _node("mapWithOutput", expr, _given("mapWithOutput", tensors), options, _WITH_OUTPUT)
     with over_graph("popops.mapWithOutput", graph):
         ops.lower(graph, [ops.Root(node, out=out, name=debug_context)], prog)
 
 
+_LAST = ("prog", "debug_context", "options")
+_LEFT_OUT: Mapping[str, Any] = MappingProxyType({"debug_context": "", "options": None})
+"""The last arguments of all functions, of which these may be left out."""
+
+
 def _completed(
+    what: str,
+    before: str,
+    names: Iterable[str],
+    arguments: tuple[Any, ...],
+    named: Mapping[str, Any],
+) -> tuple[Any, ...]:
+    """Return the arguments behind others, of which the debug name and the options may be left out.
+
+    >>> _completed("abs", "graph", "a", ("x", "prog"), {"options": {}})
+    ('x', 'prog', '', {})
+    """
+    names = [*names, *_LAST]
+    given = dict(zip(names, arguments, strict=False))
+    unfit = sorted(name for name in named if name not in names or name in given)
+    given = {**_LEFT_OUT, **given, **named}
+    missing = [name for name in names if name not in given]
+    if len(arguments) > len(names) or unfit or missing:
+        raise ElementTypeError(
+            f"popops.{what}: {len(arguments) + 1} arguments",
+            found="; ".join(
+                f"{fault}: {', '.join(found)}"
+                for fault, found in (("missing", missing), ("not to be named", unfit))
+                if found
+            ),
+            fix=f"popops.{what}({before}, {', '.join(names)})",
+        )
+    check_name(f"popops.{what}", given["debug_context"])
+    return tuple(given[name] for name in names)
+
+
+def _mapped(
     what: str,
     expr: Expr | OpType | str,
     arguments: tuple[Any, ...],
     named: Mapping[str, Any],
-    out: str = "",
-) -> tuple[Expr, tuple[Any, ...]]:
+    *out: str,
+) -> tuple[Any, ...]:
     """Return an expression, and its tensors and what follows; an operation is one, too."""
-    end = f"{out}prog, debug_context, options)"
-    behind = len(end.split(","))
     if isinstance(expr, str):
         expr = next((kind[expr] for kind in _KINDS if expr in kind.__members__), expr)
     if not isinstance(expr, OpType):
-        form = f"{what}(graph, expr, tensors, {end}"
-        given = completed(form, arguments, 1 + behind, named)
-        return expr, given  # type: ignore[return-value]  # a text, which `_node` refuses
+        return expr, *_completed(what, "graph, expr", ["tensors", *out], arguments, named)
     count = 1 + _KINDS.index(type(expr))
-    form = f"{what}(graph, op, {', '.join('abc'[:count])}, {end}"
-    given = completed(form, arguments, count + behind, named)
+    given = _completed(what, "graph, op", [*"abc"[:count], *out], arguments, named)
     places = [PlaceHolder(n + 1) for n in range(count)]
-    return (UnaryOp, BinaryOp, TernaryOp)[count - 1](expr, *places), (given[:count], *given[count:])
+    made = (UnaryOp, BinaryOp, TernaryOp)[count - 1](expr, *places)
+    return made, given[:count], *given[count:]
 
 
 def _node(what: str, expr: object, tensors: Sequence[Tensor], options: Options, form: str) -> Any:
@@ -257,24 +291,23 @@ def _new(graph: Graph, made: Any, inputs: Sequence[Any], name: str, prog: Steps)
 
 def forms(name: str, operation: OpType) -> Forms:
     """Return the three forms of an operation."""
-    count = 1 + _KINDS.index(type(operation))
-    operands = ", ".join("abc"[:count])
-    end = "prog, debug_context, options)"
+    operands = "abc"[: 1 + _KINDS.index(type(operation))]
+    count = len(operands)
 
     def new(graph: Graph, *arguments: Any, **named: Any) -> Tensor:
-        given = completed(f"{name}(graph, {operands}, {end}", arguments, count + 3, named)
+        given = _completed(name, "graph", operands, arguments, named)
         prog, debug_context, options = given[count:]
         with over_graph(f"popops.{name}", graph):
             made = expression(given[:count], options, _NEW)
             return _new(graph, made, given[:count], debug_context or name, prog)
 
     def in_place(graph: Graph, *arguments: Any, **named: Any) -> None:
-        given = completed(f"{name}InPlace(graph, {operands}, {end}", arguments, count + 3, named)
+        given = _completed(f"{name}{_IN_PLACE}", "graph", operands, arguments, named)
         into(graph, given[:count], given[0], given[count:], _IN_PLACE)
 
     def with_output(graph: Graph, *arguments: Any, **named: Any) -> None:
-        form = f"{name}WithOutput(graph, {operands}, out, {end}"
-        given = completed(form, arguments, count + 4, named)
+        names = [*operands, "out"]
+        given = _completed(f"{name}{_WITH_OUTPUT}", "graph", names, arguments, named)
         into(graph, given[:count], given[count], given[count + 1 :], _WITH_OUTPUT)
 
     def into(graph: Graph, values: Any, out: Tensor, rest: tuple[Any, ...], form: str) -> None:
@@ -290,18 +323,12 @@ def forms(name: str, operation: OpType) -> Forms:
         is_product = operation is BinaryOpType.MULTIPLY
         return _product(name, values, options, form) if is_product else operation.meaning(*values)
 
-    new.__name__, in_place.__name__ = name, f"{name}{_IN_PLACE}"
-    with_output.__name__ = f"{name}{_WITH_OUTPUT}"
-    for form in (new, in_place, with_output):
-        names = [*operands.split(", "), *(["out"] if form is with_output else []), "prog"]
-        parameters = [
-            Parameter(each, Parameter.POSITIONAL_OR_KEYWORD) for each in ["graph", *names]
-        ]
-        parameters += [
-            Parameter(each, Parameter.POSITIONAL_OR_KEYWORD, default=default)
-            for each, default in (("debug_context", ""), ("options", None))
-        ]
-        form.__signature__ = Signature(parameters)  # type: ignore[union-attr]
-        form.__qualname__ = form.__name__
+    form: Any
+    for form, end in ((new, _NEW), (in_place, _IN_PLACE), (with_output, _WITH_OUTPUT)):
+        names = ["graph", *operands, *(["out"] if end == _WITH_OUTPUT else []), *_LAST]
+        defaults = [_LEFT_OUT.get(each, Parameter.empty) for each in names]
+        pairs = zip(names, defaults, strict=True)
+        form.__signature__ = Signature([Parameter(n, _EITHER, default=d) for n, d in pairs])
+        form.__name__ = form.__qualname__ = f"{name}{end}"
         form.__doc__ = f"Record `popops::{form.__name__}`, see the module."
     return new, in_place, with_output

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 
 from poplite import ops
-from poplite.compat.arguments import Options, bound, check_options, checked
+from poplite.compat.arguments import Options, bound, check_options, checked, with_first
 from poplite.compat.placing import Place, checked_set, one_set, output_mapping
 from poplite.errors import ControlProgramError, ElementTypeError, InvalidOption
 from poplite.expr.build import as_expr, typed_number
@@ -129,8 +129,8 @@ def allTrue(graph: Graph, a: Tensor, prog: Steps, debug_context: str = "") -> Te
     return ops.map(ops.all(a), name=debug_context or "allTrue", program=prog)
 
 
-@bound("popops")
-def scaledAddTo(
+def _scaled(  # noqa: D417  (users do not give the form)
+    form: tuple[str, int],
     graph: Graph,
     a: Tensor,
     b: Operand,
@@ -141,7 +141,7 @@ def scaledAddTo(
     *,
     scale: Any = None,
 ) -> None:
-    """Record `a += k * b`, or `a = scale * a + k * b`, `popops::scaledAddTo`.
+    """Record `a = scale * a + k * b`, or `- k * b`, as the name says: `popops::{name}`.
 
     Args:
         graph: of the tensors.
@@ -153,43 +153,19 @@ def scaledAddTo(
         options: PopLibs' options, which change nothing here.
         scale: likewise the factor of `a`, as in C++ before `b`; by default 1.
     """
-    _scaled(graph, a, b, k, scale, prog, debug_context, options, 1, "scaledAddTo")
-
-
-@bound("popops")
-def scaledSubtractFrom(
-    graph: Graph,
-    a: Tensor,
-    b: Operand,
-    k: Any,
-    prog: Steps,
-    debug_context: str = "",
-    options: Options = None,
-    *,
-    scale: Any = None,
-) -> None:
-    """Record `a -= k * b`, or `a = scale * a - k * b`; arguments as of `scaledAddTo`."""
-    _scaled(graph, a, b, k, scale, prog, debug_context, options, -1, "scaledSubtractFrom")
-
-
-def _scaled(
-    graph: Graph,
-    a: Tensor,
-    b: Operand,
-    k: Any,
-    scale: Any,
-    prog: Steps,
-    debug_context: str,
-    options: Options,
-    sign: int,
-    name: str,
-) -> None:
+    name, sign = form
     check_options(name, options, _SCALED_ADD)
     kind = FLOAT if a.element_type is HALF else a.element_type  # HALF is rounded once
     own = ops.cast(a, kind) if scale is None else ops.cast(a, kind) * _scale(scale, kind)
     part = ops.cast(b, kind) * _scale(k, kind)
     changed = ops.cast(own + part if sign > 0 else own - part, a.element_type)
     ops.lower(graph, [ops.Root(changed, out=a, name=debug_context or name)], prog)
+
+
+scaledAddTo, scaledSubtractFrom = (
+    bound("popops", form[0])(with_first(_scaled, form))
+    for form in (("scaledAddTo", 1), ("scaledSubtractFrom", -1))
+)
 
 
 def _scale(value: Any, kind: ElementTypeLike) -> Any:
