@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,10 +68,11 @@ class CompiledSteps:
         self.executable, self.arena, self.computes = executable, arena, computes
         self.interpreted = interpreted
         self.spoiled: str | None = None
-        phases = [phases_of(step) for step in executable.steps]
-
         checked = checked_classes(executable, arena, forms)
-        kinds = _Kinds(executable, interpreted, forms, checked)
+        stopping = checked | {cls for cls, form in forms.items() if form.vertex in checked}
+        steps = [_in_order_of_memory(step, stopping) for step in executable.steps]
+        phases = [phases_of(step) for step in steps]
+        kinds = _Kinds(executable, steps, interpreted, forms, checked)
         with Builds() as builds:
             _add_first(executable, kinds, builds)
             in_python = interpreted.classes
@@ -81,7 +83,7 @@ class CompiledSteps:
         self._kinds, self._drivers = kinds, drivers
         self._quickened: set[int] = set()
 
-        defined = [n for n, step in enumerate(executable.steps) if self._is_looked_at(step)]
+        defined = [n for n, step in enumerate(steps) if self._is_looked_at(step)]
         is_defined = False
         counting: Mapping[type[Vertex], Counting] = {}
 
@@ -96,7 +98,7 @@ class CompiledSteps:
         floats = arena.floats.address
         self.table = LaunchTable(rows, arena.addresses, driver, compiled_parts.mover, floats)
         self.launches = np.zeros((len(executable.steps), op.DEFINED + 1), np.int64)
-        for number, step in enumerate(executable.steps):
+        for number, step in enumerate(steps):
             may_fault = isinstance(step, ComputeStep) and (
                 step.may_fault or any(self._checks(group.cls, checked) for group in step.groups)
             )
@@ -223,9 +225,25 @@ class CompiledSteps:
                 self.slot_counts.finish(code, row)
 
 
+def _in_order_of_memory(step: Step, stopping: Container[type[Vertex]]) -> Step:
+    """Return a step whose vertices run in the order of memory, where none of their class may stop.
+
+    Of those that may, the first one by number has to be the first that stops.
+    """
+    if isinstance(step, CopyStep) or step.may_fault:
+        return step
+    groups = (
+        group if group.cls in stopping else launches.in_order_of_memory(group)
+        for group in step.groups
+    )
+    return replace(step, groups=tuple(groups))
+
+
 def _has_workers(part: Part) -> bool:
     return isinstance(part, Vertices) and issubclass(part.cls, MultiVertex)
 
+
+Step = ComputeStep | CopyStep
 
 _Kind = tuple[type[Vertex], Columns, bool, Counting | None, bool]
 """Vertex class, columns, whether workers log their accesses, how vertices are counted, and
@@ -234,9 +252,13 @@ whether they run the faster form of the class."""
 
 @frozen(eq=False)
 class _Kinds:
-    """Which drivers an executable needs; `checked` are the classes whose code checks indices."""
+    """Which drivers an executable needs, for its `steps` as they run.
+
+    `checked` are the classes whose code checks indices.
+    """
 
     executable: Executable
+    steps: Sequence[Step]
     interpreted: InterpretedSteps
     forms: FasterForms
     checked: frozenset[type[Vertex]]
@@ -244,7 +266,7 @@ class _Kinds:
     def needed(self, counting_of: Callable[[int], Mapping[type[Vertex], Counting]]) -> list[_Kind]:
         """Return the drivers that are needed, each once."""
         kinds: dict[_Kind, None] = {}
-        for number, step in enumerate(self.executable.steps):
+        for number, step in enumerate(self.steps):
             for group in step.groups if isinstance(step, ComputeStep) else ():
                 cls, columns = group.cls, group.columns
                 counting = counting_of(number).get(cls)
@@ -400,6 +422,8 @@ class _Numbers:
                 return _OPERATIONS[type(op)](self._value(left), self._value(right))
             case ast.Call(func=ast.Name("len"), args=[owner]):
                 return self._length(owner)
+            case ast.Call(func=ast.Name("@row_length"), args=[owner]):
+                return self._part(owner, "length")
             case ast.Call(func=ast.Name("@fits"), args=[owner, least, most]):
                 return self._fits(least, most, self._length(owner))
             case ast.Call(func=ast.Name("@rows_fit"), args=[owner, least, most]):
@@ -467,4 +491,6 @@ _OPERATIONS: Mapping[type[ast.operator | ast.cmpop], Any] = {
     ast.LtE: np.less_equal,
     ast.Gt: np.greater,
     ast.GtE: np.greater_equal,
+    ast.Eq: np.equal,
+    ast.NotEq: np.not_equal,
 }

@@ -31,13 +31,17 @@ from types import MappingProxyType
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.arrays.series import compact
+from poplite.compile.rows import vertices_of
 from poplite.executable import opcodes as op
-from poplite.executable.rows import Moves
+from poplite.executable.rows import COUNT, Moves, positions
 from poplite.executable.step import Vertices
 from poplite.frozen import frozen
 from poplite.jit import thread_layer
 from poplite.simulator import compiled_parts
+from poplite.simulator.run.touched import numbers_of
 from poplite.vertex.compute import flow_of
+from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
 
 Part = Moves | Vertices
@@ -286,6 +290,59 @@ class LaunchTable:
 
 def _rows(part: Part) -> Int64:
     return part.rows if isinstance(part, Vertices) else part.records
+
+
+# -- vertices in the order of memory ---------------------------------------------------------------
+# The numbers of vertices say in which order they start on their tiles, such as the largest first.
+# Here they run by place, as memory is read fastest from end to end: a map of ten million elements
+# by rows and columns takes 0.55 of the time::
+#
+#     number   0    1    2    3            number   1    3    0    2
+#     x        900  100  970  160          x        100  160  900  970
+#     length   64   60   30   20           length   60   20   64   30
+
+
+def in_order_of_memory(group: Vertices) -> Vertices:
+    """Return vertices by rising places of the field that has most of their bytes.
+
+    They stay as they are where their numbers are not in tables, or any field is in order.
+    """
+    if not any(column.kind == "flat" for column in group.columns) or _is_in_order(group):
+        return group
+    parts, tables = numbers_of(group)
+    fields = [(n, each) for n, each in enumerate(group.cls.fields.values()) if each.is_edge]
+    one = np.ones(1, np.int64)
+
+    def num_bytes(position: int, field: Field) -> int:
+        own = parts[position]
+        elements = own.get("length", one) * own.get("rows", one)
+        return int(elements.sum()) * field.element.size_bytes
+
+    most, _ = max(fields, key=lambda each: num_bytes(*each))
+    order = np.argsort(parts[most]["start" if most not in tables else "first"], kind="stable")
+    counts = group.rows[:, COUNT]
+    work = np.repeat(group.weights // counts, counts)
+    values = {
+        (position, part): compact(numbers[order])
+        for position, own in parts.items()
+        for part, numbers in own.items()
+    }
+    return vertices_of(group.cls, group.forms, values, tables, work[order])
+
+
+def _is_in_order(group: Vertices) -> bool:
+    """Return whether the edges of a field begin at rising places, not all at the same one."""
+    fields = list(group.cls.fields.values())
+    for number, (column, at) in enumerate(positions(group.columns)):
+        if column.part not in ("start", "first") or not fields[column.field].is_edge:
+            continue
+        if column.kind == "affine" and group.rows[0, at + 1] > 0:
+            return True
+        if column.kind == "flat":
+            starts = group.tables[number]
+            if starts[0] < starts[-1] and (starts[1:] >= starts[:-1]).all():
+                return True
+    return False
 
 
 # -- threads that share a launch -------------------------------------------------------------------

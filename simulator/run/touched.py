@@ -112,7 +112,7 @@ def elements_of(cls: type[Vertex], rows: FieldRows) -> FieldElements:
 
 def vertex_numbers(group: Vertices) -> Int64:
     """Return the position of each vertex of a group in its compute set, run by run."""
-    return _columns(group, numbers_only=True)[0][NUMBER]["number"]
+    return numbers_of(group, numbers_only=True)[0][NUMBER]["number"]
 
 
 def starts_and_lengths(group: Vertices) -> dict[str, tuple[Int64, Int64]]:
@@ -120,7 +120,7 @@ def starts_and_lengths(group: Vertices) -> dict[str, tuple[Int64, Int64]]:
 
     Those of lists are left out.
     """
-    parts, _ = _columns(group)
+    parts, _ = numbers_of(group)
     one = np.ones(len(parts[NUMBER]["number"]), np.int64)
     return {
         field.name: (part["start"], part.get("length", one))
@@ -140,7 +140,7 @@ GroupRows = tuple[Int64, list[FieldRows]]
 
 def numbers_and_rows(group: Vertices, *, with_state: bool = False) -> GroupRows:
     """Return what `vertex_numbers` and `field_rows` do; if asked, with fields of state."""
-    parts, tables = _columns(group)
+    parts, tables = numbers_of(group)
     vertex = parts[NUMBER]["number"]
     return vertex, [
         _of_field(field, vertex, parts[position], tables.get(position))
@@ -149,7 +149,7 @@ def numbers_and_rows(group: Vertices, *, with_state: bool = False) -> GroupRows:
     ]
 
 
-def _columns(
+def numbers_of(
     group: Vertices, *, numbers_only: bool = False
 ) -> tuple[dict[int, dict[str, Int64]], dict[int, Int64]]:
     """Return the numbers of all vertices by field and part, and the tables of list fields."""

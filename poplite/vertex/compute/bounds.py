@@ -86,6 +86,10 @@ FUNCTIONS = {
 """By name in the text; the names are not identifiers, so no name of the user's can hide them."""
 
 
+ROW_LENGTH = "row_length"
+"""What conditions call for the length of all rows of a list; compiled code never does."""
+
+
 def call(name: str, *arguments: ast.expr) -> ast.Call:
     """Return a call of one of these functions."""
     return ast.Call(ast.Name(f"@{name}", ast.Load()), list(arguments), [])
@@ -99,6 +103,8 @@ _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.LtE: ast.Gt,
     ast.Gt: ast.LtE,
     ast.GtE: ast.Lt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
 }
 """Comparisons that hold where others do not."""
 
@@ -301,6 +307,8 @@ class Guards:
                 if isinstance(owner, ast.Subscript):
                     return None  # its own row would have to be checked
                 return Span(node, node, NUMBER_BITS, (call("is_small", node),))
+            case ast.Call(func=ast.Name("len"), args=[owner]) if level is self._sites.body:
+                return self._of_rows(owner, path)
             case ast.BinOp(left=left, op=op, right=right):
                 if (b := self._span(right, path, level)) is None:
                     return None
@@ -323,6 +331,17 @@ class Guards:
             return None
         rising = ast.Compare(a.most, [ast.LtE()], [b.least])
         return bounded(a.least, b.most, max(a.bits, b.bits), (*a.needs, *b.needs, rising))
+
+    def _of_rows(self, owner: ast.expr, path: Path) -> Span | None:
+        """Return the limits of the length of a row, if all rows of its list have one length.
+
+        Only conditions need it: before a loop over a row, that row is known.
+        """
+        row, _ = self._row(owner, path, self._sites.body)
+        if not isinstance(row, ast.Subscript) or not self._stays(row.value, self._sites.body):
+            return None
+        length = call(ROW_LENGTH, row.value)
+        return Span(length, length, NUMBER_BITS, (call("is_small", length),))
 
     def _of_name(self, node: ast.Name, path: Path, level: IndexedPart) -> Span | None:
         if node.id not in level.assigned:
@@ -360,8 +379,9 @@ class Guards:
 def conditions(checked: Checked) -> list[ast.expr] | None:
     """Return the conditions on lengths and numbers of a vertex under which all indices are inside.
 
-    They are calls of `fits` and `is_small`, and comparisons, of constants, `len(self.name)` and
-    `self.name`; None where indices are not known before the vertex runs.
+    They are calls of `fits` and `is_small`, and comparisons, of constants, `len(self.name)`, the
+    length of the rows of `self.name`, and `self.name`; None where indices are not known before the
+    vertex runs.
     """
     own, *helpers = checked.functions()
     if own.facts.lane_accesses or any(helper.facts.lane_accesses for helper in helpers):

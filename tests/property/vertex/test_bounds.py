@@ -37,7 +37,7 @@ class Walk(pl.Vertex):
 
 NUMBERS = st.sampled_from(
     ["0", "1", "2", "3", "self.n", "self.m", "len(self.x)", "len(self.y)", "len(self.rows)"]
-    + ["len(self.rows[0])", "self.long"]
+    + ["len(self.rows[0])", "len(r)", "self.long"]
 )
 KINDS = ["loop", "read", "row", "store", "if", "local", "add", "row store", "assert", "place"]
 KINDS += ["set", "quotient", "sum", "exchange", "row local", "row of local"]
@@ -265,6 +265,22 @@ def test_locals_are_what_was_assigned_last(tmp_path: Path) -> None:
     assert "@fits(a, 0, (self.n + -1) * 3)" in before
     assert needed is not None
     assert "@row_fits(self.rows, 1, 0, (self.n + -1) * 3)" in needed
+
+
+def test_the_length_of_rows_is_known_where_all_have_one(tmp_path: Path) -> None:
+    body = (
+        "        for k in range(len(self.rows)):\n            row = self.rows[k]\n"
+        "            for i in range(len(row)):\n                row[i] = self.x[i] + self.y[k]"
+    )
+    found, needed = text(tmp_path, body)
+    assert "@row_length" not in found  # before a loop, the row is known
+    assert needed is not None
+    assert sorted(needed) == [
+        "@fits(self.x, 0, @row_length(self.rows) + -1)",
+        "@fits(self.y, 0, len(self.rows) + -1)",
+        "@is_small(@row_length(self.rows))",
+        "@is_small(len(self.rows))",
+    ]
 
 
 @pytest.mark.parametrize(
