@@ -287,6 +287,12 @@ class SetListed(Vertex, Generic[T]):
                     at = max(0, min(self.row[k], last))
                     new = self.s[max(0, min(self.place[k] + first, latest))]
                     self.x[at] = self.join(self.x[at], new)
+            elif width == 2:
+                for k in range(begin, end):
+                    at = 2 * max(0, min(self.row[k], last))
+                    place = 2 * max(0, min(self.place[k] + first, latest))
+                    self.x[at] = self.join(self.x[at], self.s[place])
+                    self.x[at + 1] = self.join(self.x[at + 1], self.s[place + 1])
             else:
                 for k in range(begin, end):
                     at = max(0, min(self.row[k], last))
