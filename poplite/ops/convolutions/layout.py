@@ -443,8 +443,8 @@ def input_of(graph: Graph, layout: ConvolutionLayout, name: str) -> Tensor:
     check_room(graph.space, request.element_type, shape, "the input of a convolution")
     blocks = []
     for part, each in zip(layout.field, request.dimensions, strict=True):
-        edges = np.array(each.owner(part))
-        blocks.append(np.repeat(np.arange(len(edges) - 1), np.diff(edges)))
+        sizes = np.diff(each.owner(part))
+        blocks.append(np.repeat(np.arange(len(sizes)), sizes))
     batch = np.arange(request.batch) // layout.batch
     deep = np.arange(layout.cuts[-2])
     axes = np.ix_(batch, *blocks, np.arange(request.groups), deep)

@@ -179,10 +179,12 @@ class _Search:
         *shared, wide = cuts
         blocks = request.groups * math.prod(shared)
         uneven = np.ones(1)
-        for part, count, each in zip(self.parts[1:-2], cuts[1:-2], request.dimensions, strict=True):
-            sizes, which = np.unique(part, return_inverse=True)
-            largest = np.array([max(np.diff(each.owner(int(n)))) for n in sizes])[which]
-            uneven = np.maximum(uneven, largest * count / max(1, each.size))
+        for part, each in zip(self.parts[1:-2], request.dimensions, strict=True):
+            times = np.ones(part.max() + 1)  # the average, by the size of a block
+            for size in np.flatnonzero(np.bincount(part)).tolist():
+                owned = np.diff(each.owner(size))
+                times[size] = owned.max() * len(owned) / max(1, each.size)
+            uneven = np.maximum(uneven, times[part])
         taps = request.taps * request.inputs * request.outputs
         share = (
             request.read.elements / blocks / wide * uneven

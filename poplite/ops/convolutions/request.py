@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
+import numpy as np
+
+from poplite.arrays.intervals import Int64
 from poplite.errors import ElementTypeError, InvalidOption, SizeOverflowError, TensorCreationError
 from poplite.expr.tree import ElementClass
 from poplite.frozen import frozen
@@ -78,33 +81,31 @@ class Dimension:
         end = self.origin + self.places(self.count)
         return self.dilation > 1 or self.origin < 0 or bool(end > self.size)
 
-    def owner(self, part: int) -> tuple[int, ...]:
+    def owner(self, part: int) -> Int64:
         """Return where the elements begin that belong to each part of outputs, and their end.
 
         Parts have so many outputs. What several of them read belongs to the last one; where the
         last part would have much more than others, each has nearly as many elements of those that
         it reads.
 
-        >>> forward(8, 3, Spacing(padding=(1, 1))).owner(4)
-        (0, 3, 8)
-        >>> forward(12, 3, Spacing()).owner(2)
-        (0, 2, 4, 7, 9, 12)
+        >>> forward(8, 3, Spacing(padding=(1, 1))).owner(4).tolist()
+        [0, 3, 8]
+        >>> forward(12, 3, Spacing()).owner(2).tolist()
+        [0, 2, 4, 7, 9, 12]
         """
         count = -(-max(1, self.count) // part)
-        begins = [self.origin + k * part * self.stride for k in range(1, count)]
-        first = [self._element(place) for place in begins]
-        last = [self._element(place - self.stride + self.span) for place in begins]
-        even = [
-            min(max(k * self.size // count, low), max(low, high))
-            for k, (low, high) in enumerate(zip(first, last, strict=True), 1)
-        ]
-        edges, others = ((0, *each, self.size) for each in (first, even))
-        is_even = _largest(edges) <= MOST_UNEVEN * _largest(others)
+        numbers = np.arange(1, count)
+        begins = self.origin + numbers * (part * self.stride)
+        first, last = self._elements(begins), self._elements(begins + (self.span - self.stride))
+        even = np.minimum(np.maximum(numbers * self.size // count, first), np.maximum(first, last))
+        edges, others = (np.concatenate(([0], each, [self.size])) for each in (first, even))
+        is_even = np.diff(edges).max() <= MOST_UNEVEN * np.diff(others).max()
         return edges if is_even else others
 
-    def _element(self, place: int) -> int:
-        """Return the first element from a place on."""
-        return min(max(0, -(-place // self.dilation)), self.size)
+    def _elements(self, places: Int64) -> Int64:
+        """Return the first elements from places on."""
+        found: Int64 = np.minimum(np.maximum(-(-places // self.dilation), 0), self.size)
+        return found
 
     @property
     def inverse(self) -> Dimension:
@@ -118,10 +119,6 @@ class Dimension:
         return Dimension(
             self.count, self.stride, -self.origin - last, self.dilation, self.size, taps
         )
-
-
-def _largest(edges: Sequence[int]) -> int:
-    return max(end - begin for begin, end in pairwise(edges))
 
 
 @frozen
