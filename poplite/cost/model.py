@@ -48,24 +48,34 @@ from poplite.graph.compute_sets.perf_estimates import (
 from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock
 from poplite.program import CycleStamp
 from poplite.report.per_tile import PerTile
-from poplite.vertex.vertex import has_cycles
+from poplite.vertex.vertex import Vertex, has_cycles
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet
     from poplite.graph.compute_sets.edge_table import EdgeTable, Family
     from poplite.graph.compute_sets.perf_estimates import Estimator
     from poplite.graph.graph import Graph
+    from poplite.machine.target import Target
     from poplite.program import CrossReplicaCopy, Program, TensorCopy
 
 
-def vertex_costs(graph: Graph, table: EdgeTable) -> tuple[VertexCosts, ...]:
+Answers = dict[tuple[type[Vertex], tuple[int, ...]], tuple[VertexPerfEstimate, set[int]]]
+"""What `cycles` of a class returned for the words of a vertex, and which of them it read."""
+
+
+def vertex_costs(
+    graph: Graph, table: EdgeTable, known: Answers | None = None
+) -> tuple[VertexCosts, ...]:
     """Return the costs of the vertices of a compute set, family by family.
 
-    Estimators are those of `graph`, the top-level graph. Raises ElementTypeError where one returns
-    no estimate, SizeOverflowError where it returns a negative one, and VertexDefinitionError where
-    the `cycles` method of a class reads data, raises, or returns no whole number.
+    Estimators are those of `graph`, the top-level graph. `known` has the answers of `cycles` for
+    other compute sets, and gets new ones. Raises ElementTypeError where an estimator returns no
+    estimate, SizeOverflowError where it returns a negative one, and VertexDefinitionError where
+    `cycles` reads data, raises, or returns no whole number.
     """
-    return tuple(part.costs(graph) for family in table.families for part in _parts(family, graph))
+    known = {} if known is None else known
+    parts = [part for family in table.families for part in _parts(family, graph)]
+    return tuple([part.costs(graph, known) for part in parts])
 
 
 @frozen(eq=False)
@@ -89,7 +99,7 @@ class _Part:
         """How many vertices."""
         return self.family.numbers.count if self.chosen is None else len(self.chosen)
 
-    def costs(self, graph: Graph) -> VertexCosts:
+    def costs(self, graph: Graph, known: Answers) -> VertexCosts:
         """Return the costs of these vertices."""
         cls, target = self.family.cls, graph.target
         if self.estimates is not None:
@@ -106,7 +116,7 @@ class _Part:
         while True:  # until the vertices differ in nothing that `cycles` has read
             before = sorted(read)
             first, kind = distinct([columns[word] for word in before], self.count)
-            answers = [cycles_of(cls, _words(columns, k), target, read) for k in first]
+            answers = [_answer(cls, _words(columns, k), target, known, read) for k in first]
             if len(read) == len(before):
                 return self._formula(answers, kind)
 
@@ -142,8 +152,20 @@ class _Part:
         return VertexCosts(self.family.cls, *self._places(), source, slots, known, None, None)
 
 
-def _words(columns: Sequence[Column], vertex: int) -> list[int]:
-    return [each if isinstance(each, int) else int(each[vertex]) for each in columns]
+def _words(columns: Sequence[Column], vertex: int) -> tuple[int, ...]:
+    return tuple([each if isinstance(each, int) else int(each[vertex]) for each in columns])
+
+
+def _answer(
+    cls: type[Vertex], words: tuple[int, ...], target: Target, known: Answers, read: set[int]
+) -> VertexPerfEstimate:
+    """Return what `cycles` says, which is asked once for equal words; add those that it reads."""
+    if (cls, words) not in known:
+        own: set[int] = set()
+        known[cls, words] = cycles_of(cls, words, target, own), own
+    answer, own = known[cls, words]
+    read |= own
+    return answer
 
 
 def _by_kind(numbers: Sequence[int], kind: Series) -> Series:
@@ -234,6 +256,7 @@ def step_costs(
     """Return the costs of compute sets, then those of copies; compute sets are checked already."""
     costs = []
     known: dict[EdgeTable, Phases] = {}
+    answers: Answers = {}
     for compute_set in compute_sets:
         table = edges_of(compute_set)
         found = None
@@ -242,7 +265,7 @@ def step_costs(
         if found is None:
             found = phases_of_compute_set(graph, table)
         before, after = known[table] = found
-        costs.append(StepCost(before, vertex_costs(graph, table), after))
+        costs.append(StepCost(before, vertex_costs(graph, table, answers), after))
     costs += [StepCost(phases_of_copy(graph, copy)) for copy in copies]
     return tuple(costs)
 

@@ -242,7 +242,7 @@ class ProductPrices(NamedTuple):
 
 def with_dots(roots: Sequence[Expr]) -> list[Expr]:
     """Return expressions with sums in the place of products of one row by one column."""
-    return rebuilt(roots, lambda node: as_sum(node) if is_dot(node) else node)
+    return rebuilt(roots, Contraction, lambda node: as_sum(node) if is_dot(node) else node)
 
 
 def is_vector_product(node: Contraction) -> bool:
@@ -250,9 +250,9 @@ def is_vector_product(node: Contraction) -> bool:
     return min(_ends(node)) == 1 and _may_be_sum(node)
 
 
-def is_dot(node: Expr) -> bool:
+def is_dot(node: Contraction) -> bool:
     """Return whether a product is by one row and one column, and nothing is asked of its plan."""
-    return isinstance(node, Contraction) and max(_ends(node)) == 1 and _may_be_sum(node)
+    return max(_ends(node)) == 1 and _may_be_sum(node)
 
 
 def _ends(node: Contraction) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -304,8 +304,13 @@ def _identity(node: Expr) -> tuple[object, ...]:
     return type(node), id(node)
 
 
-def rebuilt(roots: Sequence[Expr], changed: Callable[[Expr], Expr]) -> list[Expr]:
-    """Return expressions in which each node, with operands that were changed, is changed."""
+Kind = TypeVar("Kind", bound=Expr)
+
+
+def rebuilt(roots: Sequence[Expr], kind: type[Kind], changed: Callable[[Kind], Expr]) -> list[Expr]:
+    """Return expressions in which each node of a kind, with its operands changed, is changed."""
+    if not any([isinstance(each, kind) for each in all_parts(roots)]):
+        return list(roots)
     made: dict[Expr, Expr] = {}
     waiting = [(root, False) for root in reversed(roots)]
     while waiting:
@@ -313,7 +318,8 @@ def rebuilt(roots: Sequence[Expr], changed: Callable[[Expr], Expr]) -> list[Expr
         if node in made:
             continue
         if is_done:
-            made[node] = changed(with_operands(node, tuple([made[each] for each in node.operands])))
+            same = with_operands(node, tuple([made[each] for each in node.operands]))
+            made[node] = changed(same) if isinstance(same, kind) else same
         else:
             waiting.append((node, True))
             waiting += [(each, False) for each in reversed(node.operands)]
@@ -383,7 +389,7 @@ class DimensionParts(NamedTuple):
 
 def read_once(roots: Sequence[Expr]) -> list[Expr]:
     """Return expressions whose reductions read no element again along what they reduce."""
-    return rebuilt(roots, lambda node: _once(node) if isinstance(node, Reduction) else node)
+    return rebuilt(roots, Reduction, _once)
 
 
 def distinct(tensor: Tensor) -> Tensor:
