@@ -1,8 +1,9 @@
 """Frozen dataclasses that are made quickly: `frozen`, as `dataclass(frozen=True, slots=True)`.
 
 `dataclass` compiles six functions for such a class, in 0.4 ms, and a process that makes an engine
-loads more than a hundred classes.  Here `__init__` alone is compiled: classes take a quarter of the
-time, and objects take less.  `fields`, `replace` and other functions of `dataclasses` take them.
+loads more than a hundred classes.  Here `__init__` alone is compiled, and comparisons of a class
+when there are any: classes take a quarter of the time, and objects take less.  `fields`, `replace`
+and other functions of `dataclasses` take them.
 
 A dataclass that is derived from one of these is made by `frozen`, too: `dataclass` does not know
 them as frozen.  A class with a function among its fields stays with `dataclass`: in any other, a
@@ -12,8 +13,7 @@ type checker takes the field for a method.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
-from operator import attrgetter
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from reprlib import recursive_repr
 from typing import Any, NoReturn, TypeVar, dataclass_transform, overload
 
@@ -72,7 +72,7 @@ def frozen(cls: Any = None, *, init: bool = True, eq: bool = True, repr: bool = 
         if repr:
             methods["__repr__"] = _representation
         if eq:
-            methods |= _equality(fields(made))
+            methods |= _equality(made)
         own = vars(cls).keys()
         if "__eq__" in own and cls.__hash__ is None:  # Python's, beside an `__eq__`
             own -= {"__hash__"}
@@ -106,35 +106,48 @@ def _representation(self: Any) -> str:
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-def _equality(of: tuple[Field[Any], ...]) -> dict[str, Callable[..., Any]]:
-    """Return `__eq__` and `__hash__` of objects with such fields."""
-    compared = _values_of([each.name for each in of if each.compare])
-    hashed = _values_of(
-        [each.name for each in of if (each.compare if each.hash is None else each.hash)]
-    )
+def _equality(cls: Any) -> dict[str, Callable[..., Any]]:
+    """Return `__eq__` and `__hash__` of the fields, compiled when they are called first."""
 
     def __eq__(self: object, other: object) -> bool:
-        if other.__class__ is self.__class__:
-            return bool(compared(self) == compared(other))
-        return NotImplemented
+        names = [each.name for each in fields(cls) if each.compare]
+        same = f"{_values_of('self', names)} == {_values_of('other', names)}"
+        result = f"{same} if other.__class__ is self.__class__ else NotImplemented"
+        cls.__eq__ = _compiled(cls, "__eq__", "self, other", [f"return {result}"], {})
+        return cls.__eq__(self, other)  # type: ignore[no-any-return]
 
     def __hash__(self: object) -> int:
-        return hash(hashed(self))
+        names = [
+            each.name for each in fields(cls) if (each.compare if each.hash is None else each.hash)
+        ]
+        result = f"hash({_values_of('self', names)})"
+        cls.__hash__ = _compiled(cls, "__hash__", "self", [f"return {result}"], {})
+        return hash(self)
 
     return {"__eq__": __eq__, "__hash__": __hash__}
 
 
-def _values_of(names: list[str]) -> Callable[[object], object]:
-    """Return a function that gives the values of attributes as a tuple."""
-    if len(names) > 1:
-        return attrgetter(*names)
-    return lambda value: tuple([getattr(value, name) for name in names])
+def _values_of(value: str, names: list[str]) -> str:
+    """Return the expression of a tuple of attributes."""
+    return f"({''.join(f'{value}.{name}, ' for name in names)})"
+
+
+def _compiled(
+    cls: Any, name: str, arguments: str, body: list[str], known: dict[str, Any]
+) -> Callable[..., Any]:
+    """Compile a method of a class from the lines of its body."""
+    text = "\n    ".join([f"def {name}({arguments}):", *(body or ["pass"])])
+    exec(text, known)  # noqa: S102 - its parts are names of fields
+    made: Callable[..., Any] = known[name]
+    made.__qualname__ = f"{cls.__qualname__}.{name}"
+    return made
 
 
 def _initializer(cls: Any) -> Callable[..., None]:
     """Compile the `__init__` of a dataclass, which sets slots by their descriptors."""
     known: dict[str, Any] = {"__name__": cls.__module__, "_not_given": _NOT_GIVEN}
-    arguments, body, passed = ["self"], [], []
+    arguments, passed = ["self"], []
+    values: dict[str, str] = {}
     types: dict[str, Any] = {}
     stored = {each.name for each in fields(cls)}
     for name, each in cls.__dataclass_fields__.items():
@@ -164,13 +177,30 @@ def _initializer(cls: Any) -> Callable[..., None]:
         if is_argument:
             passed.append(name)
         else:
-            known[f"_set_{name}"] = getattr(cls, name).__set__
-            body.append(f"_set_{name}(self, {value})")
+            values[name] = value
+    body = _assignments(cls, values, known)
     if hasattr(cls, "__post_init__"):
         body.append(f"self.__post_init__({', '.join(passed)})")
-    text = "\n    ".join([f"def __init__({', '.join(arguments)}):", *(body or ["pass"])])
-    exec(text, known)  # noqa: S102 - its parts are names of fields
-    made: Callable[..., None] = known["__init__"]
-    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    made = _compiled(cls, "__init__", ", ".join(arguments), body, known)
     made.__annotations__ = {**types, "return": None}
     return made
+
+
+_MANY = 8
+"""Fields from which on it is quicker to set them while an object is not of a frozen class."""
+
+
+def _assignments(cls: Any, values: dict[str, str], known: dict[str, Any]) -> list[str]:
+    """Return the lines that set the fields of a frozen object, for what `known` gets."""
+    known |= {f"_set_{name}": getattr(cls, name).__set__ for name in values}
+    lines = [f"_set_{name}(self, {value})" for name, value in values.items()]
+    if len(values) < _MANY or cls.__bases__ != (object,):
+        return lines
+    known["_frozen"] = cls
+    known["_open"] = type(cls.__name__, (), {"__slots__": cls.__slots__})
+    known["_become"] = vars(object)["__class__"].__set__
+    opened = [f"self.{name} = {value}" for name, value in values.items()]
+    opened = ["_become(self, _open)", *opened, "self.__class__ = _frozen"]
+    # Objects of classes that are derived otherwise have another layout.
+    lines = ["if self.__class__ is _frozen:", *opened, "else:", *lines]
+    return [line if line.endswith(":") else f"    {line}" for line in lines]

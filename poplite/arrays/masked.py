@@ -23,6 +23,7 @@ class HoldsNoValues:
         raise NotImplementedError
 
 
+_PLAIN = frozenset({np.ndarray, int, float, bool})
 _LISTS = (list, tuple, deque, UserList)
 _NESTS = (*_LISTS, HoldsNoValues)
 _DEEPEST = 65
@@ -37,7 +38,9 @@ def unmasked(value: T, what: str) -> T:
     >>> unmasked([1, 2], "engine.write")
     [1, 2]
     """
-    part = None if type(value) is np.ndarray else _refused_part(value)
+    if type(value) in _PLAIN:
+        return value
+    part = _refused_part(value)
     if isinstance(part, HoldsNoValues):
         raise part.refused(what)
     if part is not None:

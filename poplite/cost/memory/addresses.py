@@ -173,9 +173,11 @@ def addresses_of(held: Sequence[Held], target: Target) -> tuple[PerTile, ...]:
 
 def placed(held: Sequence[Held], target: Target) -> TileAddresses:
     """Place everything in the memory of the tiles."""
-    spreads = {id(each.bytes): each.bytes for each in held}  # few: many things have the same
+    sizes = [each.bytes for each in held]
+    keys = list(map(id, sizes))
+    spreads = dict(zip(keys, sizes, strict=True))  # few: many things have the same
     number = dict(zip(spreads, range(len(spreads)), strict=True))
-    which = np.array([number[id(each.bytes)] for each in held], np.int64)
+    which = np.array(list(map(number.__getitem__, keys)), np.int64)
     several = list(spreads.values())
     tiles, kinds = alike(several, target.tiles)
     row = np.full(target.tiles, -1)

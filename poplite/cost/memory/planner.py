@@ -223,23 +223,25 @@ def contents(
     variables, usual = graph.variables, (align, False)
     lines: dict[int, str] = {}  # by object: a line is one, which many variables have
     asked = _asked(tables.values(), variables, usual)
-    for number, steps in chain(zip(found.always, repeat(None)), found.live.items()):
+    always = zip(found.always, repeat(None), found.always.values())
+    for number, steps, why in chain(always, zip(found.live, found.live.values(), repeat(""))):
         variable, (alignment, interleaved) = variables[number], asked.get(number, usual)
         if variable.num_elements:
             location = variable.location
-            if id(location) not in lines:
-                lines[id(location)] = location.portable  # which asks for the working directory
+            line = lines.get(id(location))
+            if line is None:  # asks for the working directory
+                line = lines[id(location)] = location.portable
             held = Held(
                 variable.name,
                 bytes_of(variable, target.tiles),
                 "constant" if variable.constant else "variable",
                 steps,
-                lines[id(location)],
+                line,
                 variable.shape,
                 variable.element_type.__name__,
                 alignment,
                 interleaved,
-                found.always.get(number, ""),
+                why,
             )
             yield held, location
     yield from _buffers(found, cost_of, align)
@@ -377,14 +379,14 @@ def memory_of(
     """
     target = graph.target
     found = lifetimes(graph, programs, edges_of)
-    planned = list(contents(graph, programs, edges_of, cost_of, found))
-    held = tuple([each for each, _ in planned])
+    held = tuple([each for each, _ in contents(graph, programs, edges_of, cost_of, found)])
     steps, peak = _steps(held, found.steps, programs, target.tiles)
     where = placed(held, target)
     used = PerTile.of(where.used[where.kinds])
     memory = Memory(used, PerTile.of(peak), held, steps)
     if not may_overflow and used.most > target.tile_memory_bytes:
-        raise _overflow_error(memory, [line for _, line in planned], target)
+        lines = [line for _, line in contents(graph, programs, edges_of, cost_of, found)]
+        raise _overflow_error(memory, lines, target)
     return memory
 
 

@@ -89,7 +89,7 @@ class Names:
 
     def unique(self, kind: str, name: str) -> str:
         """Return a name with its scopes that no other object of its kind ("variable", ...) has."""
-        full = self.full(name)
+        full = self.full(name) if self._scopes else name
         unique, taken = full, self._taken[kind]
         while unique in taken:
             taken[full] += 1

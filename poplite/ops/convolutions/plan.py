@@ -181,9 +181,9 @@ class _Search:
         uneven = np.ones(1)
         for part, each in zip(self.parts[1:-2], request.dimensions, strict=True):
             times = np.ones(part.max() + 1)  # the average, by the size of a block
-            for size in np.flatnonzero(np.bincount(part)).tolist():
-                owned = np.diff(each.owner(size))
-                times[size] = owned.max() * len(owned) / max(1, each.size)
+            for length in np.flatnonzero(np.bincount(part)).tolist():
+                owned = np.diff(each.owner(length))
+                times[length] = owned.max() * len(owned) / max(1, each.size)
             uneven = np.maximum(uneven, times[part])
         taps = request.taps * request.inputs * request.outputs
         share = (

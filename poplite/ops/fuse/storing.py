@@ -400,7 +400,9 @@ def distinct(tensor: Tensor) -> Tensor:
     >>> distinct(x.broadcast(9, 0)) == x
     <same elements: True (not ops.equal)>
     """
-    for d in range(tensor.rank):
+    for d, stride in enumerate(tensor.view.dims):
+        if isinstance(stride, int) and stride:
+            continue
         parts = _parts(tensor, d)
         if parts.size and parts.times > 1:
             tensor = _first(tensor, d, parts)
