@@ -244,19 +244,21 @@ _HEADS = {
 """Element types that are abbreviated at the top of tables."""
 
 
-def _table(source: str, text: str) -> Loops:
-    """Read a table: element types at the top, operations at the left, a dot for no entry."""
+def _table(source: str, text: str, others: Loops | None = None) -> Loops:
+    """Read a table: element types at the top, operations at the left, a dot for no entry.
+
+    What it has no entry for is as in `others`.
+    """
     named = f"{source}; {LOOPS}" if source.endswith("PerfInfo") else source
     (_, *heads), *rows = (line.split() for line in text.strip().splitlines())
     types = [_HEADS.get(head, head) for head in heads]
-    return MappingProxyType(
-        {
-            (row[0], element): _loop(named, cell)
-            for row in rows
-            for element, cell in zip(types, row[1:], strict=True)
-            if cell != "."
-        }
-    )
+    own = {
+        (row[0], element): _loop(named, cell)
+        for row in rows
+        for element, cell in zip(types, row[1:], strict=True)
+        if cell != "."
+    }
+    return MappingProxyType({**(others or {}), **own})
 
 
 def _loop(source: str, cell: str) -> LibraryLoop:
@@ -307,12 +309,9 @@ UNARY = _table(
 )
 """Loops of operations with one argument."""
 
-UNARY_IN_PLACE = MappingProxyType(
-    {
-        **UNARY,
-        **_table(
-            "unaryOpInPlacePerfInfo",
-            """
+UNARY_IN_PLACE = _table(
+    "unaryOpInPlacePerfInfo",
+    """
     operation  FLOAT  HALF   BOOL
     abs        1/v+   1/v+   .
     log        14/2   6/4    .
@@ -324,8 +323,7 @@ UNARY_IN_PLACE = MappingProxyType(
     tanh       10/2   2/4    .
     trunc      4/2    .      .
 """,
-        ),
-    }
+    UNARY,
 )
 """Loops of operations that replace their one argument."""
 
@@ -371,12 +369,9 @@ BINARY = _table(
 )
 """Loops of operations with two arguments."""
 
-BINARY_IN_PLACE = MappingProxyType(
-    {
-        **BINARY,
-        **_table(
-            "binaryOpInPlacePerfInfo",
-            """
+BINARY_IN_PLACE = _table(
+    "binaryOpInPlacePerfInfo",
+    """
     operation           FLOAT  INT   UINT   LONG   ULONG
     divide              .      .     264/1  .      113/1
     left_shift          .      .     .      16/1   16/1
@@ -387,8 +382,7 @@ BINARY_IN_PLACE = MappingProxyType(
     remainder           .      .     .      165/1  146/1
     right_shift_signed  .      .     .      17/1   .
 """,
-        ),
-    }
+    BINARY,
 )
 """Loops of operations that replace the first of their two arguments."""
 
@@ -426,20 +420,16 @@ BROADCAST = _table(
 )
 """Loops of operations with a vector and one number."""
 
-BROADCAST_IN_PLACE = MappingProxyType(
-    {
-        **BROADCAST,
-        **_table(
-            "broadcastOpInPlacePerfInfo",
-            """
+BROADCAST_IN_PLACE = _table(
+    "broadcastOpInPlacePerfInfo",
+    """
     operation                FLOAT  INT   LONG   ULONG  BOOL
     equal                    .      .     .      .      5/4
     inv_std_dev_to_variance  7/v+   .     .      .      .
     power                    .      25/1  .      .      .
     remainder                .      .     135/1  179/1  .
 """,
-        ),
-    }
+    BROADCAST,
 )
 """Loops of operations with one number that replace the vector."""
 
