@@ -23,6 +23,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Self
 
 from poplite.jit.build import Job
+from poplite.jit.thread_layer import processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +48,7 @@ class SideBySide:
 
     def __init__(self) -> None:
         self._waiting: SimpleQueue[_Made | None] = SimpleQueue()
-        self._most_helpers = min(_processors() - 1, MOST_HELPERS) if _is_python() else 0
+        self._most_helpers = min(processors() - 1, MOST_HELPERS) if _is_python() else 0
         self._helpers = 0
 
     def add(self, job: Job) -> Callable[[], bytes]:
@@ -164,12 +165,6 @@ class Helper:
         self._answers.close()
         with suppress(OSError), self._process:  # one that has ended has closed its pipe
             pass
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _is_python() -> bool:

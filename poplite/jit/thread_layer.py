@@ -70,4 +70,9 @@ def thread_count() -> int:
     known = getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", None)
     if known or chosen.isdigit():
         return int(known or chosen)
+    return processors()
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

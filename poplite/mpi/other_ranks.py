@@ -26,7 +26,6 @@ that nothing is packed by hand.
 from __future__ import annotations
 
 import ctypes
-import os
 import signal
 import threading
 import time
@@ -44,6 +43,7 @@ from poplite.errors import ControlProgramError, DeviceRuntimeError
 from poplite.executable import opcodes as op
 from poplite.executable.actions import Action, HostFunctionCall, Print, RowTransfer, Transfer
 from poplite.frozen import frozen
+from poplite.jit.thread_layer import processors
 from poplite.mpi.endings import last_step
 from poplite.mpi.messages import Messages
 from poplite.mpi.rank_plan import Exchange
@@ -86,8 +86,7 @@ class OtherRanks:
     ) -> None:
         self.own = own
         self._ranks, self._exchanges, self._actions = ranks, exchanges, actions
-        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-        self._spins = SPINS if ranks.on_machine <= processors else 0
+        self._spins = SPINS if ranks.on_machine <= processors() else 0
         self._kept: list[KeptExchange] = []
         self._series = ranks.series
         weakref.finalize(self, _free, self._kept)

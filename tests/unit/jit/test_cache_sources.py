@@ -57,7 +57,7 @@ def watch(name, make):
 
 made = set()
 poplite.jit.digest = objects.digest = build.digest = digest
-side_by_side._processors = lambda: 1
+side_by_side.processors = lambda: 1
 Job.content = lambda job: watch(job.name, lambda: watched(job))
 build.kept_text = lambda name, make: kept(name, lambda: watch(name, make))
 """

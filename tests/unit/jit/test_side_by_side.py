@@ -45,7 +45,7 @@ def call(content: bytes, argument: int) -> int:
 
 @pytest.fixture
 def processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(side_by_side, "_processors", lambda: 3)
+    monkeypatch.setattr(side_by_side, "processors", lambda: 3)
     monkeypatch.setattr(side_by_side, "MOST_HELPERS", 7)
 
 
