@@ -291,7 +291,7 @@ class InterpretedSteps:
 
         `code` is about to run; it begins with the vertices where they run once more.
         """
-        is_first = int(code.ops[0, 2]) not in (op.COMPUTE, op.DEFINED)
+        is_first = code.ops.item(0, 2) not in (op.COMPUTE, op.DEFINED)
         self._known = {} if is_first or self._known is None else self._known
 
     def forget(self) -> None:
