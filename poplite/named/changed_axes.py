@@ -20,7 +20,6 @@ from poplite.named.axes import (
     axes_of,
     check_lengths,
     chosen,
-    leaves,
     missing,
     paired_axes,
     some,
@@ -178,17 +177,6 @@ def _before_slices(axes: Axes, of: Named) -> str:
     part, origin = sliced[0]
     parts = ", ".join(origin.axes.names)
     return f"ng.unflatten first, then slices of {parts}: '{part.text}' is a part of '{part.name}'"
-
-
-def regrouped_axes(axes: Axes, others: Axes, of: Named) -> Axes:
-    """Return axes that join or part a tensor's, of the same leaves in the same order."""
-    if [each.root for each in leaves(axes)] != [each.root for each in leaves(others)]:
-        raise AxisError(
-            f"{others} are not the axes {axes}, joined or parted",
-            found=of.text,
-            fix="the same parts in the same order",
-        )
-    return others
 
 
 def without(axes: Axes, parts: dict[AxisRoot, Part]) -> Axes:

@@ -313,8 +313,9 @@ def record_assignment(target: Op, key: Any, value: Any) -> None:
             found=target.text,
             fix=f"with ng.steps() as update: {name}[...] = value, or ng.assign({name}, value)",
         )
-    whole = isinstance(key, EllipsisType) or key == slice(None) if not _has_axis(key) else False
-    part = target if whole else by_key(target, key)
+    is_part = isinstance(key, tuple | dict)  # of axes, which `==` compares in another way
+    is_whole = not is_part and (isinstance(key, EllipsisType) or key == slice(None))
+    part = target if is_whole else by_key(target, key)
     if not _is_done(part, value):
         assign(part, value)
 
@@ -339,10 +340,6 @@ def _is_done(part: Op, value: Any) -> bool:
     if not isinstance(part, Slice) or not isinstance(value, Slice):
         return False
     return part.args == value.args and part.parts == value.parts
-
-
-def _has_axis(key: Any) -> bool:
-    return isinstance(key, tuple | dict)
 
 
 # -- what items read and write ---------------------------------------------------------------------

@@ -19,7 +19,7 @@ from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor
-from poplite.named.axes import Axes, AxisRoot
+from poplite.named.axes import Axes
 from poplite.named.changed_axes import Part
 from poplite.named.description import NO_COPY, TensorDescription
 from poplite.named.elementwise import Elementwise, NumberOp, StopGradient
@@ -178,7 +178,7 @@ def readers(
             continue
         for x, root in wishes(node):
             seen = description(x)
-            stride = _stride(seen, root)
+            stride = seen.strides[seen.axes.roots.index(root)]
             if not seen.fixed or stride == 1:
                 continue
             far = "in several pieces" if stride is None else f"{stride} apart"
@@ -188,11 +188,6 @@ def readers(
                     own = found.setdefault(owners[id(base)], {})
                     own.setdefault(node, f"{told}whose elements lie {far}")
     return found
-
-
-def _stride(description: TensorDescription, root: AxisRoot) -> int | None:
-    axes = description.axes
-    return description.strides[axes.roots.index(root)]
 
 
 def notes_of(graph: Graph, made: Iterable[Tensor]) -> list[Note]:

@@ -241,7 +241,13 @@ def regrouped(x: Op, axes: Axes) -> Op:
     """Return x by axes that join or part its own, of the same leaves in the same order."""
     if x.axes == axes:
         return x
-    return Regrouped(changed_axes.regrouped_axes(x.axes, axes, x), x.dtype, (x,))
+    if [each.root for each in leaves(x.axes)] != [each.root for each in leaves(axes)]:
+        raise AxisError(
+            f"{axes} are not the axes {x.axes}, joined or parted",
+            found=x.text,
+            fix="the same parts in the same order",
+        )
+    return Regrouped(axes, x.dtype, (x,))
 
 
 def as_flattened(x: Op, axes: Axes) -> Op:

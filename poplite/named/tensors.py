@@ -353,7 +353,8 @@ def check_hint(what: str, axes: Axes, hint: Any) -> None:
         AxisError: if the hint is malformed or names an axis that the tensor lacks.
         InvalidTileMapping: for a tile below 0.
     """
-    if hint is None or isinstance(hint, TileMapping) or _is_stored(hint):
+    is_stored = isinstance(hint, Op) and hint.holds_values
+    if hint is None or isinstance(hint, TileMapping) or is_stored:
         return
     if isinstance(hint, Mapping):
         check_by_axes(what, axes, hint)
@@ -370,10 +371,6 @@ def check_hint(what: str, axes: Axes, hint: Any) -> None:
         raise InvalidTileMapping(
             f"{what}: tile {tile}", found=f"the axes are {axes}", fix="a tile from 0"
         )
-
-
-def _is_stored(hint: Any) -> bool:
-    return isinstance(hint, Op) and hint.holds_values
 
 
 def check_by_axes(what: str, axes: Axes, hint: Mapping[Any, Any]) -> None:

@@ -16,11 +16,11 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from poplite.errors import ControlProgramError, PopliteError
+from poplite.errors import ControlProgramError
 from poplite.tools.command.run import run_command
 from poplite.tools.viz import main as viz
-from poplite.tools.viz.flags import Commands, Run, add_subcommand, add_target, set_run
-from poplite.tools.viz.main import VersionAction, failed
+from poplite.tools.viz.flags import Commands, add_subcommand, add_target, set_run
+from poplite.tools.viz.main import VersionAction, run_parsed
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -53,14 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     if words[:1] == ["viz"]:
         return viz(words[1:])
-    arguments = _parser().parse_args(words)
-    try:
-        run: Run = arguments.run
-        return run(arguments)
-    except PopliteError as error:
-        return failed("poplite", error, arguments)
-    except KeyboardInterrupt:
-        return 130  # as a shell says of a command that was interrupted
+    return run_parsed(_parser(), words)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -55,12 +55,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["tiles", "no_such_file.py:build"])
     1
     """
-    arguments = _parser().parse_args(argv)
+    return run_parsed(_parser(), argv)
+
+
+def run_parsed(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> int:
+    """Run the subcommand of arguments, and return the exit code."""
+    arguments = parser.parse_args(argv)
     try:
         run: Run = arguments.run
         return run(arguments)
     except PopliteError as error:
-        return failed("poplite-viz", error, arguments)
+        return failed(parser.prog, error, arguments)
     except KeyboardInterrupt:
         return 130  # as a shell says of a command that was interrupted
 

@@ -44,18 +44,6 @@ def _is_float(*operands: typing.Any) -> bool:
     )
 
 
-def _divide(a: typing.Any, b: typing.Any) -> typing.Any:
-    return a / b if _is_float(a, b) else ops.divide_trunc(a, b)
-
-
-def _greater(a: typing.Any, b: typing.Any) -> Operand:
-    return ops.where(ops.less(a, b), b, a)  # NaN on the left stays, on the right is dropped
-
-
-def _smaller(a: typing.Any, b: typing.Any) -> Operand:
-    return ops.where(ops.less(b, a), b, a)
-
-
 class _OperationType(Enumeration):
     """Operations by name, each with its meaning as an expression of `poplite.ops`."""
 
@@ -116,7 +104,7 @@ class BinaryOpType(_OperationType):
     BITWISE_OR = (ops.bitwise_or,)
     BITWISE_XNOR = (ops.bitwise_xnor,)
     BITWISE_XOR = (ops.bitwise_xor,)
-    DIVIDE = (_divide,)
+    DIVIDE = (lambda a, b: a / b if _is_float(a, b) else ops.divide_trunc(a, b),)
     EQUAL = (ops.equal,)
     GREATER_THAN = (ops.greater,)
     GREATER_THAN_EQUAL = (ops.greater_equal,)
@@ -125,8 +113,9 @@ class BinaryOpType(_OperationType):
     LESS_THAN_EQUAL = (ops.less_equal,)
     LOGICAL_AND = (ops.logical_and,)
     LOGICAL_OR = (ops.logical_or,)
-    MAXIMUM = (_greater,)
-    MINIMUM = (_smaller,)
+    # NaN on the left stays, on the right is dropped.
+    MAXIMUM = (lambda a, b: ops.where(ops.less(a, b), b, a),)
+    MINIMUM = (lambda a, b: ops.where(ops.less(b, a), b, a),)
     MULTIPLY = (lambda a, b: a * b,)
     NOT_EQUAL = (ops.not_equal,)
     # PopLibs makes a root of it, lib/popops/ExprOpUtil: -0.0 gives -inf.
