@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from poplite.compat.arguments import checked, with_first
 from poplite.compat.popnn.recurrent import (
-    Cell,
     Intermediates as Intermediates,
     Options,
     RecurrentCall,
+    RecurrentCell,
     RecurrentParams,
     Weights,
     create_input,
@@ -80,7 +80,7 @@ def getDefaultBasicGruCellOrder() -> list[BasicGruCellUnit]:
     return list(BasicGruCellUnit)
 
 
-_CELL = Cell(
+_CELL = RecurrentCell(
     "gru",
     GruParams,
     BasicGruCellUnit,

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from poplite.compat.arguments import checked, with_first
 from poplite.compat.popnn.recurrent import (
-    Cell,
     Intermediates as Intermediates,
     Options,
     RecurrentCall,
+    RecurrentCell,
     RecurrentParams,
     Weights,
     create_input,
@@ -92,7 +92,7 @@ def getDefaultBasicLstmCellOrder() -> list[BasicLstmCellUnit]:
     return list(BasicLstmCellUnit)
 
 
-_CELL = Cell(
+_CELL = RecurrentCell(
     "lstm",
     LstmParams,
     BasicLstmCellUnit,

@@ -58,7 +58,7 @@ class Norm:
         return checked("popnn", name)(with_first(function, self))
 
     def params(self, graph: Graph, acts: Tensor, debug_context: str = "") -> tuple[Tensor, Tensor]:
-        """Make gamma and beta for activations [batch, channels, ...], `createNormParams`."""
+        """Make gamma and beta for activations [batch, channels, ...], `{name}`."""
         channels_of(f"popnn.create{self.name[0].upper()}{self.name[1:]}Params", "acts", acts)
         name = debug_context or self.name
         gamma, beta = (
@@ -70,7 +70,7 @@ class Norm:
     def statistics(
         self, graph: Graph, acts: Tensor, eps: float, prog: Steps, unbiased: bool, *rest: Any
     ) -> tuple[Tensor, Tensor]:
-        """Record mean and inverse deviation of what the norm is of, `batchNormStatistics`."""
+        """Record mean and inverse deviation of what the norm is of, `{name}`."""
         groups = 1
         if self.of == "channel":
             groups = channels_of(f"popnn.{self.name}Statistics", "acts", acts)
@@ -86,7 +86,7 @@ class Norm:
         unbiased: bool,
         *rest: Any,
     ) -> tuple[Tensor, Tensor]:
-        """Record mean and inverse deviation of groups of channels, `groupNormStatistics`."""
+        """Record mean and inverse deviation of groups of channels, `{name}`."""
         return self._statistics(acts, eps, prog, unbiased, num_groups, rest)
 
     def whiten(
@@ -99,14 +99,14 @@ class Norm:
         debug_context: str = "",
         options: Options = None,
     ) -> Tensor:
-        """Record `(acts - mean) * invStdDev`, `batchNormWhiten` and its kin."""
+        """Record `(acts - mean) * invStdDev`, `{name}`."""
         what = f"{self.name}Whiten"
         check_norm_options(what, options)
         made = self._parted(what, acts, mean).whitened(mean, inv_std_dev)
         return _stored(made, acts, debug_context or what, prog)
 
     def normalise(self, graph: Graph, acts: Tensor, *arguments: Any) -> Any:
-        """Record a normalisation, `batchNormalise` and its kin.
+        """Record a normalisation, `{name}`.
 
         Args:
             graph: of the tensors.
@@ -135,7 +135,7 @@ class Norm:
     def param_gradients(
         self, graph: Graph, acts: Tensor, grads_in: Tensor, *arguments: Any
     ) -> tuple[Tensor, Tensor]:
-        """Record the gradients by gamma and beta, `batchNormParamGradients` and its kin.
+        """Record the gradients by gamma and beta, `{name}`.
 
         Args:
             graph: of the tensors.
@@ -161,7 +161,7 @@ class Norm:
         return by_gamma.reshape(channels), by_beta.reshape(channels)
 
     def gradients(self, graph: Graph, acts: Tensor, grads_in: Tensor, *arguments: Any) -> Tensor:
-        """Record the gradient by the activations, `batchNormGradients` and its kin.
+        """Record the gradient by the activations, `{name}`.
 
         It goes through the statistics: `istd * (g - mean(g) - w * mean(g * w))` for the gradient g
         times gamma and w whitened.
@@ -198,7 +198,7 @@ class Norm:
         debug_context: str = "",
         options: Options = None,
     ) -> None:
-        """Record that gamma and beta get `scale` times their deltas, `batchNormParamUpdate`."""
+        """Record that gamma and beta get `scale` times their deltas, `{name}`."""
         what = f"{self.name}ParamUpdate"
         check_norm_options(what, options)
         by: Any = (

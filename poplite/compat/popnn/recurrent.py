@@ -99,7 +99,7 @@ class RecurrentParams:
 
 
 @frozen
-class Cell(Generic[Params, State]):
+class RecurrentCell(Generic[Params, State]):
     """What a recurrent layer repeats.
 
     Attributes:
@@ -118,40 +118,40 @@ class Cell(Generic[Params, State]):
 
 
 def create_input(
-    cell: Cell[Params, Any],
+    cell: RecurrentCell[Params, Any],
     graph: Graph,
     params: Params,
     debug_context: str = "",
     options: Options = None,
     cache: object = None,
 ) -> Tensor:
-    """Make the inputs of a sequence where a plan wants them: [timeSteps, batch, inputs]."""
+    """Make the inputs of a sequence where a plan has them, `{name}`: [time, batch, inputs]."""
     plan = RecurrentCall(cell, "createInput", params, options).plan(graph)
     return plan.create_input(params.timeSteps, debug_context or "input")
 
 
 def create_weights(
-    cell: Cell[Params, Any],
+    cell: RecurrentCell[Params, Any],
     graph: Graph,
     params: Params,
     debug_context: str = "",
     options: Options = None,
     cache: object = None,
 ) -> Weights:
-    """Make the weights where a plan wants them."""
+    """Make the weights where a plan wants them, `{name}`."""
     plan = RecurrentCall(cell, "createWeights", params, options).plan(graph)
     return Weights(*plan.create_weights(debug_context or "weights"))
 
 
 def create_state(
-    cell: Cell[Params, State],
+    cell: RecurrentCell[Params, State],
     graph: Graph,
     params: Params,
     debug_context: str = "",
     options: Options = None,
     cache: object = None,
 ) -> State:
-    """Make the state before the first step: the output, and the cell state if there is one."""
+    """Make the state before the first step, `{name}`: the output, and the cell state of an LSTM."""
     call = RecurrentCall(cell, "createInitialState", params, options)
 
     def tensor(name: str) -> Tensor:
@@ -173,11 +173,10 @@ class RecurrentCall:
     """
 
     def __init__(
-        self, cell: Cell[Params, Any], function: str, params: Params, options: Options = None
+        self, cell: RecurrentCell[Any, Any], function: str, params: Any, options: Options = None
     ) -> None:
         self.what = what = f"popnn.{cell.name}.{function}"
-        self.cell: Cell[Any, Any] = cell
-        self.params: Any = params
+        self.cell, self.params = cell, params
         _check_options(what, options)
         check_params(what, params, cell.params)
         self.element, sizes = _type_and_sizes(what, params)

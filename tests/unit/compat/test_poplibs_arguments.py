@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import io
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -444,6 +445,31 @@ def mutants(call: str) -> Iterator[str]:
         node.keywords.append(ast.keyword("nonsense", ast.Constant(1)))
         yield ast.unparse(tree)
         node.keywords.pop()
+
+
+@pytest.mark.parametrize(
+    ("called", "function"),
+    [
+        ("poplin.matMulGrouped", poplin.matMulGrouped),
+        ("poplin.matMulGroupedAcc", poplin.matMulGroupedAcc),
+        ("poplin.createMatMulOutput", poplin.createMatMulOutput),
+        ("popops.multiUpdateMax", popops.multiUpdateMax),
+        ("popops.scaledSubtractFrom", popops.scaledSubtractFrom),
+        ("popnn.minAndArgMin", popnn.minAndArgMin),
+        ("popnn.layerNormWhiten", popnn.ln.layerNormWhiten),
+        ("popnn.lstm.createWeights", popnn.lstm.createWeights),
+    ],
+)
+def test_functions_that_are_made_alike_have_their_own_names_and_errors(
+    called: str, function: Any
+) -> None:
+    """Each is made of a function with one argument more, which users neither see nor give."""
+    name = called.rpartition(".")[2]
+    assert function.__name__ == name
+    assert next(iter(inspect.signature(function).parameters)) == "graph"
+    assert "{" not in function.__doc__
+    with pytest.raises(pl.ElementTypeError, match=f"^{called}: missing a required argument"):
+        function()
 
 
 LENIENT = ("<string>", wrong_arguments.__file__, poplar_world.__file__)
