@@ -8,7 +8,7 @@ rests on two facts about float32: moved into the exponent and mantissa of a floa
 of a small float are its value times a power of two, also below its normal range; and adding
 2**23 to a small float rounds it to a whole number, ties to even.
 
-Both ways are exact against NumPy and ml_dtypes (`tests/unit/simulator/test_codecs.py`).
+Both ways are exact against NumPy and ml_dtypes (`tests/unit/simulator/test_every_type.py`).
 
 Where a program says how stores are rounded, they do bit for bit what
 `poplite.vertex.compute.float_modes` does, which says why.

@@ -61,8 +61,8 @@ SHELL_COMMANDS = {
         "tests/docs/test_pages_run.py"
     ),
     "poplite export examples/heat.py:build exported": "tests/cli/test_poplite_command.py",
-    "mpiexec -n 2 python examples/heat.py --mpi": "tests/unit/mpi/test_commands_on_ranks.py",
-    "poplite run -n 4 examples/heat.py:build": "tests/unit/mpi/test_commands_on_ranks.py",
+    "mpiexec -n 2 python examples/heat.py --mpi": "tests/unit/mpi/test_ranks.py",
+    "poplite run -n 4 examples/heat.py:build": "tests/unit/mpi/test_ranks.py",
     ".venv/bin/pip install -e '.[dev]'": ".ci/run",
     ".venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy": ".ci/run",
     ".venv/bin/python benchmarks/engine.py": "tests/examples/test_benchmarks.py",
@@ -84,7 +84,7 @@ SHELL_COMMANDS = {
         "tests/unit/vertex/test_mathematics.py"
     ),
     ".venv/bin/python -m poplite.testing.mathematics --double": (
-        "tests/unit/vertex/test_mathematics_of_doubles.py"
+        "tests/unit/vertex/test_mathematics.py"
     ),
     ".venv/bin/python benchmarks/fidelity.py": "tests/examples/test_fidelity.py",
     ".venv/bin/python benchmarks/fidelity_library.py": "tests/examples/test_fidelity.py",
@@ -93,10 +93,10 @@ SHELL_COMMANDS = {
         "tests/unit/testing/test_fuzz.py"
     ),
     ".venv/bin/python -m poplite.testing.fuzz_integers --operations 1000 --seed 1": (
-        "tests/unit/testing/test_fuzz_integers.py"
+        "tests/unit/testing/test_fuzz.py"
     ),
     ".venv/bin/python -m poplite.testing.fuzz_files --files 1000 --seed 1": (
-        "tests/unit/testing/test_fuzz_files.py"
+        "tests/unit/testing/test_fuzz.py"
     ),
     ".venv/bin/python -m pytest tests/unit/view": ".ci/run",
     ".venv/bin/python -m pytest -n auto --depth=full": ".ci/run",

@@ -310,7 +310,7 @@ def left(root: Path, threads: int) -> list[list[str]]:
     return [line.split(": ") for line in done.stdout.splitlines()]
 
 
-@deep  # tests/unit/simulator/test_processes.py has fewer programs
+@deep  # tests/unit/simulator/test_interrupts.py has fewer programs
 @pytest.mark.parametrize("threads", [2, 3])
 def test_results_do_not_depend_on_the_number_of_threads(root: Path, threads: int) -> None:
     on_one = left(root, 1)

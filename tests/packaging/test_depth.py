@@ -10,12 +10,12 @@ from hypothesis import settings
 from helpers.depth import deep, examples, thinned, values_only
 from helpers.running import python
 
-FILE = "tests/unit/testing/test_fuzz_files.py"
-"""A file with a case for full depth only."""
+TEST = "tests/unit/testing/test_fuzz.py::test_files_are_refused_or_run"
+"""A test with a case for full depth only."""
 
 
 def test_one_option_runs_all_cases(root: Path) -> None:
-    options = ("-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", FILE)
+    options = ("-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", TEST)
     done = python(root, *options, "--depth=full", PYTEST_ADDOPTS="")
     cases = [line.split("[")[1] for line in done.stdout.splitlines() if "[" in line]
     assert cases == ["9]", "300]"]

@@ -1,8 +1,9 @@
-"""PopLibs' slices, sorting and padding: argument orders, shapes, what is out of range."""
+"""PopLibs' slices, sorting, padding and random numbers: argument orders, shapes, ranges."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,11 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import interpreted
-from poplite.compat import popops, poputil
+from poplite.compat import popops, poprand, poputil
 from poplite.compat.popops import SortOrder, TopKParams
+from poplite.vertices.random import words_reference
+
+# -- slices, sorting, padding ----------------------------------------------------------------------
 
 
 class Bench:
@@ -277,3 +281,168 @@ def test_regions_are_split() -> None:
         poputil.splitRegions([(0, 8)], 1, 0)
     parts = poputil.splitRegionsBetweenWorkers(pl.Target(workers=4), [(0, 8)], 1, 4)
     assert parts == [[(0, 4)], [(4, 8)]]
+
+
+# -- random numbers --------------------------------------------------------------------------------
+
+
+class SeededBench:
+    """A graph, its program and a seed."""
+
+    def __init__(self) -> None:
+        self.graph, self.prog = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+        self.seed = self.graph.add_variable(
+            pl.UNSIGNED_INT, (2,), "seed", mapping=1, initial_value=[5, 6]
+        )
+        self.reference = self.graph.add_variable(pl.FLOAT, (9, 7), "reference", mapping="linear")
+
+    def after(self, *tensors: pl.Tensor) -> list[np.ndarray]:
+        engine = pl.Engine(self.graph, self.prog, **interpreted())
+        engine.run()
+        return [engine.read(tensor) for tensor in tensors]
+
+
+@pytest.fixture
+def seeded() -> SeededBench:
+    return SeededBench()
+
+
+def test_equal_seeds_and_modifiers_give_equal_numbers(seeded: SeededBench) -> None:
+    made = [
+        poprand.uniform(
+            seeded.graph, seeded.seed, k, seeded.reference, pl.FLOAT, -1, 3, seeded.prog
+        )
+        for k in (1, 1, 2)
+    ]
+    first, second, other = seeded.after(*made)
+    np.testing.assert_array_equal(first, second)
+    assert (first != other).mean() > 0.9
+    assert first.min() >= -1
+    assert first.max() <= 3
+    units = (words_reference(63, [5, 6, 0, 1]) >> 8).astype(np.float32) * np.float32(2**-24)
+    np.testing.assert_array_equal(first.ravel(), units * np.float32(4) - np.float32(1))
+
+
+def test_without_a_seed_every_draw_differs_until_the_state_is_set(seeded: SeededBench) -> None:
+    graph, prog, reference = seeded.graph, seeded.prog, seeded.reference
+
+    def draw() -> pl.Tensor:
+        return poprand.normal(graph, None, 9, reference, pl.FLOAT, 1, 2, prog)
+
+    poprand.setSeed(graph, seeded.seed, 3, prog)
+    first, second = draw(), draw()
+    poprand.setSeed(graph, seeded.seed, 3, prog)
+    third = draw()
+    a, b, c = seeded.after(first, second, third)
+    assert (a != b).mean() > 0.9
+    np.testing.assert_array_equal(a, c)
+
+
+@pytest.mark.parametrize(("least", "most"), [(-1, 1), (-1.5, 1.5)])
+def test_integers_include_both_ends(seeded: SeededBench, least: float, most: float) -> None:
+    made = poprand.uniform(
+        seeded.graph, seeded.seed, 0, seeded.reference, pl.INT, least, most, seeded.prog, "few"
+    )
+    assert "few" in made.name
+    assert set(seeded.after(made)[0].ravel().tolist()) == {-1, 0, 1}
+
+
+def test_other_draws_lie_as_their_reference(seeded: SeededBench) -> None:
+    graph, prog, reference = seeded.graph, seeded.prog, seeded.reference
+    heads = poprand.bernoulli(graph, seeded.seed, 0, reference, pl.HALF, 0.5, prog)
+    near = poprand.truncatedNormal(graph, seeded.seed, 0, reference, pl.FLOAT, 10, 1, 0.5, prog)
+    assert graph.tile_mapping(heads) == graph.tile_mapping(near) == graph.tile_mapping(reference)
+    some, close = seeded.after(heads, near)
+    assert some.dtype == np.float16
+    assert set(some.ravel().tolist()) == {0, 1}
+    assert abs(close - 10).max() <= 0.5
+
+
+def test_dropout_scales_what_it_keeps(seeded: SeededBench) -> None:
+    x = seeded.graph.add_variable(pl.FLOAT, (9, 7), "x", mapping=3, initial_value=2)
+    y = poprand.dropout(seeded.graph, seeded.seed, 1, x, seeded.reference, 0.75, 1.5, seeded.prog)
+    kept = words_reference(63, [5, 6, 0, 1]) < 0.75 * 2**32
+    np.testing.assert_array_equal(seeded.after(y)[0].ravel(), np.where(kept, 3, 0))
+    assert seeded.graph.tile_mapping(y) == seeded.graph.tile_mapping(seeded.reference)
+
+
+def test_dropout_that_keeps_all_does_not_scale(seeded: SeededBench) -> None:
+    x = seeded.graph.add_variable(pl.FLOAT, (9, 7), "x", mapping=3, initial_value=2)
+    y = poprand.dropout(seeded.graph, seeded.seed, 1, x, seeded.reference, 1.0, 1.5, seeded.prog)
+    np.testing.assert_array_equal(seeded.after(y)[0], np.full((9, 7), 2))
+
+
+def test_another_seed_is_refused(seeded: SeededBench) -> None:
+    with pytest.raises(
+        pl.ElementTypeError, match=r"two words of UNSIGNED_INT[\s\S]*float32\[9, 7\]"
+    ):
+        poprand.setSeed(seeded.graph, seeded.reference, 0, seeded.prog)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "what"),
+    [
+        ("uniform", (pl.FLOAT, 2, 1), "min_val 2 and max_val 1 are not a range of FLOAT"),
+        ("uniform", (pl.FLOAT, 0, math.inf), "max_val is inf"),
+        ("uniform", (pl.INT, 1.2, 1.8), "from min_val 1.2 to max_val 1.8 there are 0 whole"),
+        ("uniform", (pl.INT, 0, 2**31), "max_val is 2147483648"),
+        ("uniform", (pl.UNSIGNED_INT, -1, 3), "min_val is -1"),
+        ("uniform", (pl.LONGLONG, 0, 2**32), "from min_val 0 to max_val 4294967296"),
+        ("normal", (pl.FLOAT, 0, -1), "std_dev is -1"),
+        ("truncatedNormal", (pl.FLOAT, 0, math.nan, 1), "std_dev is nan"),
+        ("truncatedNormal", (pl.FLOAT, 0, 1, 0), "alpha is 0"),
+    ],
+)
+def test_messages_have_the_names_that_the_caller_has(
+    seeded: SeededBench, function: str, arguments: tuple[Any, ...], what: str
+) -> None:
+    call: Any = getattr(poprand, function)
+    with pytest.raises((pl.InvalidOption, pl.SizeOverflowError)) as raised:
+        call(seeded.graph, None, 0, seeded.reference, *arguments, seeded.prog)
+    assert raised.value.what.startswith(f"poprand.{function}: {what}")
+    with pytest.raises(pl.ElementTypeError, match=f"poprand.{function}: a seed is two words"):
+        call(seeded.graph, seeded.reference, 0, seeded.reference, *arguments, seeded.prog)
+
+
+def refused(bench: SeededBench) -> dict[str, Callable[[pl.Tensor | None], object]]:
+    """Return draws that are refused, each of a seed or of the state of the graph."""
+    graph, reference, prog = bench.graph, bench.reference, bench.prog
+    f, i = pl.FLOAT, pl.INT
+    return {
+        "no range": lambda s: poprand.uniform(graph, s, 0, reference, f, 1, 1, prog),
+        "no integers": lambda s: poprand.uniform(graph, s, 0, reference, i, 6, 1, prog),
+        "no limit": lambda s: poprand.uniform(graph, s, 0, reference, i, 0, math.nan, prog),
+        "modifier": lambda s: poprand.uniform(graph, s, 0.5, reference, f, 0, 1, prog),  # type: ignore[arg-type]
+        "reference": lambda s: poprand.uniform(graph, s, 0, (9, 7), f, 0, 1, prog),  # type: ignore[arg-type]
+        "bool": lambda s: poprand.uniform(graph, s, 0, reference, pl.BOOL, 0, 1, prog),
+        "probability": lambda s: poprand.bernoulli(graph, s, 0, reference, f, 1.5, prog),
+        "deviation": lambda s: poprand.normal(graph, s, 0, reference, f, 0, -1, prog),
+        "of integers": lambda s: poprand.normal(graph, s, 0, reference, i, 0, 1, prog),
+        "alpha": lambda s: poprand.truncatedNormal(graph, s, 0, reference, f, 0, 1, 0, prog),
+        "other shape": lambda s: poprand.dropout(graph, s, 0, reference.T, reference, 0.5, 1, prog),
+        "name": lambda s: poprand.dropout(graph, s, 0, reference, reference, 0.5, 1, prog, 3),  # type: ignore[arg-type]
+        "keep": lambda s: poprand.dropout(graph, s, 0, reference, reference, 2, 1, prog),
+    }
+
+
+@pytest.mark.parametrize("name", refused(SeededBench()))
+@pytest.mark.parametrize("has_seed", [True, False])
+def test_a_refused_draw_leaves_the_graph_as_it_was(
+    seeded: SeededBench, name: str, has_seed: bool
+) -> None:
+    before = len(seeded.graph.variables)
+    with pytest.raises((pl.ElementTypeError, pl.InvalidOption, pl.TensorCreationError)):
+        refused(seeded)[name](seeded.seed if has_seed else None)
+    assert len(seeded.graph.variables) == before
+    assert not seeded.prog.children
+
+
+def test_another_seed_is_refused_before_anything_is_made(seeded: SeededBench) -> None:
+    before = len(seeded.graph.variables)
+    with pytest.raises(pl.ElementTypeError, match="two words"):
+        poprand.normal(
+            seeded.graph, seeded.reference, 0, seeded.reference, pl.FLOAT, 0, 1, seeded.prog
+        )
+    with pytest.raises(pl.ElementTypeError, match="two words"):
+        poprand.setSeed(seeded.graph, seeded.reference, 0, seeded.prog)
+    assert len(seeded.graph.variables) == before

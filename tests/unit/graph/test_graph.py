@@ -1,10 +1,15 @@
 """Variables, constants, names, initial values and tile mappings of a graph."""
 
+from __future__ import annotations
+
+import inspect
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
 
+import poplite as pl
 from poplite.errors import (
     ElementTypeError,
     GraphConnectionError,
@@ -415,3 +420,193 @@ def test_poplar_spelling(graph: Graph) -> None:
     assert graph.addComputeSet("cs").name == "cs"
     assert graph.getTarget() is graph.target
     assert graph.getNumVertices() == graph.num_vertices == 0
+
+
+# -- tensors by name -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def scoped_graph() -> pl.Graph:
+    graph = pl.Graph(pl.Target(tiles=2))
+    for scope in ("blocks", "head"):
+        with graph.scope(scope):
+            graph.add_variable(pl.INT, (2, 3), "w", mapping=0, initial_value=1)
+    with graph.scope("blocks"):
+        graph.add_constant(pl.FLOAT, (4,), [1, 2, 3, 4], "taps", mapping=1)
+    return graph
+
+
+def test_a_tensor_by_its_name(scoped_graph: pl.Graph) -> None:
+    w = scoped_graph.tensor("blocks/w")
+    assert (w.name, w.shape, w.element_type) == ("blocks/w", (2, 3), pl.INT)
+    assert scoped_graph.tensor("taps") == scoped_graph.tensor("blocks/taps")
+    assert scoped_graph.create_virtual_graph(1).tensor("taps") == scoped_graph.tensor("blocks/taps")
+
+
+def test_names_of_variables_that_are_made_and_refused_later(scoped_graph: pl.Graph) -> None:
+    assert scoped_graph.tensor("head/w").name == "head/w"
+    with pytest.raises(pl.TensorCreationError):
+        scoped_graph.add_variable(pl.INT, (2,), "late", mapping=0, initial_value=[1, 2, 3])
+    with pytest.raises(pl.UnknownName):
+        scoped_graph.tensor("late")
+    with scoped_graph.scope("net"), scoped_graph.scope("blocks"):
+        late = scoped_graph.add_variable(pl.INT, (2,), "late", mapping=0)
+        w = scoped_graph.add_variable(pl.INT, (2,), "w", mapping=0)
+    assert scoped_graph.tensor("late") == scoped_graph.tensor("blocks/late") == late
+    assert scoped_graph.tensor("net/blocks/w") == w
+    assert scoped_graph.tensor("blocks/w") != w  # all of a name before a part of one
+
+
+def test_unknown_names_come_with_the_nearest(scoped_graph: pl.Graph) -> None:
+    with pytest.raises(pl.UnknownName) as caught:
+        scoped_graph.tensor("block/w")
+    assert caught.value.what == (
+        "graph.tensor('block/w'): the graph has no variable 'block/w' (did you mean 'blocks/w'?)"
+    )
+    assert caught.value.found == (
+        "it has:\nblocks/w  int32[2, 3]\nhead/w  int32[2, 3]\nblocks/taps  float32[4]"
+    )
+    with pytest.raises(pl.UnknownName, match=r"no variable 'tap' \(did you mean 'taps'\?\)"):
+        scoped_graph.tensor("tap")
+    with pytest.raises(pl.ElementTypeError, match=r"graph.tensor\(3\): 3 is not a name"):
+        scoped_graph.tensor(3)  # type: ignore[arg-type]
+
+
+def test_a_name_of_several_needs_its_scopes(scoped_graph: pl.Graph) -> None:
+    with pytest.raises(pl.UnknownName) as caught:
+        scoped_graph.tensor("w")
+    assert caught.value.what == "graph.tensor('w'): 2 variables of the graph are called 'w'"
+    assert "head/w  int32[2, 3]" in caught.value.found
+    assert caught.value.fix == "name it with its scopes: 'blocks/w'"
+
+
+def test_an_engine_reads_and_writes_by_name(scoped_graph: pl.Graph) -> None:
+    scoped_graph.create_host_read("taps", scoped_graph.tensor("blocks/w"))
+    engine = pl.Engine(scoped_graph, pl.Sequence())
+    engine.write("head/w", 7)
+    assert engine.read("head/w").tolist() == [[7] * 3] * 2
+    assert engine.read("blocks/taps").tolist() == [1, 2, 3, 4]
+    assert engine.read("taps").shape == (2, 3)  # of one name, the handle is meant
+    with pytest.raises(pl.UnknownName) as caught:
+        engine.read("heads/w")
+    assert caught.value.what == (
+        "engine.read: there is no variable and no host read 'heads/w' (did you mean 'head/w'?)"
+    )
+    assert caught.value.found.endswith("handles: 'taps'")
+    with pytest.raises(pl.UnknownName, match=r"engine.write: 2 variables .* are called 'w'"):
+        engine.write("w", 1)
+    with pytest.raises(pl.GraphConnectionError, match="the tensor has constant elements|constant"):
+        engine.write("blocks/taps", 1)
+    scoped_graph.add_variable(pl.INT, (), "late", mapping=0)
+    with pytest.raises(pl.GraphConnectionError, match="'late' was added to the graph after this"):
+        engine.read("late")
+
+
+def test_an_executable_knows_handles_only(scoped_graph: pl.Graph) -> None:
+    engine = pl.Engine(pl.compile_graph(scoped_graph, pl.Sequence()))
+    with pytest.raises(pl.UnknownName) as caught:
+        engine.read("blocks/w")
+    assert caught.value.what == "engine.read: there is no host read 'blocks/w'"
+    assert caught.value.found == "handles: none; an executable knows no variables"
+
+
+# -- attributes that answer to a call --------------------------------------------------------------
+
+
+_GRAPH = pl.Graph(pl.Target(tiles=4))
+
+
+def loop_index() -> Any:
+    with _GRAPH.steps(), pl.ops.repeat(3) as index:
+        return index
+
+
+_X = _GRAPH.add_variable(pl.FLOAT, (4, 6), "x", mapping=0)
+
+QUERIED: dict[str, Any] = {
+    "tensor": _X,
+    "view": _X[1:3, ::2],
+    "expression": _X + 1,
+    "target": _GRAPH.target,
+    "graph": _GRAPH,
+    "interval": pl.Interval(1, 3),
+    "stream": _GRAPH.add_host_to_device_fifo("images", pl.FLOAT, 24),
+    "remote buffer": _GRAPH.add_remote_buffer("rows", pl.FLOAT, 24, 8),
+    "compute set": _GRAPH.add_compute_set("double"),
+    "function": _GRAPH.add_function(pl.Sequence(), "blur"),
+    "loop index": loop_index(),
+    "host function": _GRAPH.add_host_function("sort", [(pl.FLOAT, 4)], [(pl.FLOAT, 4)]),
+}
+
+
+@pytest.mark.parametrize("kind", QUERIED)
+def test_a_query_is_an_attribute_that_answers_to_a_call(kind: str) -> None:
+    queried, found = QUERIED[kind], {}
+    for name in (name for name in dir(type(queried)) if not name.startswith("_")):
+        try:
+            value = getattr(queried, name)
+        except pl.PopliteError:  # a method of another class, which says so
+            continue
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number or name in ("name", "handle", "shape", "element_type", "architecture"):
+            found[name] = value
+    assert found
+    assert {name: value() for name, value in found.items()} == found
+
+
+def test_queries_have_their_values() -> None:
+    x, y, target = QUERIED["tensor"], QUERIED["expression"], QUERIED["target"]
+    assert (x.shape(), x.rank(), x.num_elements(), x.name()) == ((4, 6), 2, 24, "x")
+    assert (y.shape(), y.rank(), y.num_elements()) == ((4, 6), 2, 24)
+    assert (target.tiles(), target.clock_hz(), target.architecture()) == (4, 1.33e9, "gc200")
+    assert (x.element_type(), y.element_type(), y.elementType()) == (pl.FLOAT,) * 3
+    assert (y.numElements(), QUERIED["compute set"].name()) == (24, "double")
+    index = QUERIED["loop index"]
+    assert (index.rank(), index.ndim, index.num_elements, index.element_type()) == (
+        *(0, 0, 1),
+        pl.UNSIGNED_INT,
+    )
+    assert index.name == "repeat/index"
+    assert (QUERIED["graph"].num_vertices(), QUERIED["stream"].size_bytes()) == (0, 96)
+
+
+ELEMENTS = QUERIED["tensor"].num_elements
+
+
+class CountDown(pl.Vertex):
+    x: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(ELEMENTS):
+            self.x[i] = ELEMENTS - i
+
+
+@pytest.mark.parametrize("checks", ["strict", "fast"])
+def test_a_query_is_a_constant_of_a_vertex(checks: Any) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (ELEMENTS,), "x", mapping=0)
+    counts = graph.add_compute_set("count down")
+    graph.add_vertex(counts, CountDown, tile=0, x=x)
+    engine = pl.Engine(graph, pl.Execute(counts), checks=checks)
+    engine.run()
+    assert engine.read(x).tolist() == list(range(24, 0, -1))
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "shape": (lambda x: x.shape(3), r"^a shape that .* takes no arguments, but \(3\).*t.dim\(i\)"),
+    "number": (lambda x: x.rank(0), r"^a number that .* takes no arguments, but \(0\)"),
+    "name": (lambda x: x.name(scope=1), r"^a name that .* takes no arguments, but \(1\)"),
+    "view": (lambda x: x.view(np.int32), r"a.view\(dtype\).*t.reinterpret\(element_type\)"),
+}
+
+
+@pytest.mark.parametrize("query", REFUSED)
+def test_a_query_takes_no_arguments(query: str) -> None:
+    ask, text = REFUSED[query]
+    with pytest.raises(pl.ElementTypeError, match=f"(?s){text}"):
+        ask(QUERIED["tensor"])
+
+
+def test_attributes_of_tensors_have_docstrings() -> None:
+    for name in ("graph", "view", "element_type"):
+        assert inspect.getdoc(inspect.getattr_static(pl.Tensor, name)), name

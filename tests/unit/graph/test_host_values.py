@@ -1,14 +1,18 @@
-"""Host values turned into elements, and refused where no tile has room for them."""
+"""Host values turned into elements, and refused where they do not fit, are masked or too large."""
 
 from __future__ import annotations
 
+import copy
 import tracemalloc
+from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 import poplite as pl
+import poplite.named as ng
 from poplite import ops
 from poplite.compat import poplin
 from poplite.errors import ElementTypeError, SizeOverflowError
@@ -17,6 +21,8 @@ from poplite.graph.graph import Graph
 from poplite.graph.storage.host_values import ALWAYS_HELD, element_array, scalar
 from poplite.machine.target import Target
 from poplite.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT
+
+# -- values and their room -------------------------------------------------------------------------
 
 
 def test_integers_become_floats_and_bools_become_integers() -> None:
@@ -188,3 +194,205 @@ def test_clones_are_variables_each_so_that_too_many_are_refused() -> None:
             graph.clone_n(x, 2**40, method=keeps, duplication=each)
     assert graph.clone_n(x, 3).shape == (3, 4)
     assert len(graph.variables) == 4
+
+
+# -- masked arrays ---------------------------------------------------------------------------------
+
+
+MASKED: Any = np.ma.masked_array(np.array([1, 2, 3], np.float32), [False, True, False])
+DEQUE: Any = deque([1.0, np.ma.masked, 3.0])
+WHOLE: Any = np.ma.masked_array(np.array([0, 1, 2], np.uint32), [False, True, False])
+
+
+class Scaled(pl.Vertex):
+    by: pl.State[pl.FLOAT]
+    all: pl.State[pl.Vector[pl.FLOAT]]
+    out: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        self.out = self.by * self.all[0]
+
+
+class Measured:
+    """Of another library, and as an array it has a mask."""
+
+    def __array__(self, dtype: object = None, copy: object = None) -> Any:
+        return MASKED
+
+
+def add(graph: pl.Graph, x: pl.Tensor, **fields: Any) -> None:
+    graph.add_vertex(graph.add_compute_set("cs"), Scaled, tile=0, out=x[0], **fields)
+
+
+def add_many(graph: pl.Graph, x: pl.Tensor, **fields: Any) -> None:
+    given = {"tile": np.zeros(3, int), **fields}
+    graph.add_vertices(graph.add_compute_set("cs"), Scaled, out=x, **given)
+
+
+def engine(graph: pl.Graph, x: pl.Tensor) -> pl.Engine:
+    graph.create_host_write("x", x)
+    return pl.Engine(graph, pl.Sequence())
+
+
+def stream(graph: pl.Graph, x: pl.Tensor) -> None:
+    made = graph.add_host_to_device_fifo("s", pl.FLOAT, 3)
+    pl.Engine(graph, pl.Copy(made, x)).connect_stream("s", MASKED)
+
+
+def remote(graph: pl.Graph, x: pl.Tensor) -> None:
+    buffer = graph.add_remote_buffer("r", pl.FLOAT, 3)
+    pl.Engine(graph, pl.Copy(buffer, x)).copy_to_remote_buffer(MASKED, "r")
+
+
+def feed(axes: bool) -> None:
+    axis = ng.make_axis(3, "H")
+    x = ng.placeholder([axis], name="x")
+    ng.make_transformer().computation(x + 1, x)((MASKED, [axis]) if axes else MASKED)
+
+
+DOORS: dict[str, Callable[[pl.Graph, Any], object]] = {
+    "write": lambda g, x: engine(g, x).write(x, MASKED),
+    "write by name": lambda g, x: engine(g, x).write("x", MASKED),
+    "writeTensor": lambda g, x: engine(g, x).writeTensor("x", MASKED),
+    "rows": lambda g, x: engine(g, x).write(x.reshape((1, 3)), [MASKED]),
+    "element": lambda g, x: engine(g, x).write(x[0], np.ma.masked),
+    "variable": lambda g, x: g.add_variable(pl.FLOAT, (3,), mapping=0, initial_value=MASKED),
+    "initial value": lambda g, x: g.set_initial_value(x, MASKED),
+    "constant": lambda g, x: g.add_constant(pl.FLOAT, (3,), MASKED),
+    "state": lambda g, x: add(g, x, by=1.0, all=MASKED),
+    "states of lists": lambda g, x: add_many(g, x, by=1.0, all=[[MASKED]]),
+    "tiles": lambda g, x: add_many(g, x, by=1.0, all=[[1.0]] * 3, tile=WHOLE),
+    "tiles in a list": lambda g, x: add_many(g, x, by=1.0, all=[[1.0]] * 3, tile=list(WHOLE)),
+    "mapping": lambda g, x: pl.TileMapping(1, WHOLE, np.ones(3, int)),
+    "weights": lambda g, x: pl.map_by_weights(g, x, MASKED),
+    "virtual graph": lambda g, x: g.create_virtual_graph(WHOLE),
+    "listed tiles": lambda g, x: g.create_virtual_graph(list(WHOLE)),
+    "slices": lambda g, x: x.slices(WHOLE),
+    "lists of lists": lambda g, x: engine(g, x).write(x.reshape((1, 1, 3)), [[MASKED]]),
+    "tuples in lists": lambda g, x: g.add_constant(pl.FLOAT, (1, 1, 1, 3), [([MASKED],)]),
+    "half bits": lambda g, x: pl.copy_float_to_device_half(
+        pl.Target(), [MASKED], np.zeros(3, np.uint16)
+    ),
+    "number": lambda g, x: add(g, x, by=np.ma.masked, all=[1.0]),
+    "states": lambda g, x: add_many(g, x, by=MASKED, all=[[1.0]] * 3),
+    "stream": stream,
+    "remote buffer": remote,
+    "deque": lambda g, x: engine(g, x).write(x, DEQUE),
+    "what makes one": lambda g, x: engine(g, x).write(x, Measured()),
+    "list of what makes one": lambda g, x: engine(g, x).write(x, [Measured()]),
+    "named constant": lambda g, x: ng.constant(MASKED, [ng.make_axis(3, "H")]),
+    "named value": lambda g, x: feed(axes=False),
+    "named value with axes": lambda g, x: feed(axes=True),
+    "conversion": lambda g, x: pl.convert_to_quarter(MASKED, pl.QuarterMetadata("F143")),
+    "half": lambda g, x: pl.copy_float_to_device_half(pl.Target(), MASKED, np.zeros(3, np.uint16)),
+    "pattern": lambda g, x: pl.ops.SparsePattern((2, 3), [0, 1, 3], WHOLE),
+}
+
+
+@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+def test_a_masked_array_is_refused(door: Callable[[pl.Graph, Any], object]) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0)
+    with pytest.raises(pl.ElementTypeError, match="a masked array, but elements have no mask") as e:
+        door(graph, x)
+    assert e.value.found in ("1 element of 3 masked", "1 element of 1 masked")
+    assert e.value.fix == "array.filled(0), with the number that masked elements are to have"
+
+
+def test_a_filled_one_is_not() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0)
+    made = engine(graph, x)
+    made.write(x, MASKED.filled(-1))
+    assert made.read(x).tolist() == [1, -1, 3]
+
+
+# -- whole numbers of thousands of digits ----------------------------------------------------------
+
+
+CALLS: dict[str, Callable[[pl.Tensor, int], object]] = {
+    "tiles": lambda _, n: pl.Target(tiles=n),
+    "ipus": lambda _, n: pl.Target(ipus=n),
+    "costs": lambda _, n: pl.Target(costs={"sync_stagger_cycles": n}),
+    "repeat": lambda _, n: pl.Repeat(n, pl.Sequence()),
+    "variable": lambda x, n: x.graph.add_variable(pl.FLOAT, (n,)),
+    "index": lambda x, n: x[n],
+    "slice": lambda x, n: x.slice(0, n, 0),
+    "broadcast": lambda x, n: x.broadcast(n, 0),
+    "reshape": lambda x, n: x.reshape((2, n)),
+    "mapping": lambda x, n: x.graph.set_tile_mapping(x, n),
+}
+
+
+@pytest.mark.parametrize("number", [10**5000, -(10**5000), 10**400], ids=["5000", "-5000", "400"])
+@pytest.mark.parametrize("call", CALLS)
+def test_very_large_numbers_are_refused_in_short_messages(call: str, number: int) -> None:
+    x = pl.Graph(pl.Target(tiles=4)).add_variable(pl.FLOAT, (8,), "x", mapping=0)
+    with pytest.raises(pl.PopliteError) as caught:
+        CALLS[call](x, number)
+    assert len(str(caught.value)) < 500
+
+
+# -- refused where it is asked for -----------------------------------------------------------------
+
+
+class Rows(pl.Vertex):
+    """A list of edges."""
+
+    x: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    out: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        """Write the first element."""
+        self.out = self.x[0][0]
+
+
+def vertex() -> pl.VertexInstance:
+    graph = pl.Graph(pl.Target(tiles=2))
+    return graph.add_vertex(graph.add_compute_set("rows"), Rows, tile=0)
+
+
+def test_rows_of_a_list_field_end_at_its_size() -> None:
+    v = vertex()
+    v.graph.set_field_size(v["x"], 2)
+    assert [row.index for row in v["x"]] == [0, 1]
+    with pytest.raises(pl.TensorIndexError, match="no row 9"):
+        v["x"][9]
+
+
+def test_rows_of_a_list_field_without_a_size_are_not_iterated_over() -> None:
+    v = vertex()
+    with pytest.raises(pl.NoSizeSpecified):
+        list(v["x"])
+    with pytest.raises(pl.TensorIndexError, match="not a list of edges"):
+        list(v["out"])
+
+
+def test_programs_that_grow_functions_and_vertices_are_not_copied() -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    mode = graph.add_variable(pl.INT, (), "mode")
+    owners = pl.Sequence(), pl.Switch(mode), graph.add_function(pl.Sequence()), vertex()
+    for owner in owners:
+        with pytest.raises(pl.CopyError):
+            copy.copy(owner)
+
+
+def test_a_function_that_calls_one_of_another_graph_is_refused() -> None:
+    graph, other = pl.Graph(pl.Target(tiles=2)), pl.Graph(pl.Target(tiles=2))
+    call = pl.Call(other.add_function(pl.Sequence(), "f"))
+    with pytest.raises(pl.ControlProgramError, match="of another graph"):
+        graph.add_function(pl.Sequence(call))
+    other.add_function(call)
+
+
+def test_a_tuple_for_the_list_of_aliases_is_refused() -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.FLOAT, (4,), "x")
+    aliases: Any = (1,)
+    with pytest.raises(pl.ElementTypeError, match="neither a bool nor a list"):
+        graph.sorted_contiguous_regions(x, None, True, aliases)
+
+
+def test_a_repeat_says_the_range_of_its_number() -> None:
+    with pytest.raises(pl.ControlProgramError, match=r"0 to 2\*\*32 - 1 is needed"):
+        pl.Repeat(2**32, pl.Sequence())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import itertools
+import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -15,7 +17,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers import scripts
+from helpers import pages, scripts
 from helpers.arithmetic_rows import ROWS, SECTIONS, Row, source
 from helpers.codelet_programs import PROGRAMS, Cast, Raised
 from helpers.codelets import (
@@ -27,18 +29,21 @@ from helpers.codelets import (
     compiler,
     difference,
     drawn,
+    with_special_floats,
 )
-from helpers.depth import deep
+from helpers.depth import deep, thinned
 from helpers.host_program import library_of, session
+from helpers.recipes import RECIPES
+from helpers.vertex_classes import Key, vertex_classes
 from poplite import ops
 from poplite.errors import VertexCompileError
 from poplite.ipu.codelets.file_text import codelet_file
 from poplite.ipu.codelets.terms import identifier
 from poplite.ipu.tables import tables_of
 from poplite.testing import native_codelets
-from poplite.types import ELEMENT_TYPES
+from poplite.types import ELEMENT_TYPES, element_type
 from poplite.vertex.compute import check
-from poplite.vertex.vertex import Vertex
+from poplite.vertex.vertex import Vertex, has_compute
 
 UBSAN = ("-fsanitize=undefined", "-fno-sanitize-recover=all")
 SIZES = (12, 70, 200)
@@ -377,3 +382,220 @@ def test_generated_classes_have_equal_bits(tmp_path: Path) -> None:
         for _ in range(6):
             found = difference(cls, native, drawn(cls, rng, 9))
             assert found is None, found
+
+
+# -- codelets of the library, the examples and the pages -------------------------------------------
+# Fields are drawn by the recipes of `tests/helpers/recipes`, then once more with special floats.
+# The classes of pages are made without running the pages.
+
+
+ROOT = Path(__file__).resolve().parents[3]
+
+REFUSED = {
+    ("docs/vertices.md", "Running"): "runs in the interpreted form only",
+    ("docs/vertices.md", "Quantise"): "cannot compute with QUARTER yet",
+}
+"""Classes that no codelet can have, and why."""
+
+Case = tuple[type[Vertex], dict[str, Any]]
+
+
+def classes_of_pages() -> Iterator[tuple[Key, type[Vertex]]]:
+    """Yield the vertex classes that pages define, by page and name."""
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        names: dict[str, Any] = {"__name__": f"definitions_of_{path.stem}"}
+        for node in ast.parse(pages.python_of(path)).body:
+            kinds = ast.Import | ast.ImportFrom | ast.ClassDef | ast.FunctionDef
+            if isinstance(node, kinds) or _is_plain(node):
+                code = compile(ast.Module([node], []), str(path), "exec", dont_inherit=True)
+                exec(code, names)
+        file = path.relative_to(ROOT).as_posix()
+        for value in names.values():
+            is_own = getattr(value, "__module__", "") == names["__name__"]
+            is_vertex = isinstance(value, type) and issubclass(value, Vertex)
+            if is_own and is_vertex and has_compute(value):
+                yield (file, value.__name__), value
+
+
+def _is_plain(node: ast.AST) -> bool:
+    """Return whether a statement assigns numbers, a type variable or a layout."""
+    if not isinstance(node, ast.Assign):
+        return False
+    if isinstance(node.value, ast.Call):
+        return ast.unparse(node.value.func) in ("TypeVar", "pl.Layout")
+    calls = ast.Name | ast.Call | ast.Subscript
+    return not any(isinstance(each, calls) for each in ast.walk(node.value))
+
+
+def classes_of_repository() -> dict[Key, type[Vertex]]:
+    """Return the vertex classes of the library, of examples and of pages."""
+    found = dict(classes_of_pages())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "examples")
+        for folder in ("vertices", "examples"):
+            for path in sorted((ROOT / folder).rglob("*.py")):
+                found |= {k: c for k, c in vertex_classes(path, ROOT) if has_compute(c)}
+    return found
+
+
+def with_element_types(cls: type[Vertex], values: dict[str, Any]) -> type[Vertex]:
+    """Return a class, a template with the element types of drawn values."""
+    if not cls.type_variables:
+        return cls
+    chosen: dict[Any, Any] = {}
+    for field in cls.fields.values():
+        if field.variable is not None and field.is_edge:
+            chosen.setdefault(field.variable, element_type(np.asarray(values[field.name]).dtype))
+    template: Any = cls
+    made: type[Vertex] = template[tuple(chosen[each] for each in cls.type_variables)]
+    return made
+
+
+def drawn_cases(classes: dict[Key, type[Vertex]], seeds: int) -> list[Case]:
+    """Return drawn fields for all classes that have codelets."""
+    cases = []
+    for key in sorted(classes.keys() - REFUSED.keys()):
+        for seed in range(seeds):
+            values, _ = RECIPES[key](np.random.default_rng(seed))
+            cls = with_element_types(classes[key], dict(values))
+            cases.append((cls, arrays_of(cls, values)))
+    return cases
+
+
+@pytest.fixture(scope="module")
+def classes() -> dict[Key, type[Vertex]]:
+    return classes_of_repository()
+
+
+def assert_equal_bits_of_cases(native: CompiledCodelets, cases: list[Case]) -> None:
+    rng = np.random.default_rng(5)
+    for cls, fields in cases:
+        for share in (0.0, 0.3):
+            found = difference(cls, native, with_special_floats(fields, rng, share))
+            assert found is None, found
+
+
+def test_all_classes_are_compared(classes: dict[Key, type[Vertex]]) -> None:
+    expected = {key for key in RECIPES if not key[0].startswith("benchmarks/")}
+    assert set(classes) == expected
+
+
+@deep
+def test_codelets_have_equal_bits(classes: dict[Key, type[Vertex]], tmp_path: Path) -> None:
+    cases = drawn_cases(classes, 2)
+    assert_equal_bits_of_cases(compiled(dict.fromkeys(cls for cls, _ in cases), tmp_path), cases)
+
+
+@deep
+@pytest.mark.parametrize(
+    "flags",
+    [(*EXACT, "-O2"), (*EXACT, "-fsanitize=undefined", "-fno-sanitize-recover=all")],
+    ids=["optimised", "ubsan"],
+)
+def test_codelets_have_equal_bits_under_other_flags(
+    classes: dict[Key, type[Vertex]], flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    cases = drawn_cases(classes, 6)
+    native = compiled(dict.fromkeys(cls for cls, _ in cases), tmp_path, flags=flags)
+    assert_equal_bits_of_cases(native, cases)
+
+
+@pytest.mark.parametrize("key", sorted(REFUSED), ids=lambda key: key[1])
+def test_other_classes_are_refused(classes: dict[Key, type[Vertex]], key: Key) -> None:
+    with pytest.raises(pl.VertexCompileError, match=REFUSED[key]):
+        pl.ipu.codelet_text(classes[key])
+
+
+# -- translators that are wrong on purpose ---------------------------------------------------------
+
+
+class Smooth(pl.Vertex):
+    """Arithmetic in which each rule shows."""
+
+    n: pl.Input[pl.Vector[pl.INT]]
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    h: pl.Input[pl.Vector[pl.HALF]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+    k: pl.Output[pl.Vector[pl.LONGLONG]]
+
+    def compute(self) -> None:
+        total = 0.1
+        for i in range(len(self.x)):
+            total += self.x[i] * self.x[i]
+            self.y[i] = (self.h[i] + self.x[i]) * (total * 0.3 + 0.7 * i) - self.h[i] * self.h[i]
+            self.k[i] = (self.n[i] - 9) // 4 + self.n[i] * 1000003 * (i + 1000)
+
+
+def weak_as_double(text: str) -> str:
+    """Leave Python's numbers double beside a float32."""
+    head, body = text.split("class Smooth")
+    return (
+        head
+        + "class Smooth"
+        + re.sub(r"(\d\.\d+)f\b", r"\1", body).replace("float(i)", "double(i)")
+    )
+
+
+def division_of_c(text: str) -> str:
+    """Let `//` drop the fraction."""
+    return text.replace("return is_above ? quotient - 1 : quotient;", "return quotient;").replace(
+        "  const bool is_above = a.value % b.value != 0 && (a.value < 0) != (b.value < 0);\n", ""
+    )
+
+
+def half_arithmetic(text: str) -> str:
+    """Round each sum and product of halves to half."""
+    head, body = text.split("class Smooth")
+    made = re.sub(
+        r"float\(h\[i\]\) \* float\(h\[i\]\)", "float(half(float(h[i]) * float(h[i])))", body
+    )
+    return head + "class Smooth" + made
+
+
+def contracted(text: str) -> str:
+    """Allow fused multiply-adds, by the flags below."""
+    return text.replace("#pragma STDC FP_CONTRACT OFF", "")
+
+
+def narrow_integers(text: str) -> str:
+    """Compute ints in 32 bits."""
+    operator = r"(operator[+*-]\(Int a, Int b\) \{ return) (.*?);"
+    return re.sub(operator, r"\1 static_cast<int>(\2);", text)
+
+
+FUSED = ("-ffp-contract=fast", "-O2", "-march=native")
+
+
+def fuses() -> bool:
+    """Return whether this processor has fused multiply-adds."""
+    if platform.machine() in ("aarch64", "arm64"):
+        return True
+    command = [*compiler(), "-march=native", "-dM", "-E", "-x", "c++", "/dev/null"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return "__FMA__" in found
+
+
+def caught(edit: Callable[[str], str], flags: tuple[str, ...], folder: Path) -> bool:
+    """Return whether bits differ for some drawn fields."""
+    native = compiled([Smooth], folder, edit=edit, flags=flags)
+    rng = np.random.default_rng(3)
+    return any(difference(Smooth, native, drawn(Smooth, rng, 40)) for _ in range(20))
+
+
+@pytest.mark.parametrize(
+    "edit",
+    thinned([weak_as_double, division_of_c, half_arithmetic, narrow_integers], keep=2),
+    ids=lambda e: e.__name__,
+)
+def test_a_wrong_translator_is_caught(edit: Callable[[str], str], tmp_path: Path) -> None:
+    assert caught(edit, EXACT, tmp_path)
+
+
+def test_contraction_is_caught(tmp_path: Path) -> None:
+    if not fuses():
+        pytest.skip("this processor has no fused multiply-add")
+    assert caught(contracted, FUSED, tmp_path)
+
+
+def test_the_right_translator_is_not(tmp_path: Path) -> None:
+    assert not caught(str, EXACT, tmp_path)

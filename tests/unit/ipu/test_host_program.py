@@ -1,8 +1,10 @@
-"""The host program answers every command, also wrong ones, and goes on."""
+"""The host program answers every command; selftest and the stand-in's SDK beside it."""
 
 from __future__ import annotations
 
+import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +12,31 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import values_only
-from helpers.host_program import Session, host_binary, session
+from helpers.codelets import NATIVE, STAND_IN
+from helpers.depth import deep, values_only
+from helpers.host_program import Session, building, host_binary, session
 from helpers.mirrored import Mirrors
 from helpers.recorded_graph import Recorded
 from helpers.table_columns import read_columns
+from helpers.vertex_classes import vertex_classes
+from poplite.ipu.building import host_text
+from poplite.ipu.selftest import (
+    EXTRA,
+    LIBRARY,
+    ROWS,
+    library_rows,
+    own_program,
+    selftest,
+    selftest_text,
+)
 from poplite.ipu.tables import Tables, tables_of
 from poplite.ipu.tables.tables import CyclesSince
 from poplite.testing import check_codelet
+from poplite.tools.command import main
+from poplite.vertex.vertex import has_compute
+from poplite.vertices import elementwise
+
+# -- commands --------------------------------------------------------------------------------------
 
 
 class Halve(pl.Vertex):
@@ -262,3 +281,137 @@ def test_the_model_has_no_cycle_counters(host_cache: Path, tmp_path: Path) -> No
     with session(tables_of(graph, program), host_cache, tmp_path, device="model") as made:
         text = "the IPU Model has no cycle counters, which a program reads"
         assert made.ask("start") == f"error std::runtime_error {len(text)}: {text}"
+
+
+# -- selftest --------------------------------------------------------------------------------------
+
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def sdk(host_cache: Path) -> Iterator[Path]:
+    with building(host_cache) as made:
+        yield made.root
+
+
+def test_no_vertex_class_of_the_library_is_left_out() -> None:
+    graph, _, outputs = library_rows()
+    assert list(outputs) == list(LIBRARY)
+    assert all(tensor.num_elements for row in outputs.values() for tensor in row)
+    used = {each.vertex_class for one in graph.compute_sets for each in one.vertices}
+    names = {(cls.__module__, cls.__name__.partition("[")[0]) for cls in used}
+    for path in sorted((ROOT / "vertices").rglob("*.py")):
+        for _, cls in vertex_classes(path, ROOT):
+            is_base = cls in (elementwise.Unary, elementwise.Binary)
+            assert is_base or not has_compute(cls) or (cls.__module__, cls.__name__) in names
+
+
+def test_own_rows_differ_nowhere(sdk: Path) -> None:
+    made = selftest(["hardware"], lambda kind: pl.ipu.Device(kind, sdk=sdk), [own_program])  # type: ignore[arg-type]
+    assert made[0].is_equal
+    assert selftest_text(made).count("| equal |") == len(ROWS) + len(EXTRA)
+    assert selftest_text(made).count("| not run |") == len(LIBRARY)
+
+
+@deep
+def test_the_command_finds_no_difference_in_the_library(
+    sdk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("POPLAR_SDK_ENABLED", str(sdk))
+    assert main(["ipu", "selftest", "--kind", "hardware"]) == 0
+    said = capsys.readouterr().out
+    assert "POPLAR version 0.0.0 (stand-in)" in said
+    assert said.count("| equal |") == len(ROWS) + len(EXTRA) + len(LIBRARY)
+
+
+# -- signatures of the stand-in --------------------------------------------------------------------
+# Parameters at the end that have a value of their own in Poplar, and that the host program leaves
+# out, are left out here too.
+
+
+LIST = STAND_IN / "signatures.tsv"
+OWN = "// of the stand-in"
+
+SEEN = (
+    "https://github.com/graphcore/popart/blob/c0652ffdc6c8eedf1bb83537220243e39439c321/"
+    "willow/src/popx/devicex.cpp"
+)
+"""Where what no page tells about is used."""
+
+HEADERS = sorted(file for own in (STAND_IN, NATIVE) for file in (own / "poplar").glob("*.hpp"))
+
+
+def listed() -> list[tuple[str, str]]:
+    """Return page and signature of each row."""
+    rows = LIST.read_text(encoding="utf-8").splitlines()
+    return [(page, signature) for page, signature in (row.split("\t") for row in rows)]
+
+
+def declared(header: Path) -> Iterator[str]:
+    """Yield what a header declares for its users, each with its class before it."""
+    scopes: list[tuple[str, int]] = []
+    depth, is_public = 0, True
+    for line in header.read_text(encoding="utf-8").splitlines():
+        text = re.sub(r"\s*//.*", "", line).strip()
+        if text.endswith("public:"):
+            is_public = True
+        elif text.endswith(("private:", "protected:")):
+            is_public = False
+        elif found := re.search(r"POPLAR_ERROR\((\w+), (\w+)\)", text):
+            if found[1] != "name":
+                yield f"{found[1]} : {found[2]}"
+        elif text and not text.startswith("#") and OWN not in line and is_public:
+            yield from _declaration(text, [name for name, _ in scopes])
+        opened = re.match(r"(?:template <.*> )?(?:class|struct) (\w+)[^;]*\{$", text)
+        if opened:
+            scopes.append((opened[1], depth))
+            is_public = text.startswith("struct")
+        depth += text.count("{") - text.count("}")
+        while scopes and depth <= scopes[-1][1]:
+            scopes.pop()
+            is_public = True
+
+
+def _declaration(text: str, scopes: list[str]) -> Iterator[str]:
+    if text.startswith(("namespace", "using", "}", "return", "throw", "if ")):
+        return
+    if text.startswith("extern const Type "):
+        yield from (f"const Type {name}" for name in re.findall(r"[A-Z_]+", text[18:]))
+        return
+    is_function = "(" in text and not text.endswith((",", "{"))
+    is_enum = text.startswith("enum class")
+    if is_function or is_enum or (scopes and re.fullmatch(r"unsigned \w+ = \d+;", text)):
+        signature = re.split(r"\) : | \{ (?=return|\})| = default;| = delete;", f"{text}")[0]
+        if ") : " in text:
+            signature += ")"
+        yield ": ".join([*scopes[-1:], signature.removesuffix(";").removesuffix(" {}")])
+
+
+def signatures() -> list[str]:
+    """Return what all headers declare."""
+    return [each for header in HEADERS for each in declared(header)]
+
+
+def test_every_signature_is_listed_once_and_every_row_is_one() -> None:
+    found, rows = signatures(), [signature for _, signature in listed()]
+    assert sorted(set(found) - set(rows)) == []
+    assert sorted(set(rows) - set(found)) == []
+    assert len(rows) == len(set(rows))
+
+
+def test_every_row_names_its_page() -> None:
+    pages = re.compile(r"https://docs\.graphcore\.ai/projects/[\w-]+/en/[\w./-]+\.html")
+    assert {page for page, _ in listed() if not pages.fullmatch(page)} == {SEEN}
+
+
+@pytest.mark.parametrize("name", ["Graph", "Tensor", "Engine", "Copy", "half"])
+def test_signatures_are_found(name: str) -> None:
+    assert any(each.startswith(f"{name}: ") for each in signatures())
+
+
+def test_the_host_program_includes_documented_headers_only() -> None:
+    included = re.findall(r"#include <(poplar/\w+\.hpp)>", host_text("host.cpp"))
+    assert included
+    assert set(included) <= {f"poplar/{header.name}" for header in HEADERS}
+    assert "stand_in" not in host_text("host.cpp")

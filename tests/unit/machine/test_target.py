@@ -1,16 +1,23 @@
-"""Targets that can be built, and those that cannot."""
+"""Targets that can be built, the constants of the model, and the links between IPUs."""
 
 from __future__ import annotations
 
+import ast
+import itertools
+import math
 import re
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
+import poplite as pl
+from helpers.depth import deep
 from poplite import (
     FLOAT,
     HALF,
@@ -24,6 +31,18 @@ from poplite import (
     UnknownName,
     compile_graph,
 )
+from poplite.machine.facts import ARCHITECTURES, FACTS, Architecture, Evidence, PoplarArchitecture
+from poplite.machine.links import (
+    Link,
+    bytes_per_cycle,
+    global_sync_cycles,
+    hops,
+    link_bytes_per_cycle,
+    route,
+)
+
+# -- targets ---------------------------------------------------------------------------------------
+
 
 COUNTS = ("tiles", "workers", "tile_memory_bytes", "exchange_bytes_per_cycle", "ipus")
 
@@ -194,3 +213,179 @@ def test_more_tiles_than_mappings_are_made_for_are_refused(sizes: dict[str, int]
     largest = Target(**{name: int(caught.value.fix.split("=")[1][:-1])})  # type: ignore[arg-type]
     assert largest.tiles <= 2**22
     assert Target(tiles=2**22).tiles == 2**22
+
+
+# -- constants -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_every_constant_says_where_it_comes_from(architecture: Architecture) -> None:
+    for name, fact in FACTS[architecture].items():
+        assert 0 < fact.value < math.inf, name
+        assert fact.evidence in get_args(Evidence), name
+        assert len(fact.source) > 10, name
+        assert fact.unit or 0 < fact.value < 1, name  # what has no unit is a share
+
+
+def name_of(function: ast.expr) -> str:
+    """Return the last name of what is called, or nothing."""
+    return str(getattr(function, "attr", getattr(function, "id", "")))
+
+
+def names_in(text: str) -> Iterator[str]:
+    """Yield a pattern for each string of a program, and each f-string that asks for a cost."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield re.escape(node.value)
+        elif isinstance(node, ast.Call) and name_of(node.func).endswith("cost"):
+            for name in node.args:
+                if isinstance(name, ast.JoinedStr):
+                    yield "".join(
+                        re.escape(str(part.value)) if isinstance(part, ast.Constant) else "[a-z_]+"
+                        for part in name.values
+                    )
+
+
+@deep
+def test_every_constant_is_used(root: Path) -> None:
+    tables = {root / "poplite" / "machine" / name for name in ("facts.py", "library_facts.py")}
+    folders = (root / name for name in ("poplite", "simulator", "vertices", "benchmarks"))
+    files = {path for folder in folders for path in folder.rglob("*.py")} - tables
+    assert all(table.is_file() for table in tables)
+    used = {pattern for path in files for pattern in names_in(path.read_text())}
+    told = [pattern for pattern in used if "[a-z_]+" in pattern]
+    unused = [
+        name
+        for name in FACTS["c600"]
+        if re.escape(name) not in used and not any(re.fullmatch(each, name) for each in told)
+    ]
+    assert unused == []
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_target_is_filled_in_from_its_architecture(architecture: Architecture) -> None:
+    target = pl.Target(architecture=architecture, ipus=2)
+    assert target.tiles == 2 * target.fact("tiles").value
+    assert target.tile_memory_bytes == target.fact("tile_memory_bytes").value
+    assert target.clock_hz == target.fact("clock_hz").value
+    assert target == pl.Target(tiles=target.tiles, architecture=architecture, ipus=2)
+
+
+def test_what_is_given_counts() -> None:
+    target = pl.Target(tiles=8, clock_hz=1e9, architecture="gc2")
+    assert repr(target) == "<Target 8 tiles, 6 workers, 262,144 B a tile, 1.000 GHz>"
+    assert pl.Target() == pl.Target(architecture="gc200") != pl.Target(architecture="bow")
+
+
+@pytest.mark.parametrize(
+    ("architecture", "element", "published"),
+    [
+        ("gc2", pl.HALF, 124.5e12),  # Jia et al. 2019
+        ("gc2", pl.FLOAT, 31.1e12),
+        ("gc200", pl.HALF, 250e12),  # data sheets
+        ("gc200", pl.FLOAT, 62.5e12),
+        ("bow", pl.HALF, 350e12),
+        ("bow", pl.FLOAT, 87.5e12),
+    ],
+)
+def test_peaks_of_the_amp_unit_are_the_published_ones(
+    architecture: Architecture, element: type[pl.ElementType[float]], published: float
+) -> None:
+    target = pl.Target(architecture=architecture)
+    inputs = target.cost("amp_inputs_bytes") / element.size_bytes
+    row = target.cost(f"amp_{element.__name__.lower()}_row_cycles")
+    macs = target.tiles * target.cost("amp_outputs") * inputs / row * target.clock_hz
+    assert 2 * macs == pytest.approx(published, rel=0.005)
+
+
+def test_memory_and_times_are_those_of_profiles() -> None:
+    assert pl.Target().memory_bytes / 2**20 == pytest.approx(897.0, abs=0.05)
+    assert pl.Target(architecture="gc2").memory_bytes / 2**20 == 304
+    assert 6_681_766 / pl.Target().clock_hz == pytest.approx(5_023.9e-6, rel=1e-5)
+
+
+def test_names_that_there_are_not() -> None:
+    with pytest.raises(
+        pl.UnknownName, match=r"no constant 'clock_hertz' \(did you mean 'clock_hz'"
+    ):
+        pl.Target().fact("clock_hertz")
+    with pytest.raises(pl.InvalidMachineModel, match="architecture='mk3' is not known") as caught:
+        pl.Target(architecture="mk3")  # type: ignore[arg-type]
+    assert caught.value.fix == "Target(architecture='gc200')"
+
+
+@pytest.mark.parametrize(("poplar", "own"), [("ipu1", "gc2"), ("ipu2", "gc200"), ("ipu21", "bow")])
+def test_poplars_names_of_architectures_are_taken(
+    poplar: PoplarArchitecture, own: Architecture
+) -> None:
+    assert pl.Target(architecture=poplar) == pl.Target(architecture=own)
+    assert pl.Target(architecture=poplar).architecture == own
+    with pytest.raises(pl.InvalidMachineModel, match="architecture='ipu3' is not known"):
+        pl.Target(architecture="ipu3")  # type: ignore[arg-type]
+
+
+# -- links -----------------------------------------------------------------------------------------
+
+
+ALL = 16
+PAIRS = list(itertools.permutations(range(ALL), 2))
+
+
+def beyond(link: Link) -> int:
+    """The IPU that a link leads to."""
+    return {"card": link.ipu ^ 1, "cross": link.ipu ^ 1, "up": link.ipu + 2, "down": link.ipu - 2}[
+        link.kind
+    ]
+
+
+def distances(start: int) -> dict[int, int]:
+    """Fewest hops to each IPU of a ladder, by searching it."""
+    found, waiting = {start: 0}, deque([start])
+    while waiting:
+        ipu = waiting.popleft()
+        for other in (ipu ^ 1, ipu - 2, ipu + 2):
+            if 0 <= other < ALL and other not in found:
+                found[other] = found[ipu] + 1
+                waiting.append(other)
+    return found
+
+
+@pytest.mark.parametrize("start", range(ALL))
+def test_routes_are_the_shortest(start: int) -> None:
+    assert {end: hops(start, end) for end in range(ALL)} == distances(start)
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_routes_lead_from_one_to_the_other(a: int, b: int) -> None:
+    here = a
+    for link in route(a, b):
+        assert link.ipu == here
+        here = beyond(link)
+    assert here == b
+    assert any(link.kind == "card" for link in route(a, b)) == (a // 2 == b // 2)
+
+
+def test_rates_are_those_of_the_links() -> None:
+    target = pl.Target(
+        ipus=4, clock_hz=1e9, costs={"link_bits_per_second": 8e9, "link_efficiency": 0.5}
+    )
+    rates = {kind: link_bytes_per_cycle(target, Link(kind, 0)) for kind in ("card", "cross", "up")}
+    assert rates == {"card": 2, "cross": 1, "up": 1}  # 4, 2 and 2 links of half a byte
+    assert bytes_per_cycle(target, 0, 1) == 2
+    assert bytes_per_cycle(target, 0, 3) == bytes_per_cycle(target, 2, 0) == 1
+    assert bytes_per_cycle(target, 2, 2) == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("ipus", "architecture", "cycles"),
+    [
+        (1, "gc200", 0),
+        (2, "gc200", 600),
+        (16, "gc2", 600),  # 501 to 642 on hardware, lbm-graphcore
+        (64, "gc200", 679),  # 17 hops of 15 ns, there and back, at 1.33 GHz: 678.3
+    ],
+)
+def test_a_sync_takes_longer_on_a_long_ladder(
+    ipus: int, architecture: Architecture, cycles: int
+) -> None:
+    assert global_sync_cycles(pl.Target(ipus=ipus, architecture=architecture)) == cycles

@@ -1,14 +1,19 @@
-"""Axes: identity, lengths, parts, flattened ones, the tables of seed 002, and messages."""
+"""Axes: identity, lengths, parts, roles, flattened ones, and others in their place."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
+import poplite as pl
 import poplite.named as ng
+from helpers.named_oracle import evaluate
 from poplite.errors import (
     AxisError,
     AxisLengthError,
@@ -16,7 +21,11 @@ from poplite.errors import (
     MissingAxisError,
     UnsetLengthError,
 )
+from poplite.named import ar, ax
 from poplite.named.axes import check_lengths, chosen, joint_order
+from poplite.named.roles import by_roles
+
+# -- axes ------------------------------------------------------------------------------------------
 
 
 def test_an_axis_is_its_root_not_its_name_or_length() -> None:
@@ -387,3 +396,208 @@ def test_unknown_lengths_are_compared_once_they_are_known() -> None:
     H.length = 4
     with pytest.raises(AxisLengthError, match="has length 4 in the left operand and 3"):
         check_lengths("add", left, right)
+
+
+# -- roles -----------------------------------------------------------------------------------------
+
+
+def test_roles_without_names_are_different_ones() -> None:
+    """Defect 19: names were compared, and None equalled None."""
+    assert ng.make_axis_role() != ng.make_axis_role()
+    assert ng.make_axis_role("R") != ng.make_axis_role("R")
+
+
+def test_a_namespace_names_what_has_no_name() -> None:
+    space = ng.Namespace()
+    space.Height = ng.make_axis_role()
+    space.H = ng.make_axis(3, roles=[space.Height])
+    space.G = ng.make_axis(3, "mine")
+    assert (repr(space.H), repr(space.G), repr(space.Height)) == (
+        *("H:3", "mine:3"),
+        "<AxisRole Height>",
+    )
+    with pytest.raises(AttributeError, match="no axis or role 'K' here: Height, H, G"):
+        _ = space.K
+
+
+def test_the_standard_axes_are_those_of_the_seed() -> None:
+    names = ["N", "C", "D", "H", "W", "R", "S", "T", "J", "K", "M", "P", "Q", "REC", "Y"]
+    assert [getattr(ax, each).name for each in names] == [*names[:13], "R", "Y"]
+    assert ax.H.roles == ax.R.roles == ax.P.roles == (ar.Height,)
+    assert ax.REC.has_role(ar.Time)
+    assert (ax.N.roles, ax.N.length, ax.N.docstring) == ((), None, "minibatch size")
+    assert ax.R != ax.REC
+    assert len(ng.make_axes([getattr(ax, each) for each in names])) == 15
+
+
+def test_axes_of_a_role() -> None:
+    axes = ng.make_axes([ax.C, ax.H, ax.W])
+    assert axes.role_axes(ar.Width) == ng.make_axes(ax.W)
+    assert axes.role_axes(ar.Time) == ng.make_axes()
+    role = ng.make_axis_role("spatial")
+    H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    assert (H + W).add_role(role).role_axes(role) == H + W
+    assert H.slice(slice(2)).roles == H.fresh().roles == (role,)
+    assert H.add_role(role) is H
+
+
+def test_roles_are_roles() -> None:
+    with pytest.raises(AxisError, match="'Height' is not a role of an axis"):
+        ng.make_axis(3, roles=["Height"])  # type: ignore[list-item]
+    with pytest.raises(AxisError, match="takes no roles, but its parts do"):
+        ng.FlattenedAxis(ax.H + ax.W).add_role(ar.Depth)
+
+
+def test_axes_in_the_order_of_roles() -> None:
+    axes = ng.make_axes([ax.W, ax.H])
+    found = by_roles(axes, [ar.Channel, ar.Height, ar.Width])
+    assert found[1:] == ng.make_axes([ax.H, ax.W])
+    assert (found[0].length, found[0].roles) == (1, (ar.Channel,))
+    with pytest.raises(DuplicateAxisError, match="'H' and 'P' both have the role"):
+        by_roles(ng.make_axes([ax.H, ax.P]), [ar.Height])
+    with pytest.raises(MissingAxisError, match="axis 'W' has none of the roles") as caught:
+        by_roles(axes, [ar.Height])
+    assert "<AxisRole Width>" in caught.value.found
+
+
+def test_maps_of_axes() -> None:
+    H, W, G = ng.make_axis(3, "H"), ng.make_axis(4, "W"), ng.make_axis(3, "G")
+    assert ng.AxesMap({H: G}).map_axes(H + W) == G + W
+    renamed = ng.AxesMap({"H": "rows"})
+    once, again = renamed.map_axes(H + W), renamed.map_axes(W + H)
+    assert repr(once) == "(rows:3, W:4)"
+    assert once.is_equal_set(again)
+    assert repr(renamed) == "AxesMap({'H': 'rows'})"
+    with pytest.raises(DuplicateAxisError, match="'H' and 'W' would both become 'G'"):
+        ng.AxesMap({H: G, W: G})
+    with pytest.raises(DuplicateAxisError, match="axis 'W' occurs twice"):
+        ng.AxesMap({H: W}).map_axes(H + W)
+    bad: Any = {H: 3}
+    with pytest.raises(AxisError, match="a map of axes with 3"):
+        ng.AxesMap(bad)
+
+
+def test_poplite_alone_loads_no_named_axes() -> None:
+    """Nor do named axes load Numba."""
+    script = (
+        "import sys, poplite as pl\n"
+        "pl.Graph()\n"
+        "assert 'poplite.named' not in sys.modules\n"
+        "import poplite.named\n"
+        "assert 'numba' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+# -- flattened axes that slices were taken of ------------------------------------------------------
+
+
+H, W, N = ng.make_axes({"H": 3, "W": 4, "N": 2})
+x = ng.placeholder([N, H, W], name="x")
+VOLUME = np.arange(24.0).reshape(2, 3, 4)
+
+WHOLE: dict[str, Callable[[ng.Op, ng.Axis], ng.Op]] = {
+    "by steps of 1": lambda f, F: f[F, ::1],
+    "from 0": lambda f, F: f[F, 0:],
+    "up to the length": lambda f, F: f[F, :12],
+    "from the end": lambda f, F: f[F, -12:],
+    "of a slice": lambda f, F: f[F, 0:][F, :99],
+    "backwards twice": lambda f, F: f[F, ::-1][F, ::-1],
+    "beside another slice": lambda f, F: f[N, ::-1][F, :12][N, ::-1],
+    "of something computed": lambda f, F: (f * 2)[F, :12] / 2,
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_slices_have_the_parts_of_what_they_are_taken_of(name: str) -> None:
+    f = ng.flatten(x, [H, W])
+    made = ng.unflatten(WHOLE[name](f, f.axes[1]))
+    assert made.axes == ng.make_axes([N, H, W])
+    gradient = ng.deriv(ng.sum(made * made, ...), x)
+    work = ng.make_transformer(tiles=2).computation([made, gradient], x)
+    values, slope = work(VOLUME)
+    assert np.array_equal(values, VOLUME)
+    assert np.array_equal(slope, 2 * VOLUME)
+
+
+def test_parts_of_flattened_axes_say_how_to_take_them() -> None:
+    f = ng.flatten(x, [H, W])
+    for part in (f[f.axes[1], ::-1], f[f.axes[1], 1:]):
+        with pytest.raises(pl.AxisError, match="no axis is a flattened one") as caught:
+            ng.unflatten(part)
+        begin = "ng.unflatten first, then slices of H, W: '(H,W)["
+        assert caught.value.fix.startswith(begin)
+        assert caught.value.fix.endswith("]' is a part of '(H,W)'")
+
+
+def test_a_description_is_unflattened_likewise() -> None:
+    described = ng.TensorDescription([H, W], layout=ng.row_major([H, W]), name="d").flatten()
+    made = described.slice({described.axes[0]: slice(0, 12)}).unflatten()
+    assert made.axes == ng.make_axes([H, W])
+    assert (made.strides, made.offset) == ((4, 1), 0)
+
+
+def test_all_of_an_axis_is_the_tensor_itself() -> None:
+    assert x[H, ::1] is x
+    assert x[H, 0:][W, 0::1] is x
+    assert x[H, :3] is not x
+
+
+# -- axes in place of others -----------------------------------------------------------------------
+
+
+G = ng.make_axis(3, "G")
+X = ng.placeholder([H, W], name="x")
+TABLE = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+def test_a_map_renames_axes_and_its_derivative_renames_them_back() -> None:
+    renamed = ng.map_roles(X, ng.AxesMap({H: G}))
+    assert renamed.axes == ng.make_axes([G, W])
+    assert (renamed + X).axes == ng.make_axes([G, W, H])
+    gradient = ng.deriv(ng.sum(renamed * ng.constant([1.0, 2.0, 3.0], [G]), ...), X)
+    assert gradient.axes == X.axes
+    found = evaluate([renamed * 1, gradient], {X: TABLE})
+    assert [each.tolist() for each in found] == [TABLE.tolist(), [[1] * 4, [2] * 4, [3] * 4]]
+    with pytest.raises(DuplicateAxisError, match="axis 'W' occurs twice"):
+        ng.map_roles(X, ng.AxesMap({H: W}))
+
+
+def test_roles_are_cast_by_position_with_the_lengths_that_are_there() -> None:
+    """Filter, image and result have one role and different lengths."""
+    short, wide = ng.make_axis(2, "R", roles=[ar.Height]), ng.make_axis(9, "S", roles=[ar.Width])
+    made = ng.cast_role(X, [short, wide])
+    assert made.axes == ng.make_axes([short, wide])
+    assert made.axes.lengths == (3, 4)
+    assert (short.length, wide.length) == (2, 9)
+    assert ng.cast_role(X, [G, W]).axes[0] is G
+    with pytest.raises(AxisError, match="cast_role: 1 axis"):
+        ng.cast_role(X, [short])
+
+
+def test_axes_come_in_the_order_of_roles() -> None:
+    """Seed 002: an axis for each role, of length 1 where the tensor has none."""
+    height, width = (ng.make_axis(n, roles=[role]) for n, role in ((3, ar.Height), (4, ar.Width)))
+    x = ng.placeholder([width, height], name="x")
+    made = ng.axes_by_role(x, [ar.Channel, ar.Height, ar.Width])
+    assert [axis.length for axis in made.axes] == [1, 3, 4]
+    assert made.axes[0].roles == (ar.Channel,)
+    work = ng.make_transformer(tiles=2).computation(made, x)
+    assert work(TABLE.T).tolist() == [TABLE.tolist()]
+    with pytest.raises(MissingAxisError, match="has none of the roles"):
+        ng.axes_by_role(x, [ar.Height])
+    with pytest.raises(DuplicateAxisError, match="both have the role"):
+        ng.axes_by_role(ng.placeholder([ax.H.resized(2), ax.P.resized(3)]), [ar.Height])
+
+
+def test_operations_keep_the_labels_of_the_blocks_around_them() -> None:
+    with ng.metadata(layer="first"):
+        outer = X + 1
+        with ng.metadata(step="2", layer="inner"):
+            inner = outer * 2
+        with pytest.raises(pl.ElementTypeError), ng.metadata(step="3"):
+            X + "a"
+        again = outer - 1
+    assert (outer.metadata, again.metadata) == ({"layer": "first"},) * 2
+    assert inner.metadata == {"layer": "inner", "step": "2"}
+    assert (inner + outer).metadata == {}

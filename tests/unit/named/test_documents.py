@@ -1,20 +1,35 @@
-"""The code of nGraph's documents on axes and tensors, in their spelling, run on tiles.
-
-What the documents print is compared. Where they are prose, or contradict themselves, the comment
-says what holds.
-"""
+"""The documents on named axes: their code, run on tiles, and their tables."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import poplite as pl
 import poplite.named as ng
 import poplite.named as ngt
-from poplite.errors import DuplicateAxisError
+from poplite.errors import (
+    AxisError,
+    AxisLengthError,
+    DuplicateAxisError,
+    ImplicitOuterProductError,
+    MissingAxisError,
+    NeedsCopyError,
+    ReadOnlyError,
+    UnsetLengthError,
+)
 from poplite.named import Namespace, ax
+
+# -- code ------------------------------------------------------------------------------------------
+# What the documents print is compared. Where they are prose, or contradict themselves, the
+# comment says what holds.
 
 
 def test_axes_and_delayed_lengths() -> None:
@@ -221,3 +236,325 @@ def test_l2_in_both_forms() -> None:
     expected = ((values[0] - values[1]).astype(float) ** 2).sum()
     for found in comp(*values):
         assert abs(float(found) - expected) < 1e-4 * expected, "L2"
+
+
+# -- tables for products and reductions, errors, what is stored ------------------------------------
+
+
+LENGTHS = {"H": 2, "W": 3, "N": 4, "C": 5, "M": 6}
+AXES = {name: ng.make_axis(length, name) for name, length in LENGTHS.items()}
+H, W, N, C, M = AXES.values()
+
+
+def axes(names: str) -> ng.Axes:
+    return ng.make_axes([AXES[name] for name in names])
+
+
+def tensor(names: str) -> ng.Op:
+    return ng.placeholder(axes(names), name=names.lower() or "scalar")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "result"),
+    [
+        # Seed 002: "2d dot"
+        ("HW", "WN", "HN"),
+        # "4d dot": "the axes that match are contracted", in any order
+        ("MCHW", "CHWN", "MN"),
+        ("MWHC", "CHWN", "MN"),
+        ("NWC", "HWC", "NH"),
+        ("HWC", "NWC", "HN"),
+        # Nothing shared: an outer product. All shared: rank 0. A rank-0 operand scales.
+        ("HW", "N", "HWN"),
+        ("HW", "WH", ""),
+        ("", "HW", "HW"),
+        ("HW", "", "HW"),
+    ],
+)
+def test_the_axes_of_a_dot(left: str, right: str, result: str) -> None:
+    assert ng.dot(tensor(left), tensor(right)).axes == axes(result)
+
+
+REDUCTIONS = [
+    *(ng.sum, ng.prod, ng.max, ng.min, ng.mean, ng.variance),
+    *(ng.squared_L2, ng.L1_norm, ng.L2_norm),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "result"),
+    [
+        # Seed 002: "When reduction_axes is empty, reduction is performed on NONE of the axes."
+        ({"reduction_axes": []}, "CHW"),
+        # "ng.sum(x, reduction_axes=[ax.C]) -> [ax.H, ax.W]"; one bare axis is accepted
+        ({"reduction_axes": [C]}, "HW"),
+        ({"reduction_axes": H}, "CW"),
+        # "Reduction operations can have arbitrary number of reduction axes."
+        ({"reduction_axes": [C, W]}, "H"),
+        # "The order of the reduction axes can be arbitrary."
+        ({"reduction_axes": [W, C]}, "H"),
+        # "ng.sum(x, reduction_axes=x.axes) -> []"
+        ({"reduction_axes": axes("CHW")}, ""),
+        ({"reduction_axes": ...}, ""),
+        # With out_axes, the result follows their order; no axes are the full reduction.
+        ({"out_axes": [W, C]}, "WC"),
+        ({"out_axes": [W, ...]}, "WCH"),
+        ({"out_axes": []}, ""),
+        ({"reduction_axes": [H], "out_axes": [W, C]}, "WC"),
+    ],
+)
+def test_the_axes_of_a_reduction(options: dict[str, Any], result: str) -> None:
+    for reduce in REDUCTIONS:
+        assert reduce(tensor("CHW"), **options).axes == axes(result)
+    for reduce in (ng.any, ng.all):
+        assert reduce(tensor("CHW") > 0, **options).axes == axes(result)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "what"),
+    [
+        # Nothing is reduced by default: upstream spared axes of some names.
+        ({}, AxisError, "neither reduction_axes nor out_axes"),
+        ({"reduction_axes": [H], "out_axes": [W]}, AxisError, "are not all axes, each once"),
+        ({"reduction_axes": [H], "out_axes": [H, C, W]}, AxisError, "are not all axes, each once"),
+        ({"reduction_axes": [N]}, MissingAxisError, "no axis 'N'"),
+        ({"out_axes": [N]}, MissingAxisError, "no axis 'N'"),
+        ({"reduction_axes": [H, H]}, DuplicateAxisError, "axis 'H' occurs twice"),
+    ],
+)
+def test_what_reductions_refuse(options: dict[str, Any], kind: type[AxisError], what: str) -> None:
+    for reduce in (*REDUCTIONS, ng.argmax, ng.argmin):
+        with pytest.raises(kind, match=what) as caught:
+            reduce(tensor("CHW"), **options)
+        assert kind is DuplicateAxisError or caught.value.what.startswith(f"{reduce.__name__}: ")
+
+
+def test_no_elements_have_no_extreme_and_no_mean() -> None:
+    """Of no elements the sum is 0 and the product 1; for others there is nothing to return."""
+    none = tensor("CHW")[H, 1:1]
+    for reduce in (ng.max, ng.min, ng.mean, ng.variance, ng.argmax, ng.argmin, ng.softmax):
+        with pytest.raises(pl.TensorCreationError) as caught:
+            reduce(none, [H])
+        assert caught.value.what == f"{reduce.__name__}: axis 'H' has length 0"
+        assert caught.value.found.startswith("(C:5, H[1:1]:0, W:3), slice made at ")
+        assert "an axis 'H' of length 1 or more" in caught.value.fix
+        assert reduce(none, [W]).axes.find("H").length == 0
+
+
+def late() -> ng.Op:
+    return ng.sum(ng.placeholder([ng.make_axis(name="late")], name="x"), ...)
+
+
+def outer() -> None:
+    with ng.strict():
+        _ = tensor("H") + tensor("W")
+
+
+def copied() -> None:
+    described = ng.TensorDescription(axes("HW"), layout=ng.column_major(axes("HW")), name="x")
+    described.flatten()
+
+
+REFUSED: list[tuple[type[AxisError], Callable[[], Any], str, str, str]] = [
+    (
+        AxisError,
+        lambda: ng.sum(tensor("CHW"), [H], [W]),
+        r"sum: reduction_axes \(H:2\) and out_axes \(W:3\) are not all axes, each once",
+        r"'chw' \(C:5, H:2, W:3\), placeholder made at .*test_documents",
+        "one of the two lists alone",
+    ),
+    (
+        DuplicateAxisError,
+        lambda: ng.sum(tensor("CHW"), [H, H]),
+        "axis 'H' occurs twice",
+        r"\(H:2, H:2\)",
+        r"H\.fresh\(\)",
+    ),
+    (
+        DuplicateAxisError,
+        lambda: ng.make_axes([H, ng.make_axis(2, "H")]),
+        "two different axes are named 'H'",
+        "one was made at .*test_documents.*, the other at .*test_documents",
+        "one axis object for both, or another name",
+    ),
+    (
+        AxisLengthError,
+        lambda: tensor("CHW") + ng.placeholder([W.resized(4)], name="y"),
+        "add: axis 'W' has length 3 in the left operand and 4 in the right",
+        r"(?s)left  'chw' .* made at .*test_documents"
+        r".*right 'y' \(W:4\), placeholder made at .*test_documents",
+        r"x\[W, 0:3\] of the longer one, or W\.fresh\(\)",
+    ),
+    (
+        MissingAxisError,
+        lambda: ng.sum(tensor("CHW"), [N]),
+        r"sum: no axis 'N' among \(C:5, H:2, W:3\)",
+        "'N' was made at .*test_documents",
+        r"the axes are \(C:5, H:2, W:3\)",
+    ),
+    (
+        UnsetLengthError,
+        lambda: ng.make_transformer(tiles=1).computation(late(), "all").engine,
+        "storing 'x': the length of axis 'late' has not been set",
+        "'late' was made at .*test_documents",
+        "late.length = 16",
+    ),
+    (
+        ReadOnlyError,
+        lambda: ng.assign(tensor("HW") + 1, 2),
+        "assign: 'add' is computed, and has no storage",
+        r"\(H:2, W:3\), add made at .*test_documents",
+        r"ng\.variable\(\[H, W\]\)",
+    ),
+    (
+        NeedsCopyError,
+        copied,
+        r"axis '\(H,W\)' has no stride: 'H' has stride 1, and 6 = 3 x 2 is needed over 'W'",
+        r"'x' \(H:2, W:3\), description made at .*test_documents",
+        'copy="view"',
+    ),
+    (
+        ImplicitOuterProductError,
+        outer,
+        "add: only 'h' has axis 'H', and only 'w' 'W'",
+        r"(?s)left  'h' \(H:2\), placeholder made .*test_documents"
+        r".*right 'w' \(W:3\), .*test_documents",
+        r"ng\.broadcast\(h, \[H, W\]\)",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "what", "found", "fix"), REFUSED, ids=[each[0].__name__ for each in REFUSED]
+)
+def test_errors_have_four_parts(
+    kind: type[AxisError], wrong: Callable[[], Any], what: str, found: str, fix: str
+) -> None:
+    """Defect 21: messages were empty."""
+    with pytest.raises(kind) as caught:
+        wrong()
+    error = caught.value
+    assert type(error) is kind
+    assert error.at is not None
+    assert error.at.file.endswith("test_documents.py")
+    for text, pattern in ((error.what, what), (error.found, found), (error.fix, fix)):
+        assert re.search(pattern, text), text
+
+
+def described() -> ng.TensorDescription:
+    return ng.TensorDescription(axes("HW"), layout=ng.row_major(axes("HW")), name="x")
+
+
+def computation() -> ng.Computation:
+    x = tensor("HW")
+    return ng.make_transformer(tiles=1).computation(x, x)
+
+
+WRONG: list[tuple[Callable[[Any], Any], str]] = [
+    (ng.FlattenedAxis, "not an axis|no axes"),
+    (ng.AxesMap, "a map of axes"),
+    (lambda wrong: ng.map_roles(tensor("HW"), wrong), "map_roles: .* is not a map of axes"),
+    (lambda wrong: ng.AxesMap({H: "G"}).map_axis(wrong), "map_axis: an axis is"),
+    (lambda wrong: axes("HW")[wrong], "an index of axes is"),
+    (lambda wrong: axes("HW").find(wrong), r"no axis of \(H:2, W:3\) is named"),
+    (lambda wrong: axes("HW").set_shape(wrong), "set_shape: lengths is|[12] length|a length"),
+    (lambda wrong: axes("HW").add_role(wrong), "is not a role of an axis"),
+    (lambda wrong: H.has_role(wrong), "is not a role of an axis"),
+    (lambda wrong: ng.expand_dims(tensor("H"), wrong), "not an axis|no axes"),
+    (lambda wrong: ng.tensor_slice(tensor("H"), wrong), "tensor_slice: "),
+    (lambda wrong: ng.slice_along_axis(tensor("H"), wrong, 0), "not an axis|no axes"),
+    (lambda wrong: ng.placeholder([H], name=wrong), "a placeholder is named"),
+    (lambda wrong: ng.make_transformer(tiles=1, map=wrong), "make_transformer: map="),
+    (lambda wrong: ng.make_transformer(wrong), "make_transformer: .* is not a target"),
+    (lambda wrong: ng.make_transformer(tiles=1, fuse=wrong), "make_transformer: fuse="),
+    (lambda wrong: computation()(feed_dict=wrong), "feed_dict is"),
+    (lambda wrong: computation().tensor(wrong), "tensor: .* (is not a named tensor|has no axes)"),
+    (
+        lambda wrong: computation().description(wrong),
+        "description: .* (is not a named tensor|has no axes)",
+    ),
+    (lambda wrong: described().at(wrong), "at: "),
+    (lambda wrong: described().slice(wrong), "slice: parts is"),
+    (lambda wrong: described().flatten(copy=wrong), "flatten: copy="),
+    (lambda wrong: described().concat(wrong, H), "concat: others is"),
+    (lambda wrong: described().pad(wrong), "pad: widths is"),
+    (lambda wrong: described().pad({H: wrong}), "pad: the widths of 'H' is|widths? for axis 'H'"),
+    (lambda wrong: described().with_layout(wrong), "with_layout: a layout is"),
+    (lambda wrong: described().allocated(wrong), "allocated: a graph is"),
+    (lambda wrong: described().view(wrong), "view: storage is"),
+]
+
+
+@pytest.mark.parametrize(
+    "wrong", [object(), np.zeros((2, 3)), b"a"], ids=["object", "array", "bytes"]
+)
+def test_arguments_of_another_kind_are_refused_in_words(wrong: object) -> None:
+    for call, text in WRONG:
+        with pytest.raises((AxisError, pl.ElementTypeError, pl.InvalidOption), match=text):
+            call(wrong)
+
+
+def test_all_kinds_of_errors_are_in_the_table() -> None:
+    kinds = {each for each in vars(pl.errors).values() if isinstance(each, type)}
+    assert {each for each in kinds if issubclass(each, AxisError)} == {kind for kind, *_ in REFUSED}
+
+
+# -- what is stored --------------------------------------------------------------------------------
+
+
+@pytest.mark.priced
+@pytest.mark.parametrize("name", ["sum", "dot"])
+def test_a_difference_that_is_summed_is_nowhere_stored(name: str) -> None:
+    """Seed 003: "we can compute it without storing the tensor". Trap 6: nothing is gathered."""
+    beside = []
+    for length in (1_000_000, 1_030_400, 10_000_000):
+        axis = ng.make_axis(length, "X")
+        x, y = ng.placeholder([axis], name="x"), ng.placeholder([axis], name="y")
+        total = ng.sum((x - y) ** 2, ...) if name == "sum" else ng.dot(x - y, x - y)
+        work = ng.make_transformer(tiles=1472).computation(total, x, y)
+        assert work(np.full(length, 3, np.float32), np.ones(length, np.float32)) == 4 * length
+        report = work.report()
+        own = int(report.compilation.memory.categories()["variable"].array().sum()) - 8 * length
+        beside.append(own)
+        assert report.bytes_gathered == report.bytes_copied == 0
+    assert beside[-1] <= 0.002 * 8 * 10_000_000
+    assert beside[1] == beside[2]
+    # Of 10^6 elements, 680 on a tile, 400 are left for tile 1470 and 0 for 1471: of that one, six
+    # partial sums of workers are missing, and one of the tile.
+    assert beside[0] == beside[2] - 4 * (6 + 1)
+
+
+def test_scalars_take_few_compute_sets() -> None:
+    """Trap 8: updates of rank 0 run beside others."""
+    rows, columns = ng.make_axis(569, "N"), ng.make_axis(30, "F")
+    x, y = ng.placeholder([rows, columns], name="x"), ng.placeholder([rows], name="y")
+    w, b = ng.variable([columns], 0, name="w"), ng.variable([], 0, name="b")
+    loss = ng.mean(ng.cross_entropy_binary(ng.sigmoid(ng.dot(x, w) + b), y), [rows])
+    pairs = zip([w, b], ng.deriv(loss, [w, b]), strict=True)
+    update = ng.parallel([ng.assign(v, v - 0.5 * g) for v, g in pairs])
+    device = ng.make_transformer(tiles=64, map={rows: "tiles"})
+    work = device.computation([loss, update], x, y)
+    _ = work.engine
+    sets = device.graph.compute_sets
+    assert len(sets) <= 7
+    assert sum(len(each.vertices) == 1 for each in sets) <= 2
+
+
+# -- the package -----------------------------------------------------------------------------------
+
+
+def test_no_vertex_is_defined_in_named() -> None:
+    for found in pkgutil.walk_packages(ng.__path__, "poplite.named."):
+        module = importlib.import_module(found.name)
+        own = [
+            each for each in vars(module).values() if getattr(each, "__module__", "") == found.name
+        ]
+        assert not [each for each in own if isinstance(each, type) and issubclass(each, pl.Vertex)]
+
+
+def test_nobody_is_told_to_import_all_names() -> None:
+    """Trap 24: `sum`, `max` and others would hide those of Python."""
+    root = Path(pl.__file__).resolve().parents[1]
+    pages = [root / "README.md", *(root / "docs").glob("*.md"), *(root / "examples").glob("*.py")]
+    assert len(pages) > 20
+    assert not [each for each in pages if "poplite.named import *" in each.read_text()]

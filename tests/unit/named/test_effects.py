@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 import poplite as pl
 import poplite.named as ng
+from helpers.depth import interpreted_everywhere
 from poplite.errors import (
     AxisError,
     AxisLengthError,
@@ -16,6 +19,8 @@ from poplite.errors import (
     MissingAxisError,
     ReadOnlyError,
 )
+from poplite.jit.build import no_collection
+from poplite.named.effects import Effect
 
 H, W = ng.make_axis(3, "H"), ng.make_axis(2, "W")
 
@@ -274,3 +279,271 @@ def test_a_result_that_is_overwritten_later_is_that_of_its_place() -> None:
     view, part = ng.axes_with_order(x, [H]), x[H, 1:]
     found = run(view, part, ng.assign(x, x * 10), part, x)
     assert found == [[1, 2, 3], [2, 3], None, [2, 3], [10, 20, 30]]
+
+
+# -- many assignments ------------------------------------------------------------------------------
+
+
+H4 = ng.make_axis(4, "H")
+
+
+def turned(count: int) -> Effect:
+    """Assign to each of some variables what the next one has."""
+    each = [ng.variable([H4], 1, name=f"w{n}") for n in range(count)]
+    return ng.parallel([ng.assign(w, each[(n + 1) % count] * 2) for n, w in enumerate(each)])
+
+
+def rows(count: int) -> Effect:
+    """Assign to each row of a tensor the one with which it changes places."""
+    N = ng.make_axis(count, "N")
+    t = ng.variable([N, H4], 1, name="t")
+    return ng.parallel([ng.assign(t[N, n], t[N, -1 - n] - 1) for n in range(count)])
+
+
+def columns(count: int) -> Effect:
+    """Change each column of a tensor."""
+    N = ng.make_axis(count, "N")
+    t = ng.variable([H4, N], 1, name="t")
+    return ng.parallel([ng.assign(t[N, n], t[N, n] - 1) for n in range(count)])
+
+
+def chained(count: int) -> Effect:
+    """Change variables one after the other, as Python writes it."""
+    with ng.steps() as changes:
+        for n in range(count):
+            w = ng.variable([H4], 1, name=f"w{n}")
+            w -= 0.5
+    return changes
+
+
+def calls_for(items: Callable[[int], Effect], count: int) -> int:
+    """Return how many functions are called to record a computation."""
+    calls = 0
+
+    def counted(frame: object, event: str, arg: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    item = items(count)
+    work = ng.make_transformer(tiles=1).computation(item)
+    with no_collection():  # each one calls a function of Hypothesis, where a test has used it
+        sys.setprofile(counted)
+        try:
+            _ = work.program
+        finally:
+            sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.parametrize("items", [turned, rows, columns, chained])
+def test_twice_as_many_assignments_take_twice_the_work(items: Callable[[int], Any]) -> None:
+    calls_for(items, 2)
+    few, some, many = (calls_for(items, count) for count in (16, 32, 64))
+    assert (many - some) / (some - few) < 2.02
+
+
+def test_many_assignments_read_all_before_they_write() -> None:
+    N = ng.make_axis(40, "N")
+    first = np.arange(160.0).reshape(40, 4)
+    t = ng.variable([N, H4], first, name="t")
+    each = [ng.variable([], n, name=f"w{n}") for n in range(6)]
+    shared = each[0] + each[5]
+    work = ng.make_transformer(tiles=4).computation(
+        [
+            ng.parallel(
+                [
+                    *[ng.assign(t[N, n], t[N, n - 1] + ng.sum(t[N, :2], [N])) for n in range(40)],
+                    *[ng.assign(w, shared * each[(n + 1) % 6]) for n, w in enumerate(each)],
+                ]
+            ),
+            t,
+            *each,
+        ]
+    )
+    _, rows_now, *numbers = work()
+    assert np.array_equal(rows_now, np.roll(first, 1, axis=0) + first[:2].sum(axis=0))
+    assert [each.item() for each in numbers] == [5, 10, 15, 20, 25, 0]
+
+
+def test_of_many_assignments_the_two_that_write_the_same_elements_are_named() -> None:
+    N = ng.make_axis(30, "N")
+    t = ng.variable([H4, N], 0, name="t")
+    apart = [ng.assign(t[N, n], 1) for n in range(1, 30)]
+    last = ng.assign(t[H4, 2, N, 17], 2)
+    with pytest.raises(AxisError, match="write the same elements of 't'") as caught:
+        _ = ng.make_transformer(tiles=1).computation(ng.parallel([*apart, last])).program
+    assert str(apart[16].line) in caught.value.found
+    assert str(last.line) in caught.value.found
+
+
+# -- orders of steps -------------------------------------------------------------------------------
+
+
+H2, K = ng.make_axis(2, "H"), ng.make_axis(2, "K")
+E, D, N = ng.make_axis(2, "E"), ng.make_axis(3, "D"), ng.make_axis(8, "N")
+
+RNG = np.random.default_rng(7)
+ROWS, TARGETS = RNG.normal(size=(2, 8, 2, 3)), RNG.normal(size=(2, 8))
+
+
+def vector_state(values: Any, name: str = "x", **options: Any) -> ng.Op:
+    return ng.variable([H2], values, name=name, **options)
+
+
+def run_strict(*results: Any, tiles: int = 2, **options: Any) -> list[Any]:
+    """What one call returns, arrays as lists."""
+    found = ng.make_transformer(tiles=tiles, checks="strict", **options).computation(list(results))
+    return [None if each is None else each.tolist() for each in found()]
+
+
+SEEN: list[Any] = [
+    pytest.param(
+        ng.flatten, lambda rows: rows.reshape(8, 6), lambda g: g.reshape(2, 3), id="flatten"
+    ),
+    pytest.param(
+        lambda x: ng.pad(x, {D: 1}),
+        lambda rows: np.pad(rows, ((0, 0), (0, 0), (1, 1))).reshape(8, 10),
+        lambda g: g.reshape(2, 5)[:, 1:4],
+        id="pad",
+    ),
+    pytest.param(
+        lambda x: ng.flatten(x)[1:5],
+        lambda rows: rows.reshape(8, 6)[:, 1:5],
+        lambda g: np.concatenate([[0], g, [0]]).reshape(2, 3),
+        id="slice",
+    ),
+]
+
+
+@pytest.mark.parametrize(("view", "rows_seen", "back"), SEEN)
+@pytest.mark.parametrize(("tiles", "hint"), [(4, {D: "tiles"}), (1, 0)])
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_a_gradient_through_a_view_is_that_of_its_call(
+    view: Any, rows_seen: Any, back: Any, tiles: int, hint: Any, is_alone: bool
+) -> None:
+    """It came from the call before, where the variable has a hint."""
+    x = ng.variable([E, D], np.ones((2, 3)), map=hint, name="x")
+    seen = view(x)
+    rows, targets = ng.placeholder([N, *seen.axes]), ng.placeholder([N])
+    loss = ng.mean((ng.dot(rows, seen) - targets) ** 2, [N])
+    gradient = ng.deriv(loss, x)
+    device = ng.make_transformer(tiles=tiles, checks="strict")
+    results = [gradient] if is_alone else [loss, gradient]
+    work = device.computation(results, rows, targets)
+    for given, right in zip(ROWS, TARGETS, strict=True):
+        flat = rows_seen(given)
+        ones = rows_seen(np.ones((1, *given.shape[1:])).repeat(8, 0))[0]
+        expected = back(2 / 8 * (flat @ ones - right) @ flat)
+        found = work(flat.reshape(rows.shape), right)[-1]
+        np.testing.assert_allclose(found, expected, 1e-4, 1e-5)
+
+
+JOINED: list[Any] = [
+    pytest.param(lambda x: ng.concat([-x, x], H2), [-1, -2, 1, 2], id="concat"),
+    pytest.param(lambda x: ng.stack([-x, x], K), [[-1, -2], [1, 2]], id="stack"),
+    pytest.param(lambda x: ng.concat([-x, x], H2)[H2, ::-1], [2, 1, -2, -1], id="slice"),
+    pytest.param(
+        lambda x: ng.axes_with_order(ng.stack([-x, x], K), [H2, K]), [[-1, 1], [-2, 2]], id="order"
+    ),
+    pytest.param(lambda x: ng.flatten(ng.stack([-x, x], K)), [-1, -2, 1, 2], id="flatten"),
+    pytest.param(lambda x: ng.pad(ng.concat([-x, x], H2), {H2: 1}), [0, -1, -2, 1, 2, 0], id="pad"),
+]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("fuse", ["cost", "none"])
+@pytest.mark.parametrize(("joined", "expected"), JOINED)
+def test_what_joins_a_plain_tensor_keeps_its_value(
+    joined: Any, expected: Any, fuse: str, kept: bool
+) -> None:
+    """Its plain part was read behind the assignment that follows."""
+    x = vector_state([1, 2], map={H2: "tiles"})
+    item = ng.keep(joined(x)) if kept else joined(x)
+    assert run_strict(item, ng.assign(x, x * 10), item, x, fuse=fuse) == [
+        *(expected, None, expected, [10, 20])
+    ]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_parallel_reads_what_joins_before_it_writes(order: int) -> None:
+    x, y = vector_state([1, 2]), ng.variable([H2.resized(4)], 0, name="y")
+    writes = [ng.assign(x, x * 10), ng.assign(y, ng.concat([-x, x], H2))]
+    assert run_strict(ng.parallel(writes[::order]), y, x) == [None, [-1, -2, 1, 2], [10, 20]]
+
+
+def test_what_is_stored_for_an_item_is_stored_again_in_a_loop() -> None:
+    """A `place` within another one had its value from before the loop in all rounds."""
+    x = vector_state([1, 2])
+    inner = ng.place(x * 2, 0)
+    outer = ng.place(inner + 1, 1)
+    found = run_strict(outer, ng.repeat(3, ng.assign(x, x + inner)), x)
+    assert found == [[3, 5], None, [27, 54]]
+
+
+def test_a_tensor_is_its_storage_where_a_copy_of_it_is_a_result() -> None:
+    x = vector_state([1, 2])
+    device = ng.make_transformer(tiles=2)
+    work = device.computation([x, ng.assign(x, x * 10)])
+    assert work()[0].tolist() == [1, 2]
+    assert work.engine.read(work.tensor(x)).tolist() == [10, 20]
+    assert work.tensor(x).name == "x"
+
+
+def _total(value: ng.Op) -> ng.Op:
+    return ng.sum(value, reduction_axes=value.axes)
+
+
+def _along_axis(x: Any, p: Any) -> list[Any]:
+    row = x[1]
+    return [ng.deriv(_total(row * row), x), row, ng.assign(x, p)]
+
+
+def _joined(x: Any, p: Any) -> list[Any]:
+    both = ng.concat([x, p, x], E)
+    gradient = ng.deriv(_total(both * both * both), x)
+    return [both, gradient, ng.assign(x, x + p), gradient]
+
+
+def _stacked(x: Any, p: Any) -> list[Any]:
+    all_of = ng.stack([x, p, -x], ng.make_axis(3, "S"))
+    return [all_of, ng.deriv(_total(all_of * all_of), x), ng.assign(x, p * 2), all_of[0]]
+
+
+def _descended(x: Any, p: Any) -> list[Any]:
+    error = ng.dot(ng.flatten(p), ng.flatten(x)) - 1.0
+    gradient = ng.deriv(error * error, x)
+    return [gradient, ng.assign(x, x - 0.03125 * gradient), ng.flatten(gradient)]
+
+
+def _descent(c: Any, p: Any) -> tuple[list[Any], Any]:
+    gradient = 2 * ((c * p).sum() - 1) * p
+    return [gradient, gradient.ravel()], c - 0.03125 * gradient
+
+
+WRITTEN: dict[str, tuple[Any, Any]] = {
+    "slice": (_along_axis, lambda c, p: ([np.stack([0 * c[0], 2 * c[1]]), c[1]], p)),
+    "concat": (
+        _joined,
+        lambda c, p: ([np.concatenate([c, p, c]), 6 * c * c, 6 * c * c], c + p),
+    ),
+    "stack": (_stacked, lambda c, p: ([np.stack([c, p, -c]), 4 * c, c], 2 * p)),
+    "flatten": (_descended, _descent),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize(("fuse", "hint"), [("cost", {D: "tiles"}), ("none", {E: 1})])
+def test_results_are_those_of_before_a_write_in_every_call(
+    monkeypatch: pytest.MonkeyPatch, name: str, fuse: Any, hint: Any
+) -> None:
+    for variable, options in interpreted_everywhere().items():
+        monkeypatch.setenv(variable, options)
+    build, expect = WRITTEN[name]
+    now = np.array([[1, -2, 0.5], [3, 0.25, -1]])
+    x, p = ng.variable([E, D], now.copy(), map=hint, name="x"), ng.placeholder([E, D])
+    work = ng.make_transformer(tiles=4, checks="strict", fuse=fuse).computation(build(x, p), p)
+    for given in (now[::-1], now * 2, now - 1):
+        expected, now = expect(now, given)
+        found = [each for each in work(given) if each is not None]
+        for value, right in zip(found, expected, strict=True):
+            np.testing.assert_allclose(value, right, 1e-5)

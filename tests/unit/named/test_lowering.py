@@ -1,12 +1,21 @@
-"""Programs that the documentation leads to, against NumPy: convolutions, recurrences, training."""
+"""Lowering of computations: programs of the documentation, `nmap`, what is told of each."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import poplite as pl
 import poplite.named as ng
+from helpers.named_oracle import evaluate
+from poplite.errors import AxisError, MissingAxisError
+
+# -- programs of the documentation -----------------------------------------------------------------
 
 
 def test_a_convolution_is_the_sum_of_products_over_taps() -> None:
@@ -170,3 +179,416 @@ def test_what_is_computed_of_numbers_alone_is_read_in_two_orders() -> None:
     found = ng.make_transformer(tiles=2).computation([shares, ng.axes_with_order(waves, [F, N])])()
     np.testing.assert_allclose(found[0], np.full((6, 4), 1 / 6), rtol=1e-6)
     np.testing.assert_allclose(found[1], np.full((4, 6), np.sin(np.e)), rtol=1e-6)
+
+
+# -- `nmap` ----------------------------------------------------------------------------------------
+
+
+N4, M, W3, K = (
+    ng.make_axis(length, name) for length, name in ((4, "N"), (2, "M"), (3, "W"), (5, "K"))
+)
+X, Y = ng.placeholder([W3, N4], name="x"), ng.placeholder([M, W3, K], name="y")
+random = np.random.default_rng(0)
+VALUES = {each: random.uniform(0.5, 2, each.shape).astype(np.float32) for each in (X, Y)}
+
+
+class RunningSum(pl.Vertex):
+    """Sums of the elements so far."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        total = 0.0
+        for i in range(len(self.x)):
+            total += self.x[i]
+            self.y[i] = total
+
+
+class Scaled(pl.Vertex):
+    """The greatest element, times a number."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    by: pl.Input[pl.FLOAT]
+    y: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        most = self.x[0]
+        for i in range(1, len(self.x)):
+            most = max(most, self.x[i])
+        self.y = most * self.by
+
+
+def computed(*results: ng.Op) -> list[Any]:
+    work = ng.make_transformer(tiles=3).computation(list(results), X, Y)
+    return list(work(VALUES[X], VALUES[Y]))
+
+
+FUNCTIONS: dict[str, Any] = {
+    "a sum": lambda: ng.nmap(lambda row: row / ng.sum(row, ...), X, axes=[W3]),
+    "a number of each row": lambda: ng.nmap(
+        lambda row: ng.max(row, [W3]) - row[W3, 0], X, axes=[W3]
+    ),
+    "two operands": lambda: ng.nmap(lambda a, b: ng.dot(a, b) + 1, X, Y, axes=[W3]),
+    "parts and joins": lambda: ng.nmap(
+        lambda a: ng.concat([a[W3, 1:], a[W3, :1] * 2], W3), X, axes=[W3]
+    ),
+    "one for many": lambda: ng.nmap(
+        lambda a: ng.flatten(a * ng.constant([1.0, 2.0], [M])), X, axes=[W3]
+    ),
+    "softmax and its kin": lambda: ng.nmap(
+        lambda a: ng.keep(ng.softmax(a, [W3])) + ng.mean(ng.stop_gradient(a), [W3]), X, axes=[W3]
+    ),
+    "positions": lambda: ng.nmap(
+        lambda a: ng.one_hot(ng.argmax(a, [W3]), K) * ng.cast(ng.argmin(a, [W3]), pl.FLOAT),
+        *(X,),
+        axes=[W3],
+    ),
+    "other labels": lambda: ng.nmap(
+        lambda a: ng.broadcast(ng.cast_axes(a, [M.resized(3)]), [K, M.resized(3)]), X, axes=[W3]
+    ),
+}
+
+
+def test_functions_are_applied_along_all_other_axes() -> None:
+    roots = [make() for make in FUNCTIONS.values()]
+    expected = evaluate(roots, VALUES)
+    for name, root, found, values in zip(FUNCTIONS, roots, computed(*roots), expected, strict=True):
+        assert found.shape == root.shape, name
+        np.testing.assert_allclose(found, values, 1e-5, 1e-6, err_msg=name)
+    x, y = VALUES[X].astype(float), VALUES[Y].astype(float)
+    np.testing.assert_allclose(expected[0], (x / x.sum(0)).T)
+    np.testing.assert_allclose(expected[2], np.einsum("wn,mwk->nmk", x, y) + 1)
+
+
+def test_the_others_come_first_in_the_order_of_the_operands() -> None:
+    assert ng.nmap(lambda a, b: a * b, X, Y, axes=[W3]).axes == ng.make_axes([N4, M, K, W3])
+    assert ng.nmap(lambda a, b: ng.dot(a, b), X, Y, axes=[W3, M]).axes == ng.make_axes([N4, K, M])
+
+
+def test_a_vertex_for_each_index_of_the_others() -> None:
+    sums = ng.nmap(RunningSum, X * 2, axes=[W3])
+    best = ng.nmap(Scaled, Y, ng.sum(Y, [W3]), axes=[W3])
+    assert sums.axes == ng.make_axes([N4, W3])
+    assert best.axes == ng.make_axes([M, K])
+    device = ng.make_transformer(tiles=3)
+    work = device.computation([sums + 0, best, sums[W3, 2]], X, Y)
+    found, most, last = work(VALUES[X], VALUES[Y])
+    x, y = VALUES[X], VALUES[Y]
+    np.testing.assert_allclose(found, np.cumsum(2 * x, 0).T, 1e-6)
+    np.testing.assert_allclose(most, y.max(1) * y.sum(1), 1e-6)
+    np.testing.assert_allclose(last, 2 * x.sum(0), 1e-6)
+    counts = [
+        sum(v.vertex_class is cls for each in device.graph.compute_sets for v in each.vertices)
+        for cls in (RunningSum, Scaled)
+    ]
+    assert counts == [4, 10]
+
+
+def test_vertices_inside_a_function_get_the_other_axes() -> None:
+    made = ng.nmap(lambda row: ng.nmap(RunningSum, row * 2, axes=[W3]) + 1, X, axes=[W3])
+    assert made.axes == ng.make_axes([N4, W3])
+    (found,) = computed(made)
+    np.testing.assert_allclose(found, np.cumsum(2 * VALUES[X], 0).T + 1, 1e-6)
+
+
+def test_rows_stay_on_their_tiles() -> None:
+    x = ng.placeholder([N4, W3], name="x")
+    device = ng.make_transformer(tiles=4, map={N4: "tiles"})
+    work = device.computation(ng.nmap(RunningSum, x, axes=[W3]), x)
+    assert work(np.ones((4, 3))).tolist() == [[1, 2, 3]] * 4
+    (step,) = device.graph.compute_sets
+    assert [v.tile for v in step.vertices] == [0, 1, 2, 3]
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(MissingAxisError, match=r"no axis 'K' among \(W:3, N:4\)") as missed:
+        ng.nmap(lambda a: a, X, axes=[K])
+    assert missed.value.what.startswith("nmap: a listed axis: ")
+    assert missed.value.found.startswith("'x' (W:3, N:4), placeholder made at")
+    with pytest.raises(AxisError, match="nmap: the function returned 3"):
+        ng.nmap(lambda a: 3, X, axes=[W3])
+    with pytest.raises(AxisError, match="result has axis 'N', which it does not see") as caught:
+        ng.nmap(lambda a: a * X, X, axes=[W3])
+    assert caught.value.fix == "list 'N' in axes, or give its tensor to nmap"
+    with pytest.raises(AxisError, match="nmap: 3 is not a function"):
+        ng.nmap(3, X, axes=[W3])
+    with pytest.raises(AxisError, match="RunningSum has 1 input and 1 output for 2 tensors"):
+        ng.nmap(RunningSum, X, X, axes=[W3])
+    with pytest.raises(AxisError, match="field 'by' of Scaled does not take FLOAT along"):
+        ng.nmap(Scaled, X, X, axes=[W3])
+    with pytest.raises(AxisError, match="field 'x' of RunningSum does not take INT"):
+        ng.nmap(RunningSum, ng.placeholder([W3], pl.INT), axes=[W3])
+
+
+# -- `explain()` -----------------------------------------------------------------------------------
+
+
+H, W = ng.make_axis(3, "H"), ng.make_axis(2, "W")
+FILE = Path(__file__).name
+
+
+class Turned(pl.Vertex):
+    """A row from its end to its beginning."""
+
+    row: pl.Input[pl.Vector[pl.FLOAT]]
+    out: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for n in range(len(self.row)):
+            self.out[n] = self.row[len(self.row) - 1 - n]
+
+
+def test_explain_tells_what_is_stored_and_why() -> None:
+    x, y = ng.placeholder([H], name="x"), ng.placeholder([H], name="y")
+    distance = ng.sum((x - y) ** 2, [H])
+    work = ng.make_transformer(tiles=2).computation(distance, x, y)
+    told = work.explain().splitlines()
+    assert told[0] == (
+        "computation 'computation0' (x, y): 1 compute set, 1 vertex class, 24 B of tensors, "
+        "4 B beside them"
+    )
+    assert told[1].split()[:6] == ["x", "(H:3)", "FLOAT", "placeholder,", "12", "B"]
+    assert told[2] == "    row-major (H): no votes; linear over 1 tile"
+    reduced, line = told[5].split("  ")[1:]
+    assert reduced == (
+        "reduced: sum((x - y) ** 2, [H]) (), 4 B (with its operand, which is not stored)"
+    )
+    assert FILE in line
+
+
+def test_operations_are_named_with_their_axes_and_lines() -> None:
+    """What the library calls its vertices, and the parts of a step, stand in no line."""
+    x, y = ng.placeholder([H, W], name="x"), ng.placeholder([W, H], name="y")
+    near = x - y
+    roots = [
+        *(ng.softmax(near, [W]), ng.dot(near, near, axes=[H]), ng.argmax(x, [W])),
+        *(ng.sum(ng.concat([x, y], H), ...), ng.flatten(x) * 2, ng.keep(ng.exp(x))[H, ::-1]),
+        *(ng.cross_entropy_binary(ng.sigmoid(x), y), ng.cast(x, pl.INT) ** 2, -x),
+        ng.nmap(Turned, x, axes=[W]),
+    ]
+    work = ng.make_transformer(tiles=2).computation(roots, x, y)
+    words = "stored|reduced|multiplied|copied|computed again"
+    told = [line for line in work.explain().splitlines() if re.match(f"  ({words}): ", line)]
+    assert len(told) > len(roots)
+    for line in told:
+        axes, size = r"\((\(H,W\):\d+|[HW]:\d+|, )*\)", r"(, \d+ B)?"
+        assert re.search(rf" {axes}{size}(: | \(.+\)  ).*{FILE}:\d+", line), line
+        assert not re.search(r"Map_|Sum|view\(|_softplus|[ak]\d|/value|\bpart\b", line), line
+    text = "\n".join(told)
+    assert "stored: -x (H:3, W:2), 24 B (a result, like x)" in text
+    assert "stored: flatten(x) * 2 ((H,W):6), 24 B (a result, like x)" in text
+    assert "stored: cast(x, INT) ** 2 (H:3, W:2)" in text
+    assert "copied: nmap" not in text
+
+
+A, B, C = ng.make_axes({"A": 5, "B": 3, "C": 2})
+
+
+@pytest.mark.parametrize("tiles", [1, 3])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ([A, B], [C, A]),
+        ([B, A], [A, C]),
+        ([A, B], [A]),
+        ([A, N4, B], [C, N4, A]),
+        ([N4, B, A], [N4, A]),
+    ],
+)
+def test_what_is_copied_is_what_the_engine_gathers(
+    left: list[ng.Axis], right: list[ng.Axis], tiles: int
+) -> None:
+    """Of tensors whose layouts are given, and of what is computed of them."""
+    x = ng.placeholder(left, name="x", layout=ng.row_major(left))
+    y = ng.placeholder(right, name="y", layout=ng.row_major(right))
+    for first in (x, ng.tanh(x)):
+        work = ng.make_transformer(tiles=tiles).computation(ng.dot(first, y, axes=[A]), x, y)
+        work(np.ones(x.shape), np.ones(y.shape))
+        lines = re.findall(r"  copied: .* \(.*\), ([\d,]+) B: .*", work.explain())
+        assert sum(int(each.replace(",", "")) for each in lines) == work.report().bytes_gathered
+
+
+def test_what_is_copied_has_its_reader_and_the_reason() -> None:
+    x, y = ng.placeholder([A, B], name="x"), ng.placeholder([C, A], name="y")
+    work = ng.make_transformer(tiles=1).computation(ng.dot(x, y, axes=[A]), x, y)
+    assert " copied: " not in work.explain()
+    given = ng.placeholder([A, B], name="given", layout=ng.row_major([A, B]))
+    work = ng.make_transformer(tiles=1).computation(ng.dot(given, y, axes=[A]), given, y)
+    (line,) = [each for each in work.explain().splitlines() if " copied: " in each]
+    assert line.startswith("  copied: 'given' (A:5, B:3), 60 B: dot at ")
+    assert line.endswith("reads rows along 'A', whose elements lie 3 apart")
+
+
+def test_each_reader_is_told_of_what_it_gathers_and_no_view_of_that_is_free() -> None:
+    x = ng.variable([A, C], 1, name="x", layout=ng.column_major([A, C], {A: 6, C: 4}))
+    even, free = x[A, ::2] + 0, ng.axes_with_order(x, [C, A])[C, 0]
+    roots = [even, ng.flatten(x) * 2, free]
+    work = ng.make_transformer(tiles=1).computation(roots)
+    work()
+    told = work.explain()
+    first, line = told.splitlines()[:2]
+    assert ", 96 B of tensors, " in first
+    assert "variable, 96 B, 40 B without the room" in line
+    found = re.findall(rf"  copied: 'x' \(A:5, C:2\), (\d+) B: (.*) at \S*{FILE}:.* reads", told)
+    assert sorted(found) == [("24", "x[A, ::2] + 0"), ("40", "flatten(x) * 2")]
+    assert work.report().bytes_gathered == 64
+    assert "slice; gathered, as described below" in told
+    assert "flatten; gathered, as described below" in told
+    assert "slice; no copy\n    strides 1; offset 0" in told
+
+
+def test_a_description_without_a_name_has_no_quotes() -> None:
+    view = ng.TensorDescription([A, B], layout=ng.row_major([A, B])).transpose()
+    assert "  view of (A:5, B:3): transpose; no copy" in view.explain()
+
+
+def test_what_has_a_tensor_of_its_own_is_a_result_there() -> None:
+    x = ng.placeholder([H, W], name="x")
+    placed, turned = ng.place(x, 1), ng.nmap(Turned, x, axes=[W])
+    work = ng.make_transformer(tiles=2).computation([placed, turned, turned + placed], x)
+    values = np.arange(6.0).reshape(3, 2)
+    found = work(values)
+    assert [each.tolist() for each in found[:2]] == [values.tolist(), values[:, ::-1].tolist()]
+    assert found[2].tolist() == (values[:, ::-1] + values).tolist()
+    assert work.report().bytes_copied == 24  # by `place`
+    assert [each.num_elements for each in work.graph.variables] == [6] * 4
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+H6, W4 = ng.make_axes({"H": 6, "W": 4})
+input_6_4 = ng.placeholder([H6, W4], name="x")
+t = ng.placeholder([H6, W4], name="t")
+
+PAGE = Path(pl.__file__).resolve().parents[1] / "docs" / "named.md"
+
+
+def test_the_page_lists_all_names() -> None:
+    table = PAGE.read_text().partition("## All names")[2].partition("\n## ")[0]
+    rows = [line.split("|")[2] for line in table.splitlines() if line.startswith("|")][2:]
+    listed = [name for row in rows for name in re.findall(r"`(\w+)", row)]
+    assert sorted(listed) == ng.__all__
+
+
+COMPOSITES: dict[str, Callable[[], ng.Op]] = {
+    "mean": lambda: ng.mean(input_6_4, [H6]),
+    "variance": lambda: ng.variance(input_6_4, [H6]),
+    "squared_L2": lambda: ng.squared_L2(input_6_4, [H6]),
+    "L2_norm": lambda: ng.L2_norm(input_6_4, [H6]),
+    "L1_norm": lambda: ng.L1_norm(input_6_4, [H6]),
+    "softmax": lambda: ng.softmax(input_6_4, [H6]),
+    "log_softmax": lambda: ng.log_softmax(input_6_4, [H6]),
+    "safelog": lambda: ng.safelog(input_6_4),
+    "cross_entropy_multi": lambda: ng.cross_entropy_multi(ng.softmax(input_6_4, [H6]), t, [H6]),
+    "cross_entropy_binary": lambda: ng.cross_entropy_binary(ng.sigmoid(input_6_4), t),
+}
+
+
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_a_function_gives_its_name_to_what_is_stored(name: str) -> None:
+    made = COMPOSITES[name]()
+    assert repr(made).startswith(f"<{name} (")
+    assert f", {name} made at" in made.text
+    assert f"{name}" in made.explain().splitlines()[-1]
+    work = ng.make_transformer(tiles=2).computation(made, "all")
+    assert work.tensor(made).name == name
+    assert any(line.strip().startswith(f"stored: {name} = ") for line in lines_of(work, name))
+
+
+def lines_of(work: ng.Computation, name: str) -> list[str]:
+    """Return what explain says; a sum is reduced, and so stored in its place."""
+    return work.explain().replace(f"reduced: {name} = ", f"stored: {name} = ").splitlines()
+
+
+def test_what_stands_within_another_one_has_its_own_name() -> None:
+    made = ng.tanh(
+        ng.dot(ng.softmax(input_6_4, [H6]), ng.variable([W4, H6.fresh("G")], 0.5, name="w"))
+    )
+    work = ng.make_transformer(tiles=2).computation(made, input_6_4)
+    assert work.program
+    names = [each.name for each in work.graph.variables]
+    assert any(name.endswith("/softmax") for name in names)
+    assert not any(name.endswith("/divide") for name in names)
+    assert any("/softmax[" in each.name for each in work.graph.compute_sets)
+
+
+def test_axes_in_another_order_keep_the_name() -> None:
+    G = ng.make_axis(3, "G")
+    y = ng.placeholder([G, H6, W4], name="y")
+    made = ng.mean(y, reduction_axes=[H6], out_axes=[W4, G])
+    assert repr(made) == "<mean (W:4, G:3) FLOAT>"
+    work = ng.make_transformer(tiles=2).computation(made, y)
+    assert work(np.ones((3, 6, 4))).tolist() == np.ones((4, 3)).tolist()
+    assert work.tensor(made).name == "mean"
+
+
+def test_what_a_user_wrote_is_left_as_it_is() -> None:
+    one = input_6_4 / 2
+    for function in (ng.mean, ng.variance, ng.L1_norm, ng.L2_norm, ng.softmax):
+        function(one, [H6])
+    ng.cross_entropy_binary(one, t)
+    assert repr(one) == "<divide (H:6, W:4) FLOAT>"
+
+
+def test_dots_may_stand_for_no_axis() -> None:
+    assert (
+        input_6_4[..., 0, 1].axes
+        == input_6_4[0, 1, ...].axes
+        == input_6_4[0, ..., 1].axes
+        == ng.make_axes()
+    )
+
+
+# -- lines of users --------------------------------------------------------------------------------
+
+
+D = ng.make_axis(4, "D")
+state_3_4 = ng.variable([H, W4], name="x")
+described = ng.TensorDescription([H, W4], layout=ng.row_major([H, W4]), name="described")
+
+MAKERS: list[Callable[[], Any]] = [
+    lambda: state_3_4 + state_3_4,
+    lambda: 2 * state_3_4,
+    lambda: -state_3_4,
+    lambda: abs(state_3_4),
+    lambda: state_3_4 < 1,
+    lambda: state_3_4[H, 1:],
+    lambda: ng.add(state_3_4, 1),
+    lambda: ng.exp(state_3_4),
+    lambda: ng.where(state_3_4 < 1, state_3_4, 2),
+    lambda: ng.cast(state_3_4, int),
+    lambda: ng.sum(state_3_4, [H]),
+    lambda: ng.mean(state_3_4, ...),
+    lambda: ng.argmax(state_3_4, [W4]),
+    lambda: ng.dot(state_3_4, state_3_4),
+    lambda: ng.broadcast(state_3_4, [H, W4, D]),
+    lambda: ng.cast_axes(state_3_4, [H, D]),
+    lambda: ng.axes_with_order(state_3_4, [W4, H]),
+    lambda: ng.flatten(state_3_4),
+    lambda: ng.stack([state_3_4, state_3_4], D.fresh("S").resized(2)),
+    lambda: ng.pad(state_3_4, {H: (1, 0)}),
+    lambda: ng.softmax(state_3_4, [W4]),
+    lambda: ng.deriv(ng.sum(state_3_4 * state_3_4, ...), state_3_4),
+    lambda: ng.constant(1.0),
+    lambda: ng.placeholder([H]),
+    lambda: ng.assign(state_3_4, 1),
+    lambda: ng.keep(state_3_4),
+    lambda: ng.TensorDescription([H]),
+    lambda: described.transpose(),
+    lambda: described.slice({H: 1}),
+    lambda: described.flatten(),
+    lambda: described.concat([described], H),
+    lambda: described.pad({H: (1, 1)}),
+    lambda: ng.make_axis(3),
+    lambda: H.fresh(),
+    lambda: H.resized(7),
+]
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=range(len(MAKERS)))
+def test_the_line_is_that_of_the_call(make: Callable[[], Any]) -> None:
+    made = make()
+    code = make.__code__
+    assert (made.line.file, made.line.line) == (code.co_filename, code.co_firstlineno)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,8 @@ import poplite as pl
 import poplite.named as ng
 from helpers.depth import thinned, values_only
 from helpers.named_oracle import axes_of, evaluate, slope
+from poplite import ops
+from poplite.errors import ElementTypeError, PopliteError, SizeOverflowError
 from poplite.named.op import Op
 from poplite.named.tensors import TensorOp
 
@@ -284,3 +289,352 @@ def test_derivatives_on_tiles_are_those_of_the_oracle(number: int) -> None:
     for root, found, expected in zip(roots, computed(roots), evaluate(roots, VALUES), strict=True):
         assert found.shape == root.shape
         np.testing.assert_allclose(found, expected, 2e-4, 2e-5 * abs(expected).max())
+
+
+# -- element types ---------------------------------------------------------------------------------
+
+
+W2 = ng.make_axis(2, "W")
+TYPES = {each.__name__: each for each in (pl.FLOAT, pl.HALF, pl.INT, pl.UNSIGNED_INT, pl.BOOL)}
+
+UNARY: list[Callable[..., Any]] = [
+    ng.negative,
+    ng.absolute,
+    ng.sign,
+    ng.square,
+    ng.sqrt,
+    ng.reciprocal,
+    ng.exp,
+    ng.log,
+    ng.safelog,
+    ng.sin,
+    ng.cos,
+    ng.tanh,
+    ng.sigmoid,
+    ng.relu,
+    ng.logical_not,
+]
+BINARY: list[Callable[..., Any]] = [
+    ng.add,
+    ng.subtract,
+    ng.multiply,
+    ng.divide,
+    ng.floordivide,
+    ng.mod,
+    ng.power,
+    ng.maximum,
+    ng.minimum,
+    ng.equal,
+    ng.not_equal,
+    ng.less,
+    ng.less_equal,
+    ng.greater,
+    ng.greater_equal,
+    ng.logical_and,
+    ng.logical_or,
+    ng.dot,
+]
+REDUCTIONS: list[Callable[..., Any]] = [
+    ng.sum,
+    ng.prod,
+    ng.max,
+    ng.min,
+    ng.all,
+    ng.any,
+    ng.argmax,
+    ng.argmin,
+    ng.mean,
+    ng.variance,
+    ng.squared_L2,
+    ng.L1_norm,
+    ng.L2_norm,
+    ng.softmax,
+]
+
+INTERNAL = re.compile(
+    r"\bops\.|`~`|\bselect\b|floor_divide|remainder|Weak|Applied|\b_[a-z]|const\d"
+)
+"""Words that only the inside of the package has."""
+
+
+def operations(x: ng.Op, y: ng.Op) -> dict[str, Callable[[], ng.Op]]:
+    """Return all operations on tensors of one type, and beside numbers."""
+    calls: dict[str, Callable[[], ng.Op]] = {f.__name__: partial(f, x) for f in UNARY}
+    calls |= {f.__name__: partial(f, x, [H]) for f in REDUCTIONS}
+    for f in BINARY:
+        calls[f.__name__] = partial(f, x, y)
+        for number in (2, -1, 0.5, True, 70_000):
+            calls[f"{f.__name__} {number}"] = partial(f, x, number)
+            calls[f"{number} {f.__name__}"] = partial(f, number, x)
+    calls["where"] = lambda: ng.where(ng.equal(x, y), x, y)
+    calls["where 0"] = lambda: ng.where(ng.equal(x, y), x, 0)
+    calls["deriv"] = lambda: ng.deriv(ng.sum(x * y, ...), x)
+    calls["pad"] = lambda: ng.pad(x, {H: 1})
+    calls["concat"] = lambda: ng.concat([x, y], H)
+    return calls
+
+
+@pytest.mark.parametrize("dtype", TYPES.values(), ids=TYPES)
+def test_what_is_refused_is_refused_when_it_is_built(dtype: Any) -> None:
+    x, y = ng.placeholder([H, W2], dtype, name="x"), ng.placeholder([W2, H], dtype, name="y")
+    refused: dict[str, PopliteError] = {}
+    made = []
+    for name, call in operations(x, y).items():
+        try:
+            made.append(call())
+        except PopliteError as error:
+            refused[name] = error
+    assert [name for name, error in refused.items() if not (error.found and error.fix)] == []
+    assert [error for error in refused.values() if INTERNAL.search(str(error))] == []
+    ng.make_transformer(tiles=2).computation(made, x, y).program  # noqa: B018  (nothing is left)
+    assert ("divide" in refused) == (not dtype.is_floating_point)
+    assert ("logical_not" in refused) == (dtype is not pl.BOOL)
+    assert ("add True" in refused, "pad" in refused) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "what", "fix"),
+    [
+        (lambda x, i, p: i + 0.5, ElementTypeError, "add: 0.5 beside INT", "ng.cast(i, pl.FLOAT)"),
+        (lambda x, i, p: x * True, ElementTypeError, "multiply: True beside FLOAT", "1; or a comp"),
+        (lambda x, i, p: ng.dot(i, x), ElementTypeError, "dot: INT and FLOAT are", "ng.cast(i, pl"),
+        (lambda x, i, p: x % i, ElementTypeError, "mod: FLOAT and INT are not", "ng.cast(i, pl.FL"),
+        (lambda x, i, p: i**-1, ElementTypeError, "power: -1 as the power of INT", "ng.cast(i, pl"),
+        (lambda x, i, p: i + 2**31, SizeOverflowError, "add: 2147483648 does not fit", "wider"),
+        (
+            lambda x, i, p: ng.where(x, x, 0),
+            ElementTypeError,
+            "where: the predicate is FL",
+            "x > 0",
+        ),
+        (lambda x, i, p: -p, ElementTypeError, "negative: not of BOOL", "ng.logical_not(p)"),
+        (
+            lambda x, i, p: i / i,
+            ElementTypeError,
+            "divide: not of INT",
+            "i // i, which rounds down",
+        ),
+        (lambda x, i, p: ng.logical_and(x, p), ElementTypeError, "logical_and: FLOAT and BOOL", ""),
+        (lambda x, i, p: ng.logical_not(1), ElementTypeError, "logical_not: numbers alone", "not"),
+        (lambda x, i, p: ng.pad(i, {H: 1}, 0.5), ElementTypeError, "pad: 0.5 beside INT", "whole"),
+        (lambda x, i, p: ng.pad(x, {H: 1}, x), ElementTypeError, "pad: a border of", "a number"),
+        (lambda x, i, p: ng.argmax(p, [H]), ElementTypeError, "argmax: not of BOOL", "pl.INT"),
+        (
+            lambda x, i, p: ng.deriv(ng.sum(x * x, ...), i),
+            ElementTypeError,
+            "deriv: not of INT",
+            "",
+        ),
+        (
+            lambda x, i, p: ng.cast(x, pl.QUARTER),
+            ElementTypeError,
+            "cast: named tensors are",
+            "HALF",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    call: Any, error: type[PopliteError], what: str, fix: str
+) -> None:
+    x, i = ng.placeholder([H], name="x"), ng.placeholder([H], pl.INT, name="i")
+    with pytest.raises(error) as caught:
+        call(x, i, ng.placeholder([H], pl.BOOL, name="p"))
+    assert caught.value.what.startswith(what)
+    assert fix in caught.value.fix
+
+
+def test_a_choice_between_two_numbers_has_their_type() -> None:
+    p = ng.constant([True, False, True], [H])
+    made = [ng.where(p, *pair) for pair in ((1, 0), (1.0, 0), (True, False))]
+    assert [each.dtype for each in made] == [pl.INT, pl.FLOAT, pl.BOOL]
+    found = ng.make_transformer(tiles=2).computation(made)()
+    assert [each.tolist() for each in found] == [[1, 0, 1], [1.0, 0.0, 1.0], [True, False, True]]
+
+
+@pytest.mark.parametrize("name", ["relu", "maximum", "minimum", "absolute"])
+def test_a_single_number_has_derivatives_with_a_choice(name: str) -> None:
+    s = ng.variable([], 1.5, name="s")
+    y = getattr(ng, name)(s) if name in ("relu", "absolute") else getattr(ng, name)(s, 2 * s)
+    expected = 2.0 if name == "maximum" else 1.0
+    assert ng.make_transformer(tiles=1).computation(ng.deriv(y, s))() == expected
+
+
+UNFIT_VALUES = [
+    (pl.CHAR, 300, SizeOverflowError, "t (H:3): 300 does not fit CHAR"),
+    (pl.UNSIGNED_INT, [-1, 0, 0], SizeOverflowError, "t (H:3): -1 does not fit UNSIGNED_INT"),
+    (pl.HALF, [1e6, 0, 0], SizeOverflowError, "t (H:3): 1000000.0 does not fit HALF"),
+    (pl.INT, [0.5, 0, 0], ElementTypeError, "t: a value of dtype float64 for INT"),
+    (pl.BOOL, [2, 0, 0], ElementTypeError, "t: a value of dtype int64 for BOOL"),
+    (pl.FLOAT, [[1], [2, 3], []], ElementTypeError, "t: [[1], [2, 3], []] is not an array"),
+    (pl.FLOAT, ["a", "b", "c"], ElementTypeError, "t: values of dtype <U1"),
+    (pl.FLOAT, [None, 1, 2], ElementTypeError, "t: values of dtype object"),
+]
+
+
+@pytest.mark.parametrize(("dtype", "value", "error", "what"), UNFIT_VALUES)
+def test_values_that_a_type_cannot_hold_are_refused(
+    dtype: Any, value: Any, error: type[PopliteError], what: str
+) -> None:
+    for make in (ng.variable, ng.persistent_tensor):
+        with pytest.raises(error, match=re.escape(what)):
+            make([H], value, dtype, name="t")
+    t = ng.placeholder([H], dtype, name="t")
+    work = ng.make_transformer(tiles=1).computation(t, t)
+    with pytest.raises(error, match=re.escape(what)):
+        work(value)
+
+
+def test_constants_are_checked_where_they_are_made() -> None:
+    for value, axes in ((2**31, []), ([2**31, 0, 0], [H])):
+        with pytest.raises(SizeOverflowError, match="2147483648 does not fit INT"):
+            ng.constant(value, axes)
+    assert ng.constant(2**31, dtype=pl.LONGLONG).dtype is pl.LONGLONG
+
+
+def test_values_that_a_type_holds_are_taken() -> None:
+    cases = itertools.product((pl.FLOAT, pl.HALF, pl.INT), (3, [1, 2, 3], [True, False, True]))
+    for dtype, value in cases:
+        t = ng.variable([H], value, dtype)
+        assert ng.make_transformer(tiles=1).computation(t)().tolist() == (
+            np.broadcast_to(np.asarray(value, dtype.dtype), 3).tolist()
+        )
+
+
+def test_functions_of_numpy_name_ours() -> None:
+    x, i = ng.placeholder([H], name="x"), ng.placeholder([H], name="i")
+    calls: list[tuple[Callable[[], Any], str]] = [
+        (lambda: np.exp(x), "ng.exp(x)"),
+        (lambda: np.maximum(x, x + 1), "ng.maximum(x, y)"),
+        (lambda: np.maximum(x, i), "ng.maximum(x, i)"),
+        (lambda: np.sum(x), "ng.sum(x, reduction_axes=...)"),
+        (lambda: np.sum(x, axis=0), "ng.sum(x, reduction_axes=...)"),
+        (lambda: np.add.reduce(x), "ng.sum(x, reduction_axes=...)"),
+        (lambda: np.where(x, x, x), "ng.where(p, x, y)"),
+        (lambda: np.concatenate([x, x]), "ng.concat([x, y], axis)"),
+        (lambda: np.arctan(x), "ng.make_transformer().computation(x)() returns its values"),
+    ]
+    for call, fix in calls:
+        with pytest.raises(pl.AxisError, match="NumPy computes values") as caught:
+            call()
+        assert caught.value.fix == fix
+
+
+# -- rows of a table by number ---------------------------------------------------------------------
+
+
+V7, D, N5 = (ng.make_axis(n, name) for n, name in ((7, "V"), (4, "D"), (5, "N")))
+TABLE = np.arange(28, dtype=np.float32).reshape(7, 4)
+NUMBERS = np.array([[6, 0, 3, 3, 1], [2, 2, 2, 5, 6]], np.int32)
+
+
+def computed_on_tiles(made: list[ng.Op], tiles: int = 3) -> Any:
+    return ng.make_transformer(tiles=tiles).computation(made)()
+
+
+def test_rows_are_taken_along_any_axis_of_tensors_and_expressions() -> None:
+    table = ng.variable([V7, D], TABLE)
+    turned = ng.variable([D, V7], TABLE.T)
+    numbers = ng.variable([B, N5], NUMBERS, pl.INT)
+    bare = ng.variable([N5], NUMBERS[0].astype(np.uint32), pl.UNSIGNED_INT)
+    made = [
+        ng.take(table, numbers, V7),
+        ng.take(turned * 2, numbers + 0, V7) + 1,
+        ng.take(table, bare, V7)[N5, 1:3],
+        ng.take(table, bare[N5, 2], V7),
+        ng.take(table[D, 1], numbers, V7),
+        ng.sum(ng.take(table, numbers, V7), [N5]),
+        ng.take(table, 6, V7),
+        ng.nmap(lambda row: ng.take(table, row, V7), numbers, axes=[N5]),
+    ]
+    assert made[0].axes == ng.make_axes([B, N5, D])
+    found = computed_on_tiles(made)
+    rows = TABLE[NUMBERS]
+    expected = [
+        *(rows, 2 * rows + 1, rows[0, 1:3], TABLE[3], rows[..., 1], rows.sum(1), TABLE[6], rows),
+    ]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_derivative_adds_to_the_rows_that_were_taken() -> None:
+    table = ng.variable([V7, D], TABLE, map={D: "tiles"})
+    numbers = ng.variable([B, N5], NUMBERS, pl.INT)
+    weights = ng.constant(np.arange(10.0).reshape(2, 5), [B, N5])
+    taken = ng.take(table, numbers, V7)
+    slope = ng.deriv(ng.sum(weights * taken * taken, ...), table)
+    unread = ng.deriv(ng.sum(ng.take(table, numbers, V7)[B, 0], ...), table)
+    twice = ng.deriv(ng.sum(slope, ...), table)
+    assert slope.axes == ng.make_axes([V7, D])
+    w = np.arange(10.0).reshape(2, 5)
+    first, second, count = np.zeros((7, 4)), np.zeros((7, 4)), np.zeros((7, 4))
+    np.add.at(first, NUMBERS, 2 * w[..., None] * TABLE[NUMBERS])
+    np.add.at(second, NUMBERS, 2 * w[..., None])
+    np.add.at(count, NUMBERS[0], 1)
+    found = computed_on_tiles([slope, twice, unread])
+    for one, other in zip(found, [first, second, count], strict=True):
+        np.testing.assert_allclose(one, other, 1e-6)
+
+
+def test_a_table_is_trained_by_the_rows_of_each_call() -> None:
+    table, numbers = ng.variable([V7, D], TABLE, name="table"), ng.placeholder([N5], pl.INT)
+    loss = ng.sum(ng.take(table, numbers, V7) ** 2, ...)
+    step = ng.sequential([loss, ng.assign(table, table - 0.25 * ng.deriv(loss, table)), loss])
+    device = ng.make_transformer(tiles=2)
+    train = device.computation(step, numbers)
+    expected = TABLE.astype(float)
+    for row in NUMBERS:
+        train(row)
+        change = np.zeros_like(expected)
+        np.add.at(change, row, expected[row] / 2)
+        expected = expected - change
+    (found,) = device.computation([table + 0])()
+    np.testing.assert_allclose(found, expected, 1e-6)
+
+
+def test_rows_are_those_of_an_embedding() -> None:
+    table, numbers = ng.variable([V7, D], TABLE, name="t"), ng.variable([N5], NUMBERS[0], pl.INT)
+    device = ng.make_transformer(tiles=4)
+    device.computation(ng.take(table, numbers, V7))()
+    graph = pl.Graph(pl.Target(tiles=4))
+    pair = []
+    for op, values in ((table, TABLE), (numbers, NUMBERS[0])):
+        like = device.tensor(op)
+        made = graph.add_variable(like.element_type, like.shape, initial_value=values)
+        graph.set_tile_mapping(made, like.graph.tile_mapping(like))
+        pair.append(made)
+    with graph.steps():
+        ops.embedding(*pair)
+    kinds = [
+        sorted(v.vertex_class.__name__ for each in made.compute_sets for v in each.vertices)
+        for made in (device.graph, graph)
+    ]
+    assert kinds[0] == kinds[1]
+
+
+def test_numbers_that_the_axis_does_not_have_stop_the_run() -> None:
+    table, numbers = ng.variable([V7, D], TABLE), ng.placeholder([N5], pl.INT)
+    work = ng.make_transformer(tiles=2).computation(ng.take(table, numbers, V7), numbers)
+    with pytest.raises(pl.ApplicationRuntimeError, match="index 7 of 7 rows") as caught:
+        work([0, 1, 7, 2, 3])
+    assert "'take V by N/check'" in str(caught.value)
+
+
+def test_what_is_no_number_of_a_row_is_refused() -> None:
+    table, numbers = ng.placeholder([V7, D]), ng.placeholder([N5], pl.INT)
+    shared = ng.placeholder([D], pl.INT)
+    with pytest.raises(pl.ElementTypeError, match="take: indices of FLOAT"):
+        ng.take(table, ng.placeholder([N5]), V7)
+    with pytest.raises(pl.AxisError, match="take: both have axis 'D'") as caught:
+        ng.take(table, shared, V7)
+    assert "ng.sum(ng.one_hot(indices, V) * table, [V])" in caught.value.fix
+    with pytest.raises(pl.MissingAxisError, match="take"):
+        ng.take(table, numbers, N5)
+    with pytest.raises(pl.TensorIndexError) as index:
+        table[V7, numbers]
+    assert "ng.take(x, i, V) for rows" in index.value.fix
+    with pytest.raises(pl.AxisError, match="nmap: a derivative by a table"):
+        ng.nmap(
+            lambda row: ng.deriv(ng.sum(ng.take(table, row, V7), ...), table),
+            ng.placeholder([B, N5], pl.INT),
+            axes=[N5],
+        )

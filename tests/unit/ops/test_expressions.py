@@ -1,11 +1,14 @@
-"""Expressions by themselves: their leaves, arguments and numbers, and what they refuse."""
+"""Expressions by themselves: leaves, arguments, numbers, views, NumPy's names."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,13 +20,18 @@ from poplite.compat import popops
 from poplite.compat.popops import expr as pe
 from poplite.compat.popops.expr import Const, Lt, Shr, _1
 from poplite.expr.build import apply
+from poplite.expr.formula import formula
+from poplite.expr.numpy_names import _OPERATIONS
 from poplite.expr.operations import OPERATIONS
+from poplite.expr.tree import Expr, Leaf, viewed
 from poplite.ops.fuse.classes import class_text
 from poplite.ops.fuse.recipe import MapRecipe, OperandPart, straight
 from poplite.testing.fuzz_integers import TYPES
 from poplite.vertex.compute.arithmetic import Kind, element_kind
 from poplite.vertex.compute.identity import check
 from poplite.vertex.from_source import vertex_from_source
+
+# -- leaves, arguments, numbers --------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -244,3 +252,374 @@ def test_floats_beyond_2_63_are_cast_to_unsigned_integers() -> None:
         engine.run()
         assert engine.read(one).tolist() == right
         assert engine.read(greatest) == most
+
+
+# -- NumPy's names ---------------------------------------------------------------------------------
+
+
+any_ops: Any = pl.ops  # its dims have one name for type checkers
+
+VALUES = np.arange(24, dtype=np.float32).reshape(4, 6) % 7
+
+RESULTS: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda x: x.sum(),
+    "sum of columns": lambda x: x.sum(axis=0),
+    "mean": lambda x: x.mean(axis=1, keepdims=True),
+    "max": lambda x: x.max(0),
+    "min": lambda x: x.min(axis=(0, 1)),
+    "astype": lambda x: (x * 0.5).astype(np.int32),
+    "reshape": lambda x: x.reshape(6, 4) + 1,
+    "flat": lambda x: x.reshape(-1) + 1,
+    "left over": lambda x: x.reshape(3, -1, 2) + 1,
+    "left over, in a list": lambda x: x.reshape((-1, 8)) + 1,
+    "transpose": lambda x: x.transpose(1, 0) + 1,
+    "transpose from the end": lambda x: x.transpose(-1, 0) + 1,
+    "transpose by a list": lambda x: x.transpose((1, 0)) + 1,
+    "squeeze": lambda x: x[:1].squeeze() + 1,
+    "squeeze an axis": lambda x: x[:1].squeeze(axis=0) + 1,
+}
+"""By expressions that mean the same of an array and of a tensor."""
+
+FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "sum": (lambda x: any_ops.sum(x, axis=0), lambda x: np.sum(x, axis=0)),
+    "argmax": (lambda x: any_ops.argmax(x, axis=1), lambda x: np.argmax(x, axis=1)),
+    "cumulative_sum": (
+        lambda x: any_ops.cumulative_sum(x, axis=1) + 0,
+        lambda x: np.cumsum(x, axis=1),
+    ),
+    "clip": (lambda x: any_ops.clip(x, 1, 3), lambda x: np.clip(x, 1, 3)),
+    "concatenate": (
+        lambda x: any_ops.concatenate([x, x], axis=1) + 0,
+        lambda x: np.concatenate([x, x], axis=1),
+    ),
+    "stack": (lambda x: any_ops.stack([x, x]) + 0, lambda x: np.stack([x, x])),
+    "stack behind": (lambda x: any_ops.stack([x, x], axis=2) + 0, lambda x: np.stack([x, x], 2)),
+    "stack between": (lambda x: pl.stack([x, x], 1) + 0, lambda x: np.stack([x, x], 1)),
+    "relu": (lambda x: any_ops.nn.relu(x - 3), lambda x: np.maximum(x - 3, 0)),
+    "softmax": (
+        lambda x: any_ops.nn.softmax(x, axis=0),
+        lambda x: np.exp(x) / np.exp(x).sum(axis=0),
+    ),
+}
+
+
+def _run(function: Callable[[Any], Any]) -> Any:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.FLOAT, VALUES.shape, "x", mapping="linear", initial_value=VALUES)
+    with graph.steps() as steps:
+        y = any_ops.map(function(x))
+    engine = pl.Engine(graph, steps, interpret=True)
+    engine.run()
+    return engine.read(y)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_methods_mean_what_those_of_arrays_mean(name: str) -> None:
+    found, expected = _run(RESULTS[name]), np.asarray(RESULTS[name](VALUES))
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_mean_what_those_of_numpy_mean(name: str) -> None:
+    ours, numpy = FUNCTIONS[name]
+    found, expected = _run(ours), numpy(VALUES)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_sizes_and_types_have_their_names_of_arrays() -> None:
+    x = pl.Graph().add_variable(pl.HALF, (4, 6), "x")
+    for each in (x, x + 1):
+        assert (each.ndim, each.size) == (2, 24)
+        assert each.dtype == np.float16
+
+
+VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "reverse": (lambda x: x.reverse(axis=1), lambda x: x.reverse(1)),
+    "slice": (lambda x: x.slice(1, 3, axis=1), lambda x: x[:, 1:3]),
+    "slice of an interval": (lambda x: x.slice((1, 3), axis=1), lambda x: x[:, 1:3]),
+    "sub_sample": (lambda x: x.sub_sample(2, axis=1), lambda x: x[:, ::2]),
+    "upsample": (lambda x: x.upsample(2, axis=1), lambda x: x.upsample(2, 1)),
+    "broadcast": (lambda x: x.broadcast(2, axis=1), lambda x: x.broadcast(2, 1)),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_take_axis(name: str) -> None:
+    x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    by_axis, otherwise = VIEWS[name]
+    assert by_axis(x) == otherwise(x)
+
+
+INSTEAD: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "np.sum": (lambda x: np.sum(x, axis=0), "ops.sum(x, ...)"),
+    "np.max": (lambda x: np.max(x), "ops.max(x, ...)"),
+    "np.transpose": (lambda x: np.transpose(x), "x.T, x.transpose(1, 0)"),
+    "np.matmul": (lambda x: np.matmul(x, x), "a @ b, or ops.matmul(a, b)"),
+    "np.dot": (lambda x: np.dot(x, x), "a @ b, or ops.matmul(a, b)"),
+    "np.stack": (lambda x: np.stack([x, x]), "ops.stack(x, ...)"),
+    "np.concatenate": (lambda x: np.concatenate([x, x]), "pl.concat(tensors, dim)"),
+    "np.where": (lambda x: np.where(x > 0, x, x), "ops.where(x, ...)"),
+    "np.reshape": (lambda x: np.reshape(x, (24,)), "x.reshape(shape)"),
+    "np.linalg.norm": (lambda x: np.linalg.norm(x), "ops.sqrt(ops.sum(x * x, dims))"),
+    "np.clip": (lambda x: np.clip(x, 0, 1), "ops.clip(x, ...)"),
+    "np.maximum.reduce": (lambda x: np.maximum.reduce(x), "ops.max(x, ...)"),
+    "np.repeat": (lambda x: np.repeat(x, 2), "ops.repeat_elements(x, n, dim)"),
+    "np.kron": (lambda x: np.kron(x, x), "engine.read(t) returns the values after a run"),
+}
+
+
+@pytest.mark.parametrize("name", INSTEAD)
+def test_functions_of_numpy_say_what_to_use(name: str) -> None:
+    x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    use, instead = INSTEAD[name]
+    for operand in (x, x + 1):
+        with pytest.raises(pl.ElementTypeError, match=f"^{name}: NumPy computes values") as caught:
+            use(operand)
+        assert (caught.value.fix, "out" in caught.value.found) == (instead, False)
+
+
+def test_numpy_asks_for_shapes() -> None:
+    x: Any = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    for each in (x, x + 1):
+        assert (np.shape(each), np.ndim(each), np.size(each)) == ((4, 6), 2, 24)
+
+
+REFUSED_NAMES: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "both": (
+        lambda x: any_ops.sum(x, 1, axis=0),
+        "sum: dimensions are given twice.*dims=1 and axis=0",
+    ),
+    "both of a method": (lambda x: x.sum(1, axis=0), "sum: dimensions are given twice"),
+    "both of concat": (
+        lambda x: any_ops.concatenate([x, x], dim=1, axis=0),
+        "concat: dimensions are given",
+    ),
+    "both of stack": (lambda x: pl.stack([x, x], 1, axis=0), "stack: dimensions are given twice"),
+    "both of concat, one by place": (
+        lambda x: cast("Any", pl).concat([x, x], 1, axis=0),
+        "concat: dimensions are given twice.*dim=1 and axis=0",
+    ),
+    "both of stack, the first": (lambda x: pl.stack([x, x], 0, axis=1), "stack: dimensions are"),
+    "nothing": (lambda x: pl.stack([]), "stack of 0 tensors"),
+    "one": (lambda x: pl.stack(x), r"one tensor, not of a list.*pl.stack\(\[x, y\]\)"),
+    "no size": (lambda x: x.reshape(5, -1), r"no size fits.*24 elements.*other sizes is 5"),
+    "two gaps": (lambda x: x.reshape(-1, -1), r"\(-1, -1\): 2 sizes are -1, but one may be"),
+    "unlike": (lambda x: pl.stack([x, x[1:]]), r"shapes \(4, 6\) and \(3, 6\).*pl.concat"),
+    "both of a view": (lambda x: x.slice(0, 1, 1, axis=0), "given twice.*dim=1 and axis=0"),
+    "both of squeeze": (lambda x: x[:1].squeeze([0], axis=0), "given twice.*axis=0"),
+    "no dimension": (lambda x: x.reverse(), "dim is None, not a whole number"),
+    "concatenate": (
+        lambda x: any_ops.concatenate([x + 1, x]),
+        "concat: an expression is not a tensor.*store it first",
+    ),
+    "power of floats": (lambda x: x ^ 2, r"'\^': 'x' is FLOAT.*x \*\* 2 is a power"),
+    "rows": (lambda x: x[any_ops.cast(x[0], pl.INT)], "ops.embedding.*ops.multi_slice"),
+    "one row": (lambda x: x[any_ops.cast(x[0, 0], pl.INT)], "ops.dynamic_slice"),
+    "list of rows": (lambda x: x[[0, 1]], r"pl.concat\(t.slices\(\[...\]\)\).*ops.embedding"),
+    "array of rows": (lambda x: x[np.array([0, 1])], r"pl.concat\(t.slices.*ops.embedding"),
+    "list of offsets": (
+        lambda x: any_ops.dynamic_slice(x, [x[0, 0], x[0, 1]], [0, 1], [1, 1]),
+        r"offset: list is not a tensor.*pl.stack\(\[i, j\]\)",
+    ),
+    "std": (lambda x: x.std(), r"a tensor has no 'std'.*ops.sqrt\(ops.variance\(x, dims\)\)"),
+    "argmax": (lambda x: x.argmax(), r"a tensor has no 'argmax'.*ops.argmax\(x, ...\)"),
+    "repeat": (
+        lambda x: x.repeat(2),
+        r"a tensor has no 'repeat'.*ops.repeat_elements\(x, n, dim\)",
+    ),
+    "item": (lambda x: x.item(), r"engine.read\(x\) after a run"),
+    "of an expression": (
+        lambda x: (x + 1).reshape(24),
+        "an expression has no 'reshape'.*store",
+    ),
+    "arange": (lambda x: vars(any_ops)["__getattr__"]("arange"), r"no ops.arange.*ops.iota"),
+    "softmax": (
+        lambda x: vars(any_ops)["__getattr__"]("softmax"),
+        r"no ops.softmax.*ops.nn.softmax",
+    ),
+    "zeros": (lambda x: getattr(pl, "zeros"), r"no pl.zeros.*graph.add_variable"),  # noqa: B009
+    "sum of pl": (lambda x: getattr(pl, "sum"), r"poplite has no pl.sum.*ops.sum"),  # noqa: B009
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_NAMES)
+def test_the_others_say_what_to_use(name: str) -> None:
+    x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    use, text = REFUSED_NAMES[name]
+    with pytest.raises(pl.PopliteError, match=f"(?s){text}"):
+        use(x)
+
+
+def test_a_name_that_nothing_has_is_an_attribute_error() -> None:
+    x: Any = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'nothing'"):
+        _ = x.nothing
+    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'together'"):
+        _ = x.together  # ops.together takes no tensor
+    with pytest.raises(AttributeError, match="module 'poplite.ops' has no attribute 'nothing'"):
+        vars(any_ops)["__getattr__"]("nothing")
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "text"),
+    [
+        (pl, "foo", "no attribute 'foo'$"),
+        (any_ops.nn, "foo", "no attribute 'foo'$"),
+        (any_ops, "sofmax", r"'sofmax' \(did you mean 'ops.nn.softmax'\?\)"),
+        (pl, "matmull", r"'matmull' \(did you mean 'ops.matmul'\?\)"),
+        (any_ops, "summ", "'summ'$"),  # Python itself asks for ops.sum
+    ],
+)
+def test_a_misspelt_name_says_which_package_has_the_function(
+    package: Any, name: str, text: str
+) -> None:
+    with pytest.raises(AttributeError, match=text):
+        getattr(package, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("bits", r"pl\.float_bits\(x\), or pl\.half_bits"),
+        ("from_bits", r"pl\.float_from_bits\(n\), or pl\.half_from_bits"),
+        ("popops", "from poplite.compat import popops"),
+    ],
+)
+def test_other_names_of_the_package_say_what_to_use(name: str, use: str) -> None:
+    with pytest.raises(pl.AbsentMember, match=f"(?s)poplite has no pl.{name} .*try: {use}"):
+        getattr(pl, name)
+
+
+def test_every_function_of_an_operand_is_found_by_who_takes_it_for_a_method() -> None:
+    x: Any = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    packages = (any_ops, any_ops.nn, any_ops.random, any_ops.linalg)
+    functions = {name: getattr(package, name) for package in packages for name in package.__all__}
+    taking = {name for name, function in functions.items() if _takes_operand(function)}
+    answered = {name for name in functions if _is_answered(x, name)}
+    assert taking - set(dir(x)) - answered == set()
+    assert answered & set(_OPERATIONS) - taking == set()
+    assert not answered & set(dir(x))
+
+
+def _takes_operand(function: object) -> bool:
+    if not isinstance(function, FunctionType):
+        return False
+    first = next(iter(inspect.signature(function).parameters.values()), None)
+    return first is not None and any(
+        kind in str(first.annotation) for kind in ("Operand", "Tensor")
+    )
+
+
+def _is_answered(x: pl.Tensor, name: str) -> bool:
+    try:
+        getattr(x, name)
+    except pl.AbsentMember as error:
+        return bool(error.fix)
+    except AttributeError:
+        pass
+    return False
+
+
+# -- views -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Transposed:
+    """The transpose of a matrix."""
+
+    def __call__(self, tensor: pl.Tensor) -> pl.Tensor:
+        return tensor.T
+
+
+def transposed(expr: Expr) -> Expr:
+    rows, columns = expr.shape
+    return viewed([expr], Transposed(), (columns, rows), expr.element_type)
+
+
+@pytest.fixture
+def table() -> pl.Tensor:
+    graph = pl.Graph(pl.Target(tiles=3))
+    values = np.arange(6).reshape(2, 3)
+    return graph.add_variable(pl.FLOAT, (2, 3), "x", mapping="linear", initial_value=values)
+
+
+def computed(x: pl.Tensor, *exprs: Expr, out: pl.Tensor | None = None) -> list[Any]:
+    program = pl.Sequence()
+    if out is not None:
+        made = [ops.map(exprs[0], out=out, program=program)]
+    else:
+        made = ops.lower(x.graph, exprs, program)
+    engine = pl.Engine(x.graph, program, **interpreted())
+    engine.run()
+    return [engine.read(each).tolist() for each in made]
+
+
+def test_a_view_of_a_tensor_is_a_tensor(table: pl.Tensor) -> None:
+    view = transposed(Leaf(table))
+    assert isinstance(view, Leaf)
+    assert view.tensor == table.T
+
+
+def test_what_is_viewed_is_stored_once(table: pl.Tensor) -> None:
+    one, other = transposed(table * 2 + 1), transposed(table * 2 + 1)
+    assert formula(one) == "view(x * 2.0 + 1.0)"
+    assert computed(table, one - 1, other * 10) == [
+        [[0, 6], [2, 8], [4, 10]],
+        [[10, 70], [30, 90], [50, 110]],
+    ]
+    stored = [each for each in table.graph.variables if each.shape == (2, 3)]
+    assert len(stored) == 2  # x, and what is viewed
+
+
+def test_sums_and_products_are_viewed(table: pl.Tensor) -> None:
+    product = ops.matmul(table, table.T)
+    total = viewed([ops.sum(table, 0)], Reshaped((3, 1)), (3, 1), pl.FLOAT)
+    assert computed(table, transposed(product), total * total) == [
+        [[5, 14], [14, 50]],
+        [[9], [25], [49]],
+    ]
+
+
+@dataclass(frozen=True)
+class Reshaped:
+    """A tensor in another shape."""
+
+    shape: tuple[int, ...]
+
+    def __call__(self, tensor: pl.Tensor) -> pl.Tensor:
+        return tensor.reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Rows behind each other."""
+
+    def __call__(self, *tensors: pl.Tensor) -> pl.Tensor:
+        return pl.concat(tensors, dim=0)
+
+
+def test_several_expressions_make_one_view(table: pl.Tensor) -> None:
+    both = viewed([table + 1, table * table], Joined(), (4, 3), pl.FLOAT)
+    assert computed(table, both + 0) == [[[1, 2, 3], [4, 5, 6], [0, 1, 4], [9, 16, 25]]]
+
+
+def test_a_view_goes_where_it_is_asked_for(table: pl.Tensor) -> None:
+    out = table.graph.add_variable(pl.FLOAT, (3, 2), "out", mapping="linear")
+    assert computed(table, transposed(-table), out=out) == [[[0, -3], [-1, -4], [-2, -5]]]
+
+
+def test_a_view_is_computed_anew_where_its_tensor_changed(table: pl.Tensor) -> None:
+    program = pl.Sequence()
+    view = transposed(table + 1)
+    roots = [
+        ops.Root(view * 1),
+        ops.Root(table * 10, out=table),
+        ops.Root(view * 1),
+    ]
+    first, _, last = ops.lower(table.graph, roots, program)
+    engine = pl.Engine(table.graph, program, **interpreted())
+    engine.run()
+    assert engine.read(first).tolist() == [[1, 4], [2, 5], [3, 6]]
+    assert engine.read(last).tolist() == [[1, 31], [11, 41], [21, 51]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+from collections.abc import Callable
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -10,11 +12,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.depth import deep, interpreted, thinned, values_only
+from helpers.depth import deep, examples, interpreted, thinned, values_only
 from helpers.running import words_of
 from poplite import ops
+from poplite.ops.fuse.pricing import Remembered
+from poplite.ops.reductions.plan import (
+    Levels,
+    RemainingPartials,
+    cheapest_levels,
+    cycles_of,
+    levels_to_try,
+)
 from poplite.testing import assert_vertex
 from poplite.vertices import reduce
 
@@ -349,3 +360,238 @@ def test_what_positions_variances_and_norms_refuse() -> None:
         ops.argmin(i, 1)
     with pytest.raises(pl.ElementTypeError, match="ops.argmax: 'flags' is BOOL"):
         ops.argmax(flags)
+
+
+# -- elements are read once ------------------------------------------------------------------------
+
+
+Made = Callable[[pl.Tensor], Any]
+
+
+def stored(x: pl.Tensor, expr: Made) -> tuple[Any, int]:
+    """Return the value of an expression of a tensor, and the elements of all that is stored."""
+    graph = x.graph
+    with graph.steps() as steps:
+        result = ops.map(expr(x))
+    engine = pl.Engine(graph, steps, **interpreted())
+    engine.run()
+    return engine.read(result), sum(each.num_elements for each in graph.variables)
+
+
+def tensor(element: type[pl.ElementType[Any]], values: Any) -> pl.Tensor:
+    given = np.asarray(values, element.dtype)
+    graph = pl.Graph(pl.Target(tiles=4))
+    return graph.add_variable(element, given.shape, "x", mapping="linear", initial_value=given)
+
+
+N = 2**26
+"""As often is repeated: the elements would take 256 MiB."""
+
+OF_MANY: list[tuple[Made, Any]] = [
+    (lambda x: ops.sum(x.broadcast(N, 0)), 6 * N),
+    (lambda x: ops.mean(x.broadcast(N, 0)), 2),
+    (lambda x: ops.max(x.broadcast(N, 0)), 3),
+    (lambda x: ops.min(x.broadcast(N, 0)), 1),
+    (lambda x: ops.any(x.broadcast(N, 0) > 2), True),
+    (lambda x: ops.all(x.broadcast(N, 0) > 2), False),
+    (lambda x: ops.sum(x.broadcast(N, 0) * 2 + 1), 15 * N),
+    (lambda x: ops.sum(x.upsample(N, 0)), 6 * N),
+    (lambda x: ops.sum(x.reshape((1, 3)).broadcast(N, 0), 0), [N, 2 * N, 3 * N]),
+    (lambda x: ops.prod(x.reshape((1, 3)).broadcast(N + 1, 0) - 2, 0), [-1, 0, 1]),
+    (lambda x: ops.norm(x.broadcast(N, 0)), np.sqrt(14.0 * N)),
+    (lambda x: ops.variance(x.broadcast(N, 0)), 2 / 3),
+    (lambda x: ops.argmax(x.broadcast(N, 0)), 2),
+    (lambda x: ops.argmax(x.upsample(N, 0)), 2 * N),
+    (lambda x: ops.argmin(x.broadcast(N, 0) + 1, 0), 0),
+]
+
+
+@pytest.mark.parametrize("number", thinned(range(len(OF_MANY)), keep=[0, 2, 5, 6, 9, 12]))
+def test_time_and_memory_do_not_grow_with_what_is_repeated(number: int) -> None:
+    expr, expected = OF_MANY[number]
+    found, held = stored(tensor(pl.FLOAT, [1, 2, 3]), expr)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert held < 100
+
+
+@pytest.mark.parametrize("element", [pl.HALF, pl.INT, pl.UNSIGNED_CHAR])
+@pytest.mark.parametrize("how", ["add", "mul", "max"])
+@pytest.mark.parametrize("view", ["broadcast", "upsample"])
+def test_values_are_those_of_what_is_repeated(
+    element: type[pl.ElementType[Any]], how: str, view: str
+) -> None:
+    values = np.array([[3, 1, 2], [1, 5, 1]], element.dtype)
+    x = tensor(element, values)
+    found, _ = stored(x, lambda x: ops.reduce(getattr(x, view)(3, 1), 1, how))
+    again = np.concatenate([values] * 3, 1)
+    joined = {"add": np.add, "mul": np.multiply, "max": np.maximum}[how]
+    np.testing.assert_array_equal(found, joined.reduce(again, 1, dtype=element.dtype))
+
+
+def test_a_sum_of_half_is_multiplied_before_it_is_rounded() -> None:
+    third = np.float16(1 / 3)
+    found, _ = stored(tensor(pl.HALF, [third, third]), lambda x: ops.sum(x.broadcast(5001, 0)))
+    assert found == np.float16(np.float32(third) * 2 * 5001)
+
+
+def test_what_is_repeated_beside_what_is_not_is_read_each_time() -> None:
+    x = tensor(pl.FLOAT, [[1, 2, 3]])
+    y = x.graph.add_variable(pl.FLOAT, (4, 3), "y", mapping="linear", initial_value=np.eye(4, 3))
+    found, _ = stored(x, lambda x: ops.sum(x.broadcast(4, 0) * y, 0))
+    assert found.tolist() == [1, 2, 3]
+    mixed, _ = stored(
+        x, lambda x: ops.sum(x.flatten().broadcast(2, 0) * x.flatten().upsample(2, 0))
+    )
+    assert mixed == np.dot([1, 2, 3, 1, 2, 3], [1, 1, 2, 2, 3, 3])
+
+
+def test_part_of_a_dimension_is_repeated() -> None:
+    x = tensor(pl.FLOAT, np.arange(12).reshape(2, 6))
+    found, _ = stored(x, lambda x: ops.sum(x.broadcast(3, 1) * 2, 1))
+    assert found.tolist() == [90, 306]
+
+
+REPEATED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "rows": (lambda x: x.broadcast(5, 0), lambda v: np.tile(v, (5, 1))),
+    "columns": (lambda x: x.broadcast(5, 1), lambda v: np.tile(v, (1, 5))),
+    "each column": (lambda x: x.upsample(5, 1), lambda v: np.repeat(v, 5, 1)),
+    "each row, computed": (lambda x: x.upsample(5, 0) * 2 + 1, lambda v: np.repeat(v, 5, 0)),
+    "flat": (lambda x: x.broadcast(5, 1).flatten(), lambda v: np.tile(v, (1, 5)).ravel()),
+    "both": (
+        lambda x: x.upsample(5, 1).broadcast(3, 0),
+        lambda v: np.tile(np.repeat(v, 5, 1), (3, 1)),
+    ),
+    "with another": (
+        lambda x: x[1].reshape((1, 4)).broadcast(3, 0) + x,
+        lambda v: v + v[1],
+    ),
+}
+"""Views of a matrix that repeat its elements, as poplite and as NumPy make them."""
+
+
+@pytest.mark.parametrize("how", thinned(REPEATED, keep=["columns", "flat", "both"]))
+@pytest.mark.parametrize("dim", [None, 0, 1])
+def test_the_first_of_what_is_repeated_is_the_largest(how: str, dim: int | None) -> None:
+    values = np.array([[2, 3, 0, 3], [1, 3, 0, 0], [2, 0, 3, np.nan if dim else 1]])
+    view, expected = REPEATED[how]
+    again = expected(values)
+    along = dim if dim is None or dim < again.ndim else 0
+    for find, numpy in ((ops.argmax, np.argmax), (ops.argmin, np.argmin)):
+        found, _ = stored(tensor(pl.FLOAT, values), partial(_found, find, view, along))
+        np.testing.assert_array_equal(found, numpy(again, axis=along))
+
+
+def _found(find: Any, view: Any, dim: int | None, x: pl.Tensor) -> Any:
+    return find(view(x), dim)
+
+
+def test_positions_by_themselves_are_made_on_their_tiles() -> None:
+    x = tensor(pl.INT, [7])
+    found, held = stored(x, lambda x: ops.sum(ops.iota(5000)) + x)
+    assert found == sum(range(5000)) + 7
+    assert not any("positions" in each.name for each in x.graph.variables)
+    assert held < 5100
+    assert not any(each.constant for each in x.graph.variables)
+
+
+# -- levels across tiles ---------------------------------------------------------------------------
+
+
+PLAN = importlib.import_module("poplite.ops.reductions.plan")
+
+
+@examples(60)
+@given(
+    element=st.sampled_from([pl.FLOAT, pl.HALF, pl.INT, pl.BOOL]),
+    rows=st.integers(2, 3000),
+    outputs=st.integers(1, 3000),
+    tiles=st.integers(2, 3000),
+    wanted=st.integers(0, 3),
+    sync=st.sampled_from([0, 90, 5000]),
+)
+def test_the_cheapest_of_those_tried(
+    element: type[pl.ElementType[int]], rows: int, outputs: int, tiles: int, wanted: int, sync: int
+) -> None:
+    target = pl.Target(tiles=4000, costs={"sync_cycles": sync})
+    spread = RemainingPartials(element, rows, rows * outputs, tiles, wanted)
+    found, tried = cheapest_levels(target, spread), levels_to_try(spread)
+    assert found in tried
+    assert cycles_of(target, spread, found) == min(cycles_of(target, spread, w) for w in tried)
+    cheapest_levels.cache_clear()
+    assert cheapest_levels(target, spread) == found
+
+
+def test_ways_have_fewer_groups_in_each_level() -> None:
+    tried = levels_to_try(RemainingPartials(pl.FLOAT, 1472, 1472, 1472))
+    assert len({*tried}) == len(tried)
+    assert {len(way) for way in tried} == {0, 1, 2}
+    assert all(2 <= b <= a // 2 for a, b in (way for way in tried if len(way) == 2))
+    assert levels_to_try(RemainingPartials(pl.FLOAT, 3, 3000, 1472)) == [()]
+
+
+def test_dear_synchronisation_makes_fewer_levels() -> None:
+    spread = RemainingPartials(pl.FLOAT, 500, 500, 500)
+    assert len(cheapest_levels(pl.Target(), spread)) == 1
+    assert cheapest_levels(pl.Target(costs={"sync_cycles": 10**5}), spread) == ()
+    free = pl.Target(costs={"sync_cycles": 0, "latency_cycles": 0, "reduce_one_entry": 0})
+    assert len(cheapest_levels(free, spread)) == 2
+
+
+def former_rule(target: pl.Target, spread: RemainingPartials) -> Levels:
+    """As many groups as the root of the number of rows, where there are more than 64."""
+    return () if spread.rows <= 64 else (math.isqrt(spread.rows - 1) + 1,)
+
+
+def cycles(shape: tuple[int, ...], dims: list[int]) -> int:
+    """Return what a sum over some dimensions takes."""
+    graph, program = pl.Graph(pl.Target(tiles=1472)), pl.Sequence()
+    x = graph.add_variable(pl.FLOAT, shape, "x", mapping="linear", initial_value=0)
+    pl.ops.map(pl.ops.sum(x, dims), program=program)
+    engine = pl.Engine(graph, program)
+    engine.run()
+    found = engine.report().cycles
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("shape", "dim"),
+    thinned(
+        [
+            ((10_000, 1000), 1),
+            ((1472, 64), 0),
+            ((500,), 0),
+            ((10_000_000,), 0),
+            ((10_000, 1000), 0),
+            ((1_000_000, 10), 0),
+        ],
+        keep=3,
+    ),
+)
+def test_no_more_cycles_than_by_a_fixed_number_of_groups(
+    shape: tuple[int, ...], dim: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = cycles(shape, [dim])
+    monkeypatch.setattr(PLAN, "_PLANS", Remembered[Any](most=1))
+    monkeypatch.setattr(PLAN, "cheapest_levels", former_rule)
+    assert planned <= cycles(shape, [dim])
+
+
+def test_partials_that_are_apart_are_few_in_a_group() -> None:
+    # Of 208 partials in a row, 97 groups of 16 tiles have 16 each; spread over all tiles, three.
+    in_a_row = RemainingPartials(pl.FLOAT, rows=208, elements=53_160, tiles=1_457)
+    apart = in_a_row._replace(span=1_457)
+    assert cheapest_levels(pl.Target(), in_a_row) == (97,)
+    assert cheapest_levels(pl.Target(), apart) == (14,)
+
+
+@pytest.mark.parametrize("shape", [(200, 300, 17), (64, 64, 64)])
+def test_reductions_of_outer_dimensions_know_how_far_their_partials_are_apart(
+    shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = cycles(shape, [0, 2])
+    monkeypatch.setattr(PLAN, "_PLANS", Remembered[Any](most=1))
+    monkeypatch.setattr(
+        PLAN, "cheapest_levels", lambda t, spread: cheapest_levels(t, spread._replace(span=0))
+    )
+    assert planned < 0.98 * cycles(shape, [0, 2])  # 2,685 of 5,058; 1,921 of 1,982

@@ -1,16 +1,31 @@
-"""A refused operation leaves the graph as it was: no variable, no compute set, no step, no tile."""
+"""What operations refuse: the graph is as it was; `==` of tensors is for Python."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+import ctypes
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
+import numpy as np
 import pytest
 
 import poplite as pl
+import poplite.named as ng
+from helpers.depth import interpreted
 from poplite import ops
+from poplite.compat import popops
+from poplite.compat.popops import expr
+from poplite.compat.popops.expr import And, Const, Gt, _1
 from poplite.ops import nn, random
+
+# -- the graph is as it was ------------------------------------------------------------------------
+
 
 Call = Callable[[Any], object]
 """A call on the tensors that `things` makes."""
@@ -214,3 +229,399 @@ def test_nothing_is_left_of_a_refused_operation(name: str) -> None:
 def test_an_expression_is_named_as_it_is_written(call: Call, text: str) -> None:
     with pytest.raises(pl.PopliteError, match=text):
         call(things())
+
+
+# -- arguments that are not a graph ----------------------------------------------------------------
+
+
+GRAPH = pl.Graph(pl.Target(tiles=4))
+X = GRAPH.add_variable(pl.FLOAT, (4, 4), "x", mapping="linear")
+K = GRAPH.add_constant(pl.UNSIGNED_INT, (1,), 0, "k", mapping=0)
+STEPS = pl.Sequence()
+
+
+GRAPHS: dict[str, Call] = {
+    "lower": lambda graph: pl.ops.lower(graph, [X + X], STEPS),
+    "counted_loop": lambda graph: pl.counted_loop(graph, 0, 3, 1, STEPS),
+    "ops.plan_matmul": lambda graph: pl.ops.plan_matmul(graph, m=2, k=2, n=2),
+}
+
+
+def refused_value(error: type[pl.PopliteError], call: Call, value: object) -> tuple[str, str, str]:
+    """Return what, found and fix of the error, which is raised before anything is made."""
+    with pytest.raises(error) as caught:
+        call(value)
+    assert caught.value.at is not None
+    assert caught.value.at.file == __file__
+    assert ([v.name for v in GRAPH.variables], GRAPH.compute_sets) == (["x", "k"], ())
+    assert STEPS.is_empty
+    return caught.value.what, caught.value.found, caught.value.fix
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("value", [None, GRAPH.target])
+def test_a_graph_is_needed(name: str, value: object) -> None:
+    what, found, fix = refused_value(pl.ControlProgramError, GRAPHS[name], value)
+    assert what == f"{name}: {value!r} is not a graph"
+    assert found == f"it is of type {type(value).__name__}"
+    assert fix.startswith(f"{name}(graph, ")
+
+
+WRONG: dict[str, tuple[Call, str, str]] = {
+    "roots": (lambda x: pl.ops.lower(GRAPH, 3), "ops.lower: roots is 3, not a list", "[x + y"),  # type: ignore[arg-type]
+    "gain": (
+        lambda x: pl.ops.nn.batch_norm(x, gain=pl.ops.arg(0)),
+        "ops.nn.batch_norm, gain: arguments of the expression are not given",
+        "ops.map(expression, [tensors])",
+    ),
+    "sizes": (
+        lambda x: pl.ops.dynamic_slice(x, K, [0], np.array(1), program=STEPS),  # type: ignore[arg-type]
+        "ops.dynamic_slice: sizes is array(1), not a list",
+        "sizes=[1]",
+    ),
+    "request": (
+        lambda x: pl.ops.ConvolutionPlan(GRAPH, 3),  # type: ignore[arg-type]
+        "ops.ConvolutionPlan: request is 3",
+        "ops.plan_convolution(graph, ...) makes a plan",
+    ),
+    "inout": (
+        lambda x: pl.graph_function(pl.ops.exp, inout=3),  # type: ignore[call-overload]
+        "graph_function: inout is 3, not a list",
+        "inout=('weights',)",
+    ),
+    "abs": (
+        lambda x: popops.abs(GRAPH, [1], STEPS),
+        "popops.abs: a is [1]",
+        "a tensor, as graph.add_variable makes it, or a number",
+    ),
+    "neg": (
+        lambda x: popops.neg(GRAPH, pl.QUARTER, STEPS),
+        "popops.neg: a is QUARTER",
+        "a tensor, as graph.add_variable makes it, or a number",
+    ),
+    "addInPlace": (
+        lambda x: popops.addInPlace(GRAPH, np.arange(3), (1, 1), STEPS),
+        "popops.addInPlace: a is array([0, 1, 2])",
+        "a tensor, as graph.add_variable makes it, or a number",
+    ),
+    "pad": (
+        lambda x: popops.pad(GRAPH, x, [0, 0], 3),  # type: ignore[arg-type]
+        "popops.pad: padding_upper is 3",
+        "a list of whole numbers",
+    ),
+    "text on the left": (
+        lambda x: "1" - expr._1,  # type: ignore[arg-type]
+        "popops.expr: '1' is not an expression",
+        "expr._1, expr._2, ... are the tensors of popops.map",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_argument_of_another_kind_is_named(name: str) -> None:
+    call, what, fix = WRONG[name]
+    with pytest.raises(pl.ElementTypeError if name != "pad" else pl.InvalidOption) as caught:
+        call(X.reshape((4, 4, 1)) if name == "gain" else X)
+    assert caught.value.what == what
+    assert fix in caught.value.fix
+    assert caught.value.at is not None
+    assert caught.value.at.file == __file__
+
+
+# -- `==` of tensors -------------------------------------------------------------------------------
+
+
+COMPARES = "{0}.{1}(a, b) compares elements"
+EITHER = "{0}.equal(a, b) or {0}.not_equal(a, b), which compare elements"
+MEANT = EITHER + "; where it is meant, Python's own `if` decides by it"
+
+
+@contextmanager
+def refused_comparison(what: str, fix: str) -> Iterator[None]:
+    """Expect an ElementTypeError with words in its first line, and a remedy."""
+    with pytest.raises(pl.ElementTypeError) as caught:
+        yield
+    assert what in caught.value.what
+    assert caught.value.fix == fix
+
+
+@pytest.fixture
+def graph() -> pl.Graph:
+    return pl.Graph(pl.Target(tiles=2))
+
+
+def variables(graph: pl.Graph) -> list[Any]:
+    """Untyped: checkers refuse most of what is tried."""
+    n = graph.add_variable(pl.INT, (4,), "n", mapping="linear", initial_value=[0, 1, 2, 3])
+    flags = graph.add_variable(pl.BOOL, (4,), "flags", mapping="linear", initial_value=False)
+    return [n, flags, graph.add_variable(pl.BOOL, (), "flag", mapping=0, initial_value=False)]
+
+
+class Holder(pl.Vertex):
+    value: pl.State[pl.BOOL]
+    out: pl.Output[pl.BOOL]
+
+    def compute(self) -> None:
+        self.out = self.value
+
+
+VALUES = {
+    "number": lambda n: 2,
+    "bool": lambda n: True,
+    "NumPy's number": lambda n: np.int32(2),
+    "array": lambda n: np.arange(4),
+    "list": lambda n: [0, 1, 2, 3],
+    "range": lambda n: range(4),
+    "set": lambda n: {1.0},
+    "dictionary": lambda n: {},
+    "generator": lambda n: (each for each in (0, 1, 2, 3)),
+    "expression": lambda n: n + 1,
+    "equality": lambda n: n == n[:],
+}
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_a_tensor_is_not_compared_with_values(graph: pl.Graph, value: Callable[[Any], Any]) -> None:
+    n, *_ = variables(graph)
+    other = value(n)
+    for compare in (lambda: n == other, lambda: other == n, lambda: n in [None, other]):
+        with refused_comparison("'==' of a", COMPARES.format("ops", "equal")):
+            compare()
+    for compare in (lambda: n != other, lambda: other != n):
+        with refused_comparison("'!=' of a", COMPARES.format("ops", "not_equal")):
+            compare()
+
+
+def test_equality_of_tensors_is_a_truth_value(graph: pl.Graph) -> None:
+    n, flags, _ = variables(graph)
+    same, changed = n.reshape((2, 2)).flatten(), n.reverse(0)
+    assert n == same
+    assert n != changed
+    assert n in [flags, None, "n", same]
+    assert [flags, same].index(n) == 1
+    assert {n: "n"}[same] == "n"
+    assert {n, same, changed} == {same, changed}
+    truths = [n == same, n != same, n == changed, n != changed, n == None, n != None]  # noqa: E711
+    assert truths == [True, False, False, True, False, True]
+    assert {*truths} == {True, False}
+    assert not any(isinstance(truth, bool) for truth in truths)
+    assert repr(n == same) == "<same elements: True (not ops.equal)>"
+    yes, no = np.array([True, False])
+    assert [(n == same) == yes, yes == (n == same), (n == same) != no] == [True] * 3
+    assert [(n == same) == no, no != (n != same), np.array(False) == (n == same)] == [False] * 3
+
+    @dataclass
+    class Layer:
+        weight: pl.Tensor
+        width: int
+
+    assert Layer(n, 4) == Layer(same, 4)
+    assert Layer(n, 4) != Layer(changed, 4)
+
+
+def test_expressions_indices_and_named_tensors_are_alike(graph: pl.Graph) -> None:
+    n, *_ = variables(graph)
+    total: Any = n + 1
+    x: Any = ng.placeholder([ng.make_axis(3, "H")], name="x")
+    y: Any = ng.placeholder([ng.make_axis(3, "H")], name="y")
+    assert total in [total]
+    assert total == total
+    assert x == x
+    assert x != y
+    assert [x, y].index(y) == 1
+    with graph.steps(), ops.repeat(3) as i:
+        index: Any = i
+        assert index == index
+        with refused_comparison("'==' of the index of a loop", COMPARES.format("ops", "equal")):
+            _ = index == 3
+    with refused_comparison("'==' of an expression", COMPARES.format("ops", "equal")):
+        _ = total == total + 1
+    for value in (2, np.arange(3), n, [1]):
+        with pytest.raises(
+            pl.ElementTypeError, match=r"named tensor(\n|.)*ng\.equal\(a, b\) compares"
+        ):
+            _ = x == value
+    for value in (np.float32(2), np.array(2), np.arange(3)):
+        with refused_comparison("'==' of a named tensor", COMPARES.format("ng", "equal")):
+            _ = x == value
+        with refused_comparison("'==' of a named tensor", COMPARES.format("ng", "equal")):
+            _ = value == x
+        with refused_comparison("'!=' of a named tensor", COMPARES.format("ng", "not_equal")):
+            _ = value != x
+    assert repr(x == y) == "<same elements: False (not ng.equal)>"
+    uses: dict[str, Callable[[], object]] = {
+        "where": lambda: ng.where(x == y, x, 0),
+        "add": lambda: x + (x == y),
+        "'*' of (a == b)": lambda: (x == y) * x,
+        "constant": lambda: ng.constant(x == y),
+        "v": lambda: ng.variable(x.axes, [x == y] * 3, name="v"),
+        "np.logical_and": lambda: np.logical_and(True, x != y),
+    }
+    for what, use in uses.items():
+        with refused_comparison(f"{what}: '==' of two tensors", EITHER.format("ng")):
+            use()
+    for use in (lambda: ng.where(True, x, 0), lambda: ng.logical_or(x > 0, False)):
+        with refused_comparison("one truth value of Python's", MEANT.format("ng")):
+            use()
+
+
+USES: dict[str, Callable[[pl.Graph, Any, Any, Any, Any], object]] = {
+    "assign": lambda g, n, flags, flag, e: ops.assign(flags, e),
+    "map": lambda g, n, flags, flag, e: ops.map(e),
+    "where": lambda g, n, flags, flag, e: ops.where(e, n, 0),
+    "or": lambda g, n, flags, flag, e: e | (n > 2),
+    "and": lambda g, n, flags, flag, e: (n > 2) & e,
+    "two": lambda g, n, flags, flag, e: e ^ e,
+    "not": lambda g, n, flags, flag, e: ~e,
+    "plus": lambda g, n, flags, flag, e: 1 + e,
+    "sum": lambda g, n, flags, flag, e: ops.sum(e),
+    "logical": lambda g, n, flags, flag, e: ops.logical_and(e, flags),
+    "fill": lambda g, n, flags, flag, e: ops.fill(flags, e),
+    "one_hot": lambda g, n, flags, flag, e: ops.one_hot(e, 3),
+    "Copy": lambda g, n, flags, flag, e: pl.Copy(e, flag),
+    "If": lambda g, n, flags, flag, e: pl.If(e, pl.Sequence(), pl.Sequence()),
+    "initial value": lambda g, n, flags, flag, e: g.set_initial_value(flag, e),
+    "constant": lambda g, n, flags, flag, e: g.add_constant(pl.BOOL, (1,), [e]),
+    "state": lambda g, n, flags, flag, e: g.add_vertex(
+        g.add_compute_set("cs"), Holder, tile=0, value=e, out=flag
+    ),
+    "states": lambda g, n, flags, flag, e: g.add_vertices(
+        g.add_compute_set("cs"), Holder, tile=[0], value=[e], out=flags[:1]
+    ),
+    "PrintTensor": lambda g, n, flags, flag, e: pl.PrintTensor(e),
+    "titled": lambda g, n, flags, flag, e: pl.PrintTensor("equal", e),
+    "write": lambda g, n, flags, flag, e: pl.Engine(g, pl.Sequence()).write(flag, e),
+    "array": lambda g, n, flags, flag, e: np.array([e, e]),
+    "int": lambda g, n, flags, flag, e: int(e),
+    "len": lambda g, n, flags, flag, e: len(e),
+    "index of it": lambda g, n, flags, flag, e: e[0],
+    "loop over it": lambda g, n, flags, flag, e: [*e],
+    "divmod": lambda g, n, flags, flag, e: divmod(e, 2),
+    "NumPy": lambda g, n, flags, flag, e: np.array([True]) & e,
+    "while": lambda g, n, flags, flag, e: ops.while_(e).__enter__(),
+    "if": lambda g, n, flags, flag, e: ops.if_(lambda: e).__enter__(),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_operations_refuse_the_equality_of_tensors(
+    graph: pl.Graph, use: Callable[..., Any]
+) -> None:
+    n, flags, flag = variables(graph)
+    with graph.steps() as step:
+        with refused_comparison("", EITHER.format("ops")):
+            use(graph, n, flags, flag, n == n.reverse(0))
+        assert not step.programs
+
+
+CALLED = {
+    "constant": ("'c': '=='", lambda g, n, flag, e: g.add_constant(pl.BOOL, (1,), [e], "c")),
+    "write": (
+        "engine.write to 'flag': '=='",
+        lambda g, n, flag, e: pl.Engine(g, pl.Sequence()).write(flag, e),
+    ),
+    "state": (
+        "vertex 0 of 'Holder' on tile 0: field 'value': '=='",
+        lambda g, n, flag, e: g.add_vertex(
+            g.add_compute_set("cs"), Holder, tile=0, value=e, out=flag
+        ),
+    ),
+    "where": ("ops.where or ops.select: '=='", lambda g, n, flag, e: ops.where(e, n, 0)),
+    "asarray": ("np.asarray: '=='", lambda g, n, flag, e: np.asarray(e)),
+    "Repeat": (
+        "Repeat: <same elements: False (not ops.equal)> times",
+        lambda g, n, flag, e: pl.Repeat(e, pl.Sequence()),
+    ),
+    "index": (
+        "indexed with Equality <same elements: False (not ops.equal)>",
+        lambda g, n, flag, e: n[e],
+    ),
+}
+
+
+@pytest.mark.parametrize(("what", "use"), CALLED.values(), ids=CALLED)
+def test_refusals_name_the_call_and_what_compares_elements(
+    graph: pl.Graph, what: str, use: Callable[..., Any]
+) -> None:
+    n, _, flag = variables(graph)
+    with pytest.raises(pl.PopliteError) as caught:
+        use(graph, n, flag, n == n.reverse(0))
+    assert what in caught.value.what
+    with pytest.raises(AttributeError, match=r"has no 'all': ops\.equal\(a, b\)"):
+        (n == n).all()
+
+
+def test_calls_by_numpy_are_at_the_users_line(graph: pl.Graph) -> None:
+    n, *_ = variables(graph)
+    x: Any = ng.placeholder([ng.make_axis(3, "H")], name="x")
+    for value in (n, n + 1, x):
+        with pytest.raises(pl.PopliteError, match=r"np\.(sum|add\.reduce)") as caught:
+            np.sum(value)
+        assert caught.value.at is not None
+        assert caught.value.at.file == __file__
+
+
+@pytest.mark.parametrize("truth", [True, np.False_])
+@pytest.mark.parametrize("name", ["or", "and", "where", "logical", "while", "if"])
+def test_python_truth_values_do_not_join_those_of_elements(
+    graph: pl.Graph, name: str, truth: Any
+) -> None:
+    n, flags, flag = variables(graph)
+    with (
+        graph.steps(),
+        refused_comparison("one truth value of Python's", MEANT.format("ops")),
+    ):
+        USES[name](graph, n, flags, flag, truth)
+
+
+def test_elements_are_compared_by_ops_equal(graph: pl.Graph) -> None:
+    n, flags, _ = variables(graph)
+    k = graph.add_variable(pl.INT, (), "k", mapping=0, initial_value=9)
+    with graph.steps() as step:
+        ops.assign(flags, ops.equal(n, 2))
+        chosen = ops.map(ops.where(ops.equal(n, 2) | (n > 2), n, 0))
+        with ops.while_(ops.not_equal(k, 3) & (k < 10)):
+            ops.assign(k, k - 1)
+        filled = ops.map(ops.where(flags, True, flags))
+        said = popops.map(graph, And(Gt(_1, Const(1)), Const(True)), [n], step)
+    engine = pl.Engine(graph, step, **interpreted())
+    engine.run()
+    assert (
+        engine.read(flags).tolist() == engine.read(filled).tolist() == [False, False, True, False]
+    )
+    assert [*engine.read(chosen).tolist(), int(engine.read(k))] == [0, 0, 2, 3, 3]
+    assert engine.read(said).tolist() == [False, False, True, True]
+
+
+def test_what_holds_no_numbers_is_unlike_by_the_same_kind_of_truth(graph: pl.Graph) -> None:
+    n, *_ = variables(graph)
+    flags = graph.add_variable(pl.BOOL, n.shape, "flags", mapping=0)
+    for other in ("2", b"2", pl.INT, graph, ctypes.c_int(2)):
+        equality: Any = n == other
+        assert not equality
+        with pytest.raises(pl.ElementTypeError, match=r"ops\.equal"):
+            ops.assign(flags, equality, program=pl.Sequence())
+    assert n == mock.ANY
+
+
+def test_a_truth_value_is_copied_and_pickled(graph: pl.Graph) -> None:
+    n, *_ = variables(graph)
+    same: Any = n == n
+    for made in (copy.copy(same), copy.deepcopy(same), pickle.loads(pickle.dumps(same))):
+        assert made
+        assert repr(made) == repr(same)
+
+
+def test_a_field_of_a_vertex_is_not_compared_with_values(graph: pl.Graph) -> None:
+    class Keep(pl.Vertex):
+        x: pl.InOut[pl.INT]
+
+        def compute(self) -> None:
+            pass
+
+    n = graph.add_variable(pl.INT, (), "kept", mapping=0)
+    vertex: Any = graph.add_vertex(graph.add_compute_set("keep"), Keep, tile=0, x=n)
+    assert vertex["x"] == vertex["x"]
+    for other in (2, n, [1]):
+        with pytest.raises(pl.ElementTypeError, match=r"a field of a vertex(.|\n)*ops\.equal"):
+            _ = vertex["x"] != other

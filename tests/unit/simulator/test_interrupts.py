@@ -1,9 +1,11 @@
-"""Ctrl-C while the engine runs: it ends soon, and what is left behind is well defined."""
+"""Ctrl-C, threads and processes: runs end soon, memory is well defined, results are right."""
 
 from __future__ import annotations
 
 import itertools
+import os
 import signal
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +17,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import thinned
+from helpers.depth import deep, thinned
 from helpers.running import SOON, words_of
 from helpers.vertices import Count, Spin
 from poplite import ops
@@ -24,6 +26,10 @@ from poplite.simulator.compiled_program import CompiledProgram
 from poplite.simulator.strict.compiled_look import MovedRows
 from poplite.simulator.strict.replay import Replay
 from poplite.simulator.strict.shadow import Moving
+from poplite.vertex.compute import flow_of
+
+# -- Ctrl-C ----------------------------------------------------------------------------------------
+
 
 Checks = Literal["fast", "strict"]
 
@@ -365,3 +371,255 @@ print(launches.pays_ns() > 0, launches.has_threads())
 
 def test_threads_that_ctrl_c_keeps_from_starting_start_later(tmp_path: Path) -> None:
     assert words_of(tmp_path, IMPORTED_HALF) == ["interrupted", "True", "True"]
+
+
+# -- Ctrl-C in loops that data end -----------------------------------------------------------------
+
+
+class VaryingSpin(pl.Vertex):
+    n: pl.Input[pl.INT]
+    y: pl.InOut[pl.FLOAT]
+
+    def compute(self) -> None:
+        for _ in range(self.n):
+            self.y = self.y * 0.999 + 1.5
+
+
+class Steady(pl.Vertex):
+    k: pl.State[pl.INT]
+    y: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(self.k, len(self.y) - 1):
+            self.y[i] = self.y[i + 1] if i > 2 else 0.0
+
+
+def test_a_class_tells_whether_its_time_hangs_on_data() -> None:
+    assert flow_of(VaryingSpin).varies
+    assert not flow_of(Steady).varies
+
+
+@pytest.mark.parametrize("checks", ["strict", "fast"])
+def test_vertices_that_were_quick_are_cut_when_they_are_slow(checks: Any) -> None:
+    count = 2000
+    graph = pl.Graph(pl.Target(tiles=1))
+    n = graph.add_variable(pl.INT, (count,), "n", mapping=0, initial_value=0)
+    y = graph.add_variable(pl.FLOAT, (count,), "y", mapping=0, initial_value=0)
+    spin = graph.add_compute_set("spin")
+    graph.add_vertices(spin, VaryingSpin, tile=0, n=n, y=y)
+    engine = pl.Engine(graph, pl.Repeat(1000, pl.Execute(spin)), checks=checks)
+    engine.run()
+    engine.write(n, np.full(count, 1_000_000))  # seconds for one launch, an hour for all
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        engine.run()
+    assert (engine.read(y) == 0).any()  # not even the first launch came to its end
+    engine.write(n, 0)
+    engine.run()
+
+
+# -- threads and processes -------------------------------------------------------------------------
+
+
+PRELUDE = """
+import hashlib, multiprocessing, os, sys, threading
+import numpy as np
+import poplite as pl
+
+
+class Blend(pl.Vertex):
+    a: pl.State[pl.FLOAT]
+    x: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.x[i] = self.a * self.x[i] + 0.25
+
+
+class Spin(pl.Vertex):
+    rounds: pl.State[pl.INT]
+    x: pl.InOut[pl.FLOAT]
+
+    def compute(self) -> None:
+        for k in range(self.rounds):
+            self.x = self.x * 0.75 + k
+
+
+def build(cls=Blend, rows=300):
+    graph = pl.Graph(pl.Target(tiles=rows))
+    x = graph.add_variable(pl.FLOAT, (rows, 1000), "x", mapping="linear")
+    work, turn, spin = (graph.add_compute_set(name) for name in ("work", "turn", "spin"))
+    for k in range(rows):
+        graph.add_vertex(work, cls, tile=k, a=0.5 + k / rows, x=x[k])
+        graph.add_vertex(spin, Spin, tile=k, rounds=5_000, x=x[k, 3])
+    for k in range(100):
+        graph.add_vertex(turn, cls, tile=k, a=0.75, x=x[:, k])
+    steps = pl.Sequence(pl.Repeat(20, pl.Execute(work)), pl.Execute(turn), pl.Execute(spin))
+    return pl.Engine(graph, steps, options={"debug.instrument": False}), x
+
+
+def result(engine, x):
+    engine.write(x, np.arange(300_000, dtype=np.float32).reshape(300, 1000) / 300_000)
+    engine.run()
+    return hashlib.sha256(engine.read(x).tobytes()).hexdigest()
+
+
+def expected():
+    x = np.arange(300_000, dtype=np.float32).reshape(300, 1000) / np.float32(300_000)
+    a = np.array([0.5 + k / 300 for k in range(300)], np.float32)[:, None]
+    for _ in range(20):
+        x = a * x + np.float32(0.25)
+    x[:, :100] = np.float32(0.75) * x[:, :100] + np.float32(0.25)
+    for k in range(5_000):
+        x[:, 3] = x[:, 3] * np.float32(0.75) + np.float32(k)
+    return hashlib.sha256(x.tobytes()).hexdigest()
+"""
+
+
+def run(tmp_path: Path, script: str, **variables: str) -> list[str]:
+    """Run a script in a process of its own and return the words it prints."""
+    return words_of(tmp_path, PRELUDE + textwrap.dedent(script), **variables)
+
+
+@pytest.mark.parametrize("threads", thinned(["4", "2", "1"], keep=1))
+def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path, threads: str) -> None:
+    script = """
+        engine, x = build()
+        print(*(result(engine, x) == expected() for _ in range(3)))
+    """
+    assert run(tmp_path, script, NUMBA_NUM_THREADS=threads) == ["True"] * 3
+
+
+@deep
+def test_reports_do_not_depend_on_threads_or_hashes(tmp_path: Path) -> None:
+    script = """
+        class Collatz(pl.Vertex):
+            number: pl.Input[pl.INT]
+            steps: pl.Output[pl.INT]
+
+            def compute(self) -> None:
+                number, steps = self.number, 0
+                while number > 1:
+                    number = number // 2 if number % 2 == 0 else 3 * number + 1
+                    steps += 1
+                self.steps = steps
+
+        numbers = np.arange(20_000) % 997
+        graph = pl.Graph(pl.Target(tiles=64))
+        x, y = (graph.add_variable(pl.INT, (20_000,), name, mapping="linear") for name in "xy")
+        work = graph.add_compute_set("work")
+        graph.add_vertices(work, Collatz, tile=numbers % 64, number=x, steps=y)
+        engine = pl.Engine(graph, pl.Sequence(pl.Execute(work), pl.Copy(y, x)))
+        engine.write(x, numbers)
+        engine.run()
+        report = engine.report()
+        (types,) = report.execution.vertex_types()
+        print(types.source, report.cycles, hashlib.sha256(report.to_json().encode()).hexdigest())
+    """
+    found = [
+        run(tmp_path, script, NUMBA_NUM_THREADS=threads, PYTHONHASHSEED=seed)
+        for threads, seed in (("1", "0"), ("2", "1"), ("4", "2"))
+    ]
+    assert found[0][0] == "counted"
+    assert found[0] == found[1] == found[2]
+
+
+FORK = """
+    if BEFORE:
+        engine, x = build()
+    if RUN:
+        assert result(engine, x) == expected()
+    for generations in (1, 2):
+        child = os.fork()
+        if not child:
+            if generations == 2 and os.fork():
+                os._exit(os.wait()[1] >> 8)
+            if not BEFORE:
+                engine, x = build()
+            wrong = result(engine, x) != expected()
+            engine, x = build()  # also one that is made in the child
+            wrong += result(engine, x) != expected()
+            os._exit(wrong)
+        print(os.waitpid(child, 0)[1])
+    engine, x = build()
+    print(result(engine, x) == expected())
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "ran"),
+    thinned([(False, False), (True, False), (True, True)], keep=[(True, True)]),
+    ids=["none", "made", "ran"],
+)
+def test_engines_work_after_a_fork(tmp_path: Path, before: bool, ran: bool) -> None:
+    script = FORK.replace("BEFORE", str(before)).replace("RUN", str(ran))
+    assert run(tmp_path, script) == ["0", "0", "True"]
+
+
+@deep
+def test_a_pool_of_forked_workers(tmp_path: Path) -> None:
+    script = """
+        def work(seed):
+            return result(*build())
+
+        assert result(*build()) == expected()
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            print(set(pool.map(work, range(4))) == {expected()})
+    """
+    assert run(tmp_path, script) == ["True"]
+
+
+@deep
+def test_spawned_processes(tmp_path: Path) -> None:
+    script = """
+        def work(seed):
+            return result(*build())
+
+        if __name__ == "__main__":
+            assert result(*build()) == expected()
+            with multiprocessing.get_context("spawn").Pool(2) as pool:
+                print(set(pool.map(work, range(2))) == {expected()})
+    """
+    assert run(tmp_path, script) == ["True"]
+
+
+@pytest.mark.parametrize(
+    ("layer", "number"), thinned([("workqueue", 2), ("workqueue", 4), ("omp", 4)], keep=1)
+)
+def test_engines_in_threads_of_one_process(
+    tmp_path: Path, engine_cache: Path, layer: str, number: int
+) -> None:
+    """Each thread compiles a class of its own and one that all share, and runs both."""
+    script = """
+        def own_class(number):
+            class Own(pl.Vertex):
+                NUMBER = number
+                a: pl.State[pl.FLOAT]
+                x: pl.InOut[pl.Vector[pl.FLOAT]]
+
+                def compute(self) -> None:
+                    for i in range(len(self.x)):
+                        self.x[i] = self.a * self.x[i] + 0.25 + (self.NUMBER - self.NUMBER)
+
+            return Own
+
+        right = []
+
+        def work(number):
+            for cls in (Blend, own_class(number)):
+                engine, x = build(cls)
+                for _ in range(3):
+                    right.append(result(engine, x) == expected())
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print(len(right), all(right))
+    """
+    cache = str(engine_cache)  # so that they really compile
+    script = script.replace("THREADS", str(number))
+    words = run(tmp_path, script, NUMBA_THREADING_LAYER=layer, POPLITE_CACHE_DIR=cache)
+    assert words == [str(6 * number), "True"]

@@ -1,16 +1,28 @@
-"""The fuzz command: it finds nothing here, and reports what it finds elsewhere."""
+"""The fuzz commands: programs, expressions of integers, and mutated files of all kinds."""
 
 from __future__ import annotations
 
 import re
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
-from helpers.depth import deep
+from helpers.depth import deep, thinned
+from helpers.running import python
 from poplite import view as views
+from poplite.compile.compiler import compile_graph
+from poplite.expr.operations import OPERATIONS
 from poplite.graph.tensor.tensor import Tensor
 from poplite.testing import fuzz
+from poplite.testing.fuzz_files import KINDS, Outcomes, fuzz as fuzz_file, program, try_file
+from poplite.testing.fuzz_integers import Drawing, check, in_order, main
+from poplite.testing.mutations import mutated
+
+# -- programs --------------------------------------------------------------------------------------
 
 
 @deep
@@ -85,3 +97,130 @@ def test_nothing_to_do_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         fuzz.main(["--states", "0"])
     assert "argument --states: 0, but the least is 1" in capsys.readouterr().err
+
+
+# -- executables -----------------------------------------------------------------------------------
+
+
+# The alarm that ends a run may ring in a callback of the garbage collector, where Python drops what
+# is raised, with a warning; it rings again.
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file that is mutated."""
+    path = tmp_path_factory.mktemp("fuzz") / "unchanged.poplite"
+    compile_graph(*program()).save(path)
+    return path.read_bytes()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("number", thinned([9, 300], keep=1))
+def test_files_are_refused_or_run(tmp_path: Path, number: int) -> None:
+    outcomes, failure = fuzz_file(number, 9, tmp_path)
+    assert failure == ""
+    assert sum(outcomes) == number
+    assert outcomes.refused > number / 3
+    assert outcomes.ran > number / 10
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_the_whole_file_runs(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "unchanged.poplite"
+    path.write_bytes(whole)
+    assert try_file(path) == Outcomes(ran=1)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@deep
+def test_mutations_come_from_the_seed_and_change_all_parts(whole: bytes, tmp_path: Path) -> None:
+    made = [mutated(whole, Random(number)) for number in range(60)]
+    assert made == [mutated(whole, Random(number)) for number in range(60)]
+    path = tmp_path / "one.poplite"
+    path.write_bytes(whole)
+    with zipfile.ZipFile(path) as archive:
+        original = {name: archive.read(name) for name in archive.namelist()}
+    changed = set()
+    for data in made:
+        path.write_bytes(data)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                changed |= {n for n in archive.namelist() if archive.read(n) != original.get(n)}
+        except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):
+            changed.add("the zip file")
+    assert changed >= {"the zip file", "manifest.json", "arrays/int64.npy", "arrays/uint32.npy"}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@deep
+def test_the_command(tmp_path: Path) -> None:
+    command = ("-m", "poplite.testing.fuzz_files", "--files", "6", "--seed", "3")
+    done = python(tmp_path, *command, TMPDIR=str(tmp_path))
+    assert done.stdout.startswith("6 files: Outcomes(refused=")
+    assert list(tmp_path.glob("poplite-fuzz-*")) == []
+
+
+# -- expressions of integers -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", thinned(range(1, 60), 3))
+def test_fused_is_one_by_one_is_python(number: int) -> None:
+    assert check(44, number, compiled=0).failure == ""
+
+
+@deep
+def test_compiled_is_python() -> None:
+    assert check(44, 0, compiled=1).failure == ""
+
+
+def test_a_wrong_kind_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("popcount", "shift_right_logical"):
+        monkeypatch.setitem(OPERATIONS, name, replace(OPERATIONS[name], other_kind=()))
+    failure = check(44, 19, compiled=0).failure
+    assert "seed 44, graph 19, fused, interpreted: " in failure
+    assert "popcount" in failure
+
+
+def test_all_operations_and_types_are_drawn() -> None:
+    nodes = [n for k in range(100) for root in Drawing(0, k).expressions for n in in_order(root)]
+    whole = {n for n, o in OPERATIONS.items() if {"int", "bool", "unsigned"} & o.text.keys()}
+    drawn = {node.text.split("[")[0] for node in nodes}
+    assert drawn >= whole - {"select"} | {
+        "where",
+        "cast",
+        "sum",
+        "prod",
+        "min",
+        "max",
+        "all",
+        "any",
+    }
+    types: set[Any] = {node.element for node in nodes}
+    assert len(types) == 11
+
+
+def test_the_command_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--operations", "9", "--seed", "3", "--compiled", "0"]) == 0
+    assert " operations in 1 graphs, 0 of them compiled, no mismatch" in capsys.readouterr().out
+
+
+# -- graphs, states, reports, sweeps ---------------------------------------------------------------
+
+
+# The alarm that ends a run may ring in a callback of the garbage collector, where Python drops what
+# is raised, with a warning; it rings again.
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "executable"])
+@pytest.mark.parametrize("number", thinned([6, 200], keep=1))
+def test_files_of_other_kinds_are_refused_or_used(tmp_path: Path, kind: str, number: int) -> None:
+    KINDS[kind].write(tmp_path / "unchanged")
+    content = (tmp_path / "unchanged").read_bytes()
+    assert KINDS[kind].use(tmp_path / "unchanged") == Outcomes(ran=1)
+    outcomes = Outcomes()
+    for seed in range(number):
+        (tmp_path / "tried").write_bytes(mutated(content, Random(seed)))
+        outcomes = outcomes.plus(KINDS[kind].use(tmp_path / "tried"))
+    assert sum(outcomes) == number
+    assert outcomes.refused > number / 4

@@ -1,19 +1,39 @@
-"""The dataflow graph: who reads and writes what, how many bytes, and in which order."""
+"""The dataflow graph: who reads and writes what, drawn with any name."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import re
+import unicodedata
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import deep
 from poplite.errors import UnknownName
+from poplite.viz import SvgText, graph_dot, graph_svg, graph_text
+from poplite.viz.dataflow.dot import dataflow_dot
 from poplite.viz.dataflow.fold import Excerpt
 from poplite.viz.dataflow.graph import Dataflow, Edge, dataflow_json, dataflow_of
 from poplite.viz.dataflow.nodes import Node
 from poplite.viz.dataflow.of_report import dataflow_of_report
+from poplite.viz.dataflow.svg import draw_dataflow_svg
+from poplite.viz.dataflow.text import draw_dataflow_text
+from poplite.viz.draw.columns import cells
+from poplite.viz.draw.layered_layout import GAP, WIDEST, LayoutLink, layered
+from poplite.viz.draw.terminal import Style
+from poplite.viz.ops.scopes import SORTS, ScopeCost, scope_tree, scopes_json
+from poplite.viz.ops.text import draw_scopes_text, scopes_csv
+
+# -- reads, writes, order --------------------------------------------------------------------------
 
 
 class Blend(pl.Vertex):
@@ -360,3 +380,307 @@ def test_a_decision_has_no_number_of_a_step() -> None:
     ):
         steps = [(node.kind, node.steps) for node in flow.nodes if not node.is_data]
         assert steps == [("control", ()), ("copy", (1,)), ("copy", (2,))]
+
+
+# -- drawings --------------------------------------------------------------------------------------
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+NAMES = (
+    "<b>bold</b>",
+    "<",
+    '"quoted" \\"',
+    "back\\slash\\",
+    r"\N \G \l",
+    "two\nlines\r\x00\x1b",
+    "&amp; &lt;script&gt; ]]>",
+    "</title></svg><script>",
+    "עברית/广い/😀",
+    "-> a -> b",
+    "long/" * 60,
+    "% {} ' //",
+)
+
+
+def hostile() -> tuple[pl.Graph, pl.Program]:
+    """Variables of all names, copied round."""
+    graph = pl.Graph(pl.Target(tiles=4))
+    data = [graph.add_variable(pl.INT, (4,), name, mapping=0) for name in NAMES]
+    copies = [pl.Copy(a, b) for a, b in pairwise(data)]
+    prints = [pl.PrintTensor(name, tensor) for name, tensor in zip(NAMES, data, strict=True)]
+    return graph, pl.Sequence(*copies, *prints)
+
+
+def strings(dot: str, attribute: str) -> list[str]:
+    """The values of an attribute in DOT text, with escapes taken apart once."""
+    raw = re.findall(attribute + r'="((?:[^"\\]|\\.)*)"', dot, re.S)
+    shown = {"\\\\": "\\", '\\"': '"', "\\n": "\n", "&amp;": "&"}
+    return [re.sub(r'\\\\|\\"|\\n|&amp;', lambda m: shown[m.group()], text) for text in raw]
+
+
+def test_svg_with_any_name() -> None:
+    graph, program = hostile()
+    root = ET.fromstring(graph_svg(graph, program))
+    tips = [title.text or "" for title in root.iter(f"{SVG}title")]
+    flow = dataflow_of(graph, program)
+    for node in flow.nodes:
+        assert "\n".join([node.title, *node.facts()]) in tips
+    drawn = [text.text for text in root.iter(f"{SVG}text")]
+    assert {"<b>bold</b>", '"quoted" \\"', "&amp; &lt;script&gt; ]]>"} <= set(drawn)
+    assert not list(root.iter(f"{SVG}script"))
+
+
+def test_dot_with_any_name() -> None:
+    graph, program = hostile()
+    flow = dataflow_of(graph, program)
+    dot = graph_dot(graph, program)
+    assert "label=<" not in dot
+    assert "tooltip=<" not in dot
+    labels = ["\n".join(filter(None, (n.title, n.detail, n.step_text))) for n in flow.nodes]
+    assert labels == strings(dot, "label")[1 : len(labels) + 1]  # the first is the graph's
+    tips = ["\n".join([node.title, *node.facts()]) for node in flow.nodes]
+    taken_apart = [tip.replace("\\\\", "\\") for tip in strings(dot, "tooltip")]
+    assert tips == taken_apart[: len(tips)]
+    outside = re.sub(r'"(?:[^"\\]|\\.)*"', "", dot.split("\n", 1)[1], flags=re.S)
+    assert outside.isascii()
+    assert "\\" not in outside
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_text_with_any_name_fits(width: int) -> None:
+    text = graph_text(*hostile(), width=width)
+    for line in text.splitlines():
+        assert cells(line) <= width
+        assert not any(unicodedata.category(c) == "Cc" for c in line)
+    assert text.count("Copy") >= len(NAMES) - 1
+
+
+def test_long_lists_are_broken_between_names() -> None:
+    names = [f"variable{k:02}" for k in range(12)]
+    nodes = (*(Node("variable", name) for name in names), Node("compute", "work"))
+    edges = tuple(Edge(k, 12, 1000 * (k + 1)) for k in range(12))
+    text = draw_dataflow_text(Dataflow("dataflow", nodes, edges, 0, "", 13))
+    listed = text.split("\n\ndata\n")[0].splitlines()[3:]
+    assert all(
+        re.fullmatch(r"(  reads:  |          )( '\w+' [\d,]+ B,?)+", line) for line in listed
+    )
+    assert re.findall(r"'(\w+)'", "\n".join(listed)) == names
+
+
+def test_text_says_what_goes_both_ways_and_what_is_idle() -> None:
+    nodes = (Node("variable", "x"), Node("compute", "a", steps=(1,)), Node("compute", "b"))
+    edges = (Edge(0, 1, 16, 16), Edge(0, 2, 16, 8))
+    text = draw_dataflow_text(Dataflow("dataflow", nodes, edges, 1, "", 3))
+    assert "step 1  'a'  no vertices\n  updates: 'x' 16 B\n" in text
+    assert "'b'  no vertices, in no step of the program\n" in text
+    assert "  updates: 'x' 16 B read, 8 B written\n" in text
+
+
+def test_dot_marks_what_goes_both_ways() -> None:
+    nodes = (Node("variable", "x", focus=True), Node("compute", "a"), Node("scope", "s/"))
+    dot = dataflow_dot(Dataflow("dataflow", nodes, (Edge(0, 1, 16, 8), Edge(1, 2, 4)), 0, "", 3))
+    assert 'n0 -> n1 [label="16 B, back 8 B" dir=both tooltip="x <-> a: 16 B, back 8 B"]' in dot
+    assert 'n1 -> n2 [label="4 B" tooltip="a -> s/: 4 B"]' in dot
+    assert "penwidth=3" in dot.split("n0 [")[1].split("\n")[0]
+
+
+def test_no_step_stands_above_an_earlier_one() -> None:
+    links = [
+        LayoutLink(0, 1),
+        LayoutLink(1, 2),
+        LayoutLink(2, 3),
+        LayoutLink(4, 5),
+    ]  # 4 and 5 share nothing with the rest
+    is_step = [False, True, False, True, False, True]
+    row = layered([80.0] * 6, links, [], is_step).row[:6]
+    assert row[1] < row[3] <= row[5]
+    assert row[4] == row[5] - 1
+    free = layered([80.0] * 6, links, []).row[:6]
+    assert free[5] < free[3]
+
+
+def arrows(picture: SvgText) -> int:
+    """Count arrow heads."""
+    return len(re.findall(r'class="ink"/>', picture))
+
+
+def test_svg_has_an_arrow_for_each_way() -> None:
+    nodes = (Node("variable", "x"), Node("compute", "a"), Node("variable", "y"))
+    edges = (Edge(0, 1, 16, 16), Edge(1, 2, 4))
+    assert arrows(draw_dataflow_svg(Dataflow("", nodes, edges, 0, "", 3))) == 3
+    assert arrows(draw_dataflow_svg(Dataflow("", nodes, (), 0, "", 3))) == 0
+
+
+def test_a_wide_graph_is_put_into_rows() -> None:
+    nodes = (Node("compute", "all"), *(Node("variable", f"y{k}") for k in range(299)))
+    edges = tuple(Edge(0, k, 4) for k in range(1, 300))
+    picture = draw_dataflow_svg(Dataflow("", nodes, edges, 0, "", 300))
+    assert float(ET.fromstring(picture).get("width", "0")) < 1.5 * WIDEST
+
+
+@st.composite
+def drawn_graphs(
+    draw: st.DrawFn,
+) -> tuple[list[float], list[LayoutLink], list[tuple[int, int]]]:
+    widths = draw(st.lists(st.floats(20, 400), max_size=30))
+    if len(widths) < 2:
+        return widths, [], []
+    node = st.integers(0, len(widths) - 1)
+    pairs = st.tuples(node, node).filter(lambda pair: pair[0] != pair[1])
+    unique = draw(st.lists(pairs, max_size=60, unique_by=lambda pair: frozenset(pair)))
+    links = [LayoutLink(a, b, draw(st.integers(0, 1))) for a, b in unique]
+    order = [(min(pair), max(pair)) for pair in draw(st.lists(pairs, max_size=10))]
+    return widths, links, order
+
+
+@given(drawn_graphs())
+def test_layout_keeps_the_order_and_lets_nothing_overlap(
+    drawn: tuple[list[float], list[LayoutLink], list[tuple[int, int]]],
+) -> None:
+    widths, links, order = drawn
+    layout = layered(widths, links, order)
+    for a, b in [*((min(a, b), max(a, b)) for a, b, _ in links), *order]:
+        assert layout.row[a] < layout.row[b]
+    rows: dict[int, list[tuple[float, float]]] = {}
+    for k, (row, center) in enumerate(zip(layout.row, layout.center, strict=True)):
+        half = widths[k] / 2 if k < len(widths) else 0.0
+        rows.setdefault(row, []).append((center - half, center + half))
+    for boxes in rows.values():
+        for (_, right), (left, _) in pairwise(sorted(boxes)):
+            assert left - right >= GAP - 1e-6
+        assert min(boxes)[0] >= -1e-6
+        assert max(right for _, right in boxes) <= layout.width + 1e-6
+
+
+@given(drawn_graphs())
+def test_every_edge_is_a_path_from_row_to_row(
+    drawn: tuple[list[float], list[LayoutLink], list[tuple[int, int]]],
+) -> None:
+    widths, links, order = drawn
+    layout = layered(widths, links, order)
+    for number, (tail, head, kind) in enumerate(links):
+        used = [s for s in layout.segments if number in s.links]
+        upper, lower = sorted((tail, head), key=layout.row.__getitem__)
+        at = {s.upper: s.lower for s in used}
+        assert len(at) == len(used) == layout.row[lower] - layout.row[upper]
+        node = upper
+        while node != lower:
+            assert layout.row[at[node]] == layout.row[node] + 1
+            node = at[node]
+            assert node == lower or node >= len(widths)  # on the way only trunks
+        for segment in used:
+            ways = {(links[k].kind, links[k].tail, links[k].head) for k in segment.links}
+            assert {way[0] for way in ways} == {kind}
+            assert len({way[1] for way in ways}) == 1 or len({way[2] for way in ways}) == 1
+
+
+# -- scopes of names -------------------------------------------------------------------------------
+
+
+def report_of(names: dict[str, str], kind: Literal["execute", "copy"] = "execute") -> pl.Report:
+    """The report of copies, which are renamed; `names` maps theirs to the operation of each."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    with graph.scope("net/layer1"):
+        a, b = (graph.add_variable(pl.INT, (8,), name, mapping=k) for k, name in enumerate("ab"))
+    engine = pl.Engine(graph, pl.Sequence(*(pl.Copy(a, b) for _ in names)))
+    report = engine.report()
+    made = zip(report.places, names.items(), strict=True)
+    steps = tuple(
+        replace(place, name=name, operation=operation, kind=kind)
+        for place, (name, operation) in made
+    )
+    execution = replace(report.execution, runs=1, steps=steps)
+    return replace(report, execution=execution)
+
+
+def listed(report: pl.Report, depth: int = 9) -> list[tuple[int, str, int]]:
+    """Level, name and steps of the scopes, in the order of the program."""
+    rows = scope_tree(report, depth=depth, sort="program").rows()
+    return [(level, scope.name, scope.steps) for level, scope in rows]
+
+
+def test_steps_are_where_their_names_say() -> None:
+    report = report_of({"net/layer1/dot": "", "net/layer1/add": "", "net/loss": "", "end": ""})
+    assert listed(report) == [
+        (0, "net", 3),
+        (1, "layer1", 2),
+        (2, "dot", 1),
+        (2, "add", 1),
+        (1, "loss", 1),
+        (0, "end", 1),
+    ]
+    assert listed(report, depth=1) == [(0, "net", 3), (0, "end", 1)]
+
+
+def test_steps_of_an_operation_are_in_it() -> None:
+    report = report_of(
+        {"m/softmax/exp": "m/softmax", "sums": "m/softmax", "m/softmax": "m/softmax"}
+    )
+    assert listed(report) == [
+        (0, "m/softmax", 3),
+        (1, "exp", 1),
+        (1, "sums", 1),
+        (0, "net/layer1", 0),  # of the variables
+    ]
+
+
+def test_a_copy_is_in_the_scope_that_its_tensors_share() -> None:
+    report = report_of(
+        {"net/a/x to net/a/y": "", "net/a/x to net/b": "", "x to y": ""}, kind="copy"
+    )
+    assert listed(report) == [
+        (0, "net", 2),
+        (1, "a/x to y", 1),
+        (1, "a/x to b", 1),
+        (1, "layer1", 0),
+        (0, "x to y", 1),
+    ]
+
+
+def every(scope: ScopeCost) -> list[ScopeCost]:
+    return [scope, *(inner for each in scope.inside for inner in every(each))]
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_a_scope_is_the_sum_of_what_is_inside(sort: str) -> None:
+    report = report_of({"net/layer1/dot": "", "net/layer1/add": "", "net/loss": "", "end": ""})
+    tree = scope_tree(report, sort=sort)
+    assert tree.whole.cycles == sum(step.cycles for step in report.places)
+    assert tree.whole.memory == 2 * 8 * 4
+    for scope in every(tree.whole):
+        if scope.inside:
+            assert scope.cycles == sum(each.cycles for each in scope.inside)
+            assert scope.received == sum(each.received for each in scope.inside)
+            assert scope.num_inside() == len(every(scope)) - 1
+            keys = [SORTS[sort](each) for each in scope.inside]
+            assert keys == sorted(keys)
+
+
+def test_forms_agree() -> None:
+    report = report_of({"net/layer1/dot": "", "net/\x1bloss": "", "end": ""})
+    tree = scope_tree(report, depth=1)
+    text = draw_scopes_text(tree, Style(ascii_only=True))
+    assert text.isascii()
+    assert "net  (+3)" in text
+    assert "--depth 2 shows them" in text
+    whole = draw_scopes_text(scope_tree(report, depth=9))
+    assert "shows them" not in whole
+    assert "\\x1bloss" in whole
+    rows = list(csv.reader(io.StringIO(scopes_csv(scope_tree(report, depth=9)))))
+    assert len(rows) == 1 + len(every(tree.whole)) - 1
+    data = json.loads(scopes_json(tree))
+    assert data["cycles"] == sum(each["cycles"] for each in data["inside"]) == tree.whole.cycles
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 160])
+def test_text_fits_its_columns(width: int) -> None:
+    report = report_of({f"{'scope/' * 20}{'x' * 50}": "", f"{'scope/' * 20}y": "", "end": ""})
+    for depth in (1, 2, 9):
+        text = draw_scopes_text(scope_tree(report, depth=depth), Style(width=width))
+        assert max(map(len, text.splitlines())) <= max(width, 60)
+
+
+def test_nothing_ran() -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    tree = scope_tree(pl.Engine(graph, pl.Sequence()).report())
+    assert draw_scopes_text(tree) == "operations: 0 steps, 0 cycles; as compiled, of one run\n"

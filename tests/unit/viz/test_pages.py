@@ -1,18 +1,39 @@
-"""Pages of one picture: whole, escaped, capped, small, the same every time."""
+"""Pages: of one picture, of a report, and of a comparison with its checks."""
 
 from __future__ import annotations
 
 import json
 import re
+import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import poplite as pl
+from helpers.random_reports import MARKUP, random_report
+from helpers.view_page import ViewPage
 from poplite import FLOAT, Target
 from poplite.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.viz import tensor_html, tiles_html
+from poplite.viz.compare.checks import Check, CheckOutcome, numbers_of, outcomes, parsed
+from poplite.viz.compare.forms import (
+    Comparison,
+    comparison_html,
+    comparison_json,
+    comparison_markdown,
+    comparison_svg,
+    comparison_text,
+)
+from poplite.viz.draw.colors import OVER_LIMIT
+from poplite.viz.draw.html import escaped
+from poplite.viz.draw.terminal import Style
+from poplite.viz.page import document, report_page
+
+# -- one picture -----------------------------------------------------------------------------------
+
 
 NAMES = [
     "a<b>\"c\"'d'&e",
@@ -183,3 +204,299 @@ def test_hatching_is_found_in_its_own_picture() -> None:
     used = [re.findall(r"url\(#([^)]+)\)", page) for page in pages]
     assert ids == used
     assert not set(ids[0]) & set(ids[1])
+
+
+# -- the report page -------------------------------------------------------------------------------
+
+
+VIEW = Path(document.__file__).parents[1] / "assets" / "view"
+CODE = sorted(VIEW.glob("*.js"))
+
+MOST_LINES, MOST_COLUMNS = 250, 110
+MOST_CODE = 64_000
+"""Bytes of the page's own code, as it stands in a page."""
+
+
+def small(**options: object) -> pl.Report:
+    graph = pl.Graph(pl.Target(tiles=4))
+    a, b = (graph.add_variable(pl.INT, (64,), name, mapping="linear") for name in "ab")
+    engine = pl.Engine(
+        graph, pl.Repeat(3, pl.Copy(a.reverse(0), b)), checks="fast", options=options
+    )
+    engine.run()
+    return engine.report()
+
+
+def test_files_of_code_are_short_and_all_in_the_page() -> None:
+    assert {each.name for each in CODE} == {*document.SCRIPTS, "boot.js"}
+    lines = {each.name: each.read_text().splitlines() for each in VIEW.iterdir()}
+    assert {name: len(each) for name, each in lines.items() if len(each) > MOST_LINES} == {}
+    assert [line for each in lines.values() for line in each if len(line) > MOST_COLUMNS] == []
+
+
+def test_the_code_takes_little_of_a_page() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    html = report_page(pl.Engine(graph, pl.Sequence()).report())
+    text = re.search("<noscript>.*</noscript>", html, re.DOTALL)
+    assert text is not None
+    assert len(html.encode()) - len(text[0].encode()) < MOST_CODE
+
+
+def test_nothing_is_loaded() -> None:
+    html = small().to_html()
+    policy = re.search(r'Content-Security-Policy"\s+content="([^"]*)"', html)
+    assert policy is not None
+    assert policy[1].split("; ") == [
+        "default-src 'none'",
+        "style-src 'unsafe-inline'",
+        "script-src 'unsafe-inline'",
+        "img-src data: blob:",
+    ]
+    page = ViewPage(html)
+    code = page.text(page.shown["script"])
+    for text in (html, code):
+        outside = set(re.findall(r"https?://[^\s\"'<)]*", text)) - {"http://www.w3.org/2000/svg"}
+        assert outside == set()
+        assert not re.search(r"\b(src|href)=|@import|\bfetch\(|XMLHttpRequest|new Worker", text)
+
+
+def test_without_code_the_page_tells_the_report_as_text() -> None:
+    report = small()
+    html = report.to_html(title="a < b")
+    assert "<title>a &lt; b</title>" in html
+    assert f"<noscript><pre>\n{escaped(str(report))}\n</pre></noscript>" in html
+
+
+def test_names_cannot_leave_their_place() -> None:
+    html = random_report(4, 2, 0).to_html(title=MARKUP)
+    assert html.count("<script") == 3
+    assert ViewPage(html).reports[0]["steps"][0]["name"].endswith(MARKUP)
+
+
+def test_names_do_not_turn_what_stands_beside_them() -> None:
+    report = random_report(4, 2, 0, names="\u202e\n")
+    html = report_page(report, before=report)
+    assert "\u202e" not in html
+    page = ViewPage(html)
+    assert page.reports[0]["steps"][0]["name"].endswith(r"\u202e\n")
+    assert page.shown["diff"]["steps"][0][0].endswith(r"\u202e\n")
+
+
+def test_what_has_not_run_is_shown_as_one_run() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    a, b = (graph.add_variable(pl.INT, (64,), name, mapping="linear") for name in "ab")
+    engine = pl.Engine(graph, pl.Repeat(3, pl.Copy(a.reverse(0), b)))
+    shown = ViewPage(engine.report().to_html()).reports[0]
+    assert (shown["run"], shown["steps"][0]["times"]) == (False, 3)
+    engine.write(a, range(64))
+    engine.run()
+    ran = ViewPage(engine.report().to_html()).reports[0]
+    assert (ran["run"], ran["cycles"]) == (True, shown["cycles"])
+
+
+def test_what_is_not_modelled_has_no_numbers() -> None:
+    shown = ViewPage(small(**{"debug.instrument": False}).to_html()).reports[0]
+    assert (shown["modelled"], shown["memory"], shown["steps"]) == (False, None, [])
+
+
+def test_two_reports_share_their_arrays_and_say_what_changed() -> None:
+    report = small()
+    page = ViewPage(report_page(report, before=report, names=("old", "new")))
+    assert page.reports[0] == page.reports[1]
+    assert page.shown["names"] == ["old", "new"]
+    assert page.shown["diff"]["totals"][0] == ["cycles", report.cycles, report.cycles]
+
+
+def test_what_would_be_too_large_is_kept_roughly(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = random_report(1000, 4, 3)
+    exact = ViewPage(report.to_html())
+    assert (exact.reports[0]["rough"], exact.reports[0]["memory"]["addressed"]) == (0, True)
+    step = report.execution.steps[0]
+    monkeypatch.setattr(document, "MOST_BLOCK", 150_000)
+    rounded = ViewPage(report.to_html())
+    assert (rounded.reports[0]["rough"], rounded.reports[0]["memory"]["addressed"]) == (2, False)
+    busy = rounded.array(rounded.reports[0]["steps"][0]["phases"][0]["busy"], 1000)
+    assert busy == pytest.approx(step.phases[0].tile_cycles.array(), rel=0.005)
+    monkeypatch.setattr(document, "MOST_BLOCK", 60_000)
+    rough = ViewPage(report.to_html())
+    assert (rough.reports[0]["rough"], rough.reports[0]["memory"]["addressed"]) == (3, False)
+    busy = rough.array(rough.reports[0]["steps"][0]["phases"][0]["busy"], 1000)
+    assert len(busy) == 1000
+    assert busy.mean() == pytest.approx(step.phases[0].tile_cycles.mean, rel=0.02)
+
+
+def test_vermilion_is_for_what_is_over_the_limit() -> None:
+    css = (VIEW / "view.css").read_text()
+    light = css.partition('data-theme="dark"')[0]
+    assert re.findall(rf"(--[\w-]+): {OVER_LIMIT};", light) == ["--over"]
+
+
+# -- comparisons -----------------------------------------------------------------------------------
+
+
+def report_of(times: int, name: str = "b", *, modelled: bool = True) -> pl.Report:
+    """The report of a copy that runs so often."""
+    graph = pl.Graph(pl.Target(tiles=4))
+    a, b = (
+        graph.add_variable(pl.INT, (64,), each, mapping=tile, initial_value=1)
+        for each, tile in (("a", 0), (name, 2))
+    )
+    engine = pl.Engine(
+        graph, pl.Repeat(times, pl.Copy(a, b)), options={"debug.instrument": modelled}
+    )
+    engine.run()
+    return engine.report()
+
+
+@pytest.mark.parametrize(
+    ("text", "check"),
+    [
+        ("cycles>+5%", Check("cycles>+5%", "cycles", True, "percent", 5)),
+        ("cycles > -5 %", Check("cycles > -5 %", "cycles", True, "percent", -5)),
+        ("fullest>600000", Check("fullest>600000", "fullest", True, "value", 600_000)),
+        ("bytes<+1_000", Check("bytes<+1_000", "bytes", False, "change", 1000)),
+        ("balance<80%", Check("balance<80%", "balance", False, "value", 80)),
+        ("step:a > b>+1,000", Check("step:a > b>+1,000", "step:a > b", True, "change", 1000)),
+        (
+            "global exchange>0.5",
+            Check("global exchange>0.5", "global exchange", True, "value", 0.5),
+        ),
+    ],
+)
+def test_checks_are_read(text: str, check: Check) -> None:
+    assert parsed(text) == check
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "cycles",
+        "cycles>",
+        ">5",
+        "cycles=5",
+        "cycles>five",
+        "cycles>5x",
+        "cycles>>",
+        "cycles>+-5",
+    ],
+)
+def test_what_is_no_check_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not NAME>AMOUNT"):
+        parsed(text)
+
+
+def test_percent_needs_a_sign() -> None:
+    with pytest.raises(ValueError, match=r"percent of what\? Write cycles>\+"):
+        parsed("cycles>5%")
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after", "fails"),
+    [
+        ("x>+5%", 100, 105, False),
+        ("x>+5%", 100, 106, True),
+        ("x>-5%", 100, 96, True),
+        ("x<-5%", 100, 95, False),
+        ("x<-5%", 100, 94, True),
+        ("x>+10", 100, 110, False),
+        ("x>+10", 100, 111, True),
+        ("x<-10", 100, 89, True),
+        ("x>50", 100, 50, False),
+        ("x>50", 0, 51, True),
+        ("x<50", 0, 49, True),
+        ("x>+5%", 0, 0, False),
+        ("x>+5%", 0, 1, True),
+    ],
+)
+def test_a_check_fails_beyond_its_amount(text: str, before: int, after: int, fails: bool) -> None:
+    assert parsed(text).fails(before, after) is fails
+
+
+def test_numbers_are_those_of_the_report() -> None:
+    report = report_of(3)
+    numbers, memory = numbers_of(report), report.compilation.memory
+    execution = report.execution
+    assert numbers["cycles"] == numbers["step:a to b"] == report.cycles
+    assert numbers["fullest"] == memory.including_gaps.most
+    assert numbers["bytes"] == memory.including_gaps.total
+    assert numbers["sync"] == execution.sync_cycles
+    assert numbers["exchange"] == execution.phase_cycles()["exchange"] > 0
+    assert numbers["balance"] == 100 * execution.tile_cycles.mean() / execution.tile_cycles.max()
+    assert numbers["kind:variable"] == 2 * 64 * 4
+
+
+def test_what_is_missing_on_one_side_fails() -> None:
+    checks = [parsed("step:a to b>+5%"), parsed("step:a to c<0"), parsed("cycles>+5%")]
+    here, there = report_of(1), report_of(1, "c")
+    found = outcomes(here, there, checks)
+    assert [each.failed for each in found] == [True, True, False]
+    names = "base.json", "pr.json"
+    assert found[0].text(names) == (
+        f"FAILED  step:a to b>+5%: {here.cycles:,} -> none (not in pr.json)"
+    )
+    assert found[1].text(names).endswith("(not in base.json)")
+    assert found[2].text(names) == f"passed  cycles>+5%: {here.cycles:,} -> {there.cycles:,}"
+    unmodelled = report_of(1, modelled=False)
+    for report in (here, unmodelled):
+        (outcome,) = outcomes(report, unmodelled, [parsed("cycles>+5%")])
+        assert outcome.failed
+
+
+def test_unknown_names_are_refused_with_the_nearest() -> None:
+    report = report_of(1)
+    for wrong, nearest in (("cycle", "cycles"), ("step:a too b", "step:a to b")):
+        with pytest.raises(pl.UnknownName, match=f"did you mean '{nearest}'"):
+            outcomes(report, report, [parsed(f"{wrong}>+5%")])
+
+
+def compared(top: int = 20) -> Comparison:
+    """A comparison with names that mean something in Markdown and HTML."""
+    before, after = report_of(1), report_of(30, "<script>|*b*\n")
+    checks = outcomes(before, after, [parsed("cycles>+5%"), parsed("bytes>+90%")])
+    return Comparison(("a|b.json", "<b>.json"), before.diff(after), tuple(checks), top)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 160])
+def test_text_fits_its_columns(width: int) -> None:
+    for ascii_only in (False, True):
+        text = comparison_text(compared(), Style(width=width, ascii_only=ascii_only))
+        assert max(map(len, text.splitlines())) <= max(width, 60)
+        assert text.isascii() or not ascii_only
+    assert "×30" in comparison_text(compared())
+    assert "FAILED  cycles>+5%: " in text
+
+
+def test_markdown_is_one_table_and_the_checks() -> None:
+    lines = comparison_markdown(compared()).splitlines()
+    assert lines[0] == r"| | a\|b.json | &lt;b&gt;.json | change | |"
+    rows = [line for line in lines if line.startswith("|")]
+    cells = [line.replace(r"\|", "").count("|") for line in rows]
+    assert set(cells) == {6, 3}
+    assert r"| a to &lt;script&gt;\|\*b\*\\n | 0 |" in "\n".join(lines)
+    assert sum("**FAILED**" in line for line in lines) == 1
+    assert "| ... 1 more | | | | |" in comparison_markdown(compared(top=1)).splitlines()
+
+
+def test_pages_escape_names_and_keep_all_numbers() -> None:
+    page = comparison_html(compared(), "poplite-viz diff a b")
+    assert "<script>|" not in page
+    assert "&lt;script&gt;|*b*\\n" in page
+    data = json.loads(comparison_json(compared(top=1)))
+    assert {each["name"] for each in data["steps"]} == {"a to b", "a to <script>|*b*\n"}
+    assert [each["failed"] for each in data["checks"]] == [True, False]
+    picture = comparison_svg(compared())
+    ET.fromstring(picture)
+    assert all(name in picture for name in ("a|b.json", "&lt;b&gt;.json", "FAILED"))
+
+
+def test_no_change_is_drawn() -> None:
+    report = report_of(1)
+    same = Comparison(("a", "b"), report.diff(report))
+    assert "no change" in comparison_html(same, "")
+    assert comparison_text(same).count("no change") == 3
+    assert comparison_markdown(same).count("\n| **") == 1
+    assert (
+        CheckOutcome(parsed("x>1"), 1.5, None).text(("a", "b"))
+        == "FAILED  x>1: 1.5 -> none (not in b)"
+    )

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
 import re
 import xml.etree.ElementTree as ET
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from poplite import BOOL, FLOAT, INT, Target, UnknownName
+import poplite as pl
+import poplite.program
+from poplite import BOOL, FLOAT, INT, ControlProgramError, Target, UnknownName, ops
+from poplite.display import Displayed
 from poplite.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
     Call,
     Copy,
@@ -23,13 +31,19 @@ from poplite.program import (
     RepeatWhileTrue,
     Sequence,
     Switch,
+    children_first,
+    distinct_steps,
     walk,
 )
-from poplite.viz import program_svg, program_text
+from poplite.program.base import declared, part, reads, writes
+from poplite.tools.viz.load_target import load_target
+from poplite.viz import graph_text, program_svg, program_text, summary_text
+from poplite.viz.dataflow.graph import dataflow_of
 from poplite.viz.draw.colors import KINDS
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.terminal import Style
-from poplite.viz.program.labels import MOST
+from poplite.viz.program.labels import MOST, label_of, leaf_kind
+from poplite.viz.program.of_report import saved_programs
 from poplite.viz.program.tree import MOST_LINES, ProgramTree, program_json, program_tree
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -387,3 +401,238 @@ def test_json_is_flat_and_sorted(graph: Graph) -> None:
     assert " in main_program, called at " in copy["at"]
     assert copy["numbers"] == {"bytes": 48, "elements": 12}
     assert (copy["kind"], copy["parent"], copy["names"]) == ("copy", 0, ["x", "y"])
+
+
+# -- how often steps run ---------------------------------------------------------------------------
+
+
+class Add(pl.Vertex):
+    """Adds 1, and compares."""
+
+    n: pl.InOut[pl.UNSIGNED_INT]
+    is_below: pl.Output[pl.BOOL]
+    limit: pl.State[pl.UNSIGNED_INT]
+
+    def compute(self) -> None:
+        self.n = self.n + 1
+        self.is_below = self.n < self.limit
+
+    def cycles(self, target: pl.Target) -> int:
+        return 1
+
+
+class Bench:
+    """A graph with a number, whether it is below a limit, and a program."""
+
+    def __init__(self) -> None:
+        self.graph, self.main = pl.Graph(pl.Target(tiles=2)), pl.Sequence(name="main")
+        self.n = self.number("n")
+        self.below = self.graph.add_variable(pl.BOOL, (), "below", mapping=0)
+
+    def number(self, name: str) -> pl.Tensor:
+        """A number that begins at 0."""
+        return self.graph.add_variable(pl.UNSIGNED_INT, (), name, mapping=0, initial_value=0)
+
+    def add(self, name: str, limit: int = 0) -> pl.Program:
+        """A step that adds 1 to the number, and compares it with a limit."""
+        step = self.graph.add_compute_set(name)
+        self.graph.add_vertex(step, Add, tile=0, n=self.n, is_below=self.below, limit=limit)
+        return pl.Execute(step)
+
+    def copy(self, name: str) -> pl.Program:
+        """A step that copies the number to another."""
+        return pl.Copy(self.n, self.number(name))
+
+    def tree(self, runs: int = 1) -> ProgramTree:
+        """Run the program, and return its tree as the report has it."""
+        engine = pl.Engine(self.graph, self.main, interpret=True)
+        for _ in range(runs):
+            engine.run()
+        report = engine.report()
+        (program,) = saved_programs(report).values()
+        assert report.execution.runs == runs
+        self.executions = [each.executions for each in report.execution.steps]
+        return program_tree(program)
+
+
+def runs_of(tree: ProgramTree) -> dict[str, int | None]:
+    """Return how often each step runs, by the last name in it."""
+    return {row.label.names[-1]: row.runs for row in tree.rows if row.is_leaf}
+
+
+def test_a_loop_whose_index_is_read_is_counted() -> None:
+    bench = Bench()
+    with bench.main:
+        with ops.repeat(3):
+            bench.main.add(bench.copy("outer"))
+            with ops.repeat(5) as i:
+                ops.assign(bench.n, i)
+        bench.main.add(pl.counted_loop(bench.graph, 2, 9, 3, lambda i: pl.Copy(i, bench.n)))
+    tree = program_tree(bench.main)
+    assert tree.heading(counts=True) == "program: 7 steps, run 43 times in all"
+    assert [row.runs for row in tree.rows if row.is_leaf] == [3, 3, 18, 15, 15, 1, 4, 3, 3]
+    (loop,) = (row for row in tree.rows if row.label.detail == "5 times")
+    assert (loop.label.title, loop.label.numbers) == (
+        "RepeatWhileTrue 'repeat/goes_on'",
+        {"times": 5},
+    )
+    assert "?" not in "".join(tree.columns(counts=True)[1][1])
+
+
+def test_a_loop_whose_end_is_a_tensor_is_not() -> None:
+    bench = Bench()
+    with bench.main:
+        bench.main.add(pl.counted_loop(bench.graph, 0, bench.n, 1, lambda i: pl.Copy(i, bench.n)))
+    assert program_tree(bench.main).runs is None
+
+
+def test_saved_graphs_keep_how_often_a_loop_runs(tmp_path: Path) -> None:
+    bench = Bench()
+    with bench.main, ops.repeat(5) as i:
+        ops.assign(bench.n, i)
+    bench.graph.save(tmp_path / "a.graph", bench.main)
+    _, programs = pl.Graph.load(tmp_path / "a.graph")
+    (program,) = programs.values()
+    assert program_tree(program).runs == program_tree(bench.main).runs == 11
+
+
+def decided_by_data() -> Bench:
+    """A program whose number decides: 4 additions, 2 of which are below 3; then on to 12."""
+    bench = Bench()
+    branch = pl.If(bench.below, bench.copy("then"), bench.copy("otherwise"))
+    bench.main.add(pl.Repeat(4, pl.Sequence(bench.add("outer", 3), branch)))
+    body = pl.Sequence(bench.add("grow"), pl.Repeat(2, bench.copy("twice")))
+    bench.main.add(pl.RepeatWhileTrue(bench.add("test", 12), bench.below, body))
+    return bench
+
+
+def test_the_report_of_a_run_counts_what_data_decide() -> None:
+    bench = decided_by_data()
+    tree = bench.tree()
+    assert runs_of(tree) == {
+        **{"outer": 4, "then": 2, "otherwise": 2},
+        **{"test": 5, "grow": 4, "twice": 8},
+    }
+    assert [*runs_of(tree).values()] == bench.executions
+    assert tree.heading(counts=True) == "program: 6 steps, run 25 times in all"
+
+
+def test_the_report_of_two_runs_does_not_say_what_one_takes() -> None:
+    tree = decided_by_data().tree(runs=2)
+    assert tree.runs is None
+    assert runs_of(tree) == {
+        **{"outer": 4, "then": None, "otherwise": None},
+        **{"test": None, "grow": None, "twice": None},
+    }
+
+
+def test_what_several_calls_share_is_not_counted_by_a_run() -> None:
+    bench = Bench()
+    loop = pl.RepeatWhileTrue(bench.add("test", 9), bench.below, bench.copy("body"))
+    function = bench.graph.add_function(loop, "reach")
+    bench.main.add(pl.Call(function)).add(pl.Call(function))
+    assert runs_of(bench.tree()) == {"test": None, "body": None}
+    assert bench.executions == [10, 8]
+
+
+@pytest.mark.parametrize(
+    ("times", "why"),
+    [
+        (-1, "is not how often a loop runs"),
+        (True, "True is not of type int"),
+        ("5", "'5' is not of type int"),
+        (2**32, "is not how often a loop runs"),
+    ],
+)
+def test_a_saved_loop_of_another_count_is_refused(times: Any, why: str, tmp_path: Path) -> None:
+    bench = Bench()
+    with bench.main, ops.repeat(5) as i:
+        ops.assign(bench.n, i)
+    bench.graph.save(tmp_path / "a.graph", bench.main)
+    with zipfile.ZipFile(tmp_path / "a.graph") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(members["manifest.json"])
+    (loop,) = (node for node in manifest["nodes"] if node[0] == "RepeatWhileTrue")
+    assert loop[2][3] == 5
+    loop[2][3] = times
+    with zipfile.ZipFile(tmp_path / "b.graph", "w") as archive:
+        for name, data in (members | {"manifest.json": json.dumps(manifest).encode()}).items():
+            archive.writestr(zipfile.ZipInfo(name), data)
+    with pytest.raises(pl.FileLoadError, match=why):
+        pl.Graph.load(tmp_path / "b.graph")
+
+
+# -- every kind of program -------------------------------------------------------------------------
+
+
+EVERY = Path(__file__).parents[2] / "golden" / "every.py"
+
+
+@declared()
+class Odd(Program):
+    """A kind of step that no picture knows."""
+
+    read: Tensor | None = reads(default=None)
+    written: Tensor | None = writes(default=None)
+
+    def _titled(self) -> str:
+        ends = {"read": self.read, "written": self.written}
+        names = [f" '{{{end}.name}}'" for end, tensor in ends.items() if tensor is not None]
+        return "Odd {{0}}" + "".join(names)
+
+
+@declared()
+class Twice(Program):
+    """A kind of program that runs another, nobody knows how often."""
+
+    _title = "Twice"
+    body: Program = part()
+
+
+def test_every_kind_is_drawn() -> None:
+    graph, program = load_target(f"{EVERY}:build")
+    assert program is not None
+    nodes = list(children_first(program))
+    kinds = [kind for _, kind in inspect.getmembers(poplite.program, inspect.isclass)]
+    kinds = [kind for kind in kinds if issubclass(kind, Program) and kind is not Program]
+    bases = {base for kind in kinds for base in kind.__mro__[1:]}
+    assert {kind for kind in kinds if kind not in bases} <= {type(node) for node in nodes}
+    tree = program_text(program, width=120)
+    for node in nodes:
+        assert label_of(node).title in tree
+    drawn = {number for node in dataflow_of(graph, program).nodes for number in node.steps}
+    for step in distinct_steps(program):
+        touches = step.program.reads or step.program.writes
+        known = {"compute", "control"}
+        assert step.number in drawn or not touches or label_of(step.program).kind in known
+
+
+def test_steps_that_are_new_are_drawn_by_what_they_say_and_touch() -> None:
+    graph = Graph()
+    x, y = graph.add_variable(INT, (2,), "x {}"), graph.add_variable(INT, (3,), "y")
+    nothing, read, moved = Odd(), Odd(x), Odd(x, y)
+    assert [leaf_kind(leaf) for leaf in (nothing, read, moved)] == ["control", "host", "copy"]
+    label = label_of(moved)
+    assert (label.title, label.names) == ("Odd {0} 'x {}' 'y'", ("x {}", "y"))
+    assert (label.numbers, label.detail) == ({"bytes": 12, "elements": 3}, "3 elements, 12 B")
+    tree = program_text(Sequence(nothing, read, moved))
+    for number, text in enumerate(("Odd {0}", "Odd {0} 'x {}'  int32[2]", label.title), 1):
+        assert f"  {number}    {text}" in tree
+    flow = graph_text(graph, Sequence(nothing, read, moved))
+    assert "step 1 " not in flow
+    for told in ("step 2  Odd 'x {}'", "step 3  Odd  12 B", "1 copy, 1 host step"):
+        assert told in flow
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        program_text,
+        program_svg,
+        Displayed._repr_html_,
+        lambda program: summary_text(Graph(), program),
+    ],
+)
+def test_what_no_picture_knows_is_refused(draw: Callable[[Program], str]) -> None:
+    with pytest.raises(ControlProgramError, match="no picture shows what a Twice does"):
+        draw(Sequence(Twice(Odd())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import xml.etree.ElementTree as ET
 
@@ -12,10 +13,20 @@ from hypothesis import given, strategies as st
 
 from helpers.depth import examples
 from poplite import FLOAT, INT, Target, TensorIndexError
+from poplite.arrays.intervals import Int64
 from poplite.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.viz import tensor_svg, tensor_text
 from poplite.viz.draw.terminal import Style
+from poplite.viz.tensor.flat_page import (
+    MIXED,
+    Page,
+    Rectangles,
+    coarse,
+    fold,
+    rectangles,
+    tick_step,
+)
 from poplite.viz.tensor.interval_table import tile_rows
 from poplite.viz.tensor.ownership import Ownership, ownership_of, ownership_of_variable
 from poplite.viz.tensor.selection import select
@@ -242,7 +253,7 @@ def test_svg_names_every_block_in_a_tooltip() -> None:
     ]
 
 
-def rectangles(picture: str) -> list[tuple[str, float, float, float, float]]:
+def drawn_rectangles(picture: str) -> list[tuple[str, float, float, float, float]]:
     """Class, x, y, width and height of the rectangles that stand for elements."""
     root = ET.fromstring(picture)
     group = next(g for g in root.iter(f"{SVG}g"))
@@ -254,13 +265,13 @@ def rectangles(picture: str) -> list[tuple[str, float, float, float, float]]:
 
 
 def test_svg_rectangles_tile_the_plot() -> None:
-    found = rectangles(draw_tensor_svg(owned(blocks(64, 128, 4, 4))))
+    found = drawn_rectangles(draw_tensor_svg(owned(blocks(64, 128, 4, 4))))
     assert len(found) == 16
     assert sum(w * h for *_, w, h in found) == pytest.approx(760 * 460, rel=1e-3)
 
 
 def test_svg_gives_neighbouring_tiles_different_colours() -> None:
-    drawn = rectangles(draw_tensor_svg(owned(blocks(64, 96, 8, 6))))  # 6 columns of 6 colours
+    drawn = drawn_rectangles(draw_tensor_svg(owned(blocks(64, 96, 8, 6))))  # 6 columns of 6 colours
     assert len(drawn) == 48
     color = {(round(x), round(y)): kind for kind, x, y, *_ in drawn}
     left, top = min(color)
@@ -275,17 +286,17 @@ def test_svg_gives_neighbouring_tiles_different_colours() -> None:
 
 def test_svg_shows_tiles_in_small_pieces_by_the_ramp() -> None:
     plate = Graph(Target(tiles=1000)).add_variable(FLOAT, (100, 100), "x", mapping="linear")
-    drawn = rectangles(tensor_svg(plate))
+    drawn = drawn_rectangles(tensor_svg(plate))
     assert {kind for kind, *_ in drawn} == {f"q{k}" for k in range(12)}
 
 
 def test_svg_gives_up_to_six_tiles_a_colour_each() -> None:
-    kinds = {kind for kind, *_ in rectangles(draw_tensor_svg(owned(blocks(4, 6, 2, 3) + 40)))}
+    kinds = {kind for kind, *_ in drawn_rectangles(draw_tensor_svg(owned(blocks(4, 6, 2, 3) + 40)))}
     assert kinds == {f"c{k}" for k in range(6)}
 
 
 def test_svg_hatches_what_has_no_tile() -> None:
-    assert "unmapped" in {kind for kind, *_ in rectangles(tensor_svg(weights()))}
+    assert "unmapped" in {kind for kind, *_ in drawn_rectangles(tensor_svg(weights()))}
 
 
 def outline(picture: str) -> str:
@@ -299,7 +310,7 @@ def test_svg_outlines_each_part_of_the_view() -> None:
     assert outline(picture).count("M") == 3
     column = 30
     x, y = re.findall(r"M([\d.]+) ([\d.]+)h30v60", outline(picture))[1]
-    first = rectangles(picture)[0]
+    first = drawn_rectangles(picture)[0]
     assert (float(x), float(y)) == (first[1] + 4 * column, first[2] + column)
 
 
@@ -341,7 +352,7 @@ def test_svg_draws_many_parts_in_larger_cells() -> None:
     tiles = blocks(2000, 2000, 4, 4)
     tiles[::2, ::500] = 99  # 4,000 specks
     picture = draw_tensor_svg(owned(tiles))
-    assert len(rectangles(picture)) <= MOST_RECTANGLES
+    assert len(drawn_rectangles(picture)) <= MOST_RECTANGLES
     assert "separate parts: drawn in cells of about 42 x 25 elements" in picture
     assert "several tiles" in picture
 
@@ -391,3 +402,143 @@ def test_a_view_that_does_not_fit_is_refused() -> None:
         tensor_svg(weights(), "4")
     with pytest.raises(TensorIndexError, match="names 3 axes but the tensor has 2"):
         tensor_text(weights(), (0, slice(None), 1))
+
+
+# -- a tensor folded onto a page -------------------------------------------------------------------
+
+
+shapes = st.lists(st.integers(1, 7), max_size=4).map(tuple)
+
+
+def runs(flat: Int64) -> tuple[Int64, Int64, Int64]:
+    """Return begin, length and value of the runs of equal neighbours."""
+    begin = np.flatnonzero(np.diff(flat, prepend=flat[0] - 1))
+    return begin, np.diff(np.append(begin, len(flat))), flat[begin]
+
+
+def painted(found: Rectangles, rows: int, columns: int) -> Int64:
+    """Paint rectangles; fail where two overlap."""
+    page = np.full((rows, columns), -9)
+    for t, b, lo, hi, value in zip(
+        found.top, found.bottom, found.left, found.right, found.value, strict=True
+    ):
+        assert (page[t:b, lo:hi] == -9).all()
+        page[t:b, lo:hi] = value
+    return page
+
+
+@st.composite
+def pages(draw: st.DrawFn) -> tuple[Int64, Page]:
+    """Tiles of each element, and the page that their tensor folds to."""
+    page = fold(draw(shapes))
+    count = math.prod(page.shape)
+    pieces = draw(st.lists(st.tuples(st.integers(1, 9), st.integers(-1, 3)), min_size=1))
+    flat = np.concatenate([np.full(n, tile) for n, tile in pieces])
+    return np.resize(flat, count), page
+
+
+@given(pages())
+def test_every_element_lies_in_a_rectangle_of_its_tile(case: tuple[Int64, Page]) -> None:
+    flat, page = case
+    found = painted(rectangles(*runs(flat), page.columns), page.rows, page.columns)
+    assert np.array_equal(found.ravel()[: len(flat)], flat)
+    assert (found.ravel()[len(flat) :] == -9).all()
+
+
+@given(pages())
+def test_rectangles_are_joined_downwards_and_sorted(case: tuple[Int64, Page]) -> None:
+    flat, page = case
+    found = rectangles(*runs(flat), page.columns)
+    sides = zip(found.top, found.bottom, found.left, found.right, found.value, strict=True)
+    described = [tuple(map(int, side)) for side in sides]
+    starts = {(t, lo, hi, value) for t, _, lo, hi, value in described}
+    assert not any((b, lo, hi, value) in starts for _, b, lo, hi, value in described)
+    assert [(t, lo) for t, _, lo, *_ in described] == sorted((t, lo) for t, _, lo, *_ in described)
+
+
+def test_whole_rows_are_one_rectangle() -> None:
+    found = rectangles(np.array([3]), np.array([20]), np.array([7]), columns=8)
+    assert list(zip(found.top, found.bottom, found.left, found.right, strict=True)) == [
+        (0, 1, 3, 8),
+        (1, 2, 0, 8),
+        (2, 3, 0, 7),
+    ]
+
+
+@given(pages(), st.integers(1, 5), st.integers(1, 5))
+def test_coarse_cells_show_the_tile_of_all_their_elements(
+    case: tuple[Int64, Page], down: int, across: int
+) -> None:
+    flat, page = case
+    down, across = min(down, page.rows), min(across, page.columns)
+    found = coarse(rectangles(*runs(flat), page.columns), page.rows, page.columns, (down, across))
+    expected = np.full((down, across), -9)
+    for element, tile in enumerate(flat.tolist()):
+        r, c = divmod(element, page.columns)
+        cell = r * down // page.rows, c * across // page.columns
+        expected[cell] = tile if expected[cell] in (-9, tile) else MIXED
+    assert np.array_equal(painted(found, down, across), expected)
+
+
+@given(pages(), st.integers(1, 5), st.integers(1, 5))
+def test_clipping_keeps_the_corner(case: tuple[Int64, Page], rows: int, columns: int) -> None:
+    flat, page = case
+    rows, columns = min(rows, page.rows), min(columns, page.columns)
+    whole = rectangles(*runs(flat), page.columns)
+    expected = painted(whole, page.rows, page.columns)[:rows, :columns]
+    assert np.array_equal(painted(whole.clipped(rows, columns), rows, columns), expected)
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows", "columns"),
+    [
+        ((), 1, 1),
+        ((1,), 1, 1),
+        ((32,), 1, 32),
+        ((64,), 4, 16),
+        ((8192,), 64, 128),
+        ((64, 128), 64, 128),
+        ((1000, 3), 1000, 3),
+        ((2, 3, 40), 6, 40),
+        ((427, 640, 4), 427, 2560),
+    ],
+)
+def test_shapes_fold_to_readable_pages(shape: tuple[int, ...], rows: int, columns: int) -> None:
+    page = fold(shape)
+    assert (page.rows, page.columns) == (rows, columns)
+
+
+@given(shapes)
+def test_rows_are_labelled_by_the_index_they_begin_with(shape: tuple[int, ...]) -> None:
+    page = fold(shape)
+    for row in range(page.rows):
+        if page.leading < 0:
+            assert page.row_label(row) == str(row * page.columns)
+            continue
+        index = np.unravel_index(row * page.columns, shape)[: page.leading]
+        assert page.row_label(row) == ", ".join(str(i) for i in index)
+
+
+@given(shapes.filter(lambda shape: len(shape) > 1), st.data())
+def test_places_are_indices_of_the_rectangle(shape: tuple[int, ...], data: st.DataObject) -> None:
+    page = fold(shape)
+    top = data.draw(st.integers(0, page.rows - 1))
+    bottom = data.draw(st.integers(top + 1, page.rows))
+    left = data.draw(st.integers(0, page.columns - 1))
+    right = data.draw(st.integers(left + 1, page.columns))
+    place = page.place(top, bottom, left, right)
+    elements = np.arange(math.prod(shape)).reshape(shape)
+    expected = elements.reshape(page.rows, page.columns)[top:bottom, left:right]
+    if place.startswith("["):
+        parts = [part.strip().split(":") for part in place[1:-1].split(",")]
+        index = tuple(slice(*(int(end) if end else None for end in part)) for part in parts)
+        assert np.array_equal(elements[index].ravel(), expected.ravel())
+    else:
+        assert place == f"rows {top}-{bottom - 1}, columns {left}-{right - 1}"
+
+
+@given(st.integers(1, 10**6), st.integers(1, 100))
+def test_ticks_have_room(extent: int, at_most: int) -> None:
+    step = tick_step(extent, at_most)
+    assert -(-extent // step) <= at_most
+    assert step <= 2 * max(1, 2.5 * extent / at_most)
