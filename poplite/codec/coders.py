@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import chain, compress, islice, repeat
 from operator import attrgetter, index as whole_number
@@ -152,6 +152,12 @@ class ScalarCoder(Coder):
         if self.kind is float:
             return float(value).hex()  # JSON has no infinities, and no NaN
         return self.kind(value)
+
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON."""
+        if set(map(type, values)) == {self.as_is}:
+            return list(values)
+        return super().encode_all(values, to)
 
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
@@ -439,25 +445,27 @@ class RecordCoder(Coder):
 
     A field whose metadata say that it "lends" gives its value to those of the same name that are
     read after it, and are not saved themselves.
+
+    Attributes:
+        parameters: what makes the default of each of the constructor; None without one.
+        alike: coders, and the fields of each, which are written together.
     """
 
     def __init__(self, cls: type, coders: Mapping[str, Coder]) -> None:
         self.cls, self.coders, self.name = cls, coders, cls.__name__
         taken = [field for field in dataclasses.fields(cls) if field.init]
         known = [field for field in taken if field.name in coders]
-        self.parameters = [(field.name, field.default, _factory(field)) for field in taken]
-        given = {
-            name
-            for name, default, factory in self.parameters
-            if default is dataclasses.MISSING and factory is None
-        }
-        self.needed, self.borrowed = given & coders.keys(), given - coders.keys()
+        self.parameters = {field.name: _default_of(field) for field in taken}
+        self.needed = {name for name in coders if self.parameters[name] is None}
+        alike: dict[int, tuple[Coder, list[str]]] = {}
+        for name, coder in coders.items():
+            alike.setdefault(id(coder), (coder, []))[1].append(name)
+        self.alike = list(alike.values())
         self.lent = {field.name for field in known if field.metadata.get("lends")}
         nowhere = Writer()
-        defaults = {f.name: f.default for f in known if f.default is not dataclasses.MISSING}
-        self.usual: dict[str, Any] = dict.fromkeys(coders, dataclasses.MISSING) | defaults
+        self.usual = {f.name: f.default for f in known if f.default is not dataclasses.MISSING}
         self.defaults = {
-            name: coders[name].encode(each, nowhere) for name, each in defaults.items()
+            name: coders[name].encode(each, nowhere) for name, each in self.usual.items()
         }
         named = nowhere.arrays.parts() or nowhere.classes or nowhere.locations
         assert not named, "defaults are plain"
@@ -469,49 +477,53 @@ class RecordCoder(Coder):
     def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
         """Return many values as JSON."""
         found: list[dict[str, Json]] = [{} for _ in values]
-        for name, coder in self.coders.items():
-            column, rows = list(map(attrgetter(name), values)), found
-            usual = self.usual[name]
-            if usual is not dataclasses.MISSING:
-                differ = [part is not usual for part in column]
-                column, rows = list(compress(column, differ)), list(compress(found, differ))
-            default = self.defaults.get(name, dataclasses.MISSING)
-            for row, data in zip(rows, self._column(name, coder, column, to), strict=True):
-                if default is dataclasses.MISSING or data != default:
-                    row[name] = data
+        for coder, names in self.alike:
+            parts, places = [], []
+            for name in names:
+                column, rows = list(map(attrgetter(name), values)), found
+                if name in self.defaults:
+                    differ = [part is not self.usual[name] for part in column]
+                    column, rows = list(compress(column, differ)), list(compress(found, differ))
+                if set(map(type, column)) != {coder.as_is}:
+                    self._check_kinds(name, coder, column)
+                parts += column
+                places.append((name, rows))
+            data: Iterator[Json] = iter(coder.encode_all(parts, to) if parts else [])
+            for name, rows in places:
+                default = self.defaults.get(name, dataclasses.MISSING)
+                for row, each in zip(rows, data, strict=False):
+                    if default is dataclasses.MISSING or each != default:
+                        row[name] = each
         return found
 
-    def _column(self, name: str, coder: Coder, parts: list[Any], to: Writer) -> list[Json]:
-        if set(map(type, parts)) == {coder.as_is}:
-            return parts
+    def _check_kinds(self, name: str, coder: Coder, parts: Sequence[Any]) -> None:
         for part in parts:
             if not coder.fits(part):
                 raise TypeError(f"{self.name}.{name} is {shown(part)}, not {coder.name}")
-        return coder.encode_all(parts, to)
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
         """Return the values of many pieces of JSON."""
         if not data:
             return []
         everywhere = self._check_names(data)
-        columns: list[Iterable[Any]] = []
-        for name, default, factory in self.parameters:
-            if name in self.borrowed:
-                columns.append(repeat(of.lent[name], len(data)))
-            elif name in everywhere:
-                columns.append(self._decoded(name, [each[name] for each in data], of))
-            else:
-                there = [name in each for each in data] if name in self.coders else []
-                some = [each[name] for each in compress(data, there)]
-                parts = iter(self._decoded(name, some, of) if some else ())
-                columns.append(
-                    [
-                        next(parts) if is_there else default if factory is None else factory()
-                        for is_there in there or repeat(False, len(data))
-                    ]
-                )
+        columns: dict[str, Iterable[Any]] = {
+            name: repeat(of.lent[name] if make is None else make(), len(data))
+            for name, make in self.parameters.items()
+            if name not in self.coders
+        }
+        for name, coder in self.coders.items():
+            make = self.parameters[name]
+            some = data if name in everywhere else [each for each in data if name in each]
+            with at(f".{name}"):
+                found = coder.decode_all([each[name] for each in some], of) if some else []
+            if make is not None and len(some) < len(data):
+                parts = iter(found)
+                found = [next(parts) if name in each else make() for each in data]
+            columns[name] = found
+            if name in self.lent:
+                [of.lent[name]] = found
         try:
-            return list(map(self.cls, *columns))
+            return list(map(self.cls, *[columns[name] for name in self.parameters]))
         except PopliteError as error:  # of a class that checks what it is made of
             raise Malformed(error.what) from error
 
@@ -535,13 +547,6 @@ class RecordCoder(Coder):
                 )
             everywhere &= each.keys()
         return everywhere
-
-    def _decoded(self, name: str, parts: list[Json], of: Reader) -> list[Any]:
-        with at(f".{name}"):
-            found = self.coders[name].decode_all(parts, of)
-        if name in self.lent:
-            [of.lent[name]] = found
-        return found
 
 
 class EitherCoder(Coder):
@@ -595,9 +600,11 @@ class EitherCoder(Coder):
         raise Malformed(f"{shown(data)} is not one of {self.name}")
 
 
-def _factory(field: dataclasses.Field[Any]) -> Callable[[], Any] | None:
-    factory = field.default_factory
-    return None if factory is dataclasses.MISSING else factory
+def _default_of(field: dataclasses.Field[Any]) -> Callable[[], Any] | None:
+    """Return what makes the value of a field that is not given, if it has a default."""
+    if field.default is not dataclasses.MISSING:
+        return lambda: field.default
+    return None if field.default_factory is dataclasses.MISSING else field.default_factory
 
 
 def check_lists(data: Sequence[Json]) -> None:

@@ -66,7 +66,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
 
     Raises:
         ElementTypeError: for rows without a value of each parameter, or without an error.
-        ControlProgramError: for a parameter with the name of a measure.
+        ControlProgramError: for no parameters, or one with the name of a measure.
 
     >>> found = Sweep(("n",), [{"n": 1, "cycles": 70, "error": ""}, {"n": 2, "error": "no"}])
     >>> found["n"].tolist(), found["cycles"].tolist(), found.num_failed
@@ -208,6 +208,8 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
 def _checked_names(parameters: object) -> tuple[str, ...]:
     fix = 'pl.Sweep(["split"], rows), as pl.sweep(build, {"split": [1, 2]}) makes it'
     names = checked_items(parameters, "Sweep: parameters", fix)
+    if not names:
+        raise ControlProgramError("Sweep: there are no parameters", fix=fix)
     for name in names:
         checked_kind(name, str, "Sweep: the name of a parameter", fix)
         if name in (*MEASURES, ERROR):
@@ -316,7 +318,7 @@ def _read(data: Json) -> Sweep:
     of = Reader(ArrayReader({}), (), (), ())
     saved: SavedSweep = decoded(_CODER, SWEEPS.parts(data), of)
     named: dict[str, list[Any]] = {**saved.parameters, **saved.measured, ERROR: saved.error}
-    if list(named) != [*saved.parameters, *MEASURES, ERROR]:
+    if not saved.parameters or list(named) != [*saved.parameters, *MEASURES, ERROR]:
         raise Malformed("its columns are not those of a sweep")
     if len({len(values) for values in named.values()}) != 1:
         raise Malformed("its columns are of several lengths")

@@ -542,3 +542,13 @@ def test_parameters_of_several_kinds_are_saved_as_numbers(tmp_path: Path) -> Non
 def test_no_parameter_of_a_sweep_is_called_like_what_is_measured(name: str) -> None:
     with pytest.raises(pl.ControlProgramError, match=f"'{name}' has the name of a measure"):
         pl.Sweep((name,), [{name: "", "error": ""}])
+
+
+def test_a_sweep_has_parameters(tmp_path: Path) -> None:
+    with pytest.raises(pl.ControlProgramError, match="Sweep: there are no parameters"):
+        pl.Sweep([], [{"cycles": 7, "error": ""}])
+    pl.Sweep(["n"], [{"n": 1, "cycles": 7, "error": ""}]).save(path := tmp_path / "sweep.json")
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps(data | {"parameters": []}))
+    with pytest.raises(pl.FileLoadError, match="its columns are not those of a sweep"):
+        pl.Sweep.load(path)
