@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from poplite import ops
-from poplite.compat.arguments import checked
+from poplite.compat.arguments import checked, with_first
 from poplite.compat.placing import Place, one_set, output_mapping
 from poplite.errors import (
     ControlProgramError,
@@ -218,29 +218,31 @@ def _functions(kind: NonLinearityType | str, what: str) -> tuple[Forward, Backwa
     return _FORWARD_AND_BACKWARD[checked_member(kind, NonLinearityType, f"popnn.{what}")]
 
 
-_OutOfPlace = Callable[..., Tensor]
-_InPlace = Callable[..., None]
+def _new(
+    kind: NonLinearityType, graph: Graph, t: Tensor, prog: Steps, debug_context: str = ""
+) -> Tensor:
+    """Record a non-linearity to a new tensor, `popnn::{name}`; see `nonLinearity`."""
+    return nonLinearity(graph, kind, t, prog, debug_context)
 
 
-def _named(kind: NonLinearityType) -> tuple[_OutOfPlace, _InPlace]:
+def _in_place(
+    kind: NonLinearityType, graph: Graph, t: Tensor, prog: Steps, debug_context: str = ""
+) -> None:
+    """Record a non-linearity in place, `popnn::{name}`; see `nonLinearity`."""
+    nonLinearityInPlace(graph, kind, t, prog, debug_context)
+
+
+def _named(name: str, kind: NonLinearityType) -> tuple[Callable[..., Tensor], Callable[..., None]]:
     """Return the functions of a type that have its name: `f(graph, t, prog, debug_context)`."""
-
-    def new(graph: Graph, t: Tensor, prog: Steps, debug_context: str = "") -> Tensor:
-        """Record a non-linearity to a new tensor."""
-        return nonLinearity(graph, kind, t, prog, debug_context)
-
-    def in_place(graph: Graph, t: Tensor, prog: Steps, debug_context: str = "") -> None:
-        """Record a non-linearity in place."""
-        nonLinearityInPlace(graph, kind, t, prog, debug_context)
-
-    return new, in_place
+    new, in_place = with_first(_new, kind), with_first(_in_place, kind)
+    return checked("popnn", name)(new), checked("popnn", f"{name}InPlace")(in_place)
 
 
-sigmoid, sigmoidInPlace = _named(NonLinearityType.SIGMOID)
-relu, reluInPlace = _named(NonLinearityType.RELU)
-tanh, tanhInPlace = _named(NonLinearityType.TANH)
-gelu, geluInPlace = _named(NonLinearityType.GELU)
-geluErf, geluErfInPlace = _named(NonLinearityType.GELU_ERF)
-swish, swishInPlace = _named(NonLinearityType.SWISH)
-softmax, softmaxInPlace = _named(NonLinearityType.SOFTMAX)
-softmaxStable, softmaxStableInPlace = _named(NonLinearityType.SOFTMAX_STABLE)
+sigmoid, sigmoidInPlace = _named("sigmoid", NonLinearityType.SIGMOID)
+relu, reluInPlace = _named("relu", NonLinearityType.RELU)
+tanh, tanhInPlace = _named("tanh", NonLinearityType.TANH)
+gelu, geluInPlace = _named("gelu", NonLinearityType.GELU)
+geluErf, geluErfInPlace = _named("geluErf", NonLinearityType.GELU_ERF)
+swish, swishInPlace = _named("swish", NonLinearityType.SWISH)
+softmax, softmaxInPlace = _named("softmax", NonLinearityType.SOFTMAX)
+softmaxStable, softmaxStableInPlace = _named("softmaxStable", NonLinearityType.SOFTMAX_STABLE)

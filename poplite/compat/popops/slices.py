@@ -18,7 +18,6 @@ from poplite.compat.arguments import (
     bound,
     check_options,
     checked,
-    memory_share,
     sizes_of,
     with_first,
 )
@@ -42,35 +41,10 @@ from poplite.types import (
 
 _SLICE = ("remapOutOfBoundIndices", "paddingIndexUsed")
 
-_PLAN = (
+PLAN_OPTIONS = (
     *("usedForSlice", "usedForUpdate", "operationForUpdate", "availableMemoryProportion"),
     *("indicesDistribution", "indicesAreSorted", "validateIndices", "partialType"),
 )
-
-
-@checked("popops")
-def plan_embedding(
-    graph: Graph,
-    data_type: ElementTypeLike,
-    num_entries: int,
-    output_size: int,
-    num_lookups: int,
-    options: Options = None,
-) -> EmbeddingPlan:
-    """Return a plan, `popops::embedding::plan`, whose numbers of lookups is one number."""
-    check_options("embedding.plan", options, _PLAN)
-    given = options or {}
-    is_read, is_changed = (given.get(name, "true") == "true" for name in _PLAN[:2])
-    used_for = "both" if is_read == is_changed else "read" if is_read else "change"
-    return ops.plan_embedding(
-        graph,
-        entries=num_entries,
-        width=output_size,
-        lookups=num_lookups,
-        type=data_type,
-        used_for=used_for,
-        memory=memory_share("popops.embedding.plan", options),
-    )
 
 
 @bound("popops")
@@ -103,7 +77,7 @@ def createSliceableTensor(
     what, name = "createSliceableTensor", debug_context or "sliceable"
     if isinstance(min_grain_size, EmbeddingPlan):
         table = min_grain_size.table
-        check_options(what, options, (*_SLICE, *_PLAN))
+        check_options(what, options, (*_SLICE, *PLAN_OPTIONS))
         asked = (element_type_of(element_type), tuple(shape), list(dims), list(sizes))
         if asked != (table.element, (table.entries, table.width), [0], [1]):
             raise InvalidOption(
@@ -318,7 +292,7 @@ def _rows(
 
 
 def _refuse_remapping(what: str, options: Options) -> None:
-    check_options(what, options, (*_SLICE, *_PLAN))
+    check_options(what, options, (*_SLICE, *PLAN_OPTIONS))
     for name in _SLICE:
         if (options or {}).get(name, "false") != "false":
             raise InvalidOption(

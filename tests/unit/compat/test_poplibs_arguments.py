@@ -456,6 +456,8 @@ def mutants(call: str) -> Iterator[str]:
         ("poplin.createMatMulOutput", poplin.createMatMulOutput),
         ("popops.multiUpdateMax", popops.multiUpdateMax),
         ("popops.scaledSubtractFrom", popops.scaledSubtractFrom),
+        ("popops.embedding.plan", popops.embedding.plan),
+        ("popnn.reluInPlace", popnn.reluInPlace),
         ("popnn.minAndArgMin", popnn.minAndArgMin),
         ("popnn.layerNormWhiten", popnn.ln.layerNormWhiten),
         ("popnn.lstm.createWeights", popnn.lstm.createWeights),
