@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.cost.memory.addresses import addresses_of
+from poplite.cost.memory.liveness import addresses_of
 from poplite.cost.memory.planner import ControlCode
 from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.errors import ControlProgramError, ProfilingDisabled

@@ -34,8 +34,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant
-from poplite.cost.memory.addresses import placed
-from poplite.cost.memory.liveness import Lifetimes, lifetimes
+from poplite.cost.memory.liveness import Lifetimes, lifetimes, placed
 from poplite.cost.step_cost import PhaseCost, StepCost, add_each_to, add_to, at_tile, few
 from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError, VertexCompileError
 from poplite.graph.compute_sets.edges import VertexTiles

@@ -13,8 +13,7 @@ import poplite as pl
 from helpers.depth import examples
 from poplite.cost import step_cost
 from poplite.cost.memory import accesses
-from poplite.cost.memory.addresses import Placing, alike
-from poplite.cost.memory.liveness import Lifetimes, lifetimes
+from poplite.cost.memory.liveness import Lifetimes, Placing, alike, lifetimes
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.jit import build
 from poplite.program import If, Loop, Program, Repeat, RepeatWhile, Switch, WriteUndef

@@ -15,8 +15,7 @@ import pytest
 import poplite as pl
 from poplite.arrays.series import constant, counting
 from poplite.compile.compiler import compile_graph
-from poplite.cost.memory.addresses import addresses_of, placing_of
-from poplite.cost.memory.liveness import lifetimes
+from poplite.cost.memory.liveness import addresses_of, lifetimes, placing_of
 from poplite.cost.memory.planner import memory_of
 from poplite.cost.step_cost import PhaseCost, StepCost
 from poplite.executable.executable import Executable
