@@ -101,7 +101,7 @@ class AmpMatMul(MultiVertex, Generic[T]):
         columns and rows are made with some before them once more, which has the same result; a
         single row that is left is made alone.
 
-        Rows 13 and 14 of `benchmarks/ops_matmul.py` are about this form.
+        Rows 13 and 14 of `benchmarks/ops.py` are about this form.
         """
         columns = self.columns
         outputs, inputs = len(self.out) // columns, len(self.x) // columns

@@ -85,7 +85,7 @@ class AmpConvolution(MultiVertex, Generic[T]):
 
         The last outputs and positions are made with some before them once more, which has the same
         result. Of 16 outputs and of fewer the loops are apart: one text for both takes 1.3 times
-        as long in the row of `benchmarks/ops_convolution.py`.
+        as long in the row of `benchmarks/ops.py`.
         """
         outputs = self.outputs
         positions = len(self.out) // outputs

@@ -260,7 +260,7 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
     def in_order(self, worker: int) -> None:
         """Let worker 0 join rows to `out`, or reduce few columns, where it can do all.
 
-        So are the sums of columns in `benchmarks/ops_sums.py` made.
+        So are the sums of columns in `benchmarks/ops.py` made.
         """
         columns, stride, first = len(self.out), self.stride, self.first
         is_all = columns <= self.share * self.num_workers and columns <= len(self.x)

@@ -136,7 +136,7 @@ class SparseRows(MultiVertex, Generic[T, U]):
         """Make 64 columns of a row at a time, then 32, then 16: each sum in a lane.
 
         The last 16 columns are made with some before them once more, which has the same result.
-        The row of `benchmarks/ops_sparse.py` is about this form.
+        The row of `benchmarks/ops.py` is about this form.
         """
         columns = self.columns
         many = columns // 64 * 64

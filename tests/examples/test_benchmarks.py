@@ -266,7 +266,7 @@ import hashlib
 
 import numpy as np
 
-import engine_axpy, engine_bulk, engine_heat, engine_matmul, engine_reduction
+import engine, engine_axpy, engine_kernels
 import poplite as pl
 from poplite.simulator.run import launches
 
@@ -275,9 +275,9 @@ launches.LEAST_NS, launches.pays_ns = 0, lambda: 0
 
 plate = np.random.default_rng(1).random((34, 40), np.float32)
 axpy, y, *_ = engine_axpy.axpy_engine(100, 9, 3, 4)
-values, positions = engine_bulk.inputs(1000)
-regular, random = engine_bulk.Sums(values), engine_bulk.Sums(values, positions)
-a, b = engine_matmul.operands(128, 32)
+values, positions = engine_kernels.inputs(1000)
+regular, random = engine_kernels.Sums(values), engine_kernels.Sums(values, positions)
+a, b = engine_kernels.operands(128, 32)
 x = np.random.default_rng(2).random(6 * 6 * 50, np.float32)
 graph = pl.Graph(pl.Target(tiles=4))
 source = graph.add_variable(pl.FLOAT, (50, 3000), "source", mapping="linear", initial_value=2.5)
@@ -287,18 +287,18 @@ programs = {
     "axpy": (axpy, y),
     "regular sums": (regular.engine(), regular.tensors[2]),
     "random sums": (random.engine(), random.tensors[2]),
-    "plain heat": engine_heat.plain_engine(plate, (4, 3), 2),
-    "tiled heat": engine_heat.Tiled(plate, (4, 3)).engine(2),
-    "matmul": engine_matmul.matmul_engine(a, b, engine_matmul.SquareProduct),
-    "reduction": engine_reduction.tree(x, (36, 6, 2, 1), 6),
+    "plain heat": engine_kernels.plain_engine(plate, (4, 3), 2),
+    "tiled heat": engine_kernels.Tiled(plate, (4, 3)).engine(2),
+    "matmul": engine_kernels.matmul_engine(a, b, engine_kernels.SquareProduct),
+    "reduction": engine.tree(x, (36, 6, 2, 1), 6),
     "copy": (pl.Engine(graph, pl.Copy(source.dim_shuffle((1, 0)), target)), target),
 }
-for name, (engine, tensor) in programs.items():
+for name, (made, tensor) in programs.items():
     for _ in range(6):  # the first runs are measured on one thread
-        engine.run()
-    (program,) = engine._loaded.runs.programs.values()
+        made.run()
+    (program,) = made._loaded.runs.programs.values()
     shared = any(len(launch.shares) > 1 for launch in program._steps.table.launches)
-    print(name, shared, hashlib.sha256(engine.read(tensor).tobytes()).hexdigest(), sep=": ")
+    print(name, shared, hashlib.sha256(made.read(tensor).tobytes()).hexdigest(), sep=": ")
 '''
 
 

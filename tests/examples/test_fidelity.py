@@ -139,7 +139,7 @@ def library(root: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 @pytest.fixture
 def rows_module(library: ModuleType) -> ModuleType:
     """What makes and prints rows."""
-    return importlib.import_module("fidelity_library_rows")
+    return importlib.import_module("fidelity_rows")
 
 
 @pytest.fixture
@@ -202,7 +202,7 @@ def test_the_summary_of_the_page_is_that_of_its_rows(rows_module: ModuleType, pa
         for kind, table in figures(page).items()
         for poplite, source, _, mark, origin in table
     ]
-    for text, _ in rows_module.summary(rows):
+    for text, _ in rows_module.library_summary(rows):
         counted, _, found = text.partition(", median error ")
         near = found.partition(", ")[2]
         (line,) = (line for line in page.splitlines() if line.startswith(f"- {counted}, "))
@@ -214,15 +214,20 @@ def test_errors_are_judged_over_rows_without_a_mark(rows_module: ModuleType) -> 
         return rows_module.LibraryRow("products", "x", poplite, 100, "lib/x", mark, reason)
 
     near = [row(105) for _ in range(8)]
-    assert rows_module.summary([*near, row(124), row(500, reason="another plan")]) == [
+    assert rows_module.library_summary([*near, row(124), row(500, reason="another plan")]) == [
         ("unmarked: 10 rows, median error 5.0 %, 9 within 25 %", True),
         ("unmarked products: 10 rows, median error 5.0 %, 9 within 25 %", True),
     ]
-    assert rows_module.summary([*near, row(126, reason="a"), row(70, reason="b")])[0][1] is False
-    assert rows_module.summary([row(111), row(112), row(100)])[0][1] is False
-    marked = rows_module.summary([*near, row(900, "formula", "copies"), row(10, "other", "older")])
+    assert (
+        rows_module.library_summary([*near, row(126, reason="a"), row(70, reason="b")])[0][1]
+        is False
+    )
+    assert rows_module.library_summary([row(111), row(112), row(100)])[0][1] is False
+    marked = rows_module.library_summary(
+        [*near, row(900, "formula", "copies"), row(10, "other", "older")]
+    )
     assert [reached for _, reached in marked] == [True, True, True, True]
-    assert rows_module.summary([row(130, "formula")])[1] == ("without a reason: x", False)
+    assert rows_module.library_summary([row(130, "formula")])[1] == ("without a reason: x", False)
 
 
 def test_a_row_prints_both_numbers_and_its_ratio(rows_module: ModuleType) -> None:

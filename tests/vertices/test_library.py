@@ -361,7 +361,7 @@ NON_ZEROS: Mapping[str, Any] = {
 """Rows of a sparse matrix, some empty, and what workers have of them."""
 
 CHECKED: Mapping[Key, Mapping[str, Any]] = {
-    ("benchmarks/engine_faster.py", "AddProduct"): PRODUCT,
+    ("benchmarks/engine.py", "AddProduct"): PRODUCT,
     ("docs/vertices.md", "AddProduct"): PRODUCT,
     ("vertices/amp.py", "AmpMatMul"): BLOCKS,
     ("vertices/convolution.py", "AmpConvolution"): WINDOWS,

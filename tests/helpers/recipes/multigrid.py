@@ -1,4 +1,4 @@
-"""The vertices of benchmarks/ops_multigrid_levels.py."""
+"""The vertices of benchmarks/ops_multigrid.py."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from helpers.recipes.shared import Expected, Floats, Recipe, Values, floats
 from helpers.vertex_classes import Key
 
-FILE = "benchmarks/ops_multigrid_levels.py"
+FILE = "benchmarks/ops_multigrid.py"
 
 
 def inside(rng: np.random.Generator) -> tuple[int, int]:
