@@ -8,21 +8,25 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 
 from helpers import both_ends, depth, values
 from helpers.browser import browser as browser, opened as opened  # fixtures
-from helpers.host_fixtures import host_cache as host_cache, mirrors as mirrors  # fixtures
 from helpers.scripts import script
 from helpers.vertex_classes import Key, all_classes
 from poplite.jit import object_cache, side_by_side, thread_layer
 from poplite.jit.build import Builds
 from poplite.simulator import compiled_parts
 from poplite.vertex.vertex import Vertex
+
+if TYPE_CHECKING:
+    from helpers.mirrored import Mirrors
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -160,3 +164,24 @@ fidelity_rows = of_script("benchmarks/fidelity_rows.py")
 def classes(root: Path) -> dict[Key, type[Vertex]]:
     """All vertex classes of the repository by file and name."""
     return all_classes(root)
+
+
+# -- host programs for real IPUs, beside engines ---------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def host_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where compiled host programs and codelets are kept, between runs if pytest does so."""
+    cache = getattr(request.config, "cache", None)  # there is none with -p no:cacheprovider
+    if cache is None:
+        return tmp_path_factory.mktemp("poplite_host")
+    return Path(cache.mkdir("poplite_host"))
+
+
+@pytest.fixture
+def mirrors(host_cache: Path, tmp_path: Path) -> Iterator[Mirrors]:
+    """Return what makes engines with a host program beside each."""
+    from helpers.mirrored import Mirrors  # few tests need it
+
+    with ExitStack() as stack:
+        yield Mirrors(host_cache, tmp_path, stack)

@@ -6,12 +6,9 @@ from helpers.recipes import (
     examples,
     library,
     linear,
-    multigrid,
     order,
     random_numbers,
-    reflectors,
     slices,
-    sparse,
     vertices,
 )
 
@@ -21,12 +18,9 @@ RECIPES = (
     | examples.RECIPES
     | library.RECIPES
     | linear.RECIPES
-    | multigrid.RECIPES
     | order.RECIPES
     | random_numbers.RECIPES
-    | reflectors.RECIPES
     | slices.RECIPES
-    | sparse.RECIPES
     | vertices.RECIPES
 )
 """By file and class; the tables are in modules named after the folders."""
