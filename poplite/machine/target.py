@@ -61,6 +61,12 @@ MOST_TILES = 2**22
 _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_bytes_per_cycle")
 """Constants that have arguments of their own."""
 
+_COSTS = {
+    architecture: {name: fact.value for name, fact in facts.items() if name not in _FROM_FACTS}
+    for architecture, facts in FACTS.items()
+}
+"""The other constants."""
+
 
 @cpp_spelling(poplar_queries)
 @checked_methods("pl.Target target", but="cost fact vector_width")
@@ -167,8 +173,11 @@ class Target(TargetSpelling):
         >>> Target(costs={"sync_cycles": 20}).cost("sync_cycles")
         20.0
         """
-        own = _known(name, self.architecture)  # refuses an unknown name
-        return self.fact(name).value if self.costs or name in _FROM_FACTS else own.value
+        if not self.costs and isinstance(name, str):
+            own = _COSTS[self.architecture].get(name)
+            if own is not None:
+                return own
+        return self.fact(name).value
 
     @property
     def tiles_per_ipu(self) -> CalledInt:

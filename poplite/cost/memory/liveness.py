@@ -439,7 +439,7 @@ def placed(held: Sequence[Held], target: Target) -> TileAddresses:
     keys = list(map(id, sizes))
     spreads = dict(zip(keys, sizes, strict=True))  # few: many things have the same
     number = dict(zip(spreads, range(len(spreads)), strict=True))
-    which = np.array(list(map(number.__getitem__, keys)), np.int64)
+    which = np.fromiter(map(number.__getitem__, keys), np.int64, len(keys))
     several = list(spreads.values())
     tiles, kinds = alike(several, target.tiles)
     row = np.full(target.tiles, -1)

@@ -221,15 +221,17 @@ def contents(
                 yield _always(cls.__name__, category, size, align, vertices.at[cls])
     variables, usual = graph.variables, (align, False)
     lines: dict[int, str] = {}  # by object: a line is one, which many variables have
+    location, line = None, ""
     asked = _asked(tables.values(), variables, usual)
     always = zip(found.always, repeat(None), found.always.values())
     for number, steps, why in chain(always, zip(found.live, found.live.values(), repeat(""))):
         variable, (alignment, interleaved) = variables[number], asked.get(number, usual)
         if variable.num_elements:
-            location = variable.location
-            line = lines.get(id(location))
-            if line is None:  # asks for the working directory
-                line = lines[id(location)] = location.portable
+            if location is not variable.location:
+                location = variable.location
+                if id(location) not in lines:
+                    lines[id(location)] = location.portable  # which asks for the working directory
+                line = lines[id(location)]
             held = Held(
                 variable.name,
                 bytes_of(variable, target.tiles),
