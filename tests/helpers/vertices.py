@@ -1,8 +1,13 @@
-"""Vertices that several modules run."""
+"""Vertices that several modules run; what a class declares."""
 
 from __future__ import annotations
 
 import poplite as pl
+
+
+def declared(vertex: type[pl.Vertex]) -> list[str]:
+    """Return the fields of a class as texts."""
+    return [str(field) for field in vertex.fields.values()]
 
 
 class Count(pl.Vertex):

@@ -207,7 +207,6 @@ def test_a_warning_where_elements_move(seed: int) -> None:
 # -- compiled sweeps and cuts ----------------------------------------------------------------------
 
 
-Ints = npt.NDArray[np.int64]
 SIZE = 120
 
 
@@ -223,7 +222,7 @@ edits = st.lists(
 )
 
 
-def dense(rows: list[tuple[int, int, int]], size: int = SIZE) -> Ints:
+def dense(rows: list[tuple[int, int, int]], size: int = SIZE) -> Dense:
     """Paint the slow way."""
     painted = np.full(size, NO_TILE)
     for begin, end, tile in rows:
@@ -231,7 +230,7 @@ def dense(rows: list[tuple[int, int, int]], size: int = SIZE) -> Ints:
     return painted
 
 
-def columns(rows: list[tuple[int, int, int]]) -> tuple[Ints, Ints, Ints]:
+def columns(rows: list[tuple[int, int, int]]) -> tuple[Dense, Dense, Dense]:
     begin, end, value = np.array(rows, np.int64).reshape(-1, 3).T
     return begin, end, value
 
@@ -309,7 +308,7 @@ def test_the_closed_form_is_the_formula_of_cuts(
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> tuple[TileTable, Ints]:
+def tables(draw: st.DrawFn) -> tuple[TileTable, Dense]:
     """Draw a mapping, and the same one dense; some of it far finer than the rest."""
     rows = draw(edits)
     mapping = VariableMapping(SIZE)
@@ -327,7 +326,7 @@ def tables(draw: st.DrawFn) -> tuple[TileTable, Ints]:
     st.integers(0, SIZE),
 )
 def test_strided_views(
-    drawn: tuple[TileTable, Ints], outer: list[tuple[int, int]], run: int, shift: int
+    drawn: tuple[TileTable, Dense], outer: list[tuple[int, int]], run: int, shift: int
 ) -> None:
     table, tiles = drawn
     digits = coalesce([*outer, (run, 1)] if run > 1 else outer)
@@ -347,7 +346,7 @@ def test_strided_views(
     st.lists(st.tuples(st.integers(0, SIZE - 1), st.integers(1, SIZE)), min_size=1, max_size=9),
     st.booleans(),
 )
-def test_runs(drawn: tuple[TileTable, Ints], runs: list[tuple[int, int]], equal: bool) -> None:
+def test_runs(drawn: tuple[TileTable, Dense], runs: list[tuple[int, int]], equal: bool) -> None:
     table, tiles = drawn
     begin, length = np.array(runs).T.copy()
     length = (
@@ -357,7 +356,7 @@ def test_runs(drawn: tuple[TileTable, Ints], runs: list[tuple[int, int]], equal:
     check_cut(cut_runs(table, begin, length), tiles[np.concatenate(elements)])
 
 
-def check_cut(cut: Cut, expected: Ints) -> None:
+def check_cut(cut: Cut, expected: Dense) -> None:
     """Every answer about a cut view is that about its elements one by one."""
     assert cut.num_elements == len(expected)
     totals, tile, end = cut.pieces(TILES)

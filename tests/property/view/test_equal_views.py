@@ -77,8 +77,7 @@ def test_every_means_has_the_answer_of_the_addresses(random: Random) -> None:
 # -- equality --------------------------------------------------------------------------------------
 
 
-SOURCES = random_variables(Random(0))
-GRAPH = SOURCES[0].tensor.graph
+GRAPH = VARIABLES[0].tensor.graph
 WAYS = ("parts", "runs", "either")
 randoms = st.randoms(use_true_random=False)
 
@@ -94,7 +93,7 @@ def compared_by(way: str) -> Iterator[None]:
 def drawn(random: Random) -> AddressedTensor:
     """A tensor of some elements after up to 9 operations."""
     while True:
-        made = random_tensor(random, SOURCES, 9)
+        made = random_tensor(random, VARIABLES, 9)
         if made.tensor.num_elements:
             return made
 
@@ -117,7 +116,7 @@ def made_otherwise(random: Random, tensor: pl.Tensor, change: bool = False) -> p
         else piece.reverse(0)
         for piece in pieces
     ]
-    joined = pl.concat([*turned, SOURCES[0].tensor.flatten()])
+    joined = pl.concat([*turned, VARIABLES[0].tensor.flatten()])
     back, begin = [], 0
     for piece, one in zip(pieces, turned, strict=True):
         size = len(piece)
@@ -129,7 +128,7 @@ def made_otherwise(random: Random, tensor: pl.Tensor, change: bool = False) -> p
     result = pl.concat(back)
     if change:
         place = random.randrange(len(flat))
-        other = SOURCES[2].tensor.flatten()[random.randrange(60)]
+        other = VARIABLES[2].tensor.flatten()[random.randrange(60)]
         result = pl.concat([result[:place], other.expand([0]), result[place + 1 :]])
     return result.reshape(tensor.shape)
 

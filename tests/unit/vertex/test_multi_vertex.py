@@ -12,6 +12,7 @@ import pytest
 import poplite as pl
 from helpers.depth import values_only
 from helpers.running import both_forms
+from helpers.vertices import declared
 from poplite.vertex.compute import code_identity
 
 T = TypeVar("T", bound=pl.ElementType[Any])
@@ -211,10 +212,6 @@ def test_the_base_itself_is_no_vertex_class() -> None:
 
 R = TypeVar("R")
 U = TypeVar("U")
-
-
-def declared(vertex: type[pl.Vertex]) -> list[str]:
-    return [str(field) for field in vertex.fields.values()]
 
 
 class Whole:

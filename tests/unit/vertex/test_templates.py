@@ -17,6 +17,7 @@ import pytest
 import poplite as pl
 from helpers.depth import values_only
 from helpers.running import python
+from helpers.vertices import declared
 
 T = TypeVar("T", bound=pl.ElementType[Any])
 U = TypeVar("U", bound=pl.ElementType[Any])
@@ -61,10 +62,6 @@ class Rows(pl.Vertex, Generic[T]):
             for value in self.rows[r]:
                 total += value
         self.total = total
-
-
-def declared(vertex: type[pl.Vertex]) -> list[str]:
-    return [str(field) for field in vertex.fields.values()]
 
 
 class Bench:

@@ -16,6 +16,7 @@ import pytest
 import poplite as pl
 from helpers.depth import values_only
 from helpers.running import both_forms
+from helpers.vertices import declared
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import field_of
 
@@ -36,10 +37,6 @@ def define(text: str, *, future: bool = False, name: str = "user_module") -> Any
     start = "from __future__ import annotations" if future else ""
     exec(compile(start + HEAD + textwrap.dedent(text), "user.py", "exec", dont_inherit=True), names)
     return names["V"]
-
-
-def declared(vertex: type[pl.Vertex]) -> list[str]:
-    return [str(field) for field in vertex.fields.values()]
 
 
 # -- what is declared ------------------------------------------------------------------------------
