@@ -477,7 +477,7 @@ class RecordCoder(Coder):
     def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
         """Return many values as JSON."""
         found: list[dict[str, Json]] = [{} for _ in values]
-        for coder, names in self.alike:
+        for coder, names in self.alike if values else ():
             parts, places = [], []
             for name in names:
                 column, rows = list(map(attrgetter(name), values)), found

@@ -350,9 +350,9 @@ def _decoded_tiles(
         (found[row], last), counts[row] = of.found[part], part[2]
         if last >= sizes[row]:
             raise Malformed(f"tile {last:,} of {sizes[row]:,}")
-    ranges = _of_ranges([places[row] for row in lists], [sizes[row] for row in lists])
-    for row, tiles in zip(lists, ranges, strict=True):
-        found[row], counts[row] = tiles, tiles.count
+    for row in lists:
+        found[row] = _of_ranges(places[row], sizes[row])
+        counts[row] = found[row].count
     return found, counts
 
 
@@ -383,7 +383,7 @@ def _last_tiles(distances: Sequence[npt.NDArray[np.integer[Any]]]) -> list[int]:
 
 def _whole(numbers: list[Json], lists: Sequence[Json]) -> Int64:
     """Return whole numbers of some lists."""
-    if not numbers or set(map(type, numbers)) == {int}:
+    if set(map(type, numbers)) <= {int}:
         try:
             return np.array(numbers, np.int64)
         except OverflowError:
@@ -391,28 +391,21 @@ def _whole(numbers: list[Json], lists: Sequence[Json]) -> Int64:
     raise Malformed(f"{clipped(lists[0])} is not a list of whole numbers")
 
 
-def _of_ranges(data: Sequence[Json], sizes: Sequence[int]) -> list[Series | Runs]:
+def _of_ranges(ranges: Json, size: int) -> Series | Runs:
     """Return the tiles of ranges, which may be many more than their numbers."""
-    for each in (pairs := list(chain.from_iterable(data))):
+    before = -1
+    for each in ranges:
         if type(each) is not list or list(map(type, each)) != [int, int]:
             raise Malformed(f"{clipped(each)} is not a valid range of tiles")
-    first, last = _whole(list(chain.from_iterable(pairs)), data).reshape(-1, 2).T
-    lengths = list(map(len, data))
-    ends = np.cumsum([0, *lengths])
-    before = np.append(-1, last)[:-1]
-    before[ends[:-1][np.array(lengths, bool)]] = -1
-    for row in np.flatnonzero((before >= first) | (first > last))[:1].tolist():
-        raise Malformed(f"tiles {first[row]:,} to {last[row]:,} do not rise")
-    size = np.repeat(np.array(sizes, np.int64), lengths)
-    for row in np.flatnonzero(last >= size)[:1].tolist():
-        raise Malformed(f"tile {last[row]:,} of {size[row]:,}")
-    begin, end = first.copy(), last + 1
-    found: list[Series | Runs] = []
-    for at, stop in pairwise(ends.tolist()):
-        if stop == at:
-            found.append(constant(0, 0))
-        elif stop == at + 1:
-            found.append(counting(int(begin[at]), int(end[at] - begin[at])))
-        else:
-            found.append(Runs(begin[at:stop], end[at:stop]))
-    return found
+        first, last = each
+        if not before < first <= last:
+            raise Malformed(f"tiles {first:,} to {last:,} do not rise")
+        if last >= size:
+            raise Malformed(f"tile {last:,} of {size:,}")
+        before = last
+    if len(ranges) == 1:
+        return counting(first, last - first + 1)
+    if not ranges:
+        return constant(0, 0)
+    runs = np.array(ranges, np.int64)
+    return Runs(runs[:, 0], runs[:, 1] + 1)

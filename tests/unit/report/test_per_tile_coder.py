@@ -128,7 +128,7 @@ def refused(tiles: Json, values: Json = 1, **flat: Any) -> str:
         ([[0, 99]], 1, "tile 99 of 99"),
         ([[0, 1, 2]], 1, "is not a valid range of tiles"),
         ([[0, True]], 1, "is not a valid range of tiles"),
-        ([[0, 1 << 63]], 1, "is not a list of whole numbers"),
+        ([[0, 1 << 63]], 1, "tile 9,223,372,036,854,775,808 of 99"),
         (3, 1, "3 is not a valid list"),
         ([[0, 1]], [1], "is not a valid number for each tile"),
         ([[0, 1]], [1, True], "is not a list of whole numbers"),
