@@ -95,7 +95,7 @@ SHELL_COMMANDS = {
     ".venv/bin/python -m poplite.testing.fuzz_integers --operations 1000 --seed 1": (
         "tests/unit/testing/test_fuzz.py"
     ),
-    ".venv/bin/python -m poplite.testing.fuzz_files --files 1000 --seed 1": (
+    "PYTHONPATH=tests .venv/bin/python -m helpers.fuzz_files --files 1000 --seed 1": (
         "tests/unit/testing/test_fuzz.py"
     ),
     ".venv/bin/python -m pytest tests/unit/view": ".ci/run",

@@ -15,6 +15,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples
+from helpers.mutated_files import report_forms
 from poplite.codec.archive import ArrayReader
 from poplite.codec.coders import Reader
 from poplite.codec.loading import Malformed
@@ -31,7 +32,6 @@ from poplite.report.memory import (
 )
 from poplite.report.per_tile import PerTile
 from poplite.report.per_tile_coder import MOST, PerTileCoder
-from poplite.testing.mutations import report_forms
 
 # -- reports with one value changed ----------------------------------------------------------------
 

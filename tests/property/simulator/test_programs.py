@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, reject, strategies as st
 
 import poplite as pl
+from helpers import fuzz_files
 from helpers.depth import examples, values_only
 from helpers.running import both_forms
 from poplite.compile.compiler import compile_graph
@@ -19,7 +20,6 @@ from poplite.executable.file.validate import validate
 from poplite.report.program_tree import Program, ProgramType, num_steps
 from poplite.report.report import Report
 from poplite.simulator.accounts.reporting import compilation_of
-from poplite.testing import fuzz_files
 
 NUMBERS = 3
 LEVELS = 4

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zipfile
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
+from weakref import WeakValueDictionary
 
 import pytest
 
 from helpers.depth import deep, thinned
-from helpers.running import python
+from helpers.fuzz_files import KINDS, Outcomes, fuzz as fuzz_file, program, try_file
+from helpers.mutated_files import mutated
+from helpers.running import ROOT, python
 from poplite import view as views
 from poplite.compile.compiler import compile_graph
 from poplite.expr.operations import OPERATIONS
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse import classes
 from poplite.testing import fuzz
-from poplite.testing.fuzz_files import KINDS, Outcomes, fuzz as fuzz_file, program, try_file
 from poplite.testing.fuzz_integers import Drawing, check, in_order, main
-from poplite.testing.mutations import mutated
 
 # -- programs --------------------------------------------------------------------------------------
 
@@ -154,8 +157,9 @@ def test_mutations_come_from_the_seed_and_change_all_parts(whole: bytes, tmp_pat
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @deep
 def test_the_command(tmp_path: Path) -> None:
-    command = ("-m", "poplite.testing.fuzz_files", "--files", "6", "--seed", "3")
-    done = python(tmp_path, *command, TMPDIR=str(tmp_path))
+    command = ("-m", "helpers.fuzz_files", "--files", "6", "--seed", "3")
+    paths = f"{ROOT}{os.pathsep}{ROOT / 'tests'}"
+    done = python(tmp_path, *command, TMPDIR=str(tmp_path), PYTHONPATH=paths)
     assert done.stdout.startswith("6 files: Outcomes(refused=")
     assert list(tmp_path.glob("poplite-fuzz-*")) == []
 
@@ -174,6 +178,7 @@ def test_compiled_is_python() -> None:
 
 
 def test_a_wrong_kind_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classes, "_made", WeakValueDictionary())  # other tests made some of them
     for name in ("popcount", "shift_right_logical"):
         monkeypatch.setitem(OPERATIONS, name, replace(OPERATIONS[name], other_kind=()))
     failure = check(44, 19, compiled=0).failure

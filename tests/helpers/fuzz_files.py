@@ -1,6 +1,6 @@
-"""Load mutated files: `python -m poplite.testing.fuzz_files --kind report --files 10000 --seed 1`.
+"""Load mutated files: `PYTHONPATH=tests python -m helpers.fuzz_files --kind report --seed 1`.
 
-A file of a program with a bit of everything is changed at random (`poplite.testing.mutations`), and
+A file of a program with a bit of everything is changed at random (`helpers.mutated_files`), and
 loaded.  Each is refused with a `FileLoadError`, or accepted, and then used as such a
 file is::
 
@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from helpers.mutated_files import mutated, report_forms
 from poplite import ops
 from poplite.codec.loading import LEAST_BYTES
 from poplite.compile.compiler import compile_graph
@@ -64,7 +65,6 @@ from poplite.program import (
 from poplite.report.report import Report
 from poplite.report.sweep import MEASURES, Sweep
 from poplite.simulator.engine import Engine
-from poplite.testing.mutations import mutated, report_forms
 from poplite.types import BOOL, FLOAT, HALF, INT
 from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
 from poplite.viz import graph_text, program_text, summary_text, tiles_text
@@ -502,6 +502,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     # The classes are those of the module, not of `__main__`, which no other process can import.
-    from poplite.testing import fuzz_files
+    from helpers import fuzz_files
 
     sys.exit(fuzz_files.main())
