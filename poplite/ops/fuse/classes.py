@@ -26,7 +26,7 @@ from poplite.ops.fuse.recipe import (
 from poplite.types import FLOAT
 from poplite.vertex.from_source import made_from_source
 from poplite.vertex.vertex import Vertex
-from poplite.vertices.estimators.maps import MapOperation
+from poplite.vertices.estimators.poplibs import MapOperation
 from poplite.vertices.reduce import FEW
 
 # -- names -----------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def _map(recipe: MapRecipe, lines: WrittenLines) -> ClassText:
         before + reads + loops,
         lines._replace(types=lines.types | typed),
         _map_price(recipe, steps, is_rows),
-        imports=["from poplite.vertices.estimators.maps import map_slots"],
+        imports=["from poplite.vertices.estimators.poplibs import map_slots"],
     )
 
 
