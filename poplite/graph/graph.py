@@ -264,7 +264,7 @@ class Graph(Displayed, GraphSpelling):
         >>> Graph(Target(tiles=4)).add_variable("float32", (2, 4), "x", mapping="linear").shape
         (2, 4)
         """
-        at = here(3)  # beyond this function, and `checked_methods`
+        at = here(2)  # beyond this function
         space, tiles, replicas = self.space, self._tiles, self.replication_factor
         variable = variables.add_variable(
             space, tiles, element_type, shape, name, mapping, initial_value, metadata, replicas, at

@@ -307,10 +307,11 @@ def in_order_of_memory(group: Vertices) -> Vertices:
 
     They stay as they are where their numbers are not in tables, or any field is in order.
     """
-    if not any(column.kind == "flat" for column in group.columns) or _is_in_order(group):
+    fields = [(n, each) for n, each in enumerate(group.cls.fields.values()) if each.is_edge]
+    is_listed = any(column.kind == "flat" for column in group.columns)
+    if not fields or not is_listed or _is_in_order(group):
         return group
     parts, tables = numbers_of(group)
-    fields = [(n, each) for n, each in enumerate(group.cls.fields.values()) if each.is_edge]
     one = np.ones(1, np.int64)
 
     def num_bytes(position: int, field: Field) -> int:

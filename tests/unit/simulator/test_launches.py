@@ -96,6 +96,25 @@ def test_vertices_that_are_in_order_stay_as_they_are() -> None:
     assert [in_order_of_memory(group) for group in step.groups] == list(step.groups)
 
 
+def test_vertices_without_edges_stay_as_they_are() -> None:
+    class Nothing(pl.Vertex):
+        n: pl.State[pl.INT]
+
+        def compute(self) -> None:
+            pass
+
+    class Other(Nothing):
+        """Between the others, whose numbers are in tables then."""
+
+    graph = pl.Graph(pl.Target(tiles=2))
+    work = graph.add_compute_set("work")
+    for number in range(40):
+        graph.add_vertex(work, Other if number % 3 else Nothing, tile=0, n=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "FEW_VERTICES", 1)
+        pl.Engine(graph, pl.Execute(work), checks="fast").run()
+
+
 def test_many_vertices_in_any_order_give_the_same() -> None:
     count, rng = rows.FEW_VERTICES + 100, np.random.default_rng(1)
     lengths = rng.integers(1, 9, count).tolist()
