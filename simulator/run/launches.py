@@ -302,14 +302,21 @@ def _rows(part: Part) -> Int64:
 #     length   64   60   30   20           length   60   20   64   30
 
 
+LEAST_WORK = 64
+"""Average work of a vertex, in elements, from which they are sorted: a second copy of their tables
+is small beside so many elements."""
+
+
 def in_order_of_memory(group: Vertices) -> Vertices:
     """Return vertices by rising places of the field that has most of their bytes.
 
-    They stay as they are where their numbers are not in tables, or any field is in order.
+    They stay as they are where their numbers are not in tables, any field is in order, or they have
+    little work.
     """
     fields = [(n, each) for n, each in enumerate(group.cls.fields.values()) if each.is_edge]
     is_listed = any(column.kind == "flat" for column in group.columns)
-    if not fields or not is_listed or _is_in_order(group):
+    is_small = group.weights.sum() < LEAST_WORK * group.rows[:, COUNT].sum()
+    if not fields or not is_listed or is_small or _is_in_order(group):
         return group
     parts, tables = numbers_of(group)
     one = np.ones(1, np.int64)

@@ -154,7 +154,7 @@ def class_text(recipe: Recipe) -> ClassText:
     >>> from poplite.types import FLOAT
     >>> body = Body((Line("multiply", FLOAT, ("a0", "k0")),), "v0", (FLOAT,), (FLOAT,))
     >>> print(class_text(MapRecipe(body, (OperandPart.ELEMENTS,), FLOAT)).text.split("class")[1])
-     Map_482b3e1b(Vertex):
+     Map_5a1f9770(Vertex):
         out: Output[Vector[FLOAT]]
         x0: Input[Vector[FLOAT]]
         k0: State[FLOAT]

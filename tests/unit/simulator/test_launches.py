@@ -14,8 +14,15 @@ from poplite.compile import rows
 from poplite.compile.compiler import compile_graph
 from poplite.executable.rows import NUMBER
 from poplite.executable.step import ComputeStep, Vertices
+from poplite.simulator.run import launches
 from poplite.simulator.run.launches import in_order_of_memory
 from poplite.simulator.run.touched import numbers_of
+
+
+@pytest.fixture(autouse=True)
+def little_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vertices of little work are sorted, too."""
+    monkeypatch.setattr(launches, "LEAST_WORK", 1)
 
 
 class Twice(pl.Vertex):
@@ -94,6 +101,20 @@ def test_vertices_that_are_in_order_stay_as_they_are() -> None:
     (step,) = compile_graph(graph, pl.Execute(work), checks="fast").steps
     assert isinstance(step, ComputeStep)
     assert [in_order_of_memory(group) for group in step.groups] == list(step.groups)
+
+
+def test_vertices_of_little_work_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "FEW_VERTICES", 1)
+    for least, is_sorted in ((18, True), (19, False)):  # 8, and five elements of two fields
+        monkeypatch.setattr(launches, "LEAST_WORK", least)
+        graph, x, y, bounds = pieces([5, 4, 6, 5], [2, 0, 3, 1])
+        work = graph.add_compute_set("work")
+        for begin, end in bounds:
+            graph.add_vertex(work, Twice, tile=0, x=x[begin:end], y=y[begin:end])
+        (step,) = compile_graph(graph, pl.Execute(work), checks="fast").steps
+        assert isinstance(step, ComputeStep)
+        (group,) = step.groups
+        assert (in_order_of_memory(group) is not group) == is_sorted
 
 
 def test_vertices_without_edges_stay_as_they_are() -> None:
