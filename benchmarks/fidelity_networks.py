@@ -154,7 +154,7 @@ class ScaledAddTo(pl.MultiVertex):
         for i in range(worker, len(self.y), self.num_workers):
             self.y[i] -= 0.05 * self.x[i]
 
-    def layer_cycles(self, target: pl.Target) -> int:
+    def cycles(self, target: pl.Target) -> int:
         """Return PopLibs' estimate."""
         return scaled_add(pl.HALF, len(self.y), target)
 

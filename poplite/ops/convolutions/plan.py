@@ -68,6 +68,9 @@ from poplite.types import FLOAT, ElementTypeLike, element_type
 from poplite.vertices.convolution import convolution_cycles
 from poplite.vertices.reduce import partials_cycles
 
+LARGEST_BLOCK = 1 << 20
+"""Outputs along a dimension above which blocks are not told apart: no tile holds their operands."""
+
 CODE_BYTES = 16 << 10
 """Approximate bytes of the code and stacks of a tile, besides operands and blocks."""
 
@@ -179,7 +182,8 @@ class _Search:
         *shared, wide = cuts
         blocks = request.groups * math.prod(shared)
         uneven = np.ones(1)
-        for part, each in zip(self.parts[1:-2], request.dimensions, strict=True):
+        for some, each in zip(self.parts[1:-2], request.dimensions, strict=True):
+            part = np.minimum(some, LARGEST_BLOCK)
             times = np.ones(part.max() + 1)  # the average, by the size of a block
             for length in np.flatnonzero(np.bincount(part)).tolist():
                 owned = np.diff(each.owner(length))
