@@ -267,8 +267,6 @@ def runs_through(leaves: Leaves, digits: Sequence[Digit], off: int) -> tuple[Int
     repeated where all are equal.  Raises `SizeOverflowError` when there are more than `MOST_RUNS`.
     """
     leaves = _suited(leaves, digits)
-    if leaves.outer == 1 and leaves.contiguous and _is_whole(leaves, digits):
-        return joined(leaves.base, np.diff(leaves.breaks))
     if _is_transposed(leaves, digits):
         return _transposed(leaves, digits, off)
     room = _most_runs(leaves, digits)
