@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -149,6 +150,28 @@ def logits(x: np.ndarray, weights: list[np.ndarray]) -> np.ndarray:
     return np.asarray(np.maximum(x @ w0 + b0, 0) @ w1 + b1)
 
 
+def check_step(
+    engine: pl.Engine,
+    names: Iterable[str],
+    wide: Sequence[np.ndarray],
+    loss: Callable[[list[np.ndarray]], float],
+    rate: float,
+) -> None:
+    """Compare the loss of a step, and its parameters where they moved most, with NumPy's loss.
+
+    `wide` has the parameters before the step, in double.
+    """
+    assert float(engine.read("loss")) == pytest.approx(loss([*wide]), rel=1e-5)
+    for number, name in enumerate(names):
+        moved = engine.read(name).astype(float) - wide[number]
+        place = np.unravel_index(abs(moved).argmax(), moved.shape)
+        up, down = ([each.copy() for each in wide] for _ in "ud")
+        up[number][place] += 1e-6
+        down[number][place] -= 1e-6
+        slope = (loss(up) - loss(down)) / 2e-6
+        assert moved[place] == pytest.approx(-rate * slope, rel=1e-3)
+
+
 def test_a_step_is_that_of_differences(digits: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each parameter moves against the slope of NumPy's loss, where it moves most."""
     monkeypatch.setattr(digits, "BATCH", 8)
@@ -168,15 +191,7 @@ def test_a_step_is_that_of_differences(digits: ModuleType, monkeypatch: pytest.M
         mine = found[np.arange(len(x)), labels]
         return float((np.logaddexp.reduce(found, 1) - mine).mean())
 
-    assert float(engine.read("loss")) == pytest.approx(loss(wide), rel=1e-5)
-    for number, name in enumerate(digits.FIRST):
-        moved = engine.read(name).astype(float) - wide[number]
-        place = np.unravel_index(abs(moved).argmax(), moved.shape)
-        up, down = ([each.copy() for each in wide] for _ in "ud")
-        up[number][place] += 1e-6
-        down[number][place] -= 1e-6
-        slope = (loss(up) - loss(down)) / 2e-6
-        assert moved[place] == pytest.approx(-digits.RATE * slope, rel=1e-3)
+    check_step(engine, digits.FIRST, wide, loss, digits.RATE)
 
 
 @deep
@@ -241,15 +256,7 @@ def test_a_step_of_the_convnet_is_that_of_differences(
         return float((np.logaddexp.reduce(logits, 1) - logits[[0, 1], labels]).mean())
 
     np.testing.assert_allclose(engine.read("logits"), numpy_logits(x, wide), atol=1e-5)
-    assert float(engine.read("loss")) == pytest.approx(loss(wide), rel=1e-5)
-    for number, name in enumerate(convnet.FIRST):
-        moved = engine.read(name).astype(float) - wide[number]
-        place = np.unravel_index(abs(moved).argmax(), moved.shape)
-        up, down = ([each.copy() for each in wide] for _ in "ud")
-        up[number][place] += 1e-6
-        down[number][place] -= 1e-6
-        slope = (loss(up) - loss(down)) / 2e-6
-        assert moved[place] == pytest.approx(-0.3 * slope, rel=1e-3)
+    check_step(engine, convnet.FIRST, wide, loss, 0.3)
 
 
 # -- multigrid.py ----------------------------------------------------------------------------------

@@ -247,20 +247,20 @@ class Compile:
     """What of IPython's compiler is asked."""
 
     def format_code_name(self, name: str) -> tuple[str, str] | None:
-        return ("Cell", "In[3]") if name == "/tmp/ipykernel_7/21.py" else None
+        return ("Cell", "In[3]") if name == "/ipykernel_7/21.py" else None
 
 
 def test_cells_of_a_notebook_have_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     shell = types.SimpleNamespace(compile=Compile())
     ipython = types.SimpleNamespace(get_ipython=lambda: shell)
     monkeypatch.setitem(sys.modules, "IPython", ipython)
-    cell = SourceLocation("/tmp/ipykernel_7/21.py", 2, "<module>")
-    helper = SourceLocation("/tmp/ipykernel_7/21.py", 5, "execute", cell)
+    cell = SourceLocation("/ipykernel_7/21.py", 2, "<module>")
+    helper = SourceLocation("/ipykernel_7/21.py", 5, "execute", cell)
     assert str(cell) == "In[3]:2"
     assert str(helper) == "In[3]:5 in execute, called at In[3]:2"
     assert str(SourceLocation("/models/net.py", 7, "head")) == "/models/net.py:7 in head"
     monkeypatch.setattr(ipython, "get_ipython", lambda: None)  # imported, but not running
-    assert str(cell) == "/tmp/ipykernel_7/21.py:2"
+    assert str(cell) == "/ipykernel_7/21.py:2"
 
 
 def test_lines_are_portable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
