@@ -89,8 +89,8 @@ def _byte_digits(view: View, size: int, layout: ArenaLayout) -> Side | None:
     """Return where a view of one variable begins, and its digits in bytes."""
     if not isinstance(view.space, Storage) or not view.num_elements:
         return None
-    first = layout.byte_positions(np.array([view.space.base + view.off]))
-    return int(first[0]), [(extent, stride * size) for extent, stride in view.flat_digits()]
+    first = layout.byte_position(view.space.base + view.off)
+    return first, [(extent, stride * size) for extent, stride in view.flat_digits()]
 
 
 def _byte_runs(view: View, size: int, layout: ArenaLayout) -> tuple[Int64, Int64]:

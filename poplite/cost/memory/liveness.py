@@ -23,6 +23,7 @@ A program in several places is treated as if control continued from all of them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import chain
@@ -436,11 +437,11 @@ def addresses_of(held: Sequence[Held], target: Target) -> tuple[PerTile, ...]:
 def placed(held: Sequence[Held], target: Target) -> TileAddresses:
     """Place everything in the memory of the tiles."""
     sizes = [each.bytes for each in held]
-    keys = list(map(id, sizes))
-    spreads = dict(zip(keys, sizes, strict=True))  # few: many things have the same
-    number = dict(zip(spreads, range(len(spreads)), strict=True))
-    which = np.fromiter(map(number.__getitem__, keys), np.int64, len(keys))
-    several = list(spreads.values())
+    number = defaultdict[int, int]()  # by object: many things have the same
+    number.default_factory = number.__len__
+    which = np.fromiter(map(number.__getitem__, map(id, sizes)), np.int64, len(sizes))
+    firsts = np.flatnonzero(np.diff(np.maximum.accumulate(which), prepend=-1))
+    several = [sizes[first] for first in firsts.tolist()]
     tiles, kinds = alike(several, target.tiles)
     row = np.full(target.tiles, -1)
     row[tiles] = np.arange(len(tiles))

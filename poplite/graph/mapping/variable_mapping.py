@@ -226,6 +226,7 @@ class VariableMapping:
         "_mapped",
         "_table",
         "_version",
+        "_whole",
         "num_elements",
     )
 
@@ -235,6 +236,7 @@ class VariableMapping:
         self.num_elements = num_elements
         # One tile (or `NO_TILE`) for all elements, a linear spread, or breaks and tiles.
         self._below: int | Linear | tuple[Int64, Int32] = tile
+        self._whole: tuple[Int64, Int32] | None = None  # the one piece, where it is one tile
         self._log: array[int] | None = None
         self._table: TileTable | None = None
         self._mapped: npt.NDArray[np.bool_] | None = None
@@ -286,7 +288,7 @@ class VariableMapping:
         """Put all elements on tiles, which replaces all earlier edits."""
         self._table = self._log = self._mapped = None
         self._version.number += 1
-        self._below = tiles
+        self._below, self._whole = tiles, None
 
     def pieces(self) -> tuple[Int64, Int32]:
         """Return the mapping as breaks, int64[m + 1], and tiles, int32[m].
@@ -298,12 +300,14 @@ class VariableMapping:
         if log is None:
             return self._pieces_below()
         rows = np.frombuffer(log, np.int64).reshape(-1, 3)
-        begin, _, tile = self._whole(*rows.T) or self._painted(rows)
+        begin, _, tile = self._as_pieces(*rows.T) or self._painted(rows)
         painted = np.append(begin, self.num_elements), tile.astype(np.int32)
         self._below, self._log = painted, None
         return painted
 
-    def _whole(self, begin: Int64, end: Int64, tile: Int64) -> tuple[Int64, Int64, Int64] | None:
+    def _as_pieces(
+        self, begin: Int64, end: Int64, tile: Int64
+    ) -> tuple[Int64, Int64, Int64] | None:
         """Return intervals of the log as pieces, if every element is in one of them, once."""
         if int((end - begin).sum()) != self.num_elements or not self.num_elements:
             return None
@@ -333,6 +337,8 @@ class VariableMapping:
     @property
     def num_pieces(self) -> int:
         """Number of pieces."""
+        if self.only_tile is not None:
+            return int(self.num_elements > 0)
         linear = self._linear
         return len(self.pieces()[1]) if linear is None else linear.tiles
 
@@ -348,11 +354,13 @@ class VariableMapping:
         if isinstance(below, Linear):
             breaks, numbers = below.pieces()
             return breaks, numbers.astype(np.int32)
-        if isinstance(below, int):
+        if not isinstance(below, int):
+            return below
+        if self._whole is None:
             some = self.num_elements > 0
             breaks = np.array([0, self.num_elements] if some else [0], np.int64)
-            self._below = below = breaks, np.full(int(some), below, np.int32)
-        return below
+            self._whole = breaks, np.full(int(some), below, np.int32)
+        return self._whole
 
     def pieces_within(self, begin: int, end: int) -> tuple[Int64, Int32]:
         """Return the pieces with elements in `[begin, end)`, as `pieces` does.

@@ -153,8 +153,6 @@ ShapeLike = SupportsIndex | Sequence[SupportsIndex]
 
 _SEQUENCES = tuple, list, Sequence  # common ones first
 
-_INT = frozenset({int})
-
 _NONE: Mapping[int, Any] = MappingProxyType({})
 
 COMMON = -1
@@ -275,12 +273,15 @@ class Variable(Storage):
 
 def shape_of(shape: ShapeLike, name: str) -> tuple[int, ...]:
     """Return a shape as a tuple after checking it."""
+    if type(shape) is tuple:
+        for size in shape:
+            if type(size) is not int or size < 0:
+                break
+        else:
+            return shape  # itself: a million variables may have the same
     sizes: Any = shape if isinstance(shape, _SEQUENCES) else (shape,)
-    extents: tuple[int, ...]
     try:
-        # A tuple is kept where it can be: a million variables may have the same.
-        is_kept = type(sizes) is tuple and _INT.issuperset(map(type, sizes))
-        extents = sizes if is_kept else tuple(map(whole_number, sizes))
+        extents = tuple(map(whole_number, sizes))
     except TypeError:
         extents = (-1,)
     if extents and min(extents) < 0:
