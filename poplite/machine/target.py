@@ -225,7 +225,7 @@ class Target(TargetSpelling):
         >>> Target().vector_width(HALF)
         4
         """
-        return max(1, self.data_path_bits // (8 * element_type(like).size_bytes))
+        return max(1, int(self.cost("data_path_bytes")) // element_type(like).size_bytes)
 
     @property
     def memory_element_offsets(self) -> tuple[int, ...]:
