@@ -22,8 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
-from poplite.arrays.intervals import Int64
-from poplite.arrays.sweep import intersection, union
+from poplite.arrays.intervals import Int64, intersection, union
 from poplite.graph import Graph
 from poplite.graph.mapping.variable_mapping import VariableMapping
 from poplite.graph.partition import map_linearly

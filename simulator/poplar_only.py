@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from poplite.arrays.masked import unmasked
 from poplite.compile.compiler import Programs, compile_graph
 from poplite.compile.options import OPTIONS
 from poplite.errors import (
@@ -39,6 +38,7 @@ from poplite.machine.option_flags import (
 from poplite.program.base import check_name
 from poplite.simulator.engine_arguments import check_loadable
 from poplite.text import amount, clipped, integer_or_none, of_type, why_not_called
+from poplite.types import unmasked
 
 if TYPE_CHECKING:
     import numpy.typing as npt

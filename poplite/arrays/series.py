@@ -1,10 +1,11 @@
-"""Long sequences of integers in few bytes: steps where they are regular, offsets where not.
+"""Long sequences in few bytes: integers as steps or offsets, other items made on access.
 
     0 64 128 192 ...                    Steps(0, ((1000000, 64),))        nothing of that size
     0 1 2  100 101 102                  Steps(0, ((2, 100), (3, 1)))
     5007 5001 5044 ...                  Listed(5001, uint32[6 0 43 ...])  four bytes each
 
-Starts, lengths and rows of the fields of a million vertices are kept in this form.
+Starts, lengths and rows of the fields of a million vertices are kept in this form; the vertices
+themselves are made when somebody asks for one (`OnAccess`).
 
     >>> compact(np.array([7, 7, 7]))
     Steps(first=7, digits=((3, 0),))
@@ -15,8 +16,9 @@ Starts, lengths and rows of the fields of a million vertices are kept in this fo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -490,3 +492,44 @@ def compact(values: Int64) -> Series:
     if high - low >= MOST_NARROW:
         return Listed(0, values)
     return Listed(low, (values - low).astype(NARROW))
+
+
+# -- lists whose items are made on access ----------------------------------------------------------
+
+
+T = TypeVar("T")
+
+
+class OnAccess(Sequence[T], Generic[T]):
+    """A list that makes its items by `_item`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _item(self, key: int) -> T:
+        """Return an item, or raise; negative keys count from the end."""
+
+    @overload
+    def __getitem__(self, key: int) -> T: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[T]: ...
+
+    def __getitem__(self, key: int | slice) -> T | list[T]:
+        if isinstance(key, slice):
+            return [self._item(k) for k in range(len(self))[key]]
+        return self._item(key)
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self._item, range(len(self)))
+
+
+class LikeList(OnAccess[T]):
+    """One that is equal to a list of equal items, and therefore not hashable."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self) | list | tuple):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))

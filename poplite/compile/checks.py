@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.on_access import OnAccess
+from poplite.arrays.series import OnAccess
 from poplite.errors import (
     SHOWN_FAULTS,
     ControlProgramError,

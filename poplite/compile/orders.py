@@ -23,8 +23,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64, Interval
-from poplite.arrays.sweep import intersection, union
+from poplite.arrays.intervals import Int64, Interval, intersection, union
 from poplite.errors import UninitializedReadError
 from poplite.graph.compute_sets.forms import EdgeTables
 from poplite.graph.graph import Graph

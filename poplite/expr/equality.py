@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from poplite.arrays.masked import HoldsNoValues
 from poplite.errors import ElementTypeError
 from poplite.text import clipped, clipped_text, of_type
+from poplite.types import HoldsNoValues
 
 _NAMES = {"==": "equal", "!=": "not_equal"}
 

@@ -43,7 +43,6 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64, Interval
-from poplite.arrays.masked import unmasked
 from poplite.errors import (
     ElementTypeError,
     InvalidTileMapping,
@@ -62,6 +61,7 @@ from poplite.graph.tensor.placement import paint_linearly
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import MOST_TILES
 from poplite.text import amount, clipped, integer_or_none, items_or_none, of_type
+from poplite.types import unmasked
 from poplite.view import Storage, View, runs
 
 Block = tuple[slice, slice]

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from poplite.arrays.masked import unmasked
 from poplite.errors import (
     AbsentMember,
     ElementTypeError,
@@ -31,7 +30,7 @@ from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.machine.option_flags import checked_options
 from poplite.text import clipped, integer_or_none, of_type
-from poplite.types import HALF, element_type as _element_type
+from poplite.types import HALF, element_type as _element_type, unmasked
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:

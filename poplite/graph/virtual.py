@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
-from poplite.arrays.masked import unmasked
 from poplite.errors import InvalidTileMapping
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.graph.storage.tile_numbers import NearTiles, SomeTiles
 from poplite.text import amount, clipped, integer_or_none
+from poplite.types import unmasked
 
 if TYPE_CHECKING:
     from poplite.arrays.intervals import Int64

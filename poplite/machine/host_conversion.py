@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poplite.arrays.masked import unmasked
 from poplite.errors import ElementTypeError, TensorCreationError, TensorMetadataError, checked_truth
 from poplite.text import clipped, integer_or_none, of_type
-from poplite.types import SCALES, QuarterFormat, QuarterMetadata, decode, encode
+from poplite.types import SCALES, QuarterFormat, QuarterMetadata, decode, encode, unmasked
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.masked import unmasked
 from poplite.errors import (
     AxisError,
     AxisLengthError,
@@ -36,7 +35,7 @@ from poplite.named.elementwise import tensor_type, type_for
 from poplite.named.layout import Layout, checked_layout
 from poplite.named.op import Op, as_op, axes_for
 from poplite.text import clipped, integer_or_none, of_type
-from poplite.types import BOOL, FLOAT, ElementTypeLike
+from poplite.types import BOOL, FLOAT, ElementTypeLike, unmasked
 
 _numbers = itertools.count()
 

@@ -13,7 +13,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.masked import unmasked
 from poplite.errors import AxisError, AxisLengthError, InvalidOption, made_by
 from poplite.graph.graph import Graph
 from poplite.graph.storage.space import Variable
@@ -46,6 +45,7 @@ from poplite.report.report import Report
 from poplite.simulator.engine import Engine
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, of_type
+from poplite.types import unmasked
 
 _LISTED = Axis, Axes, list
 """Kinds of values that list the axes of an array."""

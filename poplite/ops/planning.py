@@ -18,8 +18,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
-from poplite.arrays.sweep import sorted_order
+from poplite.arrays.intervals import Int64, sorted_order
 from poplite.cost.exchange.copies import CopiedRows, copy_phase, joined_rows
 from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.exchange.within_ipu import exchange_phase, load_of

@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.masked import unmasked
 from poplite.errors import ElementTypeError, TensorCreationError, checked_truth
 from poplite.expr.build import cast
 from poplite.expr.operand import Operand
@@ -40,7 +39,7 @@ from poplite.program import Sequence as Steps
 from poplite.program.control import check_graph
 from poplite.program.recording import Recorder, recorder
 from poplite.text import clipped, of_type
-from poplite.types import FLOAT, UNSIGNED_INT, ElementType, ElementTypeLike, element_type
+from poplite.types import FLOAT, UNSIGNED_INT, ElementType, ElementTypeLike, element_type, unmasked
 from poplite.vertices.sparse import SparseDots, SparseRows, sparse_rows
 
 MOST = 2**63 - 1

@@ -5,10 +5,10 @@
     >>> num_runs(matrix), num_runs(matrix.dim_shuffle((1, 0)))
     (1, 12)
 
-`view` has the operations, `concat` and `slices` concatenation, `contiguous_runs` and `regions` the
+`view` has the operations, `concatenation` joins views, `contiguous_runs` and `regions` have the
 runs of addresses; `aliases` decides who shares elements by the number theory of strided sets,
-many at once as arrays; `address_sets` and `memory_order` sort elements by address; `equality`
-decides who shows the same elements; `operations` finds the expression that makes a view.  The
+many at once as arrays; `address_sets` sorts elements by address; `equality` decides who
+shows the same elements; `operations` finds the expression that makes a view.  The
 arithmetic of digits is in `poplite.arrays.digits`.
 """
 
@@ -21,8 +21,9 @@ from poplite.view.aliases import (
     contains_constant as contains_constant,
     intersects as intersects,
 )
-from poplite.view.concat import (
+from poplite.view.concatenation import (
     concat as concat,
+    concat_slices as concat_slices,
 )
 from poplite.view.contiguous_runs import (
     MOST_LEVELS as MOST_LEVELS,
@@ -45,9 +46,6 @@ from poplite.view.regions import (
     run_lists as run_lists,
     runs_of_many as runs_of_many,
     storages as storages,
-)
-from poplite.view.slices import (
-    concat_slices as concat_slices,
 )
 from poplite.view.view import (
     Cat as Cat,

@@ -43,9 +43,9 @@ from poplite.errors import SizeOverflowError
 from poplite.jit.build import address, native
 from poplite.jit.kernels.aliasing import MARK, TEST, visit
 from poplite.view.address_sets import LARGEST_SPAN, meet, repeats, span
+from poplite.view.concatenation import SlicedViews
 from poplite.view.contiguous_runs import MOST_RUNS, below, leaves_of, runs, stacked
 from poplite.view.regions import chunks
-from poplite.view.slices import SlicedViews
 from poplite.view.view import NOWHERE, Cat, Storage, View, once
 
 Mask = npt.NDArray[np.bool_]

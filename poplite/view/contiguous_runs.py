@@ -42,8 +42,7 @@ from poplite.arrays.series import count_runs, split_run, strided_runs
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import run_kernel
 from poplite.jit.kernels.concatenated import ABREAST, TALL, leaf_runs, through, transposed
-from poplite.view.concat import ConcatPart, joined as joined_parts
-from poplite.view.slices import SlicedViews
+from poplite.view.concatenation import ConcatPart, SlicedViews, joined as joined_parts
 from poplite.view.view import NOWHERE, Cat, Storage, View, placed
 
 if TYPE_CHECKING:

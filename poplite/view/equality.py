@@ -69,7 +69,7 @@ def same_elements(a: View, b: View) -> bool:
     Raises:
         SizeOverflowError: when they are too long to compare.
 
-    >>> from poplite.view.concat import concat
+    >>> from poplite.view.concatenation import concat
     >>> from poplite.view.view import all_of
     >>> x = all_of(Storage(0, 0, 2), (2,))
     >>> r = x.reverse(0)

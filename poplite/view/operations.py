@@ -111,7 +111,7 @@ def source(view: View, variable: Callable[[Storage], tuple[str, Shape]]) -> str 
     `variable` returns the text and the shape of a variable. None where no short expression is
     found, as of concatenations of many views.
 
-    >>> from poplite.view.concat import concat
+    >>> from poplite.view.concatenation import concat
     >>> from poplite.view.view import all_of
     >>> x = all_of(Storage(0, 0, 24), (4, 6))
     >>> source(concat([x, x.reverse(0)], 1).dim_shuffle((1, 0)), lambda _: ("x", (4, 6)))
@@ -184,7 +184,7 @@ def _shape_read(view: View) -> Shape:
 def _joined_along(cat: Cat, shape: Shape) -> int | None:
     """Return the dimension of a shape along which a space joins its views, if there is one.
 
-    >>> from poplite.view.concat import concat
+    >>> from poplite.view.concatenation import concat
     >>> from poplite.view.view import all_of
     >>> x = all_of(Storage(0, 0, 24), (4, 6))
     >>> cat = concat([x, x.reverse(0)], 1).space

@@ -59,7 +59,7 @@ from poplite.errors import ElementTypeError
 
 if TYPE_CHECKING:
     from poplite.arrays.intervals import Int64
-    from poplite.view.slices import SlicedViews
+    from poplite.view.concatenation import SlicedViews
 
 Shape = tuple[int, ...]
 
@@ -143,7 +143,7 @@ class View:
             pieces = cut_digits(stride, begin, end, self.off)
             if len(pieces) > 1:
                 # Only this path needs concatenation, which itself builds on views.
-                from poplite.view.concat import cut
+                from poplite.view.concatenation import cut
 
                 return cut(self, pieces, shape, dim)
             ((digits, _, off),) = pieces

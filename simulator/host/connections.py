@@ -36,7 +36,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.masked import unmasked
 from poplite.errors import (
     ElementTypeError,
     StreamConnectionError,
@@ -49,7 +48,7 @@ from poplite.executable.actions import ArenaBlock, HostFunctionCall, Stream, Tra
 from poplite.graph.host import StreamCallback
 from poplite.simulator.run.arena import Bytes
 from poplite.text import amount, clipped, why_not_called
-from poplite.types import QuarterMetadata
+from poplite.types import QuarterMetadata, unmasked
 
 # -- what callbacks fill ---------------------------------------------------------------------------
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
-from poplite.arrays.sweep import sorted_order
+from poplite.arrays.intervals import Int64, sorted_order
 from poplite.cost.exchange.locations import FEW, Locations, walk
 from poplite.cost.exchange.pieces import MovedPieces, sum_of_pairs
 from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES, exchange_of_few, has_map

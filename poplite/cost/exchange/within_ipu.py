@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
-from poplite.arrays.sweep import sorted_with_order
+from poplite.arrays.intervals import Int64, sorted_with_order
 from poplite.cost.exchange.pieces import MovedPieces, pairs_of_few
 from poplite.cost.step_cost import NOTHING, PhaseCost, at_few, at_tiles
 from poplite.jit.build import address, native

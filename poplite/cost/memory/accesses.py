@@ -31,8 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64, overlay
-from poplite.arrays.sweep import union
+from poplite.arrays.intervals import Int64, overlay, union
 from poplite.frozen import frozen
 from poplite.program import Execute, Program, WriteUndef
 from poplite.view import Storage, View, num_runs, runs, storages

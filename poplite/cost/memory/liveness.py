@@ -33,9 +33,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, sorted_order
 from poplite.arrays.series import Steps
-from poplite.arrays.sweep import sorted_order
 from poplite.cost.memory.accesses import AccessBlock, AccessedPieces, Flow, places
 from poplite.cost.step_cost import few
 from poplite.frozen import frozen

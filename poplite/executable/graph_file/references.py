@@ -50,7 +50,7 @@ from poplite.program.function import Function, FunctionBuffer
 from poplite.source import SourceLocation
 from poplite.types import QUARTER, QUARTER_METADATA, ElementType
 from poplite.view import Cat, Storage, View, empty, storages
-from poplite.view.slices import SlicedViews
+from poplite.view.concatenation import SlicedViews
 from poplite.view.view import NOWHERE
 
 MOST = 1 << 62

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from poplite.arrays.on_access import LikeList
+from poplite.arrays.series import LikeList
 from poplite.display import Displayed
 from poplite.errors import (
     ElementTypeError,

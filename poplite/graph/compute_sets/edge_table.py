@@ -36,9 +36,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, sorted_with_order
 from poplite.arrays.series import Series, compact, constant, counting
-from poplite.arrays.sweep import sorted_with_order
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edges import (
     EdgeRuns,

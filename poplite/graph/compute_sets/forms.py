@@ -26,7 +26,7 @@ from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges,
 from poplite.graph.compute_sets.edges import EdgeRuns, Edges
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.view import Cat, Storage, View, storages
-from poplite.view.slices import SlicedViews
+from poplite.view.concatenation import SlicedViews
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet

@@ -22,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.masked import unmasked
 from poplite.errors import (
     ElementTypeError,
     SizeOverflowError,
@@ -36,7 +35,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.poplar.callable_values import CalledInt, CalledText
 from poplite.poplar.spelling import cpp_spelling
 from poplite.text import amount, clipped, integer_or_none
-from poplite.types import ElementType
+from poplite.types import ElementType, unmasked
 from poplite.vertex.fields import (
     Layout,
     ProfilerVectorLayout,

@@ -21,8 +21,7 @@ import numpy.typing as npt
 
 from poplite.arrays.digits import locate, pack
 from poplite.arrays.intervals import Int64
-from poplite.arrays.on_access import OnAccess
-from poplite.arrays.series import Series, Steps
+from poplite.arrays.series import OnAccess, Series, Steps
 from poplite.errors import GraphConnectionError, made_by
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import (

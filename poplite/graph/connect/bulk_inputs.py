@@ -36,7 +36,6 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.masked import unmasked
 from poplite.arrays.series import Series, compact, constant
 from poplite.errors import SHOWN_FAULTS, GraphConnectionError, InvalidTileMapping, PopliteError
 from poplite.expr.operand import as_read
@@ -62,6 +61,7 @@ from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped
+from poplite.types import unmasked
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
 from poplite.view import View, address_at, concat_slices, num_runs, runs, storages

@@ -26,9 +26,7 @@ from operator import index
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64, Intervals, merge, place
-from poplite.arrays.masked import unmasked
-from poplite.arrays.sweep import sorted_order
+from poplite.arrays.intervals import Int64, Intervals, merge, place, sorted_order
 from poplite.display import Displayed
 from poplite.errors import SHOWN_FAULTS, ConstantRemappedWarning, InvalidTileMapping
 from poplite.graph.mapping.variable_mapping import NO_TILE as NO_TILE, Cut
@@ -36,6 +34,7 @@ from poplite.jit.build import address, native
 from poplite.jit.kernels.tile_table import by_tile
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped, element_range, integer_or_none, of_type
+from poplite.types import unmasked
 
 MOST_TILES = 1 << 31
 """The number of tiles of a mapping is below it."""

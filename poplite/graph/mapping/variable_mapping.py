@@ -41,8 +41,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64, Interval, merge, overlay
-from poplite.arrays.sweep import paint, sorted_order
+from poplite.arrays.intervals import Int64, Interval, merge, overlay, paint, sorted_order
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import address, native
 from poplite.jit.kernels.tile_table import (

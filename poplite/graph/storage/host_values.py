@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.masked import unmasked
 from poplite.errors import (
     ElementTypeError,
     GraphMemoryAllocationError,
@@ -42,6 +41,7 @@ from poplite.types import (
     QuarterMetadata,
     as_double,
     encode,
+    unmasked,
 )
 
 if TYPE_CHECKING:

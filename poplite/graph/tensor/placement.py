@@ -16,8 +16,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64, merge, overlay
-from poplite.arrays.sweep import sorted_order
+from poplite.arrays.intervals import Int64, merge, overlay, sorted_order
 from poplite.errors import InvalidTileMapping, TensorCreationError, did_you_mean, warn
 from poplite.graph.mapping.tile_mapping import TileMapping, intervals_of, remapped, unmapped_error
 from poplite.graph.mapping.variable_mapping import Cut, Linear, cut_runs, cut_strided, split

@@ -24,13 +24,13 @@ import numpy as np
 
 from poplite.arrays.digits import digits_of
 from poplite.arrays.intervals import Int64, overlay
-from poplite.arrays.masked import unmasked
 from poplite.errors import ElementTypeError, TensorCreationError, checked_truth, made_by
 from poplite.graph.tensor.arguments import described, is_sequence, no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.text import amount, clipped
+from poplite.types import unmasked
 from poplite.view import Intervals, Storage, View, all_of, runs, same_elements
-from poplite.view.memory_order import simplification, walk
+from poplite.view.regions import simplification, walk
 from poplite.view.view import NOWHERE
 
 

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 import numpy as np
 
 from poplite.arrays.intervals import Int64, StridedIntervals, place, strided, strided_text
-from poplite.arrays.on_access import LikeList, OnAccess
+from poplite.arrays.series import LikeList, OnAccess
 from poplite.errors import NONE, ElementTypeError, TensorIndexError, checked_truth, made_by
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.graph.tensor.arguments import is_sequence, no_interval
@@ -39,7 +39,7 @@ from poplite.graph.tensor.slices import slices_of
 from poplite.text import amount, clipped, fitted, integer_or_none, of_type
 from poplite.view import Cat, Interval, Intervals, View, chunks, contains_aliases, runs, storages
 from poplite.view.address_sets import AddressRuns, Part, ranges_of
-from poplite.view.memory_order import ANYWHERE, FARTHEST, MemoryOrder, alias_order, memory_order
+from poplite.view.regions import ANYWHERE, FARTHEST, MemoryOrder, alias_order, memory_order
 
 if TYPE_CHECKING:
     from poplite.graph.storage.space import Space, Variable

@@ -17,11 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64, place
-from poplite.arrays.masked import unmasked
-from poplite.arrays.on_access import LikeList, OnAccess
+from poplite.arrays.series import LikeList, OnAccess
 from poplite.graph.tensor import arguments
 from poplite.text import fitted
-from poplite.types import type_text
+from poplite.types import type_text, unmasked
 from poplite.view import Interval, Intervals, concat_slices
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.arrays.digits import digits_of
-from poplite.arrays.intervals import Int64
-from poplite.arrays.sweep import union
+from poplite.arrays.intervals import Int64, union
 from poplite.errors import SizeOverflowError
 from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, ranges
 from poplite.graph.mapping.variable_mapping import split

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 import poplite as pl
-from poplite.arrays import sweep
+from poplite.arrays import intervals
 from poplite.arrays.digits import coalesce
-from poplite.arrays.sweep import paint
+from poplite.arrays.intervals import paint
 from poplite.errors import InvalidTileMapping
 from poplite.graph import Graph
 from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, intervals_of
@@ -213,7 +213,7 @@ SIZE = 120
 @pytest.fixture(scope="module")
 def compiled() -> Iterator[None]:
     """Use kernels however few intervals there are."""
-    with mock.patch.object(sweep, "FEW", 0), mock.patch.object(build, "FEW", 0):
+    with mock.patch.object(intervals, "FEW", 0), mock.patch.object(build, "FEW", 0):
         yield
 
 
@@ -238,7 +238,7 @@ def columns(rows: list[tuple[int, int, int]]) -> tuple[Dense, Dense, Dense]:
 @pytest.mark.usefixtures("compiled")
 @given(edits)
 def test_paint(rows: list[tuple[int, int, int]]) -> None:
-    begin, end, value = sweep.paint(*columns(rows))
+    begin, end, value = intervals.paint(*columns(rows))
     found = list(zip(begin.tolist(), end.tolist(), value.tolist(), strict=True))
     assert dense(found).tolist() == dense(rows).tolist()
     assert (begin < end).all()
@@ -252,9 +252,9 @@ def test_paint_of_many_as_of_few() -> None:
     for reach in (3, 400, 100_000):  # side by side, some on top of others, deep below each other
         begin = random.integers(0, 100_000, 3_000)
         given = begin, begin + random.integers(0, reach, 3_000), random.integers(0, 9, 3_000)
-        compiled = sweep.paint(*given)
+        compiled = intervals.paint(*given)
         with mock.patch.object(build, "FEW", 10_000):
-            plain = sweep.paint(*given)
+            plain = intervals.paint(*given)
         for one, other in zip(compiled, plain, strict=True):
             assert np.array_equal(one, other)
         rows, found = (np.stack(arrays, axis=1).tolist() for arrays in (given, compiled))
@@ -266,9 +266,9 @@ def test_paint_of_many_as_of_few() -> None:
 def test_union_and_intersection(
     rows: list[tuple[int, int, int]], others: list[tuple[int, int, int]]
 ) -> None:
-    first, second = sweep.union(*columns(rows)[:2]), sweep.union(*columns(others)[:2])
+    first, second = intervals.union(*columns(rows)[:2]), intervals.union(*columns(others)[:2])
     assert (first[0][1:] > first[1][:-1]).all()
-    both = sweep.intersection(*first, *second)
+    both = intervals.intersection(*first, *second)
     assert (both[0] < both[1]).all()
     for found, expected in (
         (first, dense(rows) >= 0),
@@ -284,8 +284,8 @@ def test_union_and_intersection(
 @given(st.integers(0, 62), st.integers(0, 40), st.integers(0, 2**32))
 def test_sorting(bits: int, count: int, seed: int) -> None:
     numbers = np.random.default_rng(seed).integers(0, 1 << bits, count)
-    assert np.array_equal(sweep.sorted_order(numbers), np.argsort(numbers, kind="stable"))
-    assert np.array_equal(sweep.ascending(numbers), np.sort(numbers))
+    assert np.array_equal(intervals.sorted_order(numbers), np.argsort(numbers, kind="stable"))
+    assert np.array_equal(intervals.ascending(numbers), np.sort(numbers))
 
 
 @pytest.mark.usefixtures("compiled")

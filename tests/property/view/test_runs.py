@@ -34,7 +34,7 @@ from poplite.view import (
     runs_of_many,
     storages,
 )
-from poplite.view.slices import SlicedViews
+from poplite.view.concatenation import SlicedViews
 from poplite.view.view import Cat
 
 # -- runs ------------------------------------------------------------------------------------------

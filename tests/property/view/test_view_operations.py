@@ -20,13 +20,13 @@ from poplite.view import (
     View,
     addresses,
     concat,
+    concatenation,
     contains_aliases,
     contains_constant,
     intersects,
     is_contiguous,
     num_runs,
     runs,
-    slices,
     storages,
 )
 from poplite.view.view import Cat
@@ -304,7 +304,7 @@ def intervals_of(random: Random, size: int, equal: bool) -> list[tuple[int, int]
 @given(random=st.randoms(use_true_random=False))
 def test_slices_show_what_the_arrays_show(few: int, random: Random) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slices, "FEW", few)  # arrays also for as few pieces as are drawn here
+        patch.setattr(concatenation, "FEW", few)  # arrays also for as few pieces as are drawn here
         made = random_tensor(random, random_variables(random), random.randint(0, 8))
         rank = made.tensor.rank
         if not rank:
@@ -326,7 +326,7 @@ def test_slices_across_digits_show_what_the_arrays_show(random: Random) -> None:
     unit = random.choice([1, columns])
     last = len(places) // unit
     intervals, end = [], 0
-    for _ in range(slices.FEW + random.randint(1, 8)):
+    for _ in range(concatenation.FEW + random.randint(1, 8)):
         begin = random.choice([end, random.randint(0, last)])  # often where the last one ends
         end = random.randint(begin, last)
         intervals.append((begin * unit, end * unit))
@@ -337,9 +337,9 @@ def test_slices_across_digits_show_what_the_arrays_show(random: Random) -> None:
 def test_slices_across_digits_stay_arrays() -> None:
     view = View((24,), (((2, 4), (3, 8), (4, 1)),), 0, Storage(0, 0, 24))
     begin = 4 * np.random.default_rng(0).permutation(np.repeat(np.arange(4), 30))
-    joined = slices.concat_slices(view, begin, begin + 8, 0, 0)
+    joined = concatenation.concat_slices(view, begin, begin + 8, 0, 0)
     assert isinstance(joined.space, Cat)
-    assert isinstance(joined.space.kids, slices.SlicedViews)
+    assert isinstance(joined.space.kids, concatenation.SlicedViews)
     crossing = np.count_nonzero(begin == 8)  # they end in the second half, as no others do
     assert len(begin) < len(joined.space.kids) <= len(begin) + crossing
     places = np.array([0, 8, 16, 4, 12])[:, None] + np.arange(4)
@@ -350,7 +350,7 @@ def test_slices_across_digits_stay_arrays() -> None:
 def test_slices_of_many_digits_are_joined_one_by_one() -> None:
     view = View((128,), (((64, 1), (2, 64)),), 0, Storage(0, 0, 128))
     begin, end = np.array([1] * 70), np.array([127] * 70)
-    joined = slices.concat_slices(view, begin, end, 0, 0)
+    joined = concatenation.concat_slices(view, begin, end, 0, 0)
     found = np.arange(128).reshape(2, 64).T.reshape(-1)[1:127]
     assert addresses(joined).tolist() == found.tolist() * 70
 
@@ -358,7 +358,7 @@ def test_slices_of_many_digits_are_joined_one_by_one() -> None:
 def test_slices_that_follow_each_other_are_the_view() -> None:
     view = View((24,), (((2, 4), (3, 8), (4, 1)),), 0, Storage(0, 0, 24))
     cuts = np.repeat(np.arange(25), 4)  # three of four slices are empty
-    assert slices.concat_slices(view, cuts[:-1], cuts[1:], 0, 0) == view
+    assert concatenation.concat_slices(view, cuts[:-1], cuts[1:], 0, 0) == view
     turns = np.tile([0, 7, 19], 30)  # [0, 7) [7, 19) [19, 24) [0, 7) ...
-    joined = slices.concat_slices(view, turns, np.tile([7, 19, 24], 30), 0, 0)
+    joined = concatenation.concat_slices(view, turns, np.tile([7, 19, 24], 30), 0, 0)
     assert joined == view.broadcast(30, 0)

@@ -18,9 +18,16 @@ from poplite.arrays.digits import (
     regroup,
     sub_sample_digits,
 )
-from poplite.arrays.intervals import Intervals, StridedIntervals, merge, overlay
+from poplite.arrays.intervals import (
+    Intervals,
+    StridedIntervals,
+    intersection,
+    merge,
+    overlay,
+    paint,
+    union,
+)
 from poplite.arrays.series import Listed, Series, Steps, compact, constant, counting, taken
-from poplite.arrays.sweep import intersection, paint, union
 from poplite.compile.rows import affine_runs
 from poplite.graph.compute_sets import edge_table as crossings
 from poplite.graph.compute_sets.edges import Edges, VertexTiles, edge_cuts

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-from poplite.arrays import sweep
+from poplite.arrays import intervals
 from poplite.errors import (
     ElementTypeError,
     InvalidTileMapping,
@@ -252,7 +252,7 @@ def test_a_few_runs_need_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_kernel(function: object) -> None:
         raise AssertionError(f"{function} was compiled")
 
-    for module in (mapping_module, tile_table, sweep):
+    for module in (mapping_module, tile_table, intervals):
         monkeypatch.setattr(module, "native", no_kernel)
     graph = Graph()
     x = graph.add_variable("float32", (64, 1000), mapping="linear")

@@ -23,7 +23,7 @@ from poplite import (
     TensorIndexError,
 )
 from poplite.view import Cat, Storage, addresses
-from poplite.view.slices import SlicedViews
+from poplite.view.concatenation import SlicedViews
 
 # -- refusals --------------------------------------------------------------------------------------
 
