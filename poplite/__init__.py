@@ -80,10 +80,6 @@ if TYPE_CHECKING:
     )
     from poplite.executable.executable import Executable as Executable
     from poplite.expr.tree import Expr as Expr
-    from poplite.graph.clone import (
-        TensorCloneDuplicationMethod as TensorCloneDuplicationMethod,
-        TensorCloneMethod as TensorCloneMethod,
-    )
     from poplite.graph.compute_sets.compute_set import (
         ComputeSet as ComputeSet,
         FieldRef as FieldRef,
@@ -128,7 +124,11 @@ if TYPE_CHECKING:
         concat as concat,
         stack as stack,
     )
-    from poplite.graph.tensor.rearrange import TensorRearranger as TensorRearranger
+    from poplite.graph.tensor.rearrange import (
+        TensorCloneDuplicationMethod as TensorCloneDuplicationMethod,
+        TensorCloneMethod as TensorCloneMethod,
+        TensorRearranger as TensorRearranger,
+    )
     from poplite.graph.tensor.regions import (
         SortedRegions as SortedRegions,
         TileRegions as TileRegions,

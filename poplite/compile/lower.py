@@ -2,7 +2,7 @@
 
     edges   ->  places    pointers where fields are contiguous, copies where not
     places  ->  columns   start, length and rows of every field, as numbers of all vertices
-    columns ->  rows      few runs, or tables (`poplite.compile.rows`)
+    columns ->  rows      few runs, or tables (`poplite.compile.places`)
 
 A compute set that is equal to an earlier one but for its variables has that one's step, moved::
 
@@ -29,15 +29,27 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps, compact, constant, counting, taken
 from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
-from poplite.compile.places import InPlace, PlacedEdges, Places, direct, rows_in_place
-from poplite.compile.rows import RowLists, vertices_of
+from poplite.compile.places import (
+    InPlace,
+    PlacedEdges,
+    Places,
+    RowLists,
+    direct,
+    rows_in_place,
+    vertices_of,
+)
 from poplite.executable.layout import MOST_PIECES, ArenaLayout, ElementTiles, StoredVariable
 from poplite.executable.rows import NUMBER, Moves, RowForm, positions
 from poplite.executable.step import ComputeStep, CopyStep, Origins, Vertices
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family
-from poplite.graph.compute_sets.edges import EdgeRuns, Edges, VertexTiles
-from poplite.graph.compute_sets.vertex_block import StateValues, Vectors
+from poplite.graph.compute_sets.vertex_block import (
+    EdgeRuns,
+    Edges,
+    StateValues,
+    Vectors,
+    VertexTiles,
+)
 from poplite.program import CrossReplicaCopy
 from poplite.source import SourceLocation
 from poplite.vertex.compute import check

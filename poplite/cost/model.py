@@ -39,13 +39,12 @@ from poplite.graph.compute_sets.cycles_method import (
     shapes_of,
     words_of,
 )
-from poplite.graph.compute_sets.edges import VertexTiles
 from poplite.graph.compute_sets.perf_estimates import (
     VertexPerfEstimate,
     checked_estimate,
     estimator_for,
 )
-from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock
+from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock, VertexTiles
 from poplite.program import CycleStamp
 from poplite.report.per_tile import PerTile
 from poplite.vertex.vertex import Vertex, has_cycles

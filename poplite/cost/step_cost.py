@@ -21,7 +21,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps, compact, constant
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.edges import VertexTiles
+from poplite.graph.compute_sets.vertex_block import VertexTiles
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import Cause, PhaseKind, TilePairs
 from poplite.vertex.compute import flow_of

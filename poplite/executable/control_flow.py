@@ -5,9 +5,9 @@
     2  AGAIN     loop 0, row 1
     3  END
 
-`poplite.compile.emit` writes each kind of program as a pattern of ops that its first op identifies.
-Rows that keep to these patterns are read once, in their order, however deep programs are nested;
-rows that do not are refused, so that code which follows jumps always ends.
+`poplite.compile.compiler` writes each kind of program as a pattern of ops that its first op
+identifies. Rows that keep to these patterns are read once, in their order, however deep programs
+are nested; rows that do not are refused, so that code which follows jumps always ends.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The ops of compiled programs, with the interpreter's tables.
 
-`poplite.compile.emit` writes them, engines run them.  They are an int64 array, one op a row::
+`poplite.compile.compiler` writes them, engines run them.  They are an int64 array, one op a row::
 
     op               a              b            c
     LAUNCH           step           phase                         run a table of driver calls

@@ -29,7 +29,7 @@ from poplite.executable.rows import (
     forms_of,
 )
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.edges import VertexTiles
+from poplite.graph.compute_sets.vertex_block import VertexTiles
 from poplite.source import SourceLocation
 from poplite.vertex.vertex import Vertex, vertex_label
 

@@ -33,7 +33,6 @@ from poplite.display import Displayed, write_dataflow
 from poplite.errors import GraphConnectionError, checked_truth, refuse_copies
 from poplite.frozen import frozen
 from poplite.graph import poplar_only, saving, variables
-from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.compute_sets.compute_set import (
     ComputeSet,
     FieldRef,
@@ -64,7 +63,7 @@ from poplite.graph.host import (
     stream_of,
     write_handle,
 )
-from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.mapping.tile_mapping import AllTiles, TileMapping, TileNumbers, tile_of_pair
 from poplite.graph.storage.space import (
     Names,
     ShapeLike,
@@ -74,8 +73,8 @@ from poplite.graph.storage.space import (
     checked_scope,
     variable_named,
 )
-from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers, tile_of_pair
 from poplite.graph.tensor import placement, rearrange, regions
+from poplite.graph.tensor.rearrange import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.variables import MappingLike
 from poplite.machine.device import Device

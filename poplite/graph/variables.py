@@ -28,7 +28,24 @@ from poplite.errors import (
     TensorMetadataError,
     checked_member,
 )
-from poplite.graph.clone import (
+from poplite.graph.mapping.tile_mapping import AllTiles, TileNumbers
+from poplite.graph.mapping.variable_mapping import NO_TILE, Linear
+from poplite.graph.storage.host_values import ElementClass, check_room, element_array
+from poplite.graph.storage.space import (
+    COMMON,
+    EXAMPLE,
+    ShapeLike,
+    Space,
+    Variable,
+    checked_name,
+    initial_metadata,
+    shape_of,
+    variable_below,
+)
+from poplite.graph.tensor import arguments
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.placement import Nested, paint_mapping
+from poplite.graph.tensor.rearrange import (
     CloneLayout,
     TensorCloneDuplicationMethod,
     TensorCloneMethod,
@@ -36,14 +53,6 @@ from poplite.graph.clone import (
     interleaved,
     layout,
 )
-from poplite.graph.mapping.variable_mapping import NO_TILE, Linear
-from poplite.graph.storage.host_values import ElementClass, check_room, element_array
-from poplite.graph.storage.space import COMMON, ShapeLike, Space, Variable, checked_name, shape_of
-from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
-from poplite.graph.tensor import arguments
-from poplite.graph.tensor.concat import concat
-from poplite.graph.tensor.metadata import EXAMPLE, initial_metadata, variable_below
-from poplite.graph.tensor.placement import Nested, paint_mapping
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.tensor.tensor_text import why_not_writeable
 from poplite.machine.replicas import by_replica

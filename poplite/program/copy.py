@@ -38,7 +38,7 @@ from poplite.graph.host import (
     transfer_text,
 )
 from poplite.graph.mapping.tile_mapping import ranges
-from poplite.graph.tensor.metadata import check_alike
+from poplite.graph.storage.space import check_alike
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
 from poplite.program.base import (

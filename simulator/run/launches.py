@@ -32,7 +32,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import compact
-from poplite.compile.rows import vertices_of
+from poplite.compile.places import vertices_of
 from poplite.executable import opcodes as op
 from poplite.executable.rows import COUNT, Moves, positions
 from poplite.executable.step import Vertices

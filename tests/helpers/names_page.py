@@ -18,8 +18,12 @@ from helpers.poplar_members import ENUMERATIONS  # noqa: E402
 from helpers.poplar_signatures import REFUSALS, ROWS, Example  # noqa: E402
 from poplite.poplar.absent import absent_members, absent_names, namespaces, owners  # noqa: E402
 from poplite.poplar.binder import parameters_of  # noqa: E402
-from poplite.poplar.declarations import Row, all_rows, declared_rows  # noqa: E402
-from poplite.poplar.libraries import LIBRARIES  # noqa: E402
+from poplite.poplar.declarations import (  # noqa: E402
+    LIBRARIES,  # noqa: E402
+    Row,
+    all_rows,
+    declared_rows,
+)
 from poplite.poplar.spelling import names_here  # noqa: E402
 
 PAGE = ROOT / "docs/poplar-names.md"

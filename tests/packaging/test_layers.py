@@ -27,7 +27,7 @@ LAYERS = (
 """A module imports only from its own layer, and from what stands before it."""
 
 ROOMS = {
-    "graph": "mapping | storage | tensor | compute_sets host clone variables | connect"
+    "graph": "mapping | storage | tensor | compute_sets host variables | connect"
     " | saving poplar_only | graph | virtual partition",
     "simulator": "running | codegen | pricing | compiled_parts | run"
     " | host | strict | compiled_program | accounts"

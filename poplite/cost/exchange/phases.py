@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 
     from poplite.arrays.intervals import Int64
     from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
-    from poplite.graph.compute_sets.edges import Edges, VertexTiles
+    from poplite.graph.compute_sets.vertex_block import Edges, VertexTiles
     from poplite.graph.graph import Graph
     from poplite.graph.tensor.tensor import Tensor
     from poplite.machine.target import Target

@@ -20,13 +20,13 @@ from poplite.arrays.series import Steps, constant, split_run, strided_runs
 from poplite.cost.exchange.copies import CopiedRows
 from poplite.cost.exchange.locations import Locations, Segments, walk
 from poplite.cost.exchange.pieces import Mask, MovedPieces, by_source
-from poplite.graph.compute_sets.edges import EdgeRuns, VertexTiles, edge_cuts
+from poplite.graph.compute_sets.vertex_block import EdgeRuns, VertexTiles, edge_cuts
 from poplite.jit.kernels.tile_table import away, crossing, stretches
 from poplite.view import Storage, View, num_runs, runs
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.edge_table import FieldEdges
-    from poplite.graph.compute_sets.edges import Edges
+    from poplite.graph.compute_sets.vertex_block import Edges
 
 _COLUMNS = "source", "to", "at", "size", "jumps"
 """The columns that the kernel fills for each piece."""

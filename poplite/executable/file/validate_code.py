@@ -30,7 +30,7 @@ from poplite.executable.rows import (
 )
 from poplite.executable.step import ComputeStep, CopyStep, Vertices, phases_of
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.edges import VertexTiles
+from poplite.graph.compute_sets.vertex_block import VertexTiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

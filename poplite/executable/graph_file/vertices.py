@@ -41,15 +41,14 @@ from poplite.graph.compute_sets.compute_set import (
     new_vertex,
     set_size,
 )
-from poplite.graph.compute_sets.edges import Edges
 from poplite.graph.compute_sets.perf_estimates import checked_estimate, checked_estimates
-from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
+from poplite.graph.compute_sets.vertex_block import Edges, StateValues, Vectors, VertexBlock
 from poplite.graph.connect.bulk import block_of
 from poplite.graph.connect.bulk_inputs import edges_of
 from poplite.graph.connect.connect import bind, bind_row, check_declared
 from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import AllTiles
 from poplite.graph.storage.space import Space, Variable
-from poplite.graph.storage.tile_numbers import AllTiles
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor, of_variable
@@ -273,7 +272,7 @@ Array = npt.NDArray[Any]
 
 @frozen(eq=False)
 class SavedEdges:
-    """The edges of one field; see `poplite.graph.compute_sets.edges.Edges`.
+    """The edges of one field; see `poplite.graph.compute_sets.vertex_block.Edges`.
 
     Attributes:
         view: of shape (vertices, ...).

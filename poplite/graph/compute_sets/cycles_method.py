@@ -50,8 +50,7 @@ from poplite.vertex.vertex import has_cycles
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import VertexInstance
     from poplite.graph.compute_sets.edge_table import Family
-    from poplite.graph.compute_sets.edges import Edges
-    from poplite.graph.compute_sets.vertex_block import StateValues
+    from poplite.graph.compute_sets.vertex_block import Edges, StateValues
     from poplite.machine.target import Target
     from poplite.vertex.vertex import Vertex
 

@@ -1,8 +1,8 @@
 """All edges of a compute set: the elements that its vertices access.
 
 Vertices of one class form *families*: each block is one, and all single vertices of the class are
-another. The edges of each field of a family are arrays (`poplite.graph.compute_sets.edges`), so
-that a regular block costs the same at any size::
+another. The edges of each field of a family are arrays
+(`poplite.graph.compute_sets.vertex_block`), so that a regular block costs the same at any size::
 
     family   vertices    field   start              length
     Add      0 ... 99    x       0, 16, 32 ...      16
@@ -39,16 +39,18 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64, sorted_with_order
 from poplite.arrays.series import Series, compact, constant, counting
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.edges import (
+from poplite.graph.compute_sets.vertex_block import (
     EdgeRuns,
     Edges,
+    StateValues,
+    Vectors,
+    VertexBlock,
     VertexTiles,
     edge_cuts,
     edges_of_views,
     listed_edges,
     row_starts,
 )
-from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.build import run_kernel
 from poplite.jit.kernels.intervals import OWN, foreign_writes, meet_writes

@@ -23,8 +23,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import NARROW, Listed, Series, Steps
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges, edge_table
-from poplite.graph.compute_sets.edges import EdgeRuns, Edges
-from poplite.graph.compute_sets.vertex_block import VertexBlock
+from poplite.graph.compute_sets.vertex_block import EdgeRuns, Edges, VertexBlock
 from poplite.view import Cat, Storage, View, storages
 from poplite.view.concatenation import SlicedViews
 

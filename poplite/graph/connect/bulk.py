@@ -20,8 +20,13 @@ import numpy as np
 from poplite.arrays.series import Series, compact, constant, counting
 from poplite.errors import GraphConnectionError
 from poplite.graph.compute_sets.compute_set import ComputeSet, check_sizes
-from poplite.graph.compute_sets.edges import Edges, VertexTiles
-from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
+from poplite.graph.compute_sets.vertex_block import (
+    Edges,
+    StateValues,
+    Vectors,
+    VertexBlock,
+    VertexTiles,
+)
 from poplite.graph.connect.bulk_inputs import (
     FieldValue,
     Probe,
@@ -41,9 +46,8 @@ from poplite.graph.connect.bulk_inputs import (
 )
 from poplite.graph.connect.connect import check_declared
 from poplite.graph.connect.rules import as_state, check_open, check_overlaps, check_tensor, deduced
-from poplite.graph.storage.space import Variable
-from poplite.graph.storage.tile_numbers import TileNumbers
-from poplite.graph.tensor.metadata import check_alike
+from poplite.graph.mapping.tile_mapping import TileNumbers
+from poplite.graph.storage.space import Variable, check_alike
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.variables import add_metadata, add_number, add_numbers

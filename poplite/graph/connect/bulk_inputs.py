@@ -40,8 +40,11 @@ from poplite.arrays.series import Series, compact, constant
 from poplite.errors import SHOWN_FAULTS, GraphConnectionError, InvalidTileMapping, PopliteError
 from poplite.expr.operand import as_read
 from poplite.graph.compute_sets.compute_set import ComputeSet, new_vertex
-from poplite.graph.compute_sets.edges import (
+from poplite.graph.compute_sets.forms import form_of_view, may_move, moved_edges
+from poplite.graph.compute_sets.vertex_block import (
     Edges,
+    StateValues,
+    Vectors,
     VertexTiles,
     edge_cuts,
     edges_of_views,
@@ -50,13 +53,10 @@ from poplite.graph.compute_sets.edges import (
     of_view,
     paired,
 )
-from poplite.graph.compute_sets.forms import form_of_view, may_move, moved_edges
-from poplite.graph.compute_sets.vertex_block import StateValues, Vectors
 from poplite.graph.connect.rules import as_state, check_tensor, takes_number
-from poplite.graph.mapping.tile_mapping import no_such_tile
+from poplite.graph.mapping.tile_mapping import TileNumbers, no_such_tile
 from poplite.graph.storage.host_values import element_array, scalar
-from poplite.graph.storage.tile_numbers import TileNumbers
-from poplite.graph.tensor.metadata import same_meaning
+from poplite.graph.storage.space import same_meaning
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation

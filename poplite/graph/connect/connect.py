@@ -44,8 +44,8 @@ from poplite.graph.connect.rules import (
     deduced,
     takes_number,
 )
-from poplite.graph.storage.tile_numbers import TileNumbers
-from poplite.graph.tensor.metadata import check_alike
+from poplite.graph.mapping.tile_mapping import TileNumbers
+from poplite.graph.storage.space import check_alike
 from poplite.graph.tensor.placement import paint_view
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.variables import add_metadata, add_number

@@ -22,9 +22,9 @@ from poplite import view as views
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.numpy_names import repeated_argument
 from poplite.expr.operand import as_read
+from poplite.graph.storage.space import check_alike
 from poplite.graph.tensor import arguments
 from poplite.graph.tensor.arguments import described, no_tensor
-from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.text import items_or_none, shape_text

@@ -42,8 +42,8 @@ from poplite.view.address_sets import AddressRuns, Part, ranges_of
 from poplite.view.regions import ANYWHERE, FARTHEST, MemoryOrder, alias_order, memory_order
 
 if TYPE_CHECKING:
+    from poplite.graph.mapping.tile_mapping import TileNumbers
     from poplite.graph.storage.space import Space, Variable
-    from poplite.graph.storage.tile_numbers import TileNumbers
     from poplite.graph.tensor.tensor import Tensor
 
 

@@ -36,6 +36,7 @@ from poplite.errors import NONE, Enumeration, TensorCreationError, checked_membe
 from poplite.expr.numpy_names import refuse_absent_names
 from poplite.expr.operand import Operand
 from poplite.files import check_stream
+from poplite.graph.storage.space import check_alike, initial_metadata, metadata_of
 from poplite.graph.tensor import arguments, tensor_text
 from poplite.graph.tensor.arguments import (
     no_length,
@@ -43,7 +44,6 @@ from poplite.graph.tensor.arguments import (
     no_values,
     refuse_operators,
 )
-from poplite.graph.tensor.metadata import check_alike, initial_metadata, metadata_of
 from poplite.graph.tensor.regions import VarRegions, region_chunks, var_regions
 from poplite.graph.tensor.slices import slices_of
 from poplite.graph.tensor.tensor_text import Explanation, explain

@@ -12,7 +12,7 @@ from poplite.arrays.series import Series, Steps, compact, constant
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
-from poplite.graph.compute_sets.edges import EdgeRuns, Edges
+from poplite.graph.compute_sets.vertex_block import EdgeRuns, Edges
 from poplite.graph.graph import Graph
 from poplite.graph.storage.space import Variable
 from poplite.ipu.codelets.terms import ELEMENTS

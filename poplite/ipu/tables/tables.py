@@ -53,9 +53,8 @@ from poplite.files import replacing
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
-from poplite.graph.compute_sets.edges import Edges
 from poplite.graph.compute_sets.forms import EdgeTables
-from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
+from poplite.graph.compute_sets.vertex_block import Edges, StateValues, Vectors, VertexBlock
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ipu.codelets.class_text import declared_fields

@@ -14,7 +14,7 @@ from hypothesis import assume, given, strategies as st
 import poplite as pl
 from poplite.arrays.intervals import Int64
 from poplite.compile.copies import LIST_SPAN, Side, copied_runs, copied_views
-from poplite.compile.rows import affine_runs
+from poplite.compile.places import affine_runs
 from poplite.executable.rows import Moves, joined_moves
 from poplite.executable.step import ComputeStep
 from poplite.graph.tensor.slices import Slices

@@ -19,7 +19,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples, thinned
-from poplite.compile import rows
+from poplite.compile import places
 from poplite.graph.connect.bulk_inputs import edges_of_slices, item_of, made_edges
 from poplite.graph.tensor.slices import slices_of
 
@@ -71,7 +71,7 @@ class Lists(pl.Vertex):
 def tables_for_few_vertices() -> Iterator[None]:
     """Irregular numbers are looked up in tables, however few vertices there are."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(rows, "FEW_VERTICES", 0)
+    patch.setattr(places, "FEW_VERTICES", 0)
     yield
     patch.undo()
 

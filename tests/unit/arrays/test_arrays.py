@@ -28,9 +28,9 @@ from poplite.arrays.intervals import (
     union,
 )
 from poplite.arrays.series import Listed, Series, Steps, compact, constant, counting, taken
-from poplite.compile.rows import affine_runs
+from poplite.compile.places import affine_runs
 from poplite.graph.compute_sets import edge_table as crossings
-from poplite.graph.compute_sets.edges import Edges, VertexTiles, edge_cuts
+from poplite.graph.compute_sets.vertex_block import Edges, VertexTiles, edge_cuts
 from poplite.jit import build
 from poplite.view import Cat, Storage, View, all_of, concat, num_runs, runs
 from poplite.view.view import compose

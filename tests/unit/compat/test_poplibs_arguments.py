@@ -23,8 +23,7 @@ from helpers.wrong_arguments import fault_of, faults_of
 from poplite.compat import poplin, popnn, popops, poprand, poputil
 from poplite.compat.popops import Operation, ReduceParams, expr as pe
 from poplite.poplar.binder import Declaration
-from poplite.poplar.declarations import declared_rows
-from poplite.poplar.libraries import LIBRARIES
+from poplite.poplar.declarations import LIBRARIES, declared_rows
 
 GRAPH, PROG = pl.Graph(pl.Target(tiles=3)), pl.Sequence()
 

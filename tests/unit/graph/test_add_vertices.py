@@ -13,10 +13,10 @@ import poplite as pl
 from helpers.depth import deep
 from helpers.running import simulated
 from poplite.arrays.series import Listed, Steps
-from poplite.compile import rows
+from poplite.compile import places
 from poplite.compile.compiler import compile_graph
 from poplite.executable.step import ComputeStep, Vertices
-from poplite.graph.compute_sets import edges
+from poplite.graph.compute_sets import vertex_block
 from poplite.types import ElementType
 from poplite.viz.dataflow.links import links_of
 from poplite.viz.notebook import compute_set_cell
@@ -641,8 +641,8 @@ class TestRows:
     def test_offsets_too_far_apart_stay_runs(
         self, graph: pl.Graph, cs: pl.ComputeSet, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(rows, "FEW_VERTICES", 0)
-        monkeypatch.setattr(rows, "MOST_NARROW", 4)
+        monkeypatch.setattr(places, "FEW_VERTICES", 0)
+        monkeypatch.setattr(places, "MOST_NARROW", 4)
         x, y, z = (variable(graph, pl.FLOAT, 7) for _ in range(3))
         order = np.array([3, 1, 6, 5, 2, 0, 4])
         graph.add_vertices(cs, Add, tile=0, x=x, y=y.slices(order), z=z)
@@ -662,8 +662,8 @@ class TestRows:
         monkeypatch: pytest.MonkeyPatch,
         interpret: bool,
     ) -> None:
-        monkeypatch.setattr(edges, "MOST_NARROW", 4)
-        monkeypatch.setattr(rows, "MOST_NARROW", 4)
+        monkeypatch.setattr(vertex_block, "MOST_NARROW", 4)
+        monkeypatch.setattr(places, "MOST_NARROW", 4)
         x, total = variable(graph, pl.INT, 40), variable(graph, pl.INT, 2)
         pieces = [x.slices([(30, 33), (2, 9), (12, 12)]), x.slices([(0, 1), (20, 22), (38, 40)])]
         graph.add_vertices(cs, Sum, tile=0, rows=[list(each) for each in pieces], total=total)
@@ -740,7 +740,7 @@ class TestFaults:
         faulty: int,
     ) -> None:
         """Lists that are even, and those that are not, are numbered in no order."""
-        monkeypatch.setattr(rows, "FEW_VERTICES", 0)
+        monkeypatch.setattr(places, "FEW_VERTICES", 0)
         x, total = variable(graph, pl.INT, 80), variable(graph, pl.INT, 8)
         uneven = [0, 1, 3, 6, 7]
         given = [

@@ -11,7 +11,7 @@ import pytest
 
 import poplite as pl
 from poplite.graph.compute_sets.edge_table import edge_table
-from poplite.graph.compute_sets.edges import Edges
+from poplite.graph.compute_sets.vertex_block import Edges
 from poplite.graph.connect.bulk_inputs import edges_of as of_slices
 from poplite.graph.tensor.slices import SliceLists, Slices
 from poplite.vertex.fields import Field

@@ -18,7 +18,7 @@ import pytest
 import poplite as pl
 from helpers.depth import thinned, values_only
 from helpers.running import python, simulated
-from poplite.compile import rows
+from poplite.compile import places
 from poplite.jit.build import Builds
 from poplite.jit.object_cache import code
 from poplite.simulator.compiled_parts import Driver
@@ -225,7 +225,7 @@ class Next(pl.Vertex):
 def test_vertices_added_together(
     shuffled: bool, interpret: bool, checks: Checks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows, "FEW_VERTICES", 10)  # so that few have tables of offsets, too
+    monkeypatch.setattr(places, "FEW_VERTICES", 10)  # so that few have tables of offsets, too
     number = 100
     order = np.random.default_rng(0).permutation(number) if shuffled else np.arange(number)
     graph = pl.Graph(pl.Target(tiles=4))

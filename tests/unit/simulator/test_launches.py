@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples
-from poplite.compile import rows
+from poplite.compile import places
 from poplite.compile.compiler import compile_graph
 from poplite.executable.rows import NUMBER
 from poplite.executable.step import ComputeStep, Vertices
@@ -80,19 +80,19 @@ def test_vertices_are_sorted_by_place_and_stay_the_same(
     for begin, end in bounds:
         graph.add_vertex(work, Twice, tile=0, x=x[begin:end], y=y[begin:end])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "FEW_VERTICES", 1)
+        patch.setattr(places, "FEW_VERTICES", 1)
         (step,) = compile_graph(graph, pl.Execute(work), checks="fast").steps
         assert isinstance(step, ComputeStep)
         for group in step.groups:
             found = in_order_of_memory(group)
             assert sorted(described(found)) == sorted(described(group))
             if any(column.kind == "flat" for column in group.columns):
-                places = [start for _, start, *_ in described(found)]
-                assert places == sorted(places)
+                starts = [start for _, start, *_ in described(found)]
+                assert starts == sorted(starts)
 
 
 def test_vertices_that_are_in_order_stay_as_they_are() -> None:
-    count = rows.FEW_VERTICES + 8
+    count = places.FEW_VERTICES + 8
     lengths = np.random.default_rng(0).integers(1, 9, count).tolist()
     graph, x, y, bounds = pieces(lengths, list(range(count)))
     work, others = graph.add_compute_set("work"), bounds[::-1]
@@ -104,7 +104,7 @@ def test_vertices_that_are_in_order_stay_as_they_are() -> None:
 
 
 def test_vertices_of_little_work_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "FEW_VERTICES", 1)
+    monkeypatch.setattr(places, "FEW_VERTICES", 1)
     for least, is_sorted in ((18, True), (19, False)):  # 8, and five elements of two fields
         monkeypatch.setattr(launches, "LEAST_WORK", least)
         graph, x, y, bounds = pieces([5, 4, 6, 5], [2, 0, 3, 1])
@@ -132,12 +132,12 @@ def test_vertices_without_edges_stay_as_they_are() -> None:
     for number in range(40):
         graph.add_vertex(work, Other if number % 3 else Nothing, tile=0, n=0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "FEW_VERTICES", 1)
+        patch.setattr(places, "FEW_VERTICES", 1)
         pl.Engine(graph, pl.Execute(work), checks="fast").run()
 
 
 def test_many_vertices_in_any_order_give_the_same() -> None:
-    count, rng = rows.FEW_VERTICES + 100, np.random.default_rng(1)
+    count, rng = places.FEW_VERTICES + 100, np.random.default_rng(1)
     lengths = rng.integers(1, 9, count).tolist()
     graph, x, y, bounds = pieces(lengths, rng.permutation(count).tolist())
     work = graph.add_compute_set("work")
@@ -152,7 +152,7 @@ def test_many_vertices_in_any_order_give_the_same() -> None:
 def test_the_first_of_many_that_may_stop_is_named_in_any_order(
     checks: Literal["fast", "strict"],
 ) -> None:
-    count = rows.FEW_VERTICES + 100
+    count = places.FEW_VERTICES + 100
     lengths = [8, 5] * (count // 2)
     graph, x, y, bounds = pieces(lengths, list(range(count))[::-1])
     work = graph.add_compute_set("work")
