@@ -36,7 +36,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.build import no_collection
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.option_flags import checked_runtime_options
-from poplite.machine.replicas import tiles_text
+from poplite.machine.target import tiles_text
 from poplite.poplar.spelling import cpp_spelling
 from poplite.program import Program
 from poplite.program.base import check_name

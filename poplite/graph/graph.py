@@ -77,9 +77,8 @@ from poplite.graph.tensor import placement, rearrange, regions
 from poplite.graph.tensor.rearrange import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.variables import MappingLike
-from poplite.machine.device import Device
-from poplite.machine.replicas import checked_target, replica_part, tiles_text
-from poplite.machine.target import Target
+from poplite.machine.device import Device, checked_target
+from poplite.machine.target import Target, replica_part, tiles_text
 from poplite.poplar.callable_values import CalledInt
 from poplite.poplar.spelling import binder_of, cpp_spelling
 from poplite.public import checked_methods

@@ -55,7 +55,7 @@ from poplite.graph.tensor.rearrange import (
 )
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.tensor.tensor_text import why_not_writeable
-from poplite.machine.replicas import by_replica
+from poplite.machine.target import by_replica
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped
 from poplite.types import (

@@ -267,7 +267,7 @@ def getMaxIPUSyncDelay(target: Target) -> int:
 
 
 def getIpuLinkConfiguration(target: Target) -> IpuLinkConfiguration:
-    """Return DEFAULT: IPUs form one ladder, see `poplite.machine.links`."""
+    """Return DEFAULT: IPUs form one ladder, see `poplite.machine.target`."""
     return IpuLinkConfiguration.DEFAULT
 
 

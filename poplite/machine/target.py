@@ -1,4 +1,4 @@
-"""The machine that is modelled.
+"""The machine that is modelled: its tiles and their properties, links between IPUs, replicas.
 
 The default is Graphcore's Mk2 (GC200).  `poplite.machine.facts` says where every number comes from.
 
@@ -19,16 +19,44 @@ cost model:
     <Target 64 tiles, 6 workers, 638,976 B a tile, 1.330 GHz, 1 own cost>
     >>> print(quick.fact("sync_cycles"))
     20 cycles (assumed: given to Target)
+
+IPUs are arranged in a ladder; two of them make a card::
+
+    0 ===== 1       card    4 links between the two of a card, for data from one to the other
+    |       |       cross   2 links there, for data on the way to another card
+    2 ===== 3       up      2 links to the same side of the next card
+    |       |       down    2 links to the same side of the card before
+    4 ===== 5
+
+Data for the other side of another card cross first, then go up or down:
+
+    >>> [(link.kind, link.ipu) for link in route(0, 5)]
+    [('cross', 0), ('up', 1), ('up', 3)]
+
+Each group of links serves one direction, and all data that pass it share its rate.
+
+Replicas are one graph on several equal parts of a machine, which all run the same program::
+
+    machine   IPU 0   IPU 1   IPU 2   IPU 3          Target(ipus=4)
+    replica  |------ 0 ------|------ 1 ------|       Graph(target, replication_factor=2)
+
+A graph describes one replica, and its target is that replica's part of the machine.  All its
+variables exist once in each replica; only their values may differ.
+
+Sources: poplibs, lib/poplibs_test/Util.cpp, addGlobalExchangeConstraints and
+setGlobalSyncLatency, for links; Poplar user guide, "Replicated graphs".
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar
 
 from poplite.errors import (
+    GraphReplicationError,
     InvalidMachineModel,
     InvalidTileMapping,
     UnknownName,
@@ -54,6 +82,8 @@ if TYPE_CHECKING:
     from poplite.poplar.spellings import TargetSpelling
 else:
     TargetSpelling = object
+
+T = TypeVar("T")
 
 MOST_TILES = 2**22
 """Tiles of the largest machine, some 2,800 IPUs: every mapping stores a few numbers per tile."""
@@ -324,3 +354,166 @@ def _number(value: object) -> float:
 def _refused(name: str, what: str, instead: float | str) -> InvalidMachineModel:
     fix = f"Target({name}={instead!r})"
     return InvalidMachineModel(f"Target: {name}={what}", fix=fix)
+
+
+# -- links between IPUs ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Link:
+    """A group of links that data pass together, in one direction.
+
+    Attributes:
+        kind: where it leads.
+        ipu: the IPU that it leaves.
+    """
+
+    kind: Literal["card", "cross", "up", "down"]
+    ipu: int
+
+
+_LINKS = {
+    "card": "card_links",
+    "cross": "cross_links",
+    "up": "ladder_links",
+    "down": "ladder_links",
+}
+
+
+def route(a: int, b: int) -> tuple[Link, ...]:
+    """Return the links that data take from one IPU to another, in order; none to the same IPU.
+
+    >>> route(2, 3)
+    (Link(kind='card', ipu=2),)
+    """
+    if a == b:
+        return ()
+    if a // 2 == b // 2:
+        return (Link("card", a),)
+    links = []
+    if a % 2 != b % 2:
+        links.append(Link("cross", a))
+        a ^= 1
+    links += [Link("up", ipu) for ipu in range(a, b, 2)]
+    links += [Link("down", ipu) for ipu in range(a, b, -2)]
+    return tuple(links)
+
+
+def hops(a: int, b: int) -> int:
+    """Return how many links data pass from one IPU to another.
+
+    >>> hops(0, 0), hops(0, 1), hops(0, 4), hops(0, 5)
+    (0, 1, 2, 3)
+    """
+    return len(route(a, b))
+
+
+def link_bytes_per_cycle(target: Target, link: Link) -> float:
+    """Return the bytes that pass a group of links in a tile cycle, in one direction.
+
+    >>> round(link_bytes_per_cycle(Target(ipus=2), Link("card", 0)), 2)
+    43.92
+    """
+    bits = target.cost("link_bits_per_second") * target.cost("link_efficiency")
+    return bits * target.cost(_LINKS[link.kind]) / (8 * target.clock_hz)
+
+
+def bytes_per_cycle(target: Target, a: int, b: int) -> float:
+    """Return the bytes that one IPU can send another in a tile cycle, without other traffic.
+
+    To itself, an IPU can send any number.
+
+    >>> machine = Target(ipus=4)
+    >>> bytes_per_cycle(machine, 0, 1) / bytes_per_cycle(machine, 0, 3)
+    2.0
+    """
+    rates = (link_bytes_per_cycle(target, link) for link in route(a, b))
+    return min(rates, default=math.inf)
+
+
+def global_sync_cycles(target: Target) -> int:
+    """Return the cycles until the tiles of all IPUs have waited for each other; 0 on one IPU.
+
+    A signal goes to the farthest card and back; short ladders take as long as was measured on one
+    of 16 IPUs.
+
+    >>> global_sync_cycles(Target()), global_sync_cycles(Target(ipus=2))
+    (0, 600)
+    """
+    if target.ipus == 1:
+        return 0
+    farthest = 1 + target.ipus // 2 // 2
+    signal = target.cost("global_sync_hop_seconds") * target.clock_hz * farthest * 2
+    return max(int(target.cost("global_sync_cycles")), math.ceil(signal))
+
+
+# -- replicas --------------------------------------------------------------------------------------
+
+
+MOST_REPLICAS = 1 << 16
+"""More replicas than any machine has IPUs; every replica takes memory of its own."""
+
+
+def replica_part(machine: Target, replicas: object) -> tuple[Target, int]:
+    """Return a replica's part of a machine, and the number of replicas that the user specified.
+
+    Raises GraphReplicationError where the machine cannot be divided into so many equal parts.
+
+    >>> replica_part(Target(tiles=8, ipus=4), 2)
+    (<Target 4 tiles on 2 IPUs, 6 workers, 638,976 B a tile, 1.330 GHz>, 2)
+    """
+    count = integer_or_none(replicas)
+    if count is None or not 1 <= count <= MOST_REPLICAS:
+        raise GraphReplicationError(
+            f"Graph: replication_factor={clipped(replicas)} is not a whole number from 1 to "
+            f"{MOST_REPLICAS:,}",
+            fix="Graph(target), or Graph(Target(ipus=2), replication_factor=2)",
+        )
+    if machine.ipus % count:
+        ipus = -(-machine.ipus // count) * count
+        raise GraphReplicationError(
+            f"Graph: {amount(machine.ipus, 'IPU')} cannot be divided among {count:,} replicas",
+            found=f"the target is the whole machine: {machine!r}",
+            fix=f"Graph(Target(tiles={machine.tiles_per_ipu * ipus}, ipus={ipus}), "
+            f"replication_factor={count})",
+        )
+    tiles, ipus = machine.tiles // count, machine.ipus // count
+    return replace(machine, tiles=tiles, ipus=ipus), count
+
+
+def replica_number(value: object, count: int, what: str) -> int:
+    """Return the number of a replica; raise GraphReplicationError, naming the call, if none."""
+    number = integer_or_none(value)
+    if number is None or not 0 <= number < count:
+        raise GraphReplicationError(
+            f"{what}: there is no replica {clipped(value)}",
+            found=f"the graph has {amount(count, 'replica')}: "
+            + (f"0 to {count - 1}" if count > 1 else "0"),
+            fix="a number in that range, or leave it out for all replicas"
+            if count > 1
+            else "Graph(Target(ipus=2), replication_factor=2) has two",
+        )
+    return number
+
+
+def tiles_text(tiles: int, count: int) -> str:
+    """Return the number of tiles of a replica, and of replicas if there are several, as words.
+
+    >>> tiles_text(4, 1), tiles_text(4, 2)
+    ('4 tiles', '4 tiles in each of 2 replicas')
+    """
+    return amount(tiles, "tile") + (f" in each of {count:,} replicas" if count > 1 else "")
+
+
+def by_replica(values: Mapping[int, T], count: int, what: str) -> dict[int, T]:
+    """Return the user's values by number of the replica, in ascending order.
+
+    `what` is the call, for messages. Raises GraphReplicationError where there is no such replica,
+    or no value.
+    """
+    if not values:
+        raise GraphReplicationError(
+            f"{what}: a dictionary without replicas", fix="{0: value, 1: value}"
+        )
+    checked = {replica_number(key, count, what): value for key, value in values.items()}
+    return {number: checked[number] for number in sorted(checked)}

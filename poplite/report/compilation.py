@@ -11,8 +11,7 @@ import numpy as np
 
 from poplite.errors import ProfilingDisabled
 from poplite.frozen import frozen
-from poplite.machine.replicas import MOST_REPLICAS
-from poplite.machine.target import Target
+from poplite.machine.target import MOST_REPLICAS, Target
 from poplite.report.execution import ExecutionStep
 from poplite.report.memory import LivenessStep, Memory, MemoryVariable, Operation, TileMemory
 from poplite.report.per_tile import MOST_PIECES, LazySequence, PerPiece, PerTile, TilePerPiece

@@ -33,7 +33,7 @@ from poplite.graph.storage.host_values import element_array
 from poplite.graph.storage.space import variable_named
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import why_not_writeable
-from poplite.machine.replicas import replica_number
+from poplite.machine.target import replica_number
 from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run.interpreted_vertices import move_between
 from poplite.simulator.run.touched import moved_from

@@ -21,7 +21,7 @@ Between IPUs, all tiles of all IPUs wait for each other first; then a fixed time
 time of the slowest link that a tile's data take: all data that pass a link share its rate, and data
 for several tiles of an IPU pass once.  The fixed time is what halos of a Gaussian blur on 16 Mk1
 IPUs took in addition to their bytes (thorbenlouw/lbm-graphcore, experiments); for the links see
-`poplite.machine.links`.
+`poplite.machine.target`.
 
 Between tiles and host only the amount of data matters, not which tiles hold it: begin and end of a
 transfer, and bytes by rate (graphcore/examples, tutorials).  The real time depends on the load of
@@ -64,7 +64,7 @@ from poplite.cost.exchange.within_ipu import exchange_phase, load_of
 from poplite.cost.step_cost import NOTHING, PhaseCost, at_tiles
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.tensor.placement import mapping_of
-from poplite.machine.links import Link, global_sync_cycles, link_bytes_per_cycle, route
+from poplite.machine.target import Link, global_sync_cycles, link_bytes_per_cycle, route
 from poplite.program.copy import CrossReplicaCopy
 from poplite.report.per_tile import PerTile
 from poplite.report.phase_parts import Cause

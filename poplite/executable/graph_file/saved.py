@@ -54,8 +54,7 @@ from poplite.executable.graph_file.vertices import (
 )
 from poplite.files import check_folder, checked_path, replacing
 from poplite.graph.graph import Graph, RecordedOperation
-from poplite.machine.replicas import MOST_REPLICAS
-from poplite.machine.target import Target
+from poplite.machine.target import MOST_REPLICAS, Target
 from poplite.program import Program
 from poplite.text import clipped, items_or_none, of_type
 

@@ -32,7 +32,7 @@ from poplite import (
     compile_graph,
 )
 from poplite.machine.facts import ARCHITECTURES, FACTS, Architecture, Evidence, PoplarArchitecture
-from poplite.machine.links import (
+from poplite.machine.target import (
     Link,
     bytes_per_cycle,
     global_sync_cycles,
