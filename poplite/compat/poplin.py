@@ -62,9 +62,8 @@ from poplite.compat.factorisations import (
 )
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.tree import Expr
-from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import Tensor, check_own
 from poplite.ops.operands import beside, steps_for
 from poplite.ops.products.layout import Options as PlanOptions, checked_options
 from poplite.ops.products.matmul import plan_by, product

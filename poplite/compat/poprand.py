@@ -28,11 +28,10 @@ from poplite.errors import (
     TensorCreationError,
 )
 from poplite.expr.tree import ElementClass
-from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
-from poplite.graph.tensor.tensor import Tensor, of_variable
+from poplite.graph.tensor.tensor import Tensor, check_own, of_variable
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops.operands import (
     FLOATS,

@@ -31,23 +31,7 @@ import numpy.typing as npt
 
 from poplite.display import Displayed, write_dataflow
 from poplite.errors import GraphConnectionError, checked_truth, refuse_copies
-from poplite.frozen import frozen
-from poplite.graph import poplar_only, saving, variables
-from poplite.graph.compute_sets.compute_set import (
-    ComputeSet,
-    FieldRef,
-    VertexInstance,
-    largest_number,
-    max_dim,
-    new_vertex,
-    size_of,
-)
-from poplite.graph.compute_sets.cycles_method import checked_estimator, estimate_of
-from poplite.graph.compute_sets.perf_estimates import Estimator, VertexPerfEstimate
-from poplite.graph.compute_sets.vertex_block import VertexBlock, set_estimate
-from poplite.graph.connect import connect
-from poplite.graph.connect.bulk import block_of
-from poplite.graph.connect.rules import check_compute_set, check_mapped, check_own, check_vertex
+from poplite.graph import compute_sets, connect, poplar_only, saving, variables
 from poplite.graph.host import (
     DataStream,
     DataStreamType,
@@ -75,52 +59,39 @@ from poplite.graph.storage.space import (
 )
 from poplite.graph.tensor import placement, rearrange, regions
 from poplite.graph.tensor.rearrange import TensorCloneDuplicationMethod, TensorCloneMethod
-from poplite.graph.tensor.tensor import Tensor, of_variable
+from poplite.graph.tensor.tensor import Tensor, check_own, of_variable
 from poplite.graph.variables import MappingLike
 from poplite.machine.device import Device, checked_target
 from poplite.machine.target import Target, replica_part, tiles_text
 from poplite.poplar.callable_values import CalledInt
 from poplite.poplar.spelling import binder_of, cpp_spelling
 from poplite.public import checked_methods
-from poplite.source import SourceLocation, here
+from poplite.source import here
 from poplite.text import amount, clipped
 from poplite.types import UNSIGNED_INT, ElementTypeLike, QuarterMetadata
-from poplite.vertex.vertex import Vertex, field_of
 from poplite.view import Storage
 
 if TYPE_CHECKING:
+    from poplite.graph.compute_sets.compute_set import (
+        ComputeSet,
+        FieldRef,
+        RecordedOperation,
+        VertexInstance,
+    )
+    from poplite.graph.compute_sets.perf_estimates import Estimator, VertexPerfEstimate
+    from poplite.graph.compute_sets.vertex_block import VertexBlock
     from poplite.graph.virtual import VirtualGraph
     from poplite.poplar.spellings import GraphSpelling
     from poplite.program.base import Program
     from poplite.program.function import Function, FunctionBuffer
     from poplite.program.recording import RecordedSteps
+    from poplite.vertex.vertex import Vertex
+
+    _Field = FieldRef | tuple[VertexInstance, str]
 else:
     GraphSpelling = object
 
-__all__ = ["ComputeSet", "FieldRef", "Graph", "MappingLike", "VertexInstance"]
-
-_Field = FieldRef | tuple[VertexInstance, str]
-
 _SAME_ORDER = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
-
-
-@frozen(eq=False)
-class RecordedOperation:
-    """An operation that was recorded.
-
-    Attributes:
-        name: with its scopes; a number is added where an operation before it has that name.
-        location: the user's line that recorded it.
-        compute_sets: those that it made.
-        results: the variables that it made for others to read.
-        temporaries: the other variables that it made.
-    """
-
-    name: str
-    location: SourceLocation
-    compute_sets: tuple[ComputeSet, ...]
-    results: tuple[Variable, ...]
-    temporaries: tuple[Variable, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -360,7 +331,7 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.variables[0].initial_value
         array([0., 5., 5., 0.], dtype=float32)
         """
-        if isinstance(target, FieldRef):
+        if not isinstance(target, Tensor) and isinstance(target, compute_sets.FieldRef):
             connect.bind_state(target, value)
             return
         check_own(self, target, "set_initial_value", "set_initial_value(tensor, value)")
@@ -570,11 +541,12 @@ class Graph(Displayed, GraphSpelling):
                 # `target.graph` is never a virtual graph, so the tile needs no renumbering.
                 placement.paint_view(self.space, target.view, mapping)
                 return
-        check_mapped(self, target)
-        if isinstance(target, VertexInstance):
-            connect.put_on_tile(target, self._tiles, mapping)
-        else:
+        if isinstance(target, Tensor):
+            check_own(self, target, "set_tile_mapping")
             placement.paint_mapping(self.space, self._tiles, target.view, mapping, target.name)
+        else:
+            connect.check_mapped(self, target)
+            connect.put_on_tile(target, self._tiles, mapping)
 
     def tile_mapping(self, tensor: Tensor, require_complete: bool = True) -> TileMapping:
         """Return the tiles of the elements of a tensor.
@@ -896,7 +868,7 @@ class Graph(Displayed, GraphSpelling):
         name = checked_name(name, "compute set", "graph.add_compute_set('step')")
         made = self._parts.compute_sets
         full_name = self._parts.names.unique("compute set", name or f"cs{len(made)}")
-        made.append(ComputeSet(self.top_level_graph, full_name, here()))
+        made.append(compute_sets.ComputeSet(self.top_level_graph, full_name, here()))
         return made[-1]
 
     def steps(self, name: str = "") -> RecordedSteps:
@@ -987,8 +959,8 @@ class Graph(Displayed, GraphSpelling):
         <VertexInstance 0 of 'Double' on tile 3 of 'double'>
         """
         at = here()
-        check_compute_set(self, compute_set, "add_vertex")
-        vertex = new_vertex(compute_set, connect.vertex_class_of(vertex_class), at)
+        connect.check_compute_set(self, compute_set, "add_vertex")
+        vertex = compute_sets.new_vertex(compute_set, connect.vertex_class_of(vertex_class), at)
         if tile is not None:
             number = self._tiles.in_range(tile)
             vertex.tile = self._tiles.checked(tile, vertex.label) if number is None else number
@@ -1051,9 +1023,9 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.add_vertices(graph.add_compute_set("sums"), Sum, tile=tiles, x=x, y=y)
         <VertexBlock 1,000 Sum on 4 tiles of 'sums'>
         """
-        check_compute_set(self, compute_set, "add_vertices")
+        connect.check_compute_set(self, compute_set, "add_vertices")
         cls = connect.vertex_class_of(vertex_class)
-        block = block_of(self._tiles, compute_set, cls, tile, fields, here())
+        block = connect.block_of(self._tiles, compute_set, cls, tile, fields, here())
         compute_set.vertices.append_block(block)
         return block
 
@@ -1131,7 +1103,7 @@ class Graph(Displayed, GraphSpelling):
             NoSizeSpecified: when the size is not known yet.
             TensorIndexError: for a row that the list does not have.
         """
-        return size_of(connect.field_ref(field))
+        return compute_sets.size_of(connect.field_ref(field))
 
     def max_field_dim(self, vertex_class: type[Vertex] | str, field: str, dim: int = 0) -> int:
         """Return the largest size that the layout of a field allows for one dimension.
@@ -1157,7 +1129,7 @@ class Graph(Displayed, GraphSpelling):
         (2047, 65504.0)
         """
         cls = connect.vertex_class_of(vertex_class)
-        return max_dim(cls, field_of(cls, field), dim)
+        return compute_sets.max_dim(cls, field, dim)
 
     def max_vertex_field_value(self, vertex_class: type[Vertex] | str, field: str) -> int | float:
         """Return the largest number that an element of a field can hold.
@@ -1172,7 +1144,7 @@ class Graph(Displayed, GraphSpelling):
                 largest number depends on format and scale.
         """
         cls = connect.vertex_class_of(vertex_class)
-        return largest_number(cls, field_of(cls, field))
+        return compute_sets.largest_number(cls, field)
 
     # Costs of vertices
 
@@ -1207,8 +1179,13 @@ class Graph(Displayed, GraphSpelling):
         >>> graph.perf_estimate(block[2])
         VertexPerfEstimate(cycles=9, flops=0)
         """
-        check_vertex(self, vertex, VertexInstance | VertexBlock, "set_perf_estimate")
-        set_estimate(vertex, cycles, flops)
+        connect.check_vertex(
+            self,
+            vertex,
+            compute_sets.VertexInstance | compute_sets.VertexBlock,
+            "set_perf_estimate",
+        )
+        compute_sets.set_estimate(vertex, cycles, flops)
 
     def perf_estimate(self, vertex: VertexInstance) -> VertexPerfEstimate | None:
         """Return the estimated cost of running a vertex once.
@@ -1227,8 +1204,8 @@ class Graph(Displayed, GraphSpelling):
             VertexDefinitionError: when `cycles` reads data, raises, or does not return an
                 integer.
         """
-        check_vertex(self, vertex, VertexInstance, "perf_estimate")
-        return estimate_of(vertex, self.top_level_graph.target, self._parts.estimators)
+        connect.check_vertex(self, vertex, compute_sets.VertexInstance, "perf_estimate")
+        return compute_sets.estimate_of(vertex, self.top_level_graph.target, self._parts.estimators)
 
     def register_perf_estimator(
         self, vertex_class: type[Vertex] | str, estimator: Estimator
@@ -1260,7 +1237,7 @@ class Graph(Displayed, GraphSpelling):
         28
         """
         cls = connect.vertex_class_of(vertex_class)
-        self._parts.estimators[cls] = checked_estimator(estimator)
+        self._parts.estimators[cls] = compute_sets.checked_estimator(estimator)
 
     @property
     def perf_estimators(self) -> Mapping[type[Vertex], Estimator]:

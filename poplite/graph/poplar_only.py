@@ -23,24 +23,23 @@ from poplite.errors import (
     UnknownField,
     did_you_mean,
 )
-from poplite.graph.compute_sets.compute_set import FieldRef
-from poplite.graph.connect.connect import classes_named
+from poplite.graph import compute_sets, connect
 from poplite.graph.host import DataStream, ReplicatedStreamMode
 from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.machine.option_flags import checked_options
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import HALF, element_type as _element_type, unmasked
-from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
+    from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
     from poplite.graph.graph import Graph
     from poplite.graph.host import TypeLike
     from poplite.graph.storage.space import ShapeLike
     from poplite.types import ElementTypeLike
+    from poplite.vertex.vertex import Vertex
 
 
 def addConstantHalf(
@@ -97,7 +96,7 @@ def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.Array
     given: Any = target  # set_initial_value refuses all but tensors and fields
     kind = (
         given.field.element
-        if isinstance(given, FieldRef)
+        if isinstance(given, compute_sets.FieldRef)
         else getattr(given, "element_type", None) or HALF
     )
     if kind is not HALF:
@@ -248,13 +247,11 @@ def hasCodelet(graph: Graph, vertex_class: type[Vertex] | str) -> bool:
         graph: any graph.
         vertex_class: the class, or its name.
 
-    >>> from poplite.graph import Graph
-    >>> Graph().hasCodelet(Vertex), Graph().hasCodelet("NoSuchClass")
+    >>> import poplite as pl
+    >>> pl.Graph().hasCodelet(pl.Vertex), pl.Graph().hasCodelet("NoSuchClass")
     (True, False)
     """
-    if isinstance(vertex_class, str):
-        return bool(classes_named(vertex_class))
-    return isinstance(vertex_class, type) and issubclass(vertex_class, Vertex)
+    return connect.has_codelet(vertex_class)
 
 
 def addHostToDeviceFIFO(

@@ -40,11 +40,10 @@ from poplite.errors import (
     checked_member,
 )
 from poplite.files import check_stream, passing_file
-from poplite.graph.connect.rules import check_own
 from poplite.graph.storage.space import variable_named
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
-from poplite.graph.tensor.tensor import Tensor, of_variable
+from poplite.graph.tensor.tensor import Tensor, check_own, of_variable
 from poplite.text import clipped, items_or_none, of_type
 from poplite.types import ELEMENT_TYPES, ElementType
 from poplite.view import empty

@@ -89,6 +89,16 @@ def test_import_poplite_loads_nothing_heavy_or_optional() -> None:
     assert python(ROOT, "-c", program).stdout.strip() == "[]"
 
 
+def test_a_graph_with_a_variable_loads_nothing_of_vertices() -> None:
+    rooms = ("poplite.vertex", "poplite.graph.connect.", "poplite.graph.compute_sets.")
+    program = (
+        "import sys; import poplite as pl; graph = pl.Graph(pl.Target(tiles=4))\n"
+        "x = graph.add_variable(pl.FLOAT, (4,), 'x', mapping='linear'); graph.tile_mapping(x)\n"
+        f"print([m for m in sys.modules if m.startswith({rooms!r})])"
+    )
+    assert python(ROOT, "-c", program).stdout.strip() == "[]"
+
+
 def test_the_help_of_the_command_line_loads_nothing_heavy() -> None:
     program = (
         "import sys, contextlib; from poplite.tools.viz import main\n"

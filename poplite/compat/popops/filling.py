@@ -17,12 +17,11 @@ from poplite.expr.build import as_expr, typed_number
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Weak
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping, intervals_of, tile_number
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.slices import Slices
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import Tensor, check_own
 from poplite.ops.fuse.placement import Mappings, add_filling
 from poplite.ops.operands import check_writeable
 from poplite.program import Sequence as Steps

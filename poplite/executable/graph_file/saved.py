@@ -53,7 +53,8 @@ from poplite.executable.graph_file.vertices import (
     saved_compute_set,
 )
 from poplite.files import check_folder, checked_path, replacing
-from poplite.graph.graph import Graph, RecordedOperation
+from poplite.graph.compute_sets.compute_set import RecordedOperation
+from poplite.graph.graph import Graph
 from poplite.machine.target import MOST_REPLICAS, Target
 from poplite.program import Program
 from poplite.text import clipped, items_or_none, of_type

@@ -55,6 +55,7 @@ from poplite.errors import (
 from poplite.expr.equality import is_value, not_compared
 from poplite.expr.operand import Operand
 from poplite.frozen import frozen
+from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.poplar.callable_values import CalledText
 from poplite.poplar.spelling import cpp_spelling
@@ -558,8 +559,9 @@ def _differs(vertex: VertexInstance, field: Field, new: str, has: str) -> GraphC
     )
 
 
-def max_dim(vertex_class: type[Vertex], field: Field, dim: object) -> int:
+def max_dim(vertex_class: type[Vertex], name: str, dim: object) -> int:
     """Return the largest size of a dimension of a field; see `Graph.max_field_dim`."""
+    field = field_of(vertex_class, name)
     number = integer_or_none(dim)
     if number is None or not 0 <= number < field.depth:
         raise TensorIndexError(
@@ -571,8 +573,9 @@ def max_dim(vertex_class: type[Vertex], field: Field, dim: object) -> int:
     return field.layout.limit if number == field.depth - 1 else LARGEST_COUNT
 
 
-def largest_number(vertex_class: type[Vertex], field: Field) -> int | float:
+def largest_number(vertex_class: type[Vertex], name: str) -> int | float:
     """Return the largest number that an element of a field can hold."""
+    field = field_of(vertex_class, name)
     element = field.element
     if field.variable is not None or element.requires_metadata:
         raise ElementTypeError(
@@ -588,3 +591,22 @@ def largest_number(vertex_class: type[Vertex], field: Field) -> int | float:
         case "b":
             return 1
     return int(np.iinfo(element.dtype.char).max)
+
+
+@frozen(eq=False)
+class RecordedOperation:
+    """An operation that was recorded.
+
+    Attributes:
+        name: with its scopes; a number is added where an operation before it has that name.
+        location: the user's line that recorded it.
+        compute_sets: those that it made.
+        results: the variables that it made for others to read.
+        temporaries: the other variables that it made.
+    """
+
+    name: str
+    location: SourceLocation
+    compute_sets: tuple[ComputeSet, ...]
+    results: tuple[Variable, ...]
+    temporaries: tuple[Variable, ...]

@@ -73,6 +73,13 @@ def vertex_class_of(value: object) -> type[Vertex]:
     return value
 
 
+def has_codelet(value: object) -> bool:
+    """Return whether a vertex class is known; see `Graph.hasCodelet`."""
+    if isinstance(value, str):
+        return bool(classes_named(value))
+    return isinstance(value, type) and issubclass(value, Vertex)
+
+
 def classes_named(name: str) -> list[type[Vertex]]:
     """Return the vertex classes with a name that have been defined, and still exist."""
     pending, found = [Vertex], dict[type[Vertex], None]()

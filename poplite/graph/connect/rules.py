@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from types import UnionType
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -40,8 +40,7 @@ from poplite.expr.tree import stored_first
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.storage.host_values import element_array, held_number, scalar
-from poplite.graph.tensor.arguments import no_tensor
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import AnyGraph, Tensor, check_own
 from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
 from poplite.text import amount, clipped
 from poplite.vertex.templates import example, refusal, specialise
@@ -334,26 +333,6 @@ def _conflict(
         else f"declared {one.field}",
         fix=f"tensors of one element type, or a type variable besides {name} for one of the fields",
     )
-
-
-class AnyGraph(Protocol):
-    """A graph, or a virtual graph."""
-
-    @property
-    def top_level_graph(self) -> object:
-        """The graph over all tiles, to which everything in it belongs."""
-
-
-def check_own(graph: AnyGraph, tensor: object, what: str, call: str = "") -> None:
-    """Refuse anything but a tensor of a graph; `what` is the method, `call` how it is written."""
-    if not isinstance(tensor, Tensor):
-        raise no_tensor(what, tensor, call)
-    if tensor.graph is not graph.top_level_graph:
-        raise GraphConnectionError(
-            f"'{tensor.name}' belongs to another graph",
-            found=f"this is {graph!r}, the tensor's is {tensor.graph!r}",
-            fix="use the graph that made the tensor: tensor.graph",
-        )
 
 
 def check_mapped(graph: AnyGraph, target: object) -> None:

@@ -26,13 +26,29 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, SupportsIndex, TextIO, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    NamedTuple,
+    NoReturn,
+    Protocol,
+    SupportsIndex,
+    TextIO,
+    overload,
+)
 
 import numpy as np
 
 from poplite import view as views
 from poplite.display import Displayed
-from poplite.errors import NONE, Enumeration, TensorCreationError, checked_member, not_called
+from poplite.errors import (
+    NONE,
+    Enumeration,
+    GraphConnectionError,
+    TensorCreationError,
+    checked_member,
+    not_called,
+)
 from poplite.expr.numpy_names import refuse_absent_names
 from poplite.expr.operand import Operand
 from poplite.files import check_stream
@@ -874,3 +890,23 @@ def of_variable(graph: Graph, variable: Variable) -> Tensor:
     if view.space is NOWHERE:
         made._origin = Origin(variable.name, variable.metadata)
     return made
+
+
+class AnyGraph(Protocol):
+    """A graph, or a virtual graph."""
+
+    @property
+    def top_level_graph(self) -> object:
+        """The graph over all tiles, to which everything in it belongs."""
+
+
+def check_own(graph: AnyGraph, tensor: object, what: str, call: str = "") -> None:
+    """Refuse anything but a tensor of a graph; `what` is the method, `call` how it is written."""
+    if not isinstance(tensor, Tensor):
+        raise no_tensor(what, tensor, call)
+    if tensor.graph is not graph.top_level_graph:
+        raise GraphConnectionError(
+            f"'{tensor.name}' belongs to another graph",
+            found=f"this is {graph!r}, the tensor's is {tensor.graph!r}",
+            fix="use the graph that made the tensor: tensor.graph",
+        )

@@ -17,9 +17,8 @@ from poplite.expr.build import as_expr, cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.frozen import frozen
-from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import Tensor, check_own
 from poplite.ops.elementwise import where
 from poplite.ops.nn.expressions import softmax, softmax_gradient
 from poplite.ops.operands import (
