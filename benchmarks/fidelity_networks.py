@@ -22,7 +22,7 @@ from fidelity_rows import (
 )
 from poplite import ops
 from poplite.compat.poputil import mapTensorLinearly
-from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.tensor import Slices
 from poplite.machine.facts import Architecture
 from poplite.ops.convolutions.plan import ConvolutionPlan
 from poplite.vertices.convolution import convolution_cycles

@@ -47,8 +47,7 @@ from poplite.errors import (
 )
 from poplite.executable.opcodes import MOST_RUNS
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
-from poplite.graph.compute_sets.edge_table import EdgeTable, FieldRuns
-from poplite.graph.compute_sets.forms import EdgeTables
+from poplite.graph.compute_sets.edge_table import EdgeTable, EdgeTables, FieldRuns
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping, ranges, unmapped_error
 from poplite.graph.storage.space import Variable

@@ -50,7 +50,7 @@ from poplite.executable.step import ComputeStep, CopyStep
 from poplite.expr.operand import Operand
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.compute_sets.forms import EdgeTables
+from poplite.graph.compute_sets.edge_table import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.build import no_collection

@@ -42,14 +42,9 @@ from poplite.executable.layout import MOST_PIECES, ArenaLayout, ElementTiles, St
 from poplite.executable.rows import NUMBER, Moves, RowForm, positions
 from poplite.executable.step import ComputeStep, CopyStep, Origins, Vertices
 from poplite.frozen import frozen
+from poplite.graph.compute_sets.compute_set import StateValues, Vectors
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family
-from poplite.graph.compute_sets.vertex_block import (
-    EdgeRuns,
-    Edges,
-    StateValues,
-    Vectors,
-    VertexTiles,
-)
+from poplite.graph.compute_sets.vertex_block import EdgeRuns, Edges, VertexTiles
 from poplite.program import CrossReplicaCopy
 from poplite.source import SourceLocation
 from poplite.vertex.compute import check

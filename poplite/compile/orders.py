@@ -25,7 +25,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64, Interval, intersection, union
 from poplite.errors import UninitializedReadError
-from poplite.graph.compute_sets.forms import EdgeTables
+from poplite.graph.compute_sets.edge_table import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.graph.storage.space import Variable
 from poplite.program import Block, Execute, Program, Sequence, WriteUndef, children_first

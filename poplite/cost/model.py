@@ -32,19 +32,18 @@ from poplite.cost.exchange.phases import (
 )
 from poplite.cost.step_cost import PhaseCost, SlotSource, StepCost, VertexCosts
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.cycles_method import (
+from poplite.graph.compute_sets.compute_set import Vectors
+from poplite.graph.compute_sets.perf_estimates import (
     Column,
+    VertexPerfEstimate,
+    checked_estimate,
     cycles_of,
     distinct,
+    estimator_for,
     shapes_of,
     words_of,
 )
-from poplite.graph.compute_sets.perf_estimates import (
-    VertexPerfEstimate,
-    checked_estimate,
-    estimator_for,
-)
-from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock, VertexTiles
+from poplite.graph.compute_sets.vertex_block import VertexBlock, VertexTiles
 from poplite.program import CycleStamp
 from poplite.report.per_tile import PerTile
 from poplite.vertex.vertex import Vertex, has_cycles
@@ -200,7 +199,7 @@ def detail_columns(family: Family) -> list[Column]:
     """Return columns that distinguish vertices of equal shapes.
 
     Their numbers are equal where values of state are, or lengths of the rows of a list; they are
-    used beside the columns of `poplite.graph.compute_sets.cycles_method`.
+    used beside the columns of `poplite.graph.compute_sets.perf_estimates`.
     """
     columns: list[Column] = []
     for values in family.state.values():

@@ -84,7 +84,7 @@ class VertexCosts:
             "automatic".
         flops: floating-point operations of each vertex; None where nobody stated them.
         shapes: int64[shapes, words], the distinct values that slots may depend on: see
-            `poplite.graph.compute_sets.cycles_method`. None where slots are known.
+            `poplite.graph.compute_sets.perf_estimates`. None where slots are known.
         shape: the row of `shapes` of each vertex; None where slots are known.
     """
 

@@ -12,7 +12,7 @@ from poplite.compile.checks import check_program
 from poplite.compile.compiler import Programs, named_programs
 from poplite.errors import ControlProgramError, FileLoadError
 from poplite.files import checked_path, replacing
-from poplite.graph.compute_sets.forms import EdgeTables
+from poplite.graph.compute_sets.edge_table import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.ipu.building import host_text
 from poplite.ipu.linting import check_graph

@@ -14,8 +14,7 @@ from poplite.expr.formula import PRECEDENCE, applied, bracketed, number_text
 from poplite.expr.operations import CAST, OPERATIONS
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.compute_sets.edge_table import Family
-from poplite.graph.compute_sets.forms import EdgeTables
+from poplite.graph.compute_sets.edge_table import EdgeTables, Family
 from poplite.graph.graph import Graph
 from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor import Tensor

@@ -28,8 +28,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.partition import cut
 from poplite.graph.tensor.concat import concat
-from poplite.graph.tensor.slices import SliceLists, Slices
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.machine.target import Target
 from poplite.ops.operands import FLOATS, Given, called, check_parts, count_of, described
 from poplite.ops.planning import received_cycles

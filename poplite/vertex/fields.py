@@ -412,8 +412,8 @@ def definition_error(cls: type, what: str, fix: str, *, found: str = "") -> Vert
 
 
 # -- words of shapes -------------------------------------------------------------------------------
-# What the shape of a vertex has for each field; `poplite.graph.compute_sets.cycles_method` computes
-# their values.
+# What the shape of a vertex has for each field; `poplite.graph.compute_sets.perf_estimates`
+# computes their values.
 
 ShapeKind = Literal["nothing", "length", "rows", "value"]
 

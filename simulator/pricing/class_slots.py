@@ -61,8 +61,8 @@ class Priced:
 def slots_of(cls: type[Vertex], shapes: Int64, target: Target) -> Priced:
     """Return what vertices of a class take, by their compiled code.
 
-    `shapes`, int64[shapes, words], are those of `poplite.graph.compute_sets.cycles_method`.  Raises
-    `VertexCompileError` when `compute` is outside the dialect.
+    `shapes`, int64[shapes, words], are those of `poplite.graph.compute_sets.perf_estimates`.
+    Raises `VertexCompileError` when `compute` is outside the dialect.
 
     >>> from poplite.types import FLOAT
     >>> from poplite.vertex import InOut, Vector

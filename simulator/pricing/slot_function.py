@@ -29,7 +29,7 @@ A shape contains the arguments of `compute`::
     a: Input[FLOAT], k: State[FLOAT]    ptr
     worker of a MultiVertex             its number
 
-Shapes are those of `poplite.graph.compute_sets.cycles_method`.  The rows of a list are taken as
+Shapes are those of `poplite.graph.compute_sets.perf_estimates`.  The rows of a list are taken as
 equally long, except in vertices that are counted.
 
 Accesses of code that counts are compared with the lengths of fields while it runs::

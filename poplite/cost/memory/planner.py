@@ -37,7 +37,8 @@ from poplite.arrays.series import Series, compact, constant
 from poplite.cost.memory.liveness import Lifetimes, lifetimes, placed
 from poplite.cost.step_cost import PhaseCost, StepCost, add_each_to, add_to, at_tile, few
 from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError, VertexCompileError
-from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock, VertexTiles
+from poplite.graph.compute_sets.compute_set import Vectors
+from poplite.graph.compute_sets.vertex_block import VertexBlock, VertexTiles
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.jit.kernels.exchange import aligned
 from poplite.program import Execute, Loop, Program, Repeat, children_first

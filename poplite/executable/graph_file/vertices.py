@@ -37,12 +37,14 @@ from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import (
     ComputeSet,
     FieldRef,
+    StateValues,
+    Vectors,
     VertexInstance,
     new_vertex,
     set_size,
 )
 from poplite.graph.compute_sets.perf_estimates import checked_estimate, checked_estimates
-from poplite.graph.compute_sets.vertex_block import Edges, StateValues, Vectors, VertexBlock
+from poplite.graph.compute_sets.vertex_block import Edges, VertexBlock
 from poplite.graph.connect.bulk import block_of
 from poplite.graph.connect.bulk_inputs import edges_of
 from poplite.graph.connect.connect import bind, bind_row, check_declared
@@ -50,8 +52,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import AllTiles
 from poplite.graph.storage.space import Space, Variable
 from poplite.graph.tensor.concat import concat
-from poplite.graph.tensor.slices import SliceLists, Slices
-from poplite.graph.tensor.tensor import Tensor, of_variable
+from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor, of_variable
 from poplite.ops.fuse.classes import class_of, recipe_of
 from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
 from poplite.source import SourceLocation

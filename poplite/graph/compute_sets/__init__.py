@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         new_vertex as new_vertex,
         size_of as size_of,
     )
-    from poplite.graph.compute_sets.cycles_method import (
+    from poplite.graph.compute_sets.perf_estimates import (
         checked_estimator as checked_estimator,
         estimate_of as estimate_of,
     )

@@ -40,8 +40,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
-from poplite.arrays.series import LikeList
+from poplite.arrays.series import LikeList, Series
 from poplite.display import Displayed
 from poplite.errors import (
     ElementTypeError,
@@ -65,8 +66,6 @@ from poplite.vertex.fields import LARGEST_COUNT, PLAIN
 from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of, vertex_label
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from poplite.graph.compute_sets.perf_estimates import FieldData, VertexPerfEstimate
     from poplite.graph.compute_sets.vertex_block import VertexBlock
     from poplite.graph.graph import Graph
@@ -591,6 +590,18 @@ def largest_number(vertex_class: type[Vertex], name: str) -> int | float:
         case "b":
             return 1
     return int(np.iinfo(element.dtype.char).max)
+
+
+@frozen(eq=False)
+class Vectors:
+    """The values of a State field of vectors: of all vertices in order, and the number of each."""
+
+    values: npt.NDArray[Any]
+    length: Series
+
+
+StateValues = bool | int | float | npt.NDArray[Any] | Vectors
+"""One number for all vertices, an array with one for each, or vectors."""
 
 
 @frozen(eq=False)

@@ -1,4 +1,4 @@
-"""Estimated costs of vertices.
+"""Estimated costs of vertices: set by users, or computed by estimators and the method `cycles`.
 
     def cost(vertex, target):                       an estimator of a class
         return 20 + 3 * vertex.field_info("x").size
@@ -6,7 +6,17 @@
     graph.register_perf_estimator(Axpy, cost)
     graph.set_perf_estimate(vertex, 164)            for one vertex; it precedes the estimator
 
-Without either, the method `cycles` of the class is called, which knows only sizes.
+Without either, the method `cycles` of the class is called, which knows only sizes::
+
+    class Axpy(Vertex):
+        ...
+        def cycles(self, target) -> int:
+            return 20 + 3 * len(self.y)          worker slots of one vertex
+
+It is ordinary Python and is never compiled. `self` has the lengths of vectors and lists, integer
+state, and the attributes of the class. It has no data, so that one answer serves all vertices of
+equal shape. The words of the shape that the method reads are recorded: only those distinguish
+vertices.
 
 Cycles are those of the thread that runs the vertex; for a `MultiVertex`, those of its tile.
 Source: Poplar API reference, "VertexPerfEstimate", "VertexIntrospector", "FieldData".
@@ -14,42 +24,59 @@ Source: Poplar API reference, "VertexPerfEstimate", "VertexIntrospector", "Field
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import index as whole_number
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Never
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
+from poplite.arrays.series import Series, compact, constant
 from poplite.errors import (
     ElementTypeError,
+    GraphConnectionError,
+    PopliteError,
     SizeOverflowError,
     TensorIndexError,
+    VertexDefinitionError,
     made_by,
     refuse_empty,
 )
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.compute_set import size_of
+from poplite.graph.compute_sets.compute_set import Vectors, size_of
 from poplite.graph.tensor.tensor import Tensor
+from poplite.jit.build import run_kernel
+from poplite.jit.kernels.intervals import distinct as distinct_kernel
 from poplite.poplar.callable_values import CalledInt, CalledText
 from poplite.poplar.spelling import cpp_spelling
-from poplite.text import amount, clipped, integer_or_none
-from poplite.types import ElementType, unmasked
+from poplite.source import SourceLocation
+from poplite.text import amount, clipped, integer_or_none, why_not_called
+from poplite.types import ElementType, spelled, unmasked
 from poplite.vertex.fields import (
+    Field,
     Layout,
     ProfilerVectorLayout,
     ProfilerVectorListLayout,
     Role,
+    ShapeField,
+    definition_error,
+    fields_of,
     profiler_layout,
     profiler_list_layout,
+    shape_kind,
 )
+from poplite.vertex.vertex import has_cycles
 
 if TYPE_CHECKING:
-    from poplite.graph.compute_sets.compute_set import FieldRef, VertexInstance
+    from poplite.graph.compute_sets.compute_set import FieldRef, StateValues, VertexInstance
+    from poplite.graph.compute_sets.edge_table import Family
+    from poplite.graph.compute_sets.vertex_block import Edges
     from poplite.machine.target import Target
     from poplite.vertex.vertex import Vertex
-
 
 MOST = 1 << 40
 """Largest number of cycles (a quarter of an hour) or operations of a vertex; the sums over many
@@ -253,3 +280,360 @@ def _counts(name: str, what: str, value: object, count: int) -> Int64:
     kept = numbers.astype(np.int64)
     kept.flags.writeable = False
     return kept
+
+
+# -- the method cycles -----------------------------------------------------------------------------
+
+
+def checked_estimator(estimator: object) -> Estimator:
+    """Return an estimator after checking that it is callable."""
+    why = f"its type is {spelled(type(estimator))}"
+    if callable(estimator):
+        why = why_not_called(estimator, 2)
+        if not why:
+            return estimator
+    raise ElementTypeError(
+        f"register_perf_estimator: {clipped(estimator)} cannot be called"
+        f"{' with a vertex and the target' if callable(estimator) else ''}",
+        found=why,
+        fix="a function of a vertex and the target that returns cycles",
+    )
+
+
+def estimate_of(
+    vertex: VertexInstance,
+    target: Target,
+    estimators: Mapping[type[Vertex], Estimator],
+) -> VertexPerfEstimate | None:
+    """Return the estimated cost of a vertex; see `Graph.perf_estimate`."""
+    if vertex.estimate is not None:
+        return vertex.estimate
+    cls = vertex.vertex_class
+    estimator = estimator_for(cls, estimators)
+    if estimator is not None:
+        return checked_estimate(f"estimator of {vertex}", estimator(vertex, target), 0)
+    return cycles_of(cls, words_of_vertex(vertex), target, set()) if has_cycles(cls) else None
+
+
+def cycles_of(
+    cls: type[Vertex], words: Sequence[int], target: Target, read: set[int]
+) -> VertexPerfEstimate:
+    """Return the cost that the method `cycles` of a class computes for a vertex's shape.
+
+    The positions of the words that it reads are added to `read`.
+
+    >>> from poplite.machine.target import Target
+    >>> from poplite.types import FLOAT
+    >>> from poplite.vertex import InOut, Vector, Vertex
+    >>> class Double(Vertex):
+    ...     x: InOut[Vector[FLOAT]]
+    ...     def compute(self) -> None:
+    ...         for i in range(len(self.x)):
+    ...             self.x[i] = 2.0 * self.x[i]
+    ...     def cycles(self, target: Target) -> int:
+    ...         return 12 + 2 * len(self.x)
+    >>> cycles_of(Double, [8], Target(), set())
+    VertexPerfEstimate(cycles=28, flops=0)
+    """
+    shape = _Shape(cls, words, read)
+    try:
+        answer = shape.cycles(target)
+    except PopliteError:
+        raise
+    except Exception as error:
+        raise VertexDefinitionError(
+            f"vertex class '{cls.__name__}': cycles raises {type(error).__name__}: {error}",
+            at=_innermost(error.__traceback__),
+            found=_in_words(cls, words),
+            fix="return worker slots for any lengths, 0 among them",
+        ) from error
+    cycles, flops = (
+        (answer.cycles, answer.flops) if isinstance(answer, VertexPerfEstimate) else (answer, 0)
+    )
+    return VertexPerfEstimate(
+        _checked(cls, words, "cycles", cycles), _checked(cls, words, "flops", flops)
+    )
+
+
+def _checked(cls: type[Vertex], words: Sequence[int], what: str, value: Any) -> int:
+    try:
+        number = -1 if isinstance(value, bool) else whole_number(value)
+    except TypeError:
+        number = -1
+    if 0 <= number <= MOST:
+        return number
+    method: Any = inspect.unwrap(cls.cycles)  # type: ignore[attr-defined]
+    code = method.__code__
+    raise VertexDefinitionError(
+        f"vertex class '{cls.__name__}': cycles returns {what}={clipped(value)}, "
+        "which is not a whole number from 0 to 2**40",
+        at=SourceLocation(code.co_filename, code.co_firstlineno, "cycles"),
+        found=f"its type is {type(value).__name__}\n{_in_words(cls, words)}",
+        fix="return 20 + 3 * len(self.x) // 2, or VertexPerfEstimate(cycles, flops)",
+    )
+
+
+def _innermost(trace: TracebackType | None) -> SourceLocation | None:
+    place = None
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        place = SourceLocation(code.co_filename, trace.tb_lineno, code.co_name)
+        trace = trace.tb_next
+    return place
+
+
+def _in_words(cls: type[Vertex], words: Sequence[int]) -> str:
+    """Describe a shape in words."""
+    parts = []
+    for field in fields_of(cls):
+        first = field.first_word
+        if field.kind == "length":
+            parts.append(f"{field.name} of {amount(words[first], 'element')}")
+        elif field.kind == "rows":
+            rows = amount(words[first], "row")
+            parts.append(f"{field.name} of {rows}, {amount(words[first + 1], 'element')} in total")
+        elif field.kind == "value":
+            parts.append(f"{field.name}={_value(cls.fields[field.name], words[first])}")
+    return "a vertex with " + ", ".join(parts or ["no lengths and no whole numbers of state"])
+
+
+def _value(field: Field, word: int) -> int | bool:
+    if field.element.dtype.kind == "b":
+        return bool(word)
+    return word % (1 << 64) if field.element.dtype.kind == "u" else word
+
+
+def _refuse_data(cls: type[Vertex], name: str, what: str) -> Never:
+    raise definition_error(
+        cls,
+        f"cycles reads {what}, but costs depend on lengths and whole numbers of state only",
+        f"len(self.{name}), or State of a whole number; graph.set_perf_estimate(vertex, "
+        "cycles) where costs depend on data; leave cycles out to have them estimated",
+        found=f"declared {cls.fields[name]}",
+    )
+
+
+def _fields(cls: type[Vertex]) -> Mapping[str, ShapeField]:
+    if cls not in _known:
+        _known[cls] = {field.name: field for field in fields_of(cls)}
+    return _known[cls]
+
+
+_known: WeakKeyDictionary[type[Vertex], Mapping[str, ShapeField]] = WeakKeyDictionary()
+
+
+class _Shape:
+    """`self` inside `cycles`; its own names are mangled, so they hide none of the user's."""
+
+    def __init__(self, cls: type[Vertex], words: Sequence[int], read: set[int]) -> None:
+        state = {"cls": cls, "words": words, "read": read, "fields": _fields(cls)}
+        vars(self).update({f"_Shape__{name}": value for name, value in state.items()})
+
+    # super() in a user's `cycles` accepts this object as an instance of the class.
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return self.__cls
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.__fields:
+            return self.__value(self.__fields[name])
+        for base in self.__cls.__mro__:
+            if name in vars(base):
+                held = vars(base)[name]
+                return held.__get__(self, self.__cls) if hasattr(held, "__get__") else held
+        raise AttributeError(f"'{self.__cls.__name__}' has no field and no attribute '{name}'")
+
+    def __value(self, field: ShapeField) -> Any:
+        first = field.first_word
+        if field.kind == "length":
+            return _Length(self.__cls, field.name, self.__words[first], self.__read, (first,))
+        if field.kind == "rows":
+            return _Rows(self.__cls, field, self.__words, self.__read)
+        if field.kind == "nothing":
+            _refuse_data(self.__cls, field.name, f"self.{field.name}")
+        self.__read.add(first)
+        return _value(self.__cls.fields[field.name], self.__words[first])
+
+    def __setattr__(self, name: str, value: object) -> Never:
+        raise definition_error(
+            self.__cls,
+            f"cycles assigns self.{name}",
+            "use a local variable: cycles only says what a vertex costs",
+        )
+
+
+class _Length:
+    """A vector inside `cycles`: only its length."""
+
+    def __init__(
+        self, cls: type[Vertex], name: str, length: int, read: set[int], words: tuple[int, ...]
+    ) -> None:
+        self._cls, self._name, self._length = cls, name, length
+        self._read, self._words = read, words
+
+    def __len__(self) -> int:
+        self._read.update(self._words)
+        return self._length
+
+    def __getitem__(self, index: object) -> Never:
+        _refuse_data(self._cls, self._name, f"an element of '{self._name}'")
+
+    def __setitem__(self, index: object, value: object) -> Never:
+        _refuse_data(self._cls, self._name, f"an element of '{self._name}'")
+
+    def __iter__(self) -> Never:
+        _refuse_data(self._cls, self._name, f"the elements of '{self._name}'")
+
+
+class _Rows:
+    """A list of vectors inside `cycles`: rows as equal in length as possible."""
+
+    def __init__(
+        self, cls: type[Vertex], field: ShapeField, words: Sequence[int], read: set[int]
+    ) -> None:
+        self._cls, self._name, self._first, self._read = cls, field.name, field.first_word, read
+        self._rows, elements = words[self._first : self._first + 2]
+        self._length, self._longer = divmod(elements, self._rows) if self._rows else (0, 0)
+
+    def __len__(self) -> int:
+        self._read.add(self._first)
+        return self._rows
+
+    def __getitem__(self, index: int) -> _Length:
+        row = whole_number(index)
+        if not 0 <= row < len(self):
+            raise TensorIndexError(
+                f"'{self._cls.__name__}': cycles asks for row {row:,} of '{self._name}', which "
+                f"has {amount(self._rows, 'row')}",
+                fix=f"a row from 0 to len(self.{self._name}) - 1",
+            )
+        length = self._length + (row < self._longer)
+        words = self._first, self._first + 1
+        return _Length(self._cls, self._name, length, self._read, words)
+
+    def __iter__(self) -> Iterator[_Length]:
+        return (self[row] for row in range(len(self)))
+
+
+# -- shapes of vertices ----------------------------------------------------------------------------
+# The few integers that the slots of a vertex may depend on::
+#
+#     x: Input[Vector[FLOAT]]             its length
+#     rows: Input[Vector[Vector[HALF]]]   number of rows, elements of all rows together
+#     taps: State[Vector[INT]]            its length
+#     first: State[INT]                   its value
+#     a: Input[FLOAT], k: State[FLOAT]    nothing
+#
+# Vertices of equal shape take the same number of slots, unless their work depends on data. So a
+# million vertices are priced by pricing each of their few shapes once. The rows of a list are
+# assumed to be equally long, with the same total number of elements.
+
+Column = int | Int64
+"""A word of many vertices: one number for all, or int64[vertices]."""
+
+
+def shapes_of(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
+    """Return the distinct shapes of vertices, and which of them each vertex has.
+
+    The shapes are int64[shapes, words], in the order in which they first occur.
+
+    >>> shapes, shape = shapes_of([7, np.array([5, 4, 5])], 3)
+    >>> shapes.tolist(), shape.array().tolist()
+    ([[7, 5], [7, 4]], [0, 1, 0])
+    """
+    first, index = distinct(columns, count)
+    shapes = np.empty((len(first), len(columns)), np.int64)
+    for word, column in enumerate(columns):
+        shapes[:, word] = column if isinstance(column, int) else column[first]
+    return shapes, index
+
+
+def words_of(family: Family) -> list[Column]:
+    """Return the words of the shapes of all vertices of a family, at least one."""
+    edges = {part.field.name: part.edges for part in family.fields}
+    columns: list[Column] = []
+    for name, field in family.cls.fields.items():
+        kind = shape_kind(field)
+        if kind == "value":
+            columns.append(_values(family.state[name]))
+        elif kind != "nothing" and field.is_edge:
+            columns += _lengths(edges[name]) if kind == "length" else _rows(edges[name])
+        elif kind == "length":
+            vectors = family.state[name]
+            assert isinstance(vectors, Vectors)
+            columns.append(_column(vectors.length))
+    return columns
+
+
+def words_of_vertex(vertex: VertexInstance) -> list[int]:
+    """Return the words of the shape of one vertex."""
+    words = []
+    for field in fields_of(vertex.vertex_class):
+        if field.kind == "nothing":
+            continue
+        data = vertex.field_info(field.name)
+        if field.kind == "value":
+            if data.initial_value is None:
+                raise GraphConnectionError(
+                    f"{vertex}: field '{field.name}' has no value",
+                    found=f"declared {vertex.vertex_class.fields[field.name]}",
+                    fix=f"graph.set_initial_value(vertex['{field.name}'], value)",
+                )
+            words.append(_word(data.initial_value))
+        else:
+            words.append(data.size)
+        if field.kind == "rows":
+            words.append(int(data.sizes.sum()))
+    return words
+
+
+def distinct(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
+    """Distinguish vertices, at least one, by some words.
+
+    Returns the first vertex of each kind, int64[kinds], ascending, and the kind of each vertex.
+    """
+    varied = [column for column in columns if not isinstance(column, int)]
+    if not varied:
+        return np.zeros(1, np.int64), constant(0, count)
+    table = np.full(2 << count.bit_length(), -1, np.int32)
+    first, index = np.empty(count, np.int64), np.empty(count, np.int64)
+    together = np.concatenate(varied)
+    words, mask = len(varied), len(table) - 1
+    found = run_kernel(
+        distinct_kernel, len(together), together, words, count, table, mask, first, index
+    )
+    return first[:found].copy(), compact(index)
+
+
+def _word(value: float) -> int:
+    """Return an integer of state as a signed 64-bit word; larger ones wrap around."""
+    return (int(value) + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _values(values: StateValues) -> Column:
+    assert not isinstance(values, Vectors), "those have a length"
+    if not isinstance(values, np.ndarray):
+        return _word(values)
+    numbers = values.astype(np.int64)
+    return int(numbers[0]) if (numbers == numbers[0]).all() else numbers
+
+
+def _column(series: Series) -> Column:
+    only = series.only
+    return series.array() if only is None else only
+
+
+def _lengths(edges: Edges) -> Iterator[Column]:
+    yield _column(edges.length)
+
+
+def _rows(edges: Edges) -> Iterator[Column]:
+    rows, length = _column(edges.rows), edges.length.only
+    yield rows
+    if length is not None:
+        yield rows * length
+        return
+    elements = np.zeros(edges.length.count + 1, np.int64)
+    np.cumsum(edges.length.array(), out=elements[1:])
+    ends = np.cumsum(edges.rows.array())
+    yield np.diff(elements[ends], prepend=0)

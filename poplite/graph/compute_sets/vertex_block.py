@@ -51,6 +51,8 @@ from poplite.errors import GraphConnectionError, made_by
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import (
     ComputeSet,
+    StateValues,
+    Vectors,
     VertexInstance,
     new_vertex,
     vertex_number,
@@ -411,18 +413,6 @@ class VertexTiles:
 
 
 # -- blocks ----------------------------------------------------------------------------------------
-
-
-@frozen(eq=False)
-class Vectors:
-    """The values of a State field of vectors: of all vertices in order, and the number of each."""
-
-    values: npt.NDArray[Any]
-    length: Series
-
-
-StateValues = bool | int | float | npt.NDArray[Any] | Vectors
-"""One number for all vertices, an array with one for each, or vectors."""
 
 
 @made_by("graph.add_vertices(cs, V, tile=[0, 1], ...)")

@@ -19,14 +19,8 @@ import numpy as np
 
 from poplite.arrays.series import Series, compact, constant, counting
 from poplite.errors import GraphConnectionError
-from poplite.graph.compute_sets.compute_set import ComputeSet, check_sizes
-from poplite.graph.compute_sets.vertex_block import (
-    Edges,
-    StateValues,
-    Vectors,
-    VertexBlock,
-    VertexTiles,
-)
+from poplite.graph.compute_sets.compute_set import ComputeSet, StateValues, Vectors, check_sizes
+from poplite.graph.compute_sets.vertex_block import Edges, VertexBlock, VertexTiles
 from poplite.graph.connect.bulk_inputs import (
     FieldValue,
     Probe,
@@ -48,8 +42,7 @@ from poplite.graph.connect.connect import check_declared
 from poplite.graph.connect.rules import as_state, check_open, check_overlaps, check_tensor, deduced
 from poplite.graph.mapping.tile_mapping import TileNumbers
 from poplite.graph.storage.space import Variable, check_alike
-from poplite.graph.tensor.slices import SliceLists, Slices
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.graph.variables import add_metadata, add_number, add_numbers
 from poplite.source import SourceLocation
 from poplite.text import amount

@@ -21,7 +21,7 @@ that a message would name, and raises the rule's own error for it::
     probe.check_each(check)             the same for all vertices that the rule refuses
 
 Layers of a network cut their tensors in the same way: if view and slices differ only in the
-variable, the edges of the earlier one are reused, moved (`poplite.graph.compute_sets.forms`).
+variable, the edges of the earlier one are reused, moved (`poplite.graph.compute_sets.edge_table`).
 """
 
 from __future__ import annotations
@@ -39,12 +39,10 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant
 from poplite.errors import SHOWN_FAULTS, GraphConnectionError, InvalidTileMapping, PopliteError
 from poplite.expr.operand import as_read
-from poplite.graph.compute_sets.compute_set import ComputeSet, new_vertex
-from poplite.graph.compute_sets.forms import form_of_view, may_move, moved_edges
+from poplite.graph.compute_sets.compute_set import ComputeSet, StateValues, Vectors, new_vertex
+from poplite.graph.compute_sets.edge_table import form_of_view, may_move, moved_edges
 from poplite.graph.compute_sets.vertex_block import (
     Edges,
-    StateValues,
-    Vectors,
     VertexTiles,
     edge_cuts,
     edges_of_views,
@@ -57,8 +55,7 @@ from poplite.graph.connect.rules import as_state, check_tensor, takes_number
 from poplite.graph.mapping.tile_mapping import TileNumbers, no_such_tile
 from poplite.graph.storage.host_values import element_array, scalar
 from poplite.graph.storage.space import same_meaning
-from poplite.graph.tensor.slices import SliceLists, Slices
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped
 from poplite.types import unmasked
@@ -484,7 +481,7 @@ _known: WeakKeyDictionary[object, dict[Hashable, tuple[Edges, int]]] = WeakKeyDi
 
 
 class SliceCuts(Protocol):
-    """The intervals of `poplite.graph.tensor.slices.Slices`."""
+    """The intervals of `poplite.graph.tensor.tensor.Slices`."""
 
     begin: Int64
     end: Int64

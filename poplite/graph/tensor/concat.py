@@ -25,8 +25,7 @@ from poplite.expr.operand import as_read
 from poplite.graph.storage.space import check_alike
 from poplite.graph.tensor import arguments
 from poplite.graph.tensor.arguments import described, no_tensor
-from poplite.graph.tensor.slices import Slices
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.text import items_or_none, shape_text
 from poplite.types import QUARTER
 

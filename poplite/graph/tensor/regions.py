@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -35,7 +35,6 @@ from poplite.errors import NONE, ElementTypeError, TensorIndexError, checked_tru
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.graph.tensor.arguments import is_sequence, no_interval
 from poplite.graph.tensor.placement import complete_mapping
-from poplite.graph.tensor.slices import slices_of
 from poplite.text import amount, clipped, fitted, integer_or_none, of_type
 from poplite.view import Cat, Interval, Intervals, View, chunks, contains_aliases, runs, storages
 from poplite.view.address_sets import AddressRuns, Part, ranges_of
@@ -410,7 +409,7 @@ def _parts(
     flat = tensor.flatten()
     if not is_sequence(intervals):
         raise no_interval(intervals, flat)
-    asked = slices_of(flat, intervals, 0)
+    asked: Any = flat.slices(intervals)  # `Slices`, of which the arrays are taken
     some = asked.end > asked.begin
     begin, end = asked.begin[some], asked.end[some]
     if len(begin) > MOST_VIEWS:

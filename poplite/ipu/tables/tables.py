@@ -51,10 +51,9 @@ from poplite.compile.program_parts import parts_of
 from poplite.errors import ExportError, listed
 from poplite.files import replacing
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
-from poplite.graph.compute_sets.forms import EdgeTables
-from poplite.graph.compute_sets.vertex_block import Edges, StateValues, Vectors, VertexBlock
+from poplite.graph.compute_sets.compute_set import ComputeSet, StateValues, Vectors
+from poplite.graph.compute_sets.edge_table import EdgeTable, EdgeTables, Family, FieldEdges
+from poplite.graph.compute_sets.vertex_block import Edges, VertexBlock
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ipu.codelets.class_text import declared_fields

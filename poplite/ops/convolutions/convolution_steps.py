@@ -26,8 +26,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
-from poplite.graph.tensor.slices import SliceLists, Slices
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.machine.target import Target
 from poplite.ops.convolutions.layout import (
     ConvolutionLayout,

@@ -24,8 +24,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.storage.host_values import check_room
 from poplite.graph.tensor.concat import concat
-from poplite.graph.tensor.slices import Slices
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.ops.convolutions.request import ConvolutionRequest, Dimension, together
 from poplite.ops.planning import EqualParts, segments
 from poplite.program import Copy

@@ -20,8 +20,7 @@ from poplite.arrays.intervals import Int64, overlay
 from poplite.expr.build import apply, cast
 from poplite.expr.tree import Applied, Contraction, Expr, Leaf, Reduction, Shape, reshaped
 from poplite.graph.graph import Graph
-from poplite.graph.tensor.slices import Slices
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.gathering import ReadOperand, copied_cycles, exchange_cycles

@@ -33,8 +33,7 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.mapping.variable_mapping import Linear
 from poplite.graph.partition import map_linearly
 from poplite.graph.tensor.concat import concat
-from poplite.graph.tensor.slices import SliceLists, Slices
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.gathering import exchange_cycles
 from poplite.types import BOOL

@@ -46,8 +46,7 @@ from poplite.expr.tree import ElementClass
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.tensor.slices import Slices
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.machine.target import Target
 from poplite.ops.convolutions.layout import (
     ConvolutionLayout,

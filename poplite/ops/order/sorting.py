@@ -17,8 +17,7 @@ from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
-from poplite.graph.tensor.slices import Slices
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.placement import Mappings, cuts, grain_of, held, variable
 from poplite.ops.operands import (

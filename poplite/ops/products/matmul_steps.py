@@ -21,8 +21,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.tensor.slices import SliceLists, Slices
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.machine.target import Target
 from poplite.ops.planning import part_edges
 from poplite.ops.products.layout import MatrixBlocks, ProductLayout, ProductRequest

@@ -25,8 +25,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.partition import map_linearly
 from poplite.graph.tensor.concat import concat
-from poplite.graph.tensor.slices import Slices
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.gathering import HeldShare, ReadOperand

@@ -20,8 +20,7 @@ from poplite.arrays.intervals import Int64, distinct, overlay
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
-from poplite.graph.tensor.slices import Slices
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.ops.fuse.gathering import exchange_cycles
 from poplite.ops.fuse.placement import Mappings, spread_evenly
 from poplite.ops.reductions.order import Order

@@ -22,8 +22,7 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.tensor.slices import Slices
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops.elementwise import iota, where
 from poplite.ops.operands import (

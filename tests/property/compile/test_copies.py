@@ -17,7 +17,7 @@ from poplite.compile.copies import LIST_SPAN, Side, copied_runs, copied_views
 from poplite.compile.places import affine_runs
 from poplite.executable.rows import Moves, joined_moves
 from poplite.executable.step import ComputeStep
-from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.tensor import Slices
 from poplite.simulator import compiled_parts
 from poplite.simulator.run.interpreted_vertices import move_between
 from poplite.vertices.reduce import MaxColumns, SumColumns, SumColumnsOfTile

@@ -21,7 +21,7 @@ from poplite.codec.loading import BYTES_A_BYTE, LEAST_BYTES, SMALL_BYTES, Malfor
 from poplite.executable.graph_file import vertices
 from poplite.executable.graph_file.saved import GRAPHS
 from poplite.executable.graph_file.vertices import MOST_EDGES
-from poplite.graph.compute_sets.vertex_block import Vectors
+from poplite.graph.compute_sets.compute_set import Vectors
 
 MOST_BYTES = 16 << 20
 """What refusing a small file may take: much less than any file may."""

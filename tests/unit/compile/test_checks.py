@@ -20,8 +20,7 @@ from poplite.errors import (
     InvalidTileMapping,
 )
 from poplite.graph import ComputeSet, Graph
-from poplite.graph.compute_sets.edge_table import edge_table
-from poplite.graph.compute_sets.forms import EdgeTables
+from poplite.graph.compute_sets.edge_table import EdgeTables, edge_table
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target

@@ -288,7 +288,7 @@ FILES = sorted(
     path
     for folder in ("poplite/cost", "simulator/pricing", "vertices/estimators")
     for path in (ROOT / folder).rglob("*.py")
-) + [ROOT / "poplite/graph/compute_sets/cycles_method.py", ROOT / "poplite/vertex/fields.py"]
+) + [ROOT / "poplite/graph/compute_sets/perf_estimates.py", ROOT / "poplite/vertex/fields.py"]
 PLAIN = (0, 1, 2)
 
 

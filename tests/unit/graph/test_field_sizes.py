@@ -13,7 +13,7 @@ import poplite as pl
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.compute_sets.vertex_block import Edges
 from poplite.graph.connect.bulk_inputs import edges_of as of_slices
-from poplite.graph.tensor.slices import SliceLists, Slices
+from poplite.graph.tensor.tensor import SliceLists, Slices
 from poplite.vertex.fields import Field
 from poplite.view import addresses
 from poplite.view.contiguous_runs import MOST_RUNS

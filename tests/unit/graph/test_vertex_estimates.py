@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.graph.compute_sets.cycles_method import cycles_of
+from poplite.graph.compute_sets.perf_estimates import cycles_of
 from poplite.vertex.compute import code_identity, code_of
 from poplite.vertices.estimators.poplibs import of_tile
 
