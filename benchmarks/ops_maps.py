@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 import poplite as pl
 from poplite import ops
-from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tile_mapping import TileMapping
 from rows import SETTLING, Row, in_turn, run
 
 Floats = npt.NDArray[np.float32]

@@ -99,7 +99,6 @@ if TYPE_CHECKING:
         ReplicatedStreamMode as ReplicatedStreamMode,
         StreamCallback as StreamCallback,
     )
-    from poplite.graph.mapping.tile_mapping import TileMapping as TileMapping
     from poplite.graph.partition import (
         cut as cut,
         detect_innermost_grouping as detect_innermost_grouping,
@@ -118,7 +117,7 @@ if TYPE_CHECKING:
     from poplite.graph.saving import (
         SerializationFormat as SerializationFormat,
     )
-    from poplite.graph.storage.space import Variable as Variable
+    from poplite.graph.space import Variable as Variable
     from poplite.graph.tensor.concat import (
         append as append,
         concat as concat,
@@ -139,6 +138,7 @@ if TYPE_CHECKING:
         Tensor as Tensor,
         UpsampleMethod as UpsampleMethod,
     )
+    from poplite.graph.tile_mapping import TileMapping as TileMapping
     from poplite.machine.device import (
         Device as Device,
         DeviceManager as DeviceManager,

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from poplite.executable.actions import HostTensor
     from poplite.executable.executable import Executable
     from poplite.graph.graph import Graph
-    from poplite.graph.storage.space import Variable
+    from poplite.graph.space import Variable
     from poplite.machine.device import Device
     from poplite.report.report import Report
     from poplite.simulator.engine import Engine

@@ -31,10 +31,10 @@ from poplite.compat.arguments import (
 from poplite.compat.poputil import mapTensorLinearly
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.storage.host_values import check_room
+from poplite.graph.host_values import check_room
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.ops.fuse.placement import grain_of
 from poplite.ops.operands import beside, count_of
 from poplite.program import Program, Sequence as Steps

@@ -21,9 +21,9 @@ from poplite.errors import (
 from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.partition import cut_regions
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.ops.fuse.placement import grain_of
 from poplite.program import Sequence as Steps
 from poplite.program.recording import ComputeSetList

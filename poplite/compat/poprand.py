@@ -29,10 +29,10 @@ from poplite.errors import (
 )
 from poplite.expr.tree import ElementClass
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor, check_own, of_variable
 from poplite.graph.tensor.tensor_text import type_and_shape
+from poplite.graph.tile_mapping import TileMapping
 from poplite.ops.operands import (
     FLOATS,
     INTEGERS,

@@ -49,10 +49,10 @@ from poplite.executable.opcodes import MOST_RUNS
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.edge_table import EdgeTable, EdgeTables, FieldRuns
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping, ranges, unmapped_error
-from poplite.graph.storage.space import Variable
+from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import element_text
+from poplite.graph.tile_mapping import TileMapping, ranges, unmapped_error
 from poplite.program import (
     Execute,
     Program,

@@ -19,7 +19,7 @@ from poplite import view as views
 from poplite.cost.exchange.phases import phases_of_copy
 from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.graph.graph import Graph
-from poplite.graph.storage.space import metadata_of, same_meaning
+from poplite.graph.space import metadata_of, same_meaning
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Copy, Program, Sequence, TensorCopy, children_first
 from poplite.types import QUARTER

@@ -54,7 +54,7 @@ from poplite.view import Storage, View, runs, storages
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
-    from poplite.graph.storage.space import Variable
+    from poplite.graph.space import Variable
     from poplite.program import TensorCopy
 
 

@@ -27,7 +27,7 @@ from poplite.arrays.intervals import Int64, Interval, intersection, union
 from poplite.errors import UninitializedReadError
 from poplite.graph.compute_sets.edge_table import EdgeTables
 from poplite.graph.graph import Graph
-from poplite.graph.storage.space import Variable
+from poplite.graph.space import Variable
 from poplite.program import Block, Execute, Program, Sequence, WriteUndef, children_first
 from poplite.view import runs, storages
 

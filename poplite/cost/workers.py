@@ -26,7 +26,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.step_cost import VertexCosts
-from poplite.graph.mapping.variable_mapping import Int32
+from poplite.graph.variable_mapping import Int32
 from poplite.jit.build import address, native
 from poplite.jit.kernels.exchange import finish, pack
 from poplite.report.per_tile import PerTile

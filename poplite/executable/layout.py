@@ -22,7 +22,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.errors import SizeOverflowError
 from poplite.frozen import frozen
-from poplite.graph.storage.space import COMMON
+from poplite.graph.space import COMMON
 from poplite.report.per_tile import MOST_PIECES as MOST_PIECES
 from poplite.source import SourceLocation
 from poplite.types import ElementType

@@ -12,7 +12,7 @@ tile, races) is checked when the graph is compiled::
         graph.add_vertex(cs, Double, tile=tile, x=x[2 * tile : 2 * tile + 2])
 
 `Graph` only delegates: it owns its parts (`Parts` and the tile numbers), finds the user's line of
-source, and calls the packages below: `storage` for variables, `mapping` for their tiles,
+source, and calls the modules beside it: `space` for variables, `tile_mapping` for their tiles,
 `compute_sets` and `connect` for vertices, `host` for streams and remote buffers.
 
 Semantics: Poplar API reference, "Graph".
@@ -47,8 +47,7 @@ from poplite.graph.host import (
     stream_of,
     write_handle,
 )
-from poplite.graph.mapping.tile_mapping import AllTiles, TileMapping, TileNumbers, tile_of_pair
-from poplite.graph.storage.space import (
+from poplite.graph.space import (
     Names,
     ShapeLike,
     Space,
@@ -60,6 +59,7 @@ from poplite.graph.storage.space import (
 from poplite.graph.tensor import placement, rearrange, regions
 from poplite.graph.tensor.rearrange import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.tensor.tensor import Tensor, check_own, of_variable
+from poplite.graph.tile_mapping import AllTiles, TileMapping, TileNumbers, tile_of_pair
 from poplite.graph.variables import MappingLike
 from poplite.machine.device import Device, checked_target
 from poplite.machine.target import Target, replica_part, tiles_text

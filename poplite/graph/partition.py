@@ -52,12 +52,12 @@ from poplite.errors import (
     checked_items,
 )
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.mapping.variable_mapping import Linear
-from poplite.graph.storage.space import MAX_ADDRESS
+from poplite.graph.space import MAX_ADDRESS
 from poplite.graph.tensor.arguments import described, no_tensor
 from poplite.graph.tensor.placement import paint_linearly
 from poplite.graph.tensor.tensor import Tensor, check_own
+from poplite.graph.tile_mapping import TileMapping
+from poplite.graph.variable_mapping import Linear
 from poplite.machine.target import MOST_TILES
 from poplite.text import amount, clipped, integer_or_none, items_or_none, of_type
 from poplite.types import unmasked

@@ -25,7 +25,7 @@ from poplite.errors import (
 )
 from poplite.graph import compute_sets, connect
 from poplite.graph.host import DataStream, ReplicatedStreamMode
-from poplite.graph.storage.space import Variable
+from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.machine.option_flags import checked_options
 from poplite.text import clipped, integer_or_none, of_type
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
     from poplite.graph.graph import Graph
     from poplite.graph.host import TypeLike
-    from poplite.graph.storage.space import ShapeLike
+    from poplite.graph.space import ShapeLike
     from poplite.types import ElementTypeLike
     from poplite.vertex.vertex import Vertex
 

@@ -40,7 +40,7 @@ from poplite.errors import (
     checked_member,
 )
 from poplite.files import check_stream, passing_file
-from poplite.graph.storage.space import variable_named
+from poplite.graph.space import variable_named
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Slices, Tensor, check_own, of_variable
 from poplite.text import clipped, items_or_none, of_type

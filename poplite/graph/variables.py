@@ -28,10 +28,8 @@ from poplite.errors import (
     TensorMetadataError,
     checked_member,
 )
-from poplite.graph.mapping.tile_mapping import AllTiles, TileNumbers
-from poplite.graph.mapping.variable_mapping import NO_TILE, Linear
-from poplite.graph.storage.host_values import ElementClass, check_room, element_array
-from poplite.graph.storage.space import (
+from poplite.graph.host_values import ElementClass, check_room, element_array
+from poplite.graph.space import (
     COMMON,
     EXAMPLE,
     ShapeLike,
@@ -55,6 +53,8 @@ from poplite.graph.tensor.rearrange import (
 )
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.tensor.tensor_text import why_not_writeable
+from poplite.graph.tile_mapping import AllTiles, TileNumbers
+from poplite.graph.variable_mapping import NO_TILE, Linear
 from poplite.machine.target import by_replica
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped

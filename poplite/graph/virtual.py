@@ -22,7 +22,7 @@ import numpy as np
 
 from poplite.errors import InvalidTileMapping
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import NearTiles, SomeTiles, ranges
+from poplite.graph.tile_mapping import NearTiles, SomeTiles, ranges
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import unmasked
 

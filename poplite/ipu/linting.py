@@ -46,7 +46,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges, edge_table
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.graph import Graph
-from poplite.graph.storage.space import Variable
+from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor_text import element_text
 from poplite.ipu.codelets.class_text import own_text
 from poplite.report.phase_parts import Cause

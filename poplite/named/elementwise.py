@@ -19,7 +19,7 @@ from poplite.errors import ElementTypeError, ImplicitOuterProductError, SizeOver
 from poplite.expr.equality import JOINS_TRUTHS, check_no_truth
 from poplite.expr.operations import OPERATIONS, kind_of
 from poplite.expr.tree import ElementClass
-from poplite.graph.storage.host_values import held_number
+from poplite.graph.host_values import held_number
 from poplite.named.axes import Axes, check_lengths, joint_order, same_lengths
 from poplite.named.changed_axes import spelled
 from poplite.named.op import FUNCTIONS, LABELS, Op, as_op, makes, texts_of, written_as

@@ -16,7 +16,7 @@ from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTables, Family
 from poplite.graph.graph import Graph
-from poplite.graph.storage.space import Variable
+from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.named.axes import Axes
 from poplite.named.changed_axes import Part

@@ -21,9 +21,9 @@ from poplite import ops
 from poplite.errors import AxisError
 from poplite.expr.tree import Applied, Expr, Leaf
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.storage.space import Variable
+from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.named.axes import Axes
 from poplite.named.effects import (
     Assign,

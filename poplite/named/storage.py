@@ -23,7 +23,7 @@ import numpy as np
 from poplite.errors import AxisError, InvalidTileMapping
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tile_mapping import TileMapping
 from poplite.named.axes import Axes, Axis, AxisRoot, FlattenedAxis, leaves, some
 from poplite.named.elementwise import Elementwise, StopGradient
 from poplite.named.layout import Layout, row_major

@@ -26,8 +26,8 @@ from poplite.errors import (
     ReadOnlyError,
 )
 from poplite.expr.tree import ElementClass
-from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.storage.host_values import element_array, held_number
+from poplite.graph.host_values import element_array, held_number
+from poplite.graph.tile_mapping import TileMapping
 from poplite.named.axes import Axes, AxesLike, Axis, axes_of, check_lengths, missing
 from poplite.named.changed_axes import one_name
 from poplite.named.description import TensorDescription

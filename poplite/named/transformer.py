@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from poplite.errors import AxisError, AxisLengthError, InvalidOption, made_by
 from poplite.graph.graph import Graph
-from poplite.graph.storage.space import Variable
+from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.build import no_collection
 from poplite.machine.target import Target

@@ -28,7 +28,7 @@ from poplite.expr.formula import formula
 from poplite.expr.operand import Operand, as_read
 from poplite.expr.tree import ElementClass, Expr, Leaf, Weak, new_parts
 from poplite.graph.graph import Graph
-from poplite.graph.storage.space import checked_name
+from poplite.graph.space import checked_name
 from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Tensor, check_own
 from poplite.graph.tensor.tensor_text import type_and_shape, why_not_writeable

@@ -28,7 +28,7 @@ from poplite.errors import GraphMemoryAllocationError
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.program.copy import TensorCopy
 

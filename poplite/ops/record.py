@@ -14,7 +14,7 @@ from poplite.expr.formula import formula, step_name
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Contraction, ElementClass, Expr, IotaExpr, Leaf, Weak, new_parts
 from poplite.graph.graph import Graph
-from poplite.graph.storage.host_values import check_room
+from poplite.graph.host_values import check_room
 from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Tensor, check_own
 from poplite.graph.tensor.tensor_text import shared

@@ -25,10 +25,10 @@ from poplite.errors import ElementTypeError, TensorCreationError, checked_truth
 from poplite.expr.build import cast
 from poplite.expr.operand import Operand
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.partition import cut
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.operands import FLOATS, Given, called, check_parts, count_of, described
 from poplite.ops.planning import received_cycles

@@ -25,11 +25,11 @@ from poplite.graph.host import HostFunction
 from poplite.graph.host import RemoteBuffer
 from poplite.graph.host import ReplicatedStreamMode
 from poplite.graph.host import TypeLike
-from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tile_mapping import TileMapping
 from poplite.graph.poplar_only import NoTensor
 from poplite.graph.saving import SerializationFormat
-from poplite.graph.storage.space import ShapeLike
-from poplite.graph.storage.space import Variable
+from poplite.graph.space import ShapeLike
+from poplite.graph.space import Variable
 from poplite.graph.tensor import rearrange
 from poplite.graph.tensor import regions
 from poplite.graph.tensor.regions import VarRegions

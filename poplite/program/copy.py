@@ -37,10 +37,10 @@ from poplite.graph.host import (
     RemoteBuffer,
     transfer_text,
 )
-from poplite.graph.mapping.tile_mapping import ranges
-from poplite.graph.storage.space import check_alike
+from poplite.graph.space import check_alike
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
+from poplite.graph.tile_mapping import ranges
 from poplite.program.base import (
     NUMBERS,
     Program,

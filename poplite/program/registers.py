@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from poplite.errors import ControlProgramError, checked_member, made_by
 from poplite.graph.graph import Graph
-from poplite.graph.storage.space import checked_name
+from poplite.graph.space import checked_name
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.floating_point import (
     OVERFLOW_MAX,

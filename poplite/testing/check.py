@@ -13,9 +13,9 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import TensorCreationError
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping
 from poplite.graph.tensor.regions import SortedRegions, VariableInterval
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tile_mapping import NO_TILE, TileMapping
 from poplite.testing.addressed import checked
 from poplite.text import clipped
 

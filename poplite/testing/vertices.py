@@ -29,7 +29,7 @@ import numpy.typing as npt
 from poplite.errors import SHOWN_FAULTS, ElementTypeError, UnknownField, did_you_mean
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
-from poplite.graph.storage.host_values import element_array
+from poplite.graph.host_values import element_array
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target

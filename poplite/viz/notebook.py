@@ -23,8 +23,8 @@ import numpy as np
 
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping, ranges
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tile_mapping import TileMapping, ranges
 from poplite.program.base import Program
 from poplite.report.report import Report
 from poplite.text import amount, shortened
@@ -42,7 +42,7 @@ from poplite.viz.tiles.tile_map import TileMap
 from poplite.viz.tiles.vertex_counts import class_counts, classes_text, vertices_map
 
 if TYPE_CHECKING:
-    from poplite.graph.storage.space import Variable
+    from poplite.graph.space import Variable
 
 T = TypeVar("T")
 

@@ -36,7 +36,7 @@ from poplite.executable.actions import (
     action_text,
 )
 from poplite.executable.opcodes import Code
-from poplite.graph.mapping.tile_mapping import ranges
+from poplite.graph.tile_mapping import ranges
 from poplite.program.steps import PLAIN, PrintTensorFormat
 from poplite.simulator.host.handles import HostLinks, describe
 from poplite.simulator.host.tensors import read_host

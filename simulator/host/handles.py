@@ -37,7 +37,7 @@ from poplite.executable.actions import (
 )
 from poplite.executable.opcodes import Code
 from poplite.frozen import frozen
-from poplite.graph.storage.host_values import element_array
+from poplite.graph.host_values import element_array
 from poplite.machine.target import replica_number
 from poplite.simulator.host.connections import (
     Connection,

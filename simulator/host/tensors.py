@@ -29,8 +29,8 @@ from poplite.executable.layout import ArenaLayout
 from poplite.expr.tree import stored_first
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
-from poplite.graph.storage.host_values import element_array
-from poplite.graph.storage.space import variable_named
+from poplite.graph.host_values import element_array
+from poplite.graph.space import variable_named
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import why_not_writeable
 from poplite.machine.target import replica_number

@@ -49,7 +49,7 @@ from poplite.executable.layout import StoredVariable
 from poplite.executable.rows import Moves
 from poplite.executable.step import CopyStep
 from poplite.frozen import frozen
-from poplite.graph.mapping.tile_mapping import ranges
+from poplite.graph.tile_mapping import ranges
 from poplite.jit.build import BoundKernel
 from poplite.jit.kernels.written import MOVED, carry, moved_are_written
 from poplite.simulator.host.connections import view_of

@@ -20,8 +20,8 @@ import pytest
 from helpers.small_report import small_report, without_addresses
 from poplite import FLOAT, INT, Engine, Target
 from poplite.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.program import Program
 from poplite.report import Report
 from poplite.tools.viz.load_target import load_target

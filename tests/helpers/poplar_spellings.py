@@ -64,7 +64,7 @@ HOMES = {
     "FunctionBufferMappingType": "poplite.poplar.binder",
     "Literal": "typing",
     "QuarterMetadata": "poplite.types",
-    "ShapeLike": "poplite.graph.storage.space",
+    "ShapeLike": "poplite.graph.space",
     "Target": "poplite.machine.target",
     "Tensor": "poplite.graph.tensor.tensor",
     "VariableMappingMethod": "poplite.poplar.binder",

@@ -27,8 +27,8 @@ LAYERS = (
 """A module imports only from its own layer, and from what stands before it."""
 
 ROOMS = {
-    "graph": "mapping | storage | tensor | compute_sets host variables | connect"
-    " | saving poplar_only | graph | virtual partition",
+    "graph": "variable_mapping tile_mapping | host_values space | tensor | compute_sets host"
+    " variables | connect | saving poplar_only | graph | virtual partition",
     "simulator": "running | codegen | pricing | compiled_parts | run"
     " | host | strict | compiled_program | accounts"
     " | states | engine_arguments | simulated | poplar_only | engine | decided | sweeps",

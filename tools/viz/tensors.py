@@ -178,7 +178,7 @@ def _tensor(arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.tools.viz.load_report import load_variables
 
     graph = load_variables(arguments, [arguments.name])
-    from poplite.graph.storage.space import variable_named
+    from poplite.graph.space import variable_named
     from poplite.viz.forms import tensor_forms
     from poplite.viz.tensor.ownership import ownership_of_variable
 

@@ -18,9 +18,9 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import Weak
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping, intervals_of, tile_number
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Slices, Tensor, check_own
+from poplite.graph.tile_mapping import TileMapping, intervals_of, tile_number
 from poplite.ops.fuse.placement import Mappings, add_filling
 from poplite.ops.operands import check_writeable
 from poplite.program import Sequence as Steps

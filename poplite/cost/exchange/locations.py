@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from poplite.arrays.intervals import Int64, sorted_order
-from poplite.graph.mapping.variable_mapping import NO_TILE, Int32, TileTable
+from poplite.graph.variable_mapping import NO_TILE, Int32, TileTable
 from poplite.jit.build import address, native
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from poplite.arrays.digits import Digit
     from poplite.graph.compute_sets.compute_set import ComputeSet
     from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
-    from poplite.graph.storage.space import Variable
+    from poplite.graph.space import Variable
     from poplite.graph.tensor.tensor import Tensor
 
 

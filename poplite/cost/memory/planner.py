@@ -39,7 +39,7 @@ from poplite.cost.step_cost import PhaseCost, StepCost, add_each_to, add_to, at_
 from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError, VertexCompileError
 from poplite.graph.compute_sets.compute_set import Vectors
 from poplite.graph.compute_sets.vertex_block import VertexBlock, VertexTiles
-from poplite.graph.mapping.tile_mapping import ranges
+from poplite.graph.tile_mapping import ranges
 from poplite.jit.kernels.exchange import aligned
 from poplite.program import Execute, Loop, Program, Repeat, children_first
 from poplite.report.memory import (
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet
     from poplite.graph.compute_sets.edge_table import EdgeTable
     from poplite.graph.graph import Graph
-    from poplite.graph.storage.space import Variable
+    from poplite.graph.space import Variable
     from poplite.machine.target import Target
     from poplite.program import Step
     from poplite.vertex.vertex import Vertex

@@ -41,7 +41,7 @@ from poplite.executable.program_trees import program_trees
 from poplite.executable.rows import COUNT, PIECE_WORDS, RECORD_WORDS, Moves
 from poplite.executable.step import ComputeStep, CopyStep, Origins
 from poplite.graph.compute_sets.perf_estimates import MOST
-from poplite.graph.storage.space import COMMON, Variable
+from poplite.graph.space import COMMON, Variable
 from poplite.machine.target import MOST_REPLICAS, Target
 from poplite.report.memory import Category
 from poplite.report.program_tree import Program, num_steps

@@ -42,7 +42,7 @@ from poplite.errors import ControlProgramError
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.host import DataStream, HostFunction, HostHandle, RemoteBuffer
-from poplite.graph.storage.space import Variable, check_alike
+from poplite.graph.space import Variable, check_alike
 from poplite.graph.tensor.tensor import Origin, Tensor
 from poplite.program import Program
 from poplite.program.function import Function, FunctionBuffer

@@ -31,9 +31,9 @@ from poplite.graph.host import (
     stream_of,
     write_handle,
 )
-from poplite.graph.mapping.tile_mapping import SomeTiles
-from poplite.graph.mapping.variable_mapping import NO_TILE
-from poplite.graph.storage.space import Variable
+from poplite.graph.space import Variable
+from poplite.graph.tile_mapping import SomeTiles
+from poplite.graph.variable_mapping import NO_TILE
 from poplite.source import SourceLocation
 from poplite.types import QUARTER, QUARTER_METADATA, ElementType
 from poplite.view import Storage

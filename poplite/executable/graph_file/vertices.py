@@ -49,10 +49,10 @@ from poplite.graph.connect.bulk import block_of
 from poplite.graph.connect.bulk_inputs import edges_of
 from poplite.graph.connect.connect import bind, bind_row, check_declared
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import AllTiles
-from poplite.graph.storage.space import Space, Variable
+from poplite.graph.space import Space, Variable
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor, of_variable
+from poplite.graph.tile_mapping import AllTiles
 from poplite.ops.fuse.classes import class_of, recipe_of
 from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
 from poplite.source import SourceLocation

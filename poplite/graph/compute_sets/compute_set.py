@@ -56,7 +56,7 @@ from poplite.errors import (
 from poplite.expr.equality import is_value, not_compared
 from poplite.expr.operand import Operand
 from poplite.frozen import frozen
-from poplite.graph.storage.space import Variable
+from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.poplar.callable_values import CalledText
 from poplite.poplar.spelling import cpp_spelling

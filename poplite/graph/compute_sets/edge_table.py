@@ -74,7 +74,7 @@ from poplite.view.contiguous_runs import MOST_RUNS
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
-    from poplite.graph.storage.space import Space
+    from poplite.graph.space import Space
     from poplite.vertex.fields import Field
     from poplite.vertex.vertex import Vertex
 

@@ -40,9 +40,9 @@ from poplite.graph.connect.bulk_inputs import (
 )
 from poplite.graph.connect.connect import check_declared
 from poplite.graph.connect.rules import as_state, check_open, check_overlaps, check_tensor, deduced
-from poplite.graph.mapping.tile_mapping import TileNumbers
-from poplite.graph.storage.space import Variable, check_alike
+from poplite.graph.space import Variable, check_alike
 from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
+from poplite.graph.tile_mapping import TileNumbers
 from poplite.graph.variables import add_metadata, add_number, add_numbers
 from poplite.source import SourceLocation
 from poplite.text import amount

@@ -52,10 +52,10 @@ from poplite.graph.compute_sets.vertex_block import (
     paired,
 )
 from poplite.graph.connect.rules import as_state, check_tensor, takes_number
-from poplite.graph.mapping.tile_mapping import TileNumbers, no_such_tile
-from poplite.graph.storage.host_values import element_array, scalar
-from poplite.graph.storage.space import same_meaning
+from poplite.graph.host_values import element_array, scalar
+from poplite.graph.space import same_meaning
 from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
+from poplite.graph.tile_mapping import TileNumbers, no_such_tile
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped
 from poplite.types import unmasked
@@ -64,7 +64,7 @@ from poplite.vertex.vertex import Vertex
 from poplite.view import View, address_at, concat_slices, num_runs, runs, storages
 
 if TYPE_CHECKING:
-    from poplite.graph.storage.space import Space
+    from poplite.graph.space import Space
 
 
 Rule = Callable[[int], None]

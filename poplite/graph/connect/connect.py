@@ -44,10 +44,10 @@ from poplite.graph.connect.rules import (
     deduced,
     takes_number,
 )
-from poplite.graph.mapping.tile_mapping import TileNumbers
-from poplite.graph.storage.space import check_alike
+from poplite.graph.space import check_alike
 from poplite.graph.tensor.placement import paint_view
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tile_mapping import TileNumbers
 from poplite.graph.variables import add_metadata, add_number
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped

@@ -39,7 +39,7 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import stored_first
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.vertex_block import VertexBlock
-from poplite.graph.storage.host_values import element_array, held_number, scalar
+from poplite.graph.host_values import element_array, held_number, scalar
 from poplite.graph.tensor.tensor import AnyGraph, Tensor, check_own
 from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
 from poplite.text import amount, clipped

@@ -22,7 +22,7 @@ from poplite import view as views
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.numpy_names import repeated_argument
 from poplite.expr.operand import as_read
-from poplite.graph.storage.space import check_alike
+from poplite.graph.space import check_alike
 from poplite.graph.tensor import arguments
 from poplite.graph.tensor.arguments import described, no_tensor
 from poplite.graph.tensor.tensor import Slices, Tensor

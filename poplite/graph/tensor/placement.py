@@ -18,7 +18,8 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64, merge, overlay, sorted_order
 from poplite.errors import InvalidTileMapping, TensorCreationError, did_you_mean, warn
-from poplite.graph.mapping.tile_mapping import (
+from poplite.graph.space import Space
+from poplite.graph.tile_mapping import (
     AllTiles,
     TileMapping,
     TileNumbers,
@@ -26,8 +27,7 @@ from poplite.graph.mapping.tile_mapping import (
     remapped,
     unmapped_error,
 )
-from poplite.graph.mapping.variable_mapping import Cut, Linear, cut_runs, cut_strided, split
-from poplite.graph.storage.space import Space
+from poplite.graph.variable_mapping import Cut, Linear, cut_runs, cut_strided, split
 from poplite.text import amount, clipped
 from poplite.view import Storage, View, addresses, num_runs, runs, storages
 from poplite.view.address_sets import in_memory_order
@@ -116,7 +116,7 @@ def paint_linearly(
     `grain` elements stay together; a tile gets at least `min_elements`, as far as there are enough.
 
     >>> import poplite as pl
-    >>> from poplite.graph.mapping.tile_mapping import AllTiles
+    >>> from poplite.graph.tile_mapping import AllTiles
     >>> x = pl.Graph(pl.Target(tiles=4)).add_variable("int32", (2, 4), "x")
     >>> paint_linearly(x.graph.space, AllTiles(4), x[1].view, grain=2)
     >>> mapping_of(x.graph.space, x.view)[1]

@@ -63,7 +63,7 @@ from poplite.errors import (
 from poplite.expr.numpy_names import refuse_absent_names
 from poplite.expr.operand import Operand
 from poplite.files import check_stream
-from poplite.graph.storage.space import check_alike, initial_metadata, metadata_of
+from poplite.graph.space import check_alike, initial_metadata, metadata_of
 from poplite.graph.tensor import arguments, tensor_text
 from poplite.graph.tensor.arguments import (
     no_length,
@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from poplite.graph.graph import Graph
-    from poplite.graph.storage.space import Variable
+    from poplite.graph.space import Variable
     from poplite.poplar.spellings import TensorSpelling
 
     IntArray = npt.NDArray[np.integer[Any]]

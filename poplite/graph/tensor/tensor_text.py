@@ -26,10 +26,10 @@ import numpy as np
 from poplite.arrays.digits import digits_of
 from poplite.arrays.intervals import Int64, union
 from poplite.errors import SizeOverflowError
-from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, ranges
-from poplite.graph.mapping.variable_mapping import split
 from poplite.graph.tensor.placement import mapping_of
 from poplite.graph.tensor.regions import var_regions
+from poplite.graph.tile_mapping import NO_TILE, TileMapping, ranges
+from poplite.graph.variable_mapping import split
 from poplite.text import amount, element_range, fitted, shortened
 from poplite.types import type_text
 from poplite.view import (
@@ -46,7 +46,7 @@ from poplite.view import (
 )
 
 if TYPE_CHECKING:
-    from poplite.graph.storage.space import Variable
+    from poplite.graph.space import Variable
     from poplite.graph.tensor.tensor import Tensor
 
 

@@ -42,7 +42,7 @@ from poplite.executable.actions import Action, HostFunctionCall, Transfer
 from poplite.executable.executable import Executable
 from poplite.executable.program_trees import planned_counts, program_trees
 from poplite.graph.graph import Graph
-from poplite.graph.storage.space import Variable
+from poplite.graph.space import Variable
 from poplite.ipu.building import Sdk, Toolchain, find_sdk
 from poplite.ipu.device.child import Child, Halted
 from poplite.ipu.tables import Place as Shared, Tables, tables_of

@@ -14,7 +14,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
 from poplite.graph.compute_sets.vertex_block import EdgeRuns, Edges
 from poplite.graph.graph import Graph
-from poplite.graph.storage.space import Variable
+from poplite.graph.space import Variable
 from poplite.ipu.codelets.terms import ELEMENTS
 from poplite.ipu.tables.columns import NONE, ColumnRows, ElementBytes, SeriesTable, Stored
 from poplite.types import (

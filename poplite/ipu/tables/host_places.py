@@ -10,7 +10,7 @@ from typing import Any
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.host import DataStream, DataStreamType, HostFunction
-from poplite.graph.storage.space import Variable
+from poplite.graph.space import Variable
 from poplite.ipu.tables.columns import Texts, aligned_size
 from poplite.ipu.tables.elements import EdgesTable, type_number
 from poplite.program import PrintTensor

@@ -21,10 +21,10 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.storage.host_values import check_room
+from poplite.graph.host_values import check_room
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Slices, Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.ops.convolutions.request import ConvolutionRequest, Dimension, together
 from poplite.ops.planning import EqualParts, segments
 from poplite.program import Copy

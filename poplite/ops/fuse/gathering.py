@@ -18,7 +18,7 @@ import numpy as np
 
 from poplite.arrays.digits import Digit
 from poplite.arrays.intervals import Int64, overlay
-from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.planning import received_cycles
 from poplite.ops.reductions.stage import Mask, repeated

@@ -20,8 +20,8 @@ from poplite.cost.workers import slowest_tile
 from poplite.expr.tree import ElementClass, Leaf, Shape
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.gathering import (

@@ -29,11 +29,11 @@ from poplite.arrays.intervals import Int64, distinct, overlay
 from poplite.expr.tree import ElementClass, IotaExpr, Number, Shape
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.mapping.variable_mapping import Linear
 from poplite.graph.partition import map_linearly
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
+from poplite.graph.tile_mapping import TileMapping
+from poplite.graph.variable_mapping import Linear
 from poplite.machine.target import Target
 from poplite.ops.fuse.gathering import exchange_cycles
 from poplite.types import BOOL

@@ -45,8 +45,8 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Slices, Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.convolutions.layout import (
     ConvolutionLayout,

@@ -18,9 +18,9 @@ from poplite.errors import TensorCreationError, checked_truth
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.placement import Mappings, grain_of, variable
 from poplite.ops.operands import (

@@ -15,9 +15,9 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Slices, Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.placement import Mappings, cuts, grain_of, held, variable
 from poplite.ops.operands import (

@@ -22,10 +22,10 @@ from poplite.arrays.intervals import Int64, distinct
 from poplite.expr.tree import ElementClass
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.partition import map_linearly
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Slices, Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.gathering import HeldShare, ReadOperand

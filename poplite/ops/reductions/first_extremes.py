@@ -18,9 +18,9 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64, distinct, overlay
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Slices, Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.ops.fuse.gathering import exchange_cycles
 from poplite.ops.fuse.placement import Mappings, spread_evenly
 from poplite.ops.reductions.order import Order

@@ -19,7 +19,7 @@ from poplite.arrays.intervals import Int64, distinct
 from poplite.cost.workers import slowest_tile
 from poplite.expr.tree import ElementClass
 from poplite.frozen import frozen
-from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping
+from poplite.graph.tile_mapping import NO_TILE, TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.gathering import ReadOperand, VectorReads, exchange_cycles, gathering_cycles
 from poplite.ops.fuse.pricing import Bound, Computed, Remembered, compared

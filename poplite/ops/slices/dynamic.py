@@ -21,9 +21,9 @@ from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
+from poplite.graph.tile_mapping import TileMapping
 from poplite.ops.elementwise import iota, where
 from poplite.ops.operands import (
     NUMBERS,

@@ -27,10 +27,10 @@ from poplite.expr.build import typed_number
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr, Number
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
-from poplite.graph.storage.host_values import check_room
+from poplite.graph.host_values import check_room
 from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
+from poplite.graph.tile_mapping import TileMapping
 from poplite.ops.elementwise import equal, iota, where
 from poplite.ops.fuse.placement import cuts, held
 from poplite.ops.operands import (

@@ -28,8 +28,8 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.operands import BITS
 from poplite.ops.planning import received_cycles

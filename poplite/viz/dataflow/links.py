@@ -34,7 +34,7 @@ from poplite.errors import ControlProgramError
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.vertex_block import Edges
-from poplite.graph.storage.space import Variable
+from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
     Copy,

@@ -16,9 +16,9 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
-from poplite.graph.storage.space import Variable
+from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.program import Copy, HostCall, PrintTensor, Program
 from poplite.text import amount
 from poplite.types import type_text

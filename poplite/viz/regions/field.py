@@ -15,7 +15,7 @@ import numpy as np
 
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.frozen import frozen
-from poplite.graph.mapping.tile_mapping import ranges
+from poplite.graph.tile_mapping import ranges
 from poplite.text import amount
 from poplite.viz.draw.units import name_text, size_text
 from poplite.viz.regions.frames import (

@@ -25,8 +25,8 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
 from poplite.frozen import frozen
-from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
-from poplite.graph.mapping.variable_mapping import split
+from poplite.graph.tile_mapping import NO_TILE, ranges
+from poplite.graph.variable_mapping import split
 from poplite.types import type_text
 from poplite.view import num_runs, runs, storages
 from poplite.viz.draw.json_text import json_text
@@ -34,7 +34,7 @@ from poplite.viz.draw.units import name_text, shape_text
 from poplite.viz.regions.operations import TensorOperation, applied, read_operation
 
 if TYPE_CHECKING:
-    from poplite.graph.storage.space import Variable
+    from poplite.graph.space import Variable
     from poplite.graph.tensor.tensor import Tensor
     from poplite.viz.regions.field import FieldCopies
 

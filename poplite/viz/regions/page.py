@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poplite.graph.mapping.tile_mapping import ranges
+from poplite.graph.tile_mapping import ranges
 from poplite.viz.draw.html import asset, numbers_table, page
 from poplite.viz.draw.units import name_text
 from poplite.viz.regions.frames import Frame, RegionFrames, Strip, regions_json

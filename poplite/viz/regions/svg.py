@@ -22,7 +22,7 @@ from itertools import pairwise
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.graph.mapping.tile_mapping import NO_TILE
+from poplite.graph.tile_mapping import NO_TILE
 from poplite.viz.draw.colors import CATEGORIES, RAMP
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, number, text_width

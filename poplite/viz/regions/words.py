@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
+from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.text import amount
 from poplite.viz.regions.frames import Frame, RegionFrames
 

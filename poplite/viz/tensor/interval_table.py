@@ -16,7 +16,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
-from poplite.graph.mapping.tile_mapping import NO_TILE
+from poplite.graph.tile_mapping import NO_TILE
 from poplite.viz.draw.columns import folded
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.tensor.ownership import Ownership

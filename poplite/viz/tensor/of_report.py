@@ -13,7 +13,7 @@ import numpy as np
 from poplite.errors import UnknownName
 from poplite.executable.layout import MOST_PIECES
 from poplite.graph.graph import Graph
-from poplite.graph.storage.space import variable_named
+from poplite.graph.space import variable_named
 from poplite.report.compilation import Variable
 from poplite.report.report import Report
 from poplite.types import ELEMENT_TYPES

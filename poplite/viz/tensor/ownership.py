@@ -19,14 +19,14 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
-from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
+from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.text import amount
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.units import name_text, shape_text, size_text
 from poplite.viz.tensor.selection import Index, Selection, select
 
 if TYPE_CHECKING:
-    from poplite.graph.storage.space import Variable
+    from poplite.graph.space import Variable
     from poplite.graph.tensor.tensor import Tensor
 
 

@@ -9,7 +9,7 @@ True
 
 from __future__ import annotations
 
-from poplite.graph.mapping.tile_mapping import NO_TILE
+from poplite.graph.tile_mapping import NO_TILE
 from poplite.viz.draw.html import numbers_table, page
 from poplite.viz.draw.units import size_text
 from poplite.viz.tensor.interval_table import TileRow, tile_rows

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
-from poplite.graph.mapping.tile_mapping import NO_TILE
+from poplite.graph.tile_mapping import NO_TILE
 from poplite.text import amount
 from poplite.viz.draw.colors import CATEGORIES, RAMP
 from poplite.viz.draw.columns import cut

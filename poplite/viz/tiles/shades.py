@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import InvalidOption
-from poplite.graph.mapping.tile_mapping import ranges
+from poplite.graph.tile_mapping import ranges
 from poplite.text import amount
 from poplite.viz.draw.units import size_text
 from poplite.viz.tiles.tile_map import TileMap

@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.frozen import frozen
-from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
-from poplite.graph.storage.space import variable_named
+from poplite.graph.space import variable_named
+from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.text import amount
 from poplite.viz.draw.units import name_text, size_text
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
-    from poplite.graph.storage.space import Variable
+    from poplite.graph.space import Variable
 
 
 @frozen(eq=False)

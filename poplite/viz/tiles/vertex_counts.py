@@ -15,7 +15,7 @@ import numpy as np
 
 from poplite.graph.compute_sets.compute_set import VertexInstance
 from poplite.graph.compute_sets.vertex_block import VertexBlock
-from poplite.graph.mapping.tile_mapping import ranges
+from poplite.graph.tile_mapping import ranges
 from poplite.text import amount
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.units import name_text

@@ -19,8 +19,10 @@ from poplite.arrays.digits import coalesce
 from poplite.arrays.intervals import paint
 from poplite.errors import InvalidTileMapping
 from poplite.graph import Graph
-from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, intervals_of
-from poplite.graph.mapping.variable_mapping import (
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tile_mapping import NO_TILE, TileMapping, intervals_of
+from poplite.graph.variable_mapping import (
     Cut,
     Linear,
     TileTable,
@@ -28,8 +30,6 @@ from poplite.graph.mapping.variable_mapping import (
     cut_runs,
     cut_strided,
 )
-from poplite.graph.tensor.concat import concat
-from poplite.graph.tensor.tensor import Tensor
 from poplite.jit import build
 from poplite.machine.target import Target
 

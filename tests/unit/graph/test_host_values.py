@@ -18,7 +18,7 @@ from poplite.compat import poplin
 from poplite.errors import ElementTypeError, SizeOverflowError
 from poplite.expr.tree import Number
 from poplite.graph.graph import Graph
-from poplite.graph.storage.host_values import ALWAYS_HELD, element_array, scalar
+from poplite.graph.host_values import ALWAYS_HELD, element_array, scalar
 from poplite.machine.target import Target
 from poplite.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT
 

@@ -15,17 +15,7 @@ from poplite.errors import (
     SizeOverflowError,
     TensorCreationError,
 )
-from poplite.graph import Graph
-from poplite.graph.mapping import tile_mapping as mapping_module, variable_mapping as tile_table
-from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, intervals_of, ranges
-from poplite.graph.mapping.variable_mapping import (
-    Linear,
-    TileTable,
-    VariableMapping,
-    Version,
-    cut_strided,
-    split,
-)
+from poplite.graph import Graph, tile_mapping as mapping_module, variable_mapping as tile_table
 from poplite.graph.partition import (
     cut,
     grid_blocks,
@@ -41,6 +31,15 @@ from poplite.graph.partition import (
     spread,
 )
 from poplite.graph.tensor.concat import concat
+from poplite.graph.tile_mapping import NO_TILE, TileMapping, intervals_of, ranges
+from poplite.graph.variable_mapping import (
+    Linear,
+    TileTable,
+    VariableMapping,
+    Version,
+    cut_strided,
+    split,
+)
 from poplite.machine.target import Target
 from poplite.view import Interval
 

@@ -23,9 +23,9 @@ import poplite as pl
 from helpers.pages import blocks
 from helpers.running import python
 from poplite import testing, vertices
-from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.regions import SortedRegions
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.testing import (
     AddressedTensor,
     assert_vertex,

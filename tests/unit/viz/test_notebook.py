@@ -12,7 +12,7 @@ import pytest
 from poplite import FLOAT, INT, Output, Target, Vertex, concat
 from poplite.display import Displayed
 from poplite.graph import Graph
-from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tile_mapping import TileMapping
 from poplite.graph.virtual import VirtualGraph
 from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
 from poplite.report import Report

@@ -60,15 +60,15 @@ from poplite.errors import (
     not_called,
     refuse_copies,
 )
-from poplite.graph.mapping.tile_mapping import SomeTiles
-from poplite.graph.mapping.variable_mapping import (
+from poplite.graph.host_values import ElementClass
+from poplite.graph.tile_mapping import SomeTiles
+from poplite.graph.variable_mapping import (
     NO_TILE,
     TileTable,
     VariableMapping,
     Version,
     joined_table,
 )
-from poplite.graph.storage.host_values import ElementClass
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, shape_text, shortened
 from poplite.types import QuarterMetadata, type_text
@@ -318,7 +318,7 @@ class Space:
         version: changes with every edit of a variable's mapping.
         homes: by the number of a variable that was made with a virtual graph: that graph's tiles.
 
-    >>> from poplite.graph.storage.space import Names
+    >>> from poplite.graph.space import Names
     >>> from poplite.types import INT
     >>> space = Space(4, Names(), 4 * 1024)
     >>> [space.make(name, INT, (4,), False) for name in "xy"]

@@ -45,7 +45,7 @@ from poplite.types import (
 )
 
 if TYPE_CHECKING:
-    from poplite.graph.storage.space import Space
+    from poplite.graph.space import Space
 
 
 ElementClass = type[ElementType[Any]]

@@ -40,7 +40,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64, Intervals, merge, place, sorted_order
 from poplite.display import Displayed
 from poplite.errors import SHOWN_FAULTS, ConstantRemappedWarning, InvalidTileMapping
-from poplite.graph.mapping.variable_mapping import NO_TILE as NO_TILE, Cut
+from poplite.graph.variable_mapping import NO_TILE as NO_TILE, Cut
 from poplite.jit.build import address, native
 from poplite.jit.kernels.tile_table import by_tile
 from poplite.source import SourceLocation

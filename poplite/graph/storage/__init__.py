@@ -1,1 +1,0 @@
-"""Variables in one space of addresses, their names and initial values."""
