@@ -61,8 +61,7 @@ from poplite.graph.tensor.rearrange import TensorCloneDuplicationMethod, TensorC
 from poplite.graph.tensor.tensor import Tensor, check_own, of_variable
 from poplite.graph.tile_mapping import AllTiles, TileMapping, TileNumbers, tile_of_pair
 from poplite.graph.variables import MappingLike
-from poplite.machine.device import Device, checked_target
-from poplite.machine.target import Target, replica_part, tiles_text
+from poplite.machine.target import Target, checked_target, replica_part, tiles_text
 from poplite.poplar.callable_values import CalledInt
 from poplite.poplar.spelling import binder_of, cpp_spelling
 from poplite.public import checked_methods
@@ -81,6 +80,7 @@ if TYPE_CHECKING:
     from poplite.graph.compute_sets.perf_estimates import Estimator, VertexPerfEstimate
     from poplite.graph.compute_sets.vertex_block import VertexBlock
     from poplite.graph.virtual import VirtualGraph
+    from poplite.machine.device import Device
     from poplite.poplar.spellings import GraphSpelling
     from poplite.program.base import Program
     from poplite.program.function import Function, FunctionBuffer

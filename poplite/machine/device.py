@@ -471,19 +471,3 @@ def attached(device: Device, call: str) -> Device:
             fix="device.attach()",
         )
     return device
-
-
-def checked_target(value: object) -> Target:
-    """Return a graph's machine, `Target()` for None; refuse anything but a target."""
-    if value is None:
-        return Target()
-    if isinstance(value, Device):
-        return value.getTarget()
-    if isinstance(value, Target):
-        return value
-    tiles = value if isinstance(value, int) and value > 0 else 4
-    raise InvalidMachineModel(
-        f"Graph: {clipped(value)} is not a target",
-        found=f"its type is {type(value).__name__}, where a Target is needed",
-        fix=f"Graph(Target(tiles={tiles}))",
-    )

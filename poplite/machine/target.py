@@ -55,6 +55,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar
 
+from poplite import machine
 from poplite.errors import (
     GraphReplicationError,
     InvalidMachineModel,
@@ -454,7 +455,23 @@ MOST_REPLICAS = 1 << 16
 """More replicas than any machine has IPUs; every replica takes memory of its own."""
 
 
-def replica_part(machine: Target, replicas: object) -> tuple[Target, int]:
+def checked_target(value: object) -> Target:
+    """Return a graph's machine, `Target()` for None; refuse anything but a target or a device."""
+    if value is None:
+        return Target()
+    if isinstance(value, Target):
+        return value
+    if isinstance(value, machine.Device):
+        return value.getTarget()
+    tiles = value if isinstance(value, int) and value > 0 else 4
+    raise InvalidMachineModel(
+        f"Graph: {clipped(value)} is not a target",
+        found=f"its type is {type(value).__name__}, where a Target is needed",
+        fix=f"Graph(Target(tiles={tiles}))",
+    )
+
+
+def replica_part(whole: Target, replicas: object) -> tuple[Target, int]:
     """Return a replica's part of a machine, and the number of replicas that the user specified.
 
     Raises GraphReplicationError where the machine cannot be divided into so many equal parts.
@@ -469,16 +486,16 @@ def replica_part(machine: Target, replicas: object) -> tuple[Target, int]:
             f"{MOST_REPLICAS:,}",
             fix="Graph(target), or Graph(Target(ipus=2), replication_factor=2)",
         )
-    if machine.ipus % count:
-        ipus = -(-machine.ipus // count) * count
+    if whole.ipus % count:
+        ipus = -(-whole.ipus // count) * count
         raise GraphReplicationError(
-            f"Graph: {amount(machine.ipus, 'IPU')} cannot be divided among {count:,} replicas",
-            found=f"the target is the whole machine: {machine!r}",
-            fix=f"Graph(Target(tiles={machine.tiles_per_ipu * ipus}, ipus={ipus}), "
+            f"Graph: {amount(whole.ipus, 'IPU')} cannot be divided among {count:,} replicas",
+            found=f"the target is the whole machine: {whole!r}",
+            fix=f"Graph(Target(tiles={whole.tiles_per_ipu * ipus}, ipus={ipus}), "
             f"replication_factor={count})",
         )
-    tiles, ipus = machine.tiles // count, machine.ipus // count
-    return replace(machine, tiles=tiles, ipus=ipus), count
+    tiles, ipus = whole.tiles // count, whole.ipus // count
+    return replace(whole, tiles=tiles, ipus=ipus), count
 
 
 def replica_number(value: object, count: int, what: str) -> int:
