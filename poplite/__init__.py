@@ -145,8 +145,8 @@ if TYPE_CHECKING:
         IPUModel as IPUModel,
         RelativeSyncDelayType as RelativeSyncDelayType,
     )
-    from poplite.machine.floating_point import FloatingPointBehaviour as FloatingPointBehaviour
-    from poplite.machine.host_conversion import (
+    from poplite.machine.floating_point import (
+        FloatingPointBehaviour as FloatingPointBehaviour,
         convert_from_quarter as convert_from_quarter,
         convert_to_quarter as convert_to_quarter,
         copy_device_half_to_float as copy_device_half_to_float,

@@ -314,7 +314,6 @@ def merge(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:
 
 # -- sweeps over sorted intervals ------------------------------------------------------------------
 
-
 FEW = 2048
 """Numbers up to which NumPy sorts.
 

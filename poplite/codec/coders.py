@@ -17,8 +17,7 @@ from typing import Any, get_origin
 
 import numpy as np
 
-from poplite.arrays.digits import coalesce
-from poplite.arrays.series import Listed, Steps
+from poplite.arrays.series import Listed, Steps, coalesce
 from poplite.codec.archive import DTYPE_NAMES, ArrayReader, ArrayWriter
 from poplite.codec.loading import Malformed, at, check_room, shown
 from poplite.errors import PopliteError

@@ -430,7 +430,6 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
 
 # -- programs as ops -------------------------------------------------------------------------------
 
-
 _Later = Callable[[], None]
 
 

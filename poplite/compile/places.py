@@ -183,7 +183,6 @@ def _in_place(
 
 # -- copies to temporaries -------------------------------------------------------------------------
 
-
 _Columns = tuple[Int64, Int64, Int64]
 
 
@@ -251,7 +250,6 @@ def _together(runs: Moves, views: list[Moves]) -> Moves:
 
 
 # -- places ----------------------------------------------------------------------------------------
-
 
 TEMPORARY_ALIGNMENT = 16
 """Bytes that each gathered field is aligned to: a vector register's worth of loads."""
@@ -520,7 +518,6 @@ class RowLists:
 
 
 # -- rows ------------------------------------------------------------------------------------------
-
 
 LEAST_RUN = 4
 """Vertices of a run, on average, below which tables are faster."""

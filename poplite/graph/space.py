@@ -561,7 +561,6 @@ def _described(variable: Variable) -> str:
 
 # -- metadata of QUARTER codes ---------------------------------------------------------------------
 
-
 EXAMPLE = "metadata=pl.QuarterMetadata('F143', scale=0)"
 
 

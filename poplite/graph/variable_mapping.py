@@ -50,7 +50,7 @@ from poplite.jit.kernels.tile_table import (
 )
 
 if TYPE_CHECKING:
-    from poplite.arrays.digits import Digit
+    from poplite.arrays.series import Digit
 
 
 Int32 = npt.NDArray[np.int32]

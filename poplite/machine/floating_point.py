@@ -1,4 +1,4 @@
-"""Modes of floating-point arithmetic: traps, rounding, overflow.
+"""Floating-point numbers of the machine: modes of their arithmetic, conversion for the host.
 
     FloatingPointBehaviour(inv=True, div0=True, oflo=True, esr=False, nanoo=True)
 
@@ -8,17 +8,45 @@ A tile stores it as a mode, a number made of these bits::
     STOCHASTIC                            stores round up or down by chance
     OVERFLOW_NAN, OVERFLOW_MAX            what a value becomes that is too large; else an infinity
 
-Source: poplibs, include/popsys/CSRFunctions.hpp.
+HALF and QUARTER are converted at the boundary of the host::
+
+    copy_float_to_device_half(target, values, bits)       float32 to the bits of HALF, as uint16
+    copy_device_half_to_float(target, bits, values)       and back
+    convert_to_quarter(values, metadata)                  float32 to codes of QUARTER
+    convert_from_quarter(codes, metadata)                 and back
+
+`engine.write` and `read` convert by themselves; these are for buffers of streams.
+
+Sources: poplibs, include/popsys/CSRFunctions.hpp, for modes; Poplar API reference,
+"copyFloatToDeviceHalf" and others, for the names of HALF. Those of QUARTER are ours.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import astuple, fields
+from typing import TYPE_CHECKING, Any
 
-from poplite.errors import ControlProgramError
+import numpy as np
+
+from poplite.errors import (
+    ControlProgramError,
+    ElementTypeError,
+    TensorCreationError,
+    TensorMetadataError,
+    checked_truth,
+)
 from poplite.frozen import frozen
-from poplite.text import clipped
+from poplite.text import clipped, integer_or_none, of_type
+from poplite.types import SCALES, QuarterFormat, QuarterMetadata, decode, encode, unmasked
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from poplite.machine.target import Target
+
+    Array = npt.NDArray[Any]
 
 INVALID, DIVIDE_BY_ZERO, OVERFLOW, STOCHASTIC, OVERFLOW_NAN, OVERFLOW_MAX = (
     1 << bit for bit in range(6)
@@ -90,3 +118,242 @@ def reachable(initial: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]
         found |= new
         waiting += new
     return initial, *sorted(found - {initial})
+
+
+# -- conversion at the boundary of the host --------------------------------------------------------
+
+
+def copy_float_to_device_half(
+    target: Target, source: npt.ArrayLike, destination: Array, n: int | None = None
+) -> None:
+    """Round numbers to HALF, to nearest and ties to even, and store their bits.
+
+    Args:
+        target: the machine; all store HALF in the same way.
+        source: numbers; an array is of float32 or float64.
+        destination: C-contiguous array of float16, or of uint16 for the bits.
+        n: how many; by default all of the source.
+
+    Raises:
+        TensorCreationError: when an array is too short, of another type, not C-contiguous, or
+            the destination is read-only.
+        ElementTypeError: for a destination that is not an array, or an `n` that is not a whole
+            number.
+
+    >>> import poplite as pl
+    >>> bits = np.zeros(2, np.uint16)
+    >>> pl.copy_float_to_device_half(pl.Target(), np.float32([1, -2]), bits)
+    >>> [hex(each) for each in bits.tolist()]
+    ['0x3c00', '0xc000']
+    """
+    call = "copy_float_to_device_half"
+    given = source if isinstance(source, np.ndarray) else _floats(source, call)
+    values, bits = _flat(given, _FLOATS, call, "source"), _written(destination, _HALVES, call)
+    count = _count(values, bits, n, call)
+    with np.errstate(over="ignore"):
+        halves = values[:count].astype(np.float16)
+    bits[:count] = halves.view(bits.dtype)
+
+
+def copy_device_half_to_float(
+    target: Target, source: Array, destination: Array, n: int | None = None
+) -> None:
+    """Store the values of HALF elements as float32 or float64.
+
+    Args:
+        target: the machine; all store HALF in the same way.
+        source: C-contiguous array of float16, or of uint16 for the bits.
+        destination: C-contiguous array of float32 or float64.
+        n: how many; by default all of the source.
+
+    Raises:
+        TensorCreationError: when an array is too short, of another type, not C-contiguous, or
+            the destination is read-only.
+        ElementTypeError: for anything but arrays, and `n` that is not a whole number.
+
+    >>> import poplite as pl
+    >>> values = np.zeros(1, np.float32)
+    >>> pl.copy_device_half_to_float(pl.Target(), np.uint16([0x3C00]), values)
+    >>> values.tolist()
+    [1.0]
+    """
+    call = "copy_device_half_to_float"
+    bits, values = _flat(source, _HALVES, call, "source"), _written(destination, _FLOATS, call)
+    count = _count(bits, values, n, call)
+    values[:count] = bits[:count].view(np.float16)
+
+
+def convert_to_quarter(
+    values: npt.ArrayLike, metadata: QuarterMetadata, saturate: bool = False
+) -> npt.NDArray[np.uint8]:
+    """Return the codes of numbers, rounded to nearest and ties to even.
+
+    Args:
+        values: numbers.
+        metadata: format and scale.
+        saturate: whether values too large become the greatest number, and not NaN.
+
+    Raises:
+        ElementTypeError: for anything but numbers.
+        TensorMetadataError: for anything but the metadata of QUARTER.
+
+    >>> import poplite as pl
+    >>> metadata = pl.QuarterMetadata("F143")
+    >>> codes = pl.convert_to_quarter([1.0, 1e6], metadata, saturate=True)
+    >>> pl.convert_from_quarter(codes, metadata).tolist()
+    [1.0, 240.0]
+    """
+    call = "convert_to_quarter"
+    _check_metadata(metadata, call)
+    numbers = _real(values, call).astype(np.float64)
+    if checked_truth(saturate, f"{call}: saturate"):
+        numbers = np.clip(numbers, -metadata.largest, metadata.largest)
+    return encode(numbers, metadata)
+
+
+def quarter_metadata_for(
+    values: npt.ArrayLike, format: QuarterFormat | str = QuarterFormat.F143
+) -> QuarterMetadata:
+    """Return the metadata with the least scale that holds the greatest of some numbers.
+
+    Args:
+        values: numbers; infinities and NaN do not count.
+        format: of the codes.
+
+    Raises:
+        ElementTypeError: for anything but numbers.
+        TensorMetadataError: when no scale is large enough.
+
+    >>> quarter_metadata_for([3.0, -1000.0])
+    QuarterMetadata('F143', scale=3)
+    """
+    numbers = np.abs(_real(values, "quarter_metadata_for").astype(np.float64)).reshape(-1)
+    greatest = float(np.max(numbers, initial=0.0, where=np.isfinite(numbers)))
+    plain = QuarterMetadata(format)
+    if greatest == 0.0:
+        return plain
+    scale = math.ceil(math.log2(greatest / plain.largest))
+    return QuarterMetadata(format, max(scale, SCALES[0]))
+
+
+def convert_from_quarter(
+    codes: npt.ArrayLike, metadata: QuarterMetadata
+) -> npt.NDArray[np.float32]:
+    """Return the numbers that QUARTER codes represent.
+
+    Args:
+        codes: whole numbers from 0 to 255.
+        metadata: format and scale.
+
+    Raises:
+        ElementTypeError: for anything but such numbers.
+        TensorMetadataError: for anything but the metadata of QUARTER.
+
+    >>> import poplite as pl
+    >>> metadata = pl.QuarterMetadata("F143", scale=3)
+    >>> pl.convert_from_quarter([0x40], metadata).tolist()
+    [8.0]
+    """
+    call = "convert_from_quarter"
+    _check_metadata(metadata, call)
+    numbers = _real(codes, call)
+    numbers = numbers if numbers.size else numbers.astype(np.uint8)
+    if numbers.dtype.kind not in "iu" or np.any((numbers < 0) | (numbers > 0xFF)):
+        raise ElementTypeError(
+            f"{call}: {clipped(codes, 60)} are not codes of QUARTER",
+            found=f"an array of {numbers.dtype}",
+            fix="whole numbers from 0 to 255, as convert_to_quarter returns",
+        )
+    return decode(numbers.astype(np.uint8), metadata)
+
+
+def _check_metadata(metadata: object, call: str) -> None:
+    """Refuse anything but QUARTER metadata."""
+    if not isinstance(metadata, QuarterMetadata):
+        raise TensorMetadataError(
+            f"{call}: {clipped(metadata, 60)} is not a QuarterMetadata",
+            found=of_type(metadata),
+            fix='pl.QuarterMetadata("F143", scale=0)',
+        )
+
+
+def _real(values: npt.ArrayLike, call: str) -> Array:
+    """Return real numbers as an array, or refuse anything else."""
+    try:
+        array = np.asarray(unmasked(values, call))
+        found = f"an array of {array.dtype}"
+    except ValueError:
+        array, found = np.array(None), "rows of several lengths"
+    if array.dtype.kind not in "biuf":
+        raise ElementTypeError(
+            f"{call}: {clipped(values, 60)} are not real numbers",
+            found=found,
+            fix=f"{call}([1.0, -2.0], ...)",
+        )
+    return array
+
+
+_HALVES = (np.dtype(np.float16), np.dtype(np.uint16))
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def _floats(numbers: npt.ArrayLike, call: str) -> Array:
+    """Return numbers as an array."""
+    try:
+        array = np.asarray(unmasked(numbers, call))
+    except ValueError:  # rows of several lengths
+        array = np.array(None)
+    return array.astype(np.float64) if array.dtype.kind in "iu" else array
+
+
+def _written(array: Array, types: tuple[np.dtype[Any], ...], call: str) -> Array:
+    """Return a destination in one dimension, which can be written."""
+    flat = _flat(array, types, call, "destination")
+    if not flat.flags.writeable:
+        raise TensorCreationError(
+            f"{call}: the destination is read-only", fix="pass an array of your own"
+        )
+    return flat
+
+
+def _flat(array: Any, types: tuple[np.dtype[Any], ...], call: str, role: str) -> Array:
+    """Return an array of one of some types in one dimension, in the same memory."""
+    names = " or ".join(map(str, types))
+    unmasked(array, f"{call}, {role}")
+    if not isinstance(array, np.ndarray):
+        raise ElementTypeError(
+            f"{call}: {role} {clipped(array, 60)} is not an array",
+            found=of_type(array),
+            fix=f"an array of {names}",
+        )
+    if array.dtype not in types:
+        halves = "HALF is float16, or uint16 for its bits" if types is _HALVES else ""
+        raise TensorCreationError(
+            f"{call}: {role} is of {array.dtype}, not {names}",
+            found=halves,
+            fix=f"array.astype(np.{types[0]})",
+        )
+    if not array.flags.c_contiguous:
+        raise TensorCreationError(
+            f"{call}: {role} is not C-contiguous",
+            found=f"shape {array.shape}, strides {array.strides}",
+            fix="np.ascontiguousarray(array)",
+        )
+    return array.reshape(-1)
+
+
+def _count(source: Array, destination: Array, n: int | None, call: str) -> int:
+    """Return how many elements are converted; both arrays have as many."""
+    count = source.size if n is None else integer_or_none(n)
+    if count is None or count < 0:
+        raise ElementTypeError(
+            f"{call}: n is {clipped(n)}, not a whole number from 0",
+            fix=f"{call}(target, source, destination, {min(source.size, destination.size)})",
+        )
+    if count > source.size or count > destination.size:
+        raise TensorCreationError(
+            f"{call}: {count:,} elements, but the source has {source.size:,} and the destination "
+            f"{destination.size:,}",
+            fix=f"{call}(target, source, destination, {min(source.size, destination.size)})",
+        )
+    return count

@@ -55,7 +55,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar
 
-from poplite import machine
+import poplite.machine as machine  # `from poplite` would hash all of it for the cache of code
 from poplite.errors import (
     GraphReplicationError,
     InvalidMachineModel,
@@ -449,7 +449,6 @@ def global_sync_cycles(target: Target) -> int:
 
 
 # -- replicas --------------------------------------------------------------------------------------
-
 
 MOST_REPLICAS = 1 << 16
 """More replicas than any machine has IPUs; every replica takes memory of its own."""

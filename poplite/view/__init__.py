@@ -9,7 +9,7 @@
 runs of addresses; `aliases` decides who shares elements by the number theory of strided sets,
 many at once as arrays; `address_sets` sorts elements by address; `equality` decides who
 shows the same elements; `operations` finds the expression that makes a view.  The
-arithmetic of digits is in `poplite.arrays.digits`.
+arithmetic of digits is in `poplite.arrays.series`.
 """
 
 from poplite.arrays.intervals import (

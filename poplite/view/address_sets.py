@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.arrays.digits import Digit, coalesce, pack
 from poplite.arrays.intervals import Int64, overlay
-from poplite.arrays.series import grid
+from poplite.arrays.series import Digit, coalesce, grid, pack
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import address, native
 from poplite.jit.kernels.aliasing import FOUND, GAVE_UP, add_multiples, reaches

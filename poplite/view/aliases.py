@@ -37,8 +37,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.digits import Digit
 from poplite.arrays.intervals import Int64
+from poplite.arrays.series import Digit
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import address, native
 from poplite.jit.kernels.aliasing import MARK, TEST, visit

@@ -46,7 +46,8 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from poplite.arrays.digits import (
+from poplite.arrays.intervals import Int64
+from poplite.arrays.series import (
     Digit,
     Digits,
     Piece,
@@ -58,7 +59,6 @@ from poplite.arrays.digits import (
     regroup,
     row_major,
 )
-from poplite.arrays.intervals import Int64
 from poplite.view.view import NOWHERE, Cat, Shape, Storage, View, empty, flat, placed
 
 
@@ -354,7 +354,6 @@ def _progressions(parts: list[ConcatPart]) -> list[ConcatPart]:
 
 
 # -- many slices of one view -----------------------------------------------------------------------
-
 
 FEW = 64
 """So few pieces become views of their own, of which more is known than of `SlicedViews`."""

@@ -36,9 +36,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.digits import Digit, cut_digits, digits_of, flat_digits, pack
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import count_runs, split_run, strided_runs
+from poplite.arrays.series import (
+    Digit,
+    count_runs,
+    cut_digits,
+    digits_of,
+    flat_digits,
+    pack,
+    split_run,
+    strided_runs,
+)
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import run_kernel
 from poplite.jit.kernels.concatenated import ABREAST, TALL, leaf_runs, through, transposed

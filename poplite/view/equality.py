@@ -20,8 +20,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from poplite.arrays.digits import Digit, coalesce, locate, place_values, regroup
 from poplite.arrays.intervals import Int64
+from poplite.arrays.series import Digit, coalesce, locate, place_values, regroup
 from poplite.errors import SizeOverflowError
 from poplite.view.contiguous_runs import cut, flat, levels, opened
 from poplite.view.regions import address_at, chunks

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from poplite.arrays.digits import Digit, Digits, digits_of, pack, row_major
+from poplite.arrays.series import Digit, Digits, digits_of, pack, row_major
 from poplite.view.view import Cat, Shape, Storage, View
 
 LEVELS = 3

@@ -41,9 +41,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.arrays.digits import Digit, coalesce, locate, pack
 from poplite.arrays.intervals import Int64, overlay
-from poplite.arrays.series import count_runs, grid, split_run, strided_runs
+from poplite.arrays.series import (
+    Digit,
+    coalesce,
+    count_runs,
+    grid,
+    locate,
+    pack,
+    split_run,
+    strided_runs,
+)
 from poplite.errors import SizeOverflowError, TensorIndexError
 from poplite.jit.build import run_kernel
 from poplite.jit.kernels.concatenated import GROUPS, MEMBERS, form_groups
@@ -348,7 +356,6 @@ def _storages_within(cat: Cat, first: int, last: int, most: int = 256) -> tuple[
 
 
 # -- memory order ----------------------------------------------------------------------------------
-
 
 MOST_SHARED = 2**25
 """Members that `alias_order` lists: 3 GiB while they are found."""

@@ -40,7 +40,7 @@ from collections.abc import Sequence
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NoReturn
 
-from poplite.arrays.digits import (
+from poplite.arrays.series import (
     Digit,
     Digits,
     Dim,

@@ -14,9 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from poplite.arrays.digits import Digit, coalesce, digits_of
 from poplite.arrays.intervals import Int64, merge, sorted_order, union
-from poplite.arrays.series import Steps, constant, split_run, strided_runs
+from poplite.arrays.series import (
+    Digit,
+    Steps,
+    coalesce,
+    constant,
+    digits_of,
+    split_run,
+    strided_runs,
+)
 from poplite.cost.exchange.copies import CopiedRows
 from poplite.cost.exchange.locations import Locations, Segments, walk
 from poplite.cost.exchange.pieces import Mask, MovedPieces, by_source

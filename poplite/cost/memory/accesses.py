@@ -37,7 +37,7 @@ from poplite.program import Execute, Program, WriteUndef
 from poplite.view import Storage, View, num_runs, runs, storages
 
 if TYPE_CHECKING:
-    from poplite.arrays.digits import Digit
+    from poplite.arrays.series import Digit
     from poplite.graph.compute_sets.compute_set import ComputeSet
     from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
     from poplite.graph.space import Variable

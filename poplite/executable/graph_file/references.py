@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from poplite.arrays.digits import Dim, coalesce, pack, row_major
+from poplite.arrays.series import Dim, coalesce, pack, row_major
 from poplite.codec.archive import ArrayReader, ArrayWriter
 from poplite.codec.codec import GRAPHS, coder_of
 from poplite.codec.coders import WHOLE, Coder, Json, PartsCoder, Reader, Writer

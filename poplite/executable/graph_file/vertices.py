@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.digits import coalesce, pack
-from poplite.arrays.series import Series, Steps, compact
+from poplite.arrays.series import Series, Steps, coalesce, compact, pack
 from poplite.codec.loading import Malformed, check_room, take_room
 from poplite.errors import FileLoadError, VertexCompileError, VertexDefinitionError
 from poplite.executable.file.vertex_classes import (

@@ -34,7 +34,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.digits import digits_of, locate, pack
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import (
     MOST_NARROW,
@@ -45,7 +44,10 @@ from poplite.arrays.series import (
     Steps,
     compact,
     constant,
+    digits_of,
     grid,
+    locate,
+    pack,
 )
 from poplite.errors import GraphConnectionError, made_by
 from poplite.frozen import frozen

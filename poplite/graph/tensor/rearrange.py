@@ -35,8 +35,8 @@ from typing import Literal, NamedTuple, overload
 
 import numpy as np
 
-from poplite.arrays.digits import Digit, Dim, coalesce, digits_of, pack
 from poplite.arrays.intervals import Int64, merge, overlay
+from poplite.arrays.series import Digit, Dim, coalesce, digits_of, pack
 from poplite.errors import (
     ElementTypeError,
     Enumeration,

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.arrays.digits import digits_of
 from poplite.arrays.intervals import Int64, union
+from poplite.arrays.series import digits_of
 from poplite.errors import SizeOverflowError
 from poplite.graph.tensor.placement import mapping_of
 from poplite.graph.tensor.regions import var_regions

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.arrays.digits import Digit
 from poplite.arrays.intervals import Int64, overlay
+from poplite.arrays.series import Digit
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.planning import received_cycles

@@ -22,7 +22,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from poplite.arrays.digits import digits_of
+from poplite.arrays.series import digits_of
 from poplite.expr.build import apply, cast, power_by_squares
 from poplite.expr.operations import kind_of
 from poplite.expr.tree import (

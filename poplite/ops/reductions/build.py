@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poplite.arrays.digits import Digit, row_major
 from poplite.arrays.intervals import Int64, distinct
+from poplite.arrays.series import Digit, row_major
 from poplite.expr.tree import ElementClass
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph

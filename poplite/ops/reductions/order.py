@@ -17,7 +17,7 @@ import math
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from poplite.arrays.digits import Dim, digits_of
+from poplite.arrays.series import Dim, digits_of
 from poplite.graph.tensor.tensor import Tensor
 
 

@@ -15,8 +15,8 @@ from hypothesis import assume, given, strategies as st
 
 import poplite as pl
 from poplite.arrays import intervals
-from poplite.arrays.digits import coalesce
 from poplite.arrays.intervals import paint
+from poplite.arrays.series import coalesce
 from poplite.errors import InvalidTileMapping
 from poplite.graph import Graph
 from poplite.graph.tensor.concat import concat

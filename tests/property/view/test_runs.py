@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from poplite.arrays.digits import Digit, coalesce, pack
 from poplite.arrays.intervals import Int64
+from poplite.arrays.series import Digit, coalesce, pack
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import address, native
 from poplite.jit.kernels.aliasing import MARK, TEST, add_multiples, visit

@@ -12,12 +12,6 @@ from hypothesis import given, strategies as st
 
 from helpers.made import made
 from poplite.arrays import series
-from poplite.arrays.digits import (
-    cut_digits,
-    locate,
-    regroup,
-    sub_sample_digits,
-)
 from poplite.arrays.intervals import (
     Intervals,
     StridedIntervals,
@@ -27,7 +21,19 @@ from poplite.arrays.intervals import (
     paint,
     union,
 )
-from poplite.arrays.series import Listed, Series, Steps, compact, constant, counting, taken
+from poplite.arrays.series import (
+    Listed,
+    Series,
+    Steps,
+    compact,
+    constant,
+    counting,
+    cut_digits,
+    locate,
+    regroup,
+    sub_sample_digits,
+    taken,
+)
 from poplite.compile.places import affine_runs
 from poplite.graph.compute_sets import edge_table as crossings
 from poplite.graph.compute_sets.vertex_block import Edges, VertexTiles, edge_cuts
