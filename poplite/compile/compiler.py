@@ -280,7 +280,7 @@ def _priced(
 
 
 def _with_rows(memory: Memory, programs: Mapping[str, Code]) -> Memory:
-    """Return memory of which each step says which rows of code do its work.
+    """Return the memory, with the rows of code that do the work of each step.
 
     A step that occurs in several places has a number in each, and is planned at the first one:
     the rows of the others do the same.
@@ -302,7 +302,7 @@ def _with_rows(memory: Memory, programs: Mapping[str, Code]) -> Memory:
 
 
 def _operations(graph: Graph, compute_sets: Sequence[ComputeSet]) -> tuple[Operation, ...]:
-    """Return the operations of which programs execute something."""
+    """Return the operations that have a compute set in the programs."""
     numbers = {each: number for number, each in enumerate(compute_sets)} if graph.operations else {}
     found = []
     for each in graph.operations:

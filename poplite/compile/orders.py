@@ -186,7 +186,7 @@ def _union(regions: list[Region]) -> Region:
 
 
 def _without(region: Region, other: Region) -> Region:
-    """Return what lies in a region, and not in another one."""
+    """Return the part of a region that is not in another one."""
     if not len(region[0]) or not len(other[0]):
         return region
     last = max(region[1][-1], other[1][-1])

@@ -81,7 +81,7 @@ from poplite.vertex.vertex import Vertex
 
 @frozen(eq=False)
 class RowsInPlace:
-    """The edges of one field of a family, some of which are read in place.
+    """The edges of one field of a family, with those that are read in place.
 
     Attributes:
         stride_name: the State field with the stride.
@@ -97,7 +97,7 @@ class RowsInPlace:
 
 
 InPlace = Mapping[FieldEdges, RowsInPlace]
-"""The fields of a compute set of which some edges are read in place."""
+"""The fields of a compute set that have edges which are read in place."""
 
 
 def rows_in_place(

@@ -1,6 +1,6 @@
 """Saving a graph: its file, streams of it, texts of its tensors.
 
-A file holds programs too, which stand above graphs, so the module that writes and reads it is
+A file holds programs too, which are a layer above graphs, so the module that writes and reads it is
 looked up by its name, as `poplite.display` looks up pictures::
 
     graph.save, graph.serialize     - - by name - -> poplite.executable.graph_file.save

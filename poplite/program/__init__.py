@@ -43,10 +43,7 @@ from poplite.program.copy import (
     StreamCopy as StreamCopy,
     TensorCopy as TensorCopy,
 )
-from poplite.program.function import (
-    Call as Call,
-    Function as Function,
-)
+from poplite.program.function import Call as Call, Function as Function
 from poplite.program.registers import (
     CycleStamp as CycleStamp,
     ModifyFloatingPointBehaviour as ModifyFloatingPointBehaviour,

@@ -12,31 +12,20 @@ shows the same elements; `operations` finds the expression that makes a view.  T
 arithmetic of digits is in `poplite.arrays.series`.
 """
 
-from poplite.arrays.intervals import (
-    Interval as Interval,
-    Intervals as Intervals,
-)
+from poplite.arrays.intervals import Interval as Interval, Intervals as Intervals
 from poplite.view.aliases import (
     contains_aliases as contains_aliases,
     contains_constant as contains_constant,
     intersects as intersects,
 )
-from poplite.view.concatenation import (
-    concat as concat,
-    concat_slices as concat_slices,
-)
+from poplite.view.concatenation import concat as concat, concat_slices as concat_slices
 from poplite.view.contiguous_runs import (
     MOST_LEVELS as MOST_LEVELS,
     one_level as one_level,
     runs as runs,
 )
-from poplite.view.equality import (
-    same_elements as same_elements,
-    sample as sample,
-)
-from poplite.view.operations import (
-    source as source,
-)
+from poplite.view.equality import same_elements as same_elements, sample as sample
+from poplite.view.operations import source as source
 from poplite.view.regions import (
     address_at as address_at,
     addresses as addresses,

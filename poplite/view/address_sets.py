@@ -7,7 +7,7 @@ stride, give the order of memory.  The position in the tensor has strides of its
     in tensor order                   (4, 1, 3) (3, 4, 1)
     in memory order                   (3, 4, 1) (4, 1, 3)         positions 0 3 6 9 | 1 4 7 10 | ...
 
-A `Cat` of which every element is read becomes one such set for each of its views.
+A `Cat` whose elements are all read becomes one such set for each of its views.
 """
 
 from __future__ import annotations

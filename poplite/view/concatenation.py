@@ -356,7 +356,7 @@ def _progressions(parts: list[ConcatPart]) -> list[ConcatPart]:
 # -- many slices of one view -----------------------------------------------------------------------
 
 FEW = 64
-"""So few pieces become views of their own, of which more is known than of `SlicedViews`."""
+"""Pieces that still become views of their own, about which more is known than `SlicedViews`."""
 
 MOST_CUTS = 8
 """Pieces for each slice, on average, into which digits may cut them."""

@@ -21,7 +21,7 @@ from poplite.arrays.series import Digit, Digits, digits_of, pack, row_major
 from poplite.view.view import Cat, Shape, Storage, View
 
 LEVELS = 3
-"""Concatenations within each other of which an expression is written."""
+"""Levels of nested concatenations up to which an expression is written."""
 
 MOST_JOINED = 4
 """Views that an expression joins."""

@@ -409,7 +409,7 @@ def _parts(
     flat = tensor.flatten()
     if not is_sequence(intervals):
         raise no_interval(intervals, flat)
-    asked: Any = flat.slices(intervals)  # `Slices`, of which the arrays are taken
+    asked: Any = flat.slices(intervals)  # `Slices`, for its arrays
     some = asked.end > asked.begin
     begin, end = asked.begin[some], asked.end[some]
     if len(begin) > MOST_VIEWS:
