@@ -25,7 +25,6 @@ from poplite.graph.host import HostFunction
 from poplite.graph.host import RemoteBuffer
 from poplite.graph.host import ReplicatedStreamMode
 from poplite.graph.host import TypeLike
-from poplite.graph.tile_mapping import TileMapping
 from poplite.graph.poplar_only import NoTensor
 from poplite.graph.saving import SerializationFormat
 from poplite.graph.space import ShapeLike
@@ -34,6 +33,7 @@ from poplite.graph.tensor import rearrange
 from poplite.graph.tensor import regions
 from poplite.graph.tensor.regions import VarRegions
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.graph.variables import MappingLike
 from poplite.graph.virtual import VirtualGraph
 from poplite.machine.device import Device
