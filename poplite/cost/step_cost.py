@@ -22,8 +22,8 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps, compact, constant
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edges import VertexTiles
+from poplite.report.execution import Cause, PhaseKind, TilePairs
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import Cause, PhaseKind, TilePairs
 from poplite.vertex.compute import flow_of
 from poplite.vertex.vertex import Vertex
 

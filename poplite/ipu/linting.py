@@ -49,7 +49,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.storage.space import Variable
 from poplite.graph.tensor.tensor_text import element_text
 from poplite.ipu.codelets.class_text import own_text
-from poplite.report.phase_parts import Cause
+from poplite.report.execution import Cause
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped, of_type
 from poplite.vertex.compute import check

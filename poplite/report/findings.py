@@ -21,8 +21,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
-from poplite.report.execution import between_syncs
-from poplite.report.phase_parts import Cause, PhaseKind
+from poplite.report.execution import Cause, PhaseKind, between_syncs
 from poplite.text import amount, printable, shortened
 
 if TYPE_CHECKING:

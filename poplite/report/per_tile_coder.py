@@ -1,32 +1,61 @@
-"""Numbers of tiles in files: as ranges of tiles with their values, or one value if all are equal.
+"""The form of reports in JSON.
+
+    {"poplite": "report", "version": 5, "compilation": {...}, "execution": {...}, ...}
+
+Every dataclass is an object with the names of its fields (`poplite.codec`); keys are sorted, and
+fields that have their default are left out.
+The user's lines are numbers of those in `lines`.  Programs are a list of nodes in which children
+precede their parents, so that a function occurs once.
+
+Numbers of tiles, also those in files of executables, are ranges of tiles with their values, or one
+value if all are equal::
 
     {"tiles": [[0, 3], [9, 9]], "values": [5, 5, 5, 5, 7]}
     {"tiles": [[0, 1471]], "values": 5}
     {"of": 64, "tiles": ["uint8", 120, [9]], "values": ["uint16", 0, [9]]}
 
-Where that would be many numbers, they name a part of the file's arrays: of tiles the distances
-from each to the next, which are small and often the same.  Numbers of pairs of blocks, and of
-pieces, say of how many they are.
+Where that would be many numbers, they name a part of the file's arrays, in reports one long array of
+each type in base 64 in `tables`: of tiles the distances from each to the next, which are small and
+often the same.  Numbers of pairs of blocks, and of pieces, say of how many they are.
 
 A file has thousands of these: all of one field are written, read and checked together.
 """
 
 from __future__ import annotations
 
+import math
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from itertools import chain, compress, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Listed, Rising, Runs, Series, Steps, constant, counting
-from poplite.codec.coders import Coder, Json, Reader, Writer, check_lists
-from poplite.codec.loading import Malformed, check_room
+from poplite.codec.archive import ELEMENT_DTYPES, ArrayReader
+from poplite.codec.codec import Codec, lines_of
+from poplite.codec.coders import (
+    Coder,
+    Json,
+    Reader,
+    ScalarCoder,
+    Writer,
+    as_list,
+    check_lists,
+    decoded,
+)
+from poplite.codec.loading import Format, Malformed, add_room, check_room, parsed_json
+from poplite.jit.build import no_collection
 from poplite.machine.target import MOST_TILES
-from poplite.report.per_tile import BYTES_A_PAIR, PerTile
+from poplite.report.per_tile import BYTES_A_PAIR, PerPair, PerPiece, PerTile, TilePerPiece
+from poplite.report.program_tree import Programs, nodes_of, tree_of
+from poplite.report.validate import check_report
 from poplite.text import clipped
+
+
+# -- numbers of tiles ------------------------------------------------------------------------------
 
 FEW = 16
 """Most ranges of tiles, and most different numbers, that are written out as lists."""
@@ -409,3 +438,107 @@ def _of_ranges(ranges: Json, size: int) -> Series | Runs:
         return constant(0, 0)
     runs = np.array(ranges, np.int64)
     return Runs(runs[:, 0], runs[:, 1] + 1)
+
+
+# -- reports ---------------------------------------------------------------------------------------
+
+REPORTS = Format("report", (5,), "a report", "report.save(path)", ("poplite", "version"))
+"""The version increases when the meaning of a field changes."""
+
+TABLES, LINES = "tables", "lines"
+
+T = TypeVar("T")
+
+
+@no_collection()  # all that is made stays
+def to_json(report: Any) -> str:
+    """Return a report, a dataclass, as JSON."""
+    to = Writer()
+    outer = _REPORTS.coder_of(type(report)).encode(report, to)
+    outer[LINES] = list(to.lines)
+    outer[TABLES] = {
+        name: b64encode(np.concatenate(parts).tobytes()).decode()
+        for name, parts in to.arrays.parts().items()
+    }
+    return REPORTS.text(outer, "report") + "\n"
+
+
+def from_json(cls: type[T], text: str | bytes, source: str = "this") -> T:
+    """Return the report of JSON; raise FileLoadError, which names the source, for all else."""
+    with REPORTS.loading(source):
+        add_room(len(text))
+        return _loaded(cls, parsed_json(text), LOOKS_A_CHARACTER * len(text))
+
+
+def _loaded(cls: type[T], data: Json, looks: int) -> T:
+    parts = REPORTS.parts(data)
+    tables, lines = _tables(parts.pop(TABLES, None)), lines_of(parts.pop(LINES, None))
+    of = Reader(tables, (), (), lines)
+    of.looks = looks
+    loaded: T = decoded(_REPORTS.coder_of(cls), parts, of)
+    check_report(loaded)
+    return loaded
+
+
+def _tables(data: Json) -> ArrayReader:
+    if not isinstance(data, dict):
+        raise Malformed(f"{clipped(data)} is not a valid set of tables")
+    for name in data:
+        if name not in PACKED:
+            raise Malformed(f"{clipped(name)} is not a valid type of numbers")
+    return ArrayReader(
+        {
+            name: np.frombuffer(b64decode(text, validate=True), ELEMENT_DTYPES[name])
+            for name, text in data.items()
+        }
+    )
+
+
+class _SecondsCoder(ScalarCoder):
+    """Numbers, finite and none of them below 0, as JSON has them."""
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        return float(value)
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        if type(data) not in (int, float):
+            raise Malformed(f"{clipped(data)} is not of type float")
+        if not 0 <= data < math.inf:
+            raise Malformed(f"{clipped(data)} is not a finite number from 0 on")
+        return float(data)
+
+
+class _ProgramsCoder(Coder):
+    """Programs by name, each as nodes."""
+
+    name = "programs"
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return isinstance(value, Programs)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        return {name: nodes_of(tree) for name, tree in value.items()}
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        if type(data) is not dict:
+            raise Malformed(f"{clipped(data)} is not a valid object")
+        trees = {name: tree_of(as_list(nodes)) for name, nodes in data.items()}
+        return Programs(lambda: trees)
+
+
+_REPORTS = Codec(
+    {
+        int: ScalarCoder(int, range(MOST), "is not among the numbers of a report"),
+        float: _SecondsCoder(float),
+        Programs: _ProgramsCoder(),
+        PerTile: PerTileCoder(range(MOST), of_tiles=True),
+        PerPair: PerTileCoder(range(MOST), of_pairs=True),
+        PerPiece: PerTileCoder(range(MOST)),
+        TilePerPiece: PerTileCoder(range(-1, MOST)),
+    }
+)

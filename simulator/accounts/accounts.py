@@ -30,9 +30,8 @@ from poplite.executable.opcodes import Code, steps_before
 from poplite.executable.program_trees import program_trees
 from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
 from poplite.frozen import frozen
-from poplite.report.execution import ExecutionStep, Phase, TypeCycles
+from poplite.report.execution import ExecutionStep, Phase, Source, TypeCycles
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import Source
 from poplite.report.program_tree import Programs
 from poplite.simulator.run.slot_counts import SlotTotals, cycles_around, known_slots
 from poplite.vertex.from_source import is_generated

@@ -38,7 +38,7 @@ from poplite.executable.step import ComputeStep
 from poplite.frozen import frozen
 from poplite.machine.facts import CODE_FACTS
 from poplite.machine.target import Target
-from poplite.report.phase_parts import Source
+from poplite.report.execution import Source
 from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.compute_code import MOST_COUNTED, Counting, modes_of
 from poplite.simulator.run.launches import LaunchTable

@@ -14,14 +14,16 @@ from poplite.report.compilation import (
     VertexType,
 )
 from poplite.report.execution import (
+    PHASE_KINDS,
+    Cause,
     Execution,
     ExecutionStep,
     Phase,
+    TilePairs,
     TypeCycles,
 )
 from poplite.report.memory import Held, Memory, MemoryStep, Operation
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import PHASE_KINDS, Cause, TilePairs
 from poplite.report.program_tree import Program, Programs, ProgramType
 from poplite.report.report import Instrumentation, Report
 

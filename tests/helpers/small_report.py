@@ -11,10 +11,9 @@ from helpers.made import made
 from poplite.arrays.intervals import Int64
 from poplite.machine.target import Target
 from poplite.report.compilation import Compilation, ComputeSet, ComputeSetVertices, GraphCounts
-from poplite.report.execution import Execution, ExecutionStep, Phase
+from poplite.report.execution import Execution, ExecutionStep, Phase, PhaseKind
 from poplite.report.memory import Held, Memory, MemoryStep, Steps
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import PhaseKind
 from poplite.report.program_tree import Program, Programs, ProgramType
 from poplite.report.report import Instrumentation, Report
 

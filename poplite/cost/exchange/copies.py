@@ -22,8 +22,8 @@ from poplite.cost.exchange.pieces import MovedPieces, sum_of_pairs
 from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES, exchange_of_few, has_map
 from poplite.cost.step_cost import NOTHING, PhaseCost, at_tile
 from poplite.jit.kernels.tile_table import pair
+from poplite.report.execution import Cause
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import Cause
 from poplite.view import num_runs, runs
 from poplite.view.contiguous_runs import few_runs
 

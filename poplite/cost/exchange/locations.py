@@ -29,8 +29,8 @@ from poplite.jit.build import address, native
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
+    from poplite.report.execution import TilePairs
     from poplite.report.per_tile import PerTile
-    from poplite.report.phase_parts import TilePairs
 
 FEW = 32
 """Most segments and runs of a Copy that are handled without compiled code.

@@ -66,8 +66,8 @@ from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.tensor.placement import mapping_of
 from poplite.machine.links import Link, global_sync_cycles, link_bytes_per_cycle, route
 from poplite.program.copy import CrossReplicaCopy
+from poplite.report.execution import Cause
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import Cause
 from poplite.view import Storage, contains_aliases
 
 if TYPE_CHECKING:

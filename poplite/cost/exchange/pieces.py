@@ -18,8 +18,8 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import compact
 from poplite.arrays.sweep import sorted_order, sorted_with_order
 from poplite.cost.step_cost import at_few, at_tile, times
+from poplite.report.execution import TilePairs
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import TilePairs
 
 Mask = npt.NDArray[np.bool_]
 

@@ -42,8 +42,8 @@ from poplite.jit.kernels.exchange import (
     send,
 )
 from poplite.machine.facts import FACTS
+from poplite.report.execution import Cause, TilePairs
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import Cause, TilePairs
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target

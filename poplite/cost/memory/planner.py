@@ -42,6 +42,7 @@ from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.jit.kernels.exchange import aligned
 from poplite.program import Execute, Loop, Program, Repeat, children_first
+from poplite.report.execution import PhaseKind
 from poplite.report.memory import (
     NO_STEP,
     Category,
@@ -53,7 +54,6 @@ from poplite.report.memory import (
     peaks_of,
 )
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import PhaseKind
 from poplite.source import SourceLocation, here
 from poplite.text import amount
 from poplite.vertex.compute import check

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.frozen import frozen
+from poplite.report.execution import PHASE_KINDS
 from poplite.report.memory import NO_STEP, bytes_by_step, peaks_of, thing_kind
-from poplite.report.phase_parts import PHASE_KINDS
 from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.phases import LOOKS
 from poplite.viz.draw.units import name_text, share_text, size_text

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from poplite.report.compilation import Compilation, Variable
-from poplite.report.execution import ExecutionStep, Phase, TypeCycles
-from poplite.report.phase_parts import TilePairs
+from poplite.report.execution import ExecutionStep, Phase, TilePairs, TypeCycles
 from poplite.report.program_tree import Program
 from poplite.report.report import Report
 from poplite.viz.page.pack import Arrays

@@ -21,8 +21,8 @@ from poplite.cost.exchange.pieces import MovedPieces
 from poplite.cost.exchange.within_ipu import load_of, route
 from poplite.cost.step_cost import PhaseCost
 from poplite.graph.compute_sets.edge_table import edge_table
+from poplite.report.execution import TilePairs
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import TilePairs
 
 Element = tuple[int, int]
 """Number of a variable, and of an element."""

@@ -20,10 +20,9 @@ from helpers.made import made
 from poplite.arrays.series import Listed, Rising, Runs, constant
 from poplite.compile.compiler import compile_graph
 from poplite.report import Change, Execution, Instrumentation, ProgramVisitor, Report
-from poplite.report.execution import ExecutionStep, Phase, TypeCycles
+from poplite.report.execution import Cause, ExecutionStep, Phase, TypeCycles
 from poplite.report.memory import Held, Memory, MemoryStep, Steps
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import Cause
 from poplite.report.program_tree import Program, Programs
 from poplite.simulator.accounts.reporting import compilation_of, execution_steps
 from poplite.source import SourceLocation
@@ -427,7 +426,7 @@ def test_a_file_that_names_the_same_numbers_too_often_is_refused(
     report = replace(report_of_1472, execution=replace(report_of_1472.execution, steps=(step,)))
     text = report.to_json()
     assert Report.from_json(text) == report  # written once, and named 300 times
-    monkeypatch.setattr("poplite.report.json_form.LOOKS_A_CHARACTER", 1)
+    monkeypatch.setattr("poplite.report.per_tile_coder.LOOKS_A_CHARACTER", 1)
     with pytest.raises(pl.FileLoadError, match="the same numbers more often than a file of its"):
         Report.from_json(text)
 
