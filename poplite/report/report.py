@@ -342,7 +342,7 @@ class Report(Displayed):
 
     def to_json(self) -> str:
         """Return the report as JSON: equal reports give equal text."""
-        from poplite.report.per_tile_coder import to_json
+        from poplite.report.json_form import to_json
 
         return to_json(self)
 
@@ -356,7 +356,7 @@ class Report(Displayed):
         Raises:
             FileLoadError: when it is something else.
         """
-        from poplite.report.per_tile_coder import from_json
+        from poplite.report.json_form import from_json
 
         fix = "report.to_json() of a report"
         return from_json(Report, checked_kind(text, str, "Report.from_json: text", fix))
@@ -411,7 +411,7 @@ class Report(Displayed):
             FileLoadError: if there is no such file, or it is something else.
         """
         name = str(checked_path(path, "Report.load", "run.json"))
-        from poplite.report.per_tile_coder import REPORTS, from_json
+        from poplite.report.json_form import REPORTS, from_json
 
         with REPORTS.loading(repr(name)):
             content = read_content(name)

@@ -8,7 +8,7 @@ Compiled code trusts an executable, so every number is checked first
 new fields with defaults need no new one.
 
 Modelled whole numbers are at least zero; those of tiles are written as in reports
-(`poplite.report.per_tile_coder`).
+(`poplite.report.json_form`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from poplite.executable.file.vertex_classes import (
 from poplite.files import checked_path, replacing
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.jit.build import no_collection
+from poplite.report.json_form import LOOKS_A_CHARACTER, PerTileCoder
 from poplite.report.memory import Memory, Operation
 from poplite.report.per_tile import PerPair, PerTile
-from poplite.report.per_tile_coder import LOOKS_A_CHARACTER, PerTileCoder
 from poplite.report.validate import MOST_TOTAL
 
 _MODELLED = Codec(

@@ -426,7 +426,7 @@ def test_a_file_that_names_the_same_numbers_too_often_is_refused(
     report = replace(report_of_1472, execution=replace(report_of_1472.execution, steps=(step,)))
     text = report.to_json()
     assert Report.from_json(text) == report  # written once, and named 300 times
-    monkeypatch.setattr("poplite.report.per_tile_coder.LOOKS_A_CHARACTER", 1)
+    monkeypatch.setattr("poplite.report.json_form.LOOKS_A_CHARACTER", 1)
     with pytest.raises(pl.FileLoadError, match="the same numbers more often than a file of its"):
         Report.from_json(text)
 

@@ -14,9 +14,9 @@ from poplite.arrays.series import Listed, Rising, Runs, Series, Steps, compact, 
 from poplite.codec.archive import ArrayReader
 from poplite.codec.coders import ItemsCoder, Json, Reader, Writer, decoded
 from poplite.codec.loading import Malformed
-from poplite.report import per_tile_coder
+from poplite.report import json_form
+from poplite.report.json_form import FARTHEST, FEW, MOST, MOST_FAR, PerTileCoder
 from poplite.report.per_tile import PerTile
-from poplite.report.per_tile_coder import FARTHEST, FEW, MOST, MOST_FAR, PerTileCoder
 
 OF_TILES = PerTileCoder(range(MOST), of_tiles=True)
 OF_PIECES = PerTileCoder(range(-1, MOST))
@@ -69,7 +69,7 @@ def reader(to: Writer) -> Reader:
 def test_all_are_read_as_they_were(some: list[PerTile], at_once: int) -> None:
     to = Writer()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(per_tile_coder, "AT_ONCE", at_once)
+        patch.setattr(json_form, "AT_ONCE", at_once)
         data = OF_PIECES.encode_all(some, to)
         found = OF_PIECES.decode_all(data, reader(to))
     assert found == some

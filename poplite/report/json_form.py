@@ -14,9 +14,9 @@ value if all are equal::
     {"tiles": [[0, 1471]], "values": 5}
     {"of": 64, "tiles": ["uint8", 120, [9]], "values": ["uint16", 0, [9]]}
 
-Where that would be many numbers, they name a part of the file's arrays, in reports one long array of
-each type in base 64 in `tables`: of tiles the distances from each to the next, which are small and
-often the same.  Numbers of pairs of blocks, and of pieces, say of how many they are.
+Where that would be many numbers, they name a part of the file's arrays, in reports one long array
+of each type in base 64 in `tables`: of tiles the distances from each to the next, which are small
+and often the same.  Numbers of pairs of blocks, and of pieces, say of how many they are.
 
 A file has thousands of these: all of one field are written, read and checked together.
 """
@@ -53,7 +53,6 @@ from poplite.report.per_tile import BYTES_A_PAIR, PerPair, PerPiece, PerTile, Ti
 from poplite.report.program_tree import Programs, nodes_of, tree_of
 from poplite.report.validate import check_report
 from poplite.text import clipped
-
 
 # -- numbers of tiles ------------------------------------------------------------------------------
 
