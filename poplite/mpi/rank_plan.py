@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.compile.copies import NO_MOVES
-from poplite.cost.workers import tile_cycles
+from poplite.cost.step_cost import tile_cycles
 from poplite.executable import opcodes as op
 from poplite.executable.actions import (
     Action,

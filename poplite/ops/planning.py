@@ -21,10 +21,9 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_order
 from poplite.cost.exchange.copies import CopiedRows, copy_phase, joined_rows
-from poplite.cost.exchange.pieces import MovedPieces
-from poplite.cost.exchange.within_ipu import exchange_phase, load_of
+from poplite.cost.exchange.within_ipu import MovedPieces, exchange_phase, load_of
 from poplite.cost.model import step_costs
-from poplite.cost.workers import tile_cycles
+from poplite.cost.step_cost import tile_cycles
 from poplite.errors import GraphMemoryAllocationError
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import edge_table

@@ -20,9 +20,8 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
-from poplite.cost.exchange.pieces import pairs_of_several
-from poplite.cost.step_cost import PhaseCost, StepCost, VertexCosts, times
-from poplite.cost.workers import tile_cycles
+from poplite.cost.exchange.within_ipu import pairs_of_several
+from poplite.cost.step_cost import PhaseCost, StepCost, VertexCosts, tile_cycles, times
 from poplite.executable import opcodes as op
 from poplite.executable.actions import CodeLoad, HostAction, Stamp
 from poplite.executable.executable import Executable

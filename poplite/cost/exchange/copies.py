@@ -18,8 +18,13 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_order
 from poplite.cost.exchange.locations import FEW, Locations, walk
-from poplite.cost.exchange.pieces import MovedPieces, sum_of_pairs
-from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES, exchange_of_few, has_map
+from poplite.cost.exchange.within_ipu import (
+    FEW as FEW_PIECES,
+    MovedPieces,
+    exchange_of_few,
+    has_map,
+    sum_of_pairs,
+)
 from poplite.cost.step_cost import NOTHING, PhaseCost, at_tile
 from poplite.jit.kernels.tile_table import pair
 from poplite.report.execution import Cause

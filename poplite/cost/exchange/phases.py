@@ -53,14 +53,21 @@ from poplite.cost.exchange.copies import (
     sum_of_parts,
 )
 from poplite.cost.exchange.locations import Locations, locations_of
-from poplite.cost.exchange.pieces import MovedPieces, PairSums, by_place, joined, sent_home
 from poplite.cost.exchange.touched_elements import (
     RemoteElements,
     rows_to_gather,
     rows_to_keep,
     touched,
 )
-from poplite.cost.exchange.within_ipu import exchange_phase, load_of
+from poplite.cost.exchange.within_ipu import (
+    MovedPieces,
+    PairSums,
+    by_place,
+    exchange_phase,
+    joined,
+    load_of,
+    sent_home,
+)
 from poplite.cost.step_cost import NOTHING, PhaseCost, at_tiles
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.tensor.placement import mapping_of

@@ -17,8 +17,7 @@ from poplite.cost.exchange import locations, phases as exchange, touched_element
 from poplite.cost.exchange.copies import phases_of_few
 from poplite.cost.exchange.locations import locations_of
 from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy
-from poplite.cost.exchange.pieces import MovedPieces
-from poplite.cost.exchange.within_ipu import load_of, route
+from poplite.cost.exchange.within_ipu import MovedPieces, load_of, route
 from poplite.cost.step_cost import PhaseCost
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.report.execution import TilePairs

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from poplite.arrays.series import compact
 from poplite.cost.model import alike, vertex_costs
-from poplite.cost.workers import pack_on, tile_cycles
+from poplite.cost.step_cost import pack_on, tile_cycles
 from poplite.graph.compute_sets.cycles_method import distinct, shapes_of, words_of, words_of_vertex
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.jit.kernels.exchange import finish, pack

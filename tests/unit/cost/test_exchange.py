@@ -9,11 +9,20 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.cost.exchange import pieces as module
+from poplite.cost.exchange import within_ipu as module
 from poplite.cost.exchange.copies import CopiedRows, cycles_of
 from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy, phases_of_host
-from poplite.cost.exchange.pieces import MovedPieces, PairSums, pairs_of_few, sum_of_pairs
-from poplite.cost.exchange.within_ipu import exchange_phase, has_map, load_of, places, route
+from poplite.cost.exchange.within_ipu import (
+    MovedPieces,
+    PairSums,
+    exchange_phase,
+    has_map,
+    load_of,
+    pairs_of_few,
+    places,
+    route,
+    sum_of_pairs,
+)
 from poplite.cost.step_cost import PhaseCost
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.source import portable_path

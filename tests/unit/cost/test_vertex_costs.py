@@ -17,8 +17,7 @@ from poplite.cost.exchange import locations
 from poplite.cost.exchange.locations import locations_of
 from poplite.cost.exchange.phases import phases_of_copy
 from poplite.cost.model import vertex_costs
-from poplite.cost.step_cost import PhaseCost, VertexCosts
-from poplite.cost.workers import tile_cycles
+from poplite.cost.step_cost import PhaseCost, VertexCosts, tile_cycles
 from poplite.graph.compute_sets.cycles_method import distinct, shapes_of, words_of
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.compute_sets.edges import VertexTiles
