@@ -32,11 +32,18 @@ import numpy as np
 
 from poplite.errors import UninitializedReadError
 from poplite.executable import opcodes as op
-from poplite.executable.actions import ArenaBlock, HostFunctionCall, RowTransfer, Transfer, Undefine
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
 from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep, CopyStep
+from poplite.executable.step import (
+    ArenaBlock,
+    ComputeStep,
+    CopyStep,
+    HostFunctionCall,
+    RowTransfer,
+    Transfer,
+    Undefine,
+)
 from poplite.frozen import frozen
 from poplite.jit.kernels.written import GAINED, INCOMPLETE, LOSSY
 from poplite.simulator.accounts.accesses import Stretches, accesses_of, bytes_of_fields, moved

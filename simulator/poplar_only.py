@@ -43,8 +43,8 @@ from poplite.text import amount, clipped, integer_or_none, of_type, why_not_call
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from poplite.executable.actions import HostTensor
     from poplite.executable.executable import Executable
+    from poplite.executable.step import HostTensor
     from poplite.graph.graph import Graph
     from poplite.graph.storage.space import Variable
     from poplite.machine.device import Device

@@ -18,9 +18,8 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from poplite.compile.options import Faster, Interpret, interpret_text
-from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
-from poplite.executable.step import vertex_classes
+from poplite.executable.step import Stamp, vertex_classes
 from poplite.files import checked_path
 from poplite.graph.graph import Graph
 from poplite.simulator.accounts.accounts import Accounts

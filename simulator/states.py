@@ -54,9 +54,9 @@ from poplite.codec.archive import (
 from poplite.codec.loading import Format, Malformed, shown
 from poplite.errors import ControlProgramError, FileLoadError
 from poplite.executable import opcodes as op
-from poplite.executable.actions import CodeLoad
 from poplite.executable.executable import Executable, constants_of, digest, meaning_of, program_rows
 from poplite.executable.layout import ArenaLayout, StoredVariable
+from poplite.executable.step import CodeLoad
 from poplite.files import replacing
 from poplite.frozen import frozen
 from poplite.simulator.accounts.accounts import Accounts

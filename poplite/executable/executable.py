@@ -19,11 +19,10 @@ from poplite.arrays.intervals import Int64
 from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.errors import made_by
 from poplite.executable import opcodes as op
-from poplite.executable.actions import Action, HostTensor
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.opcodes import Code
 from poplite.executable.rows import Moves
-from poplite.executable.step import ComputeStep, CopyStep, Origins
+from poplite.executable.step import Action, ComputeStep, CopyStep, HostTensor, Origins
 from poplite.files import check_stream, passing_file
 from poplite.frozen import frozen
 from poplite.machine.target import Target

@@ -31,8 +31,13 @@ from poplite.arrays.intervals import Int64
 from poplite.compile.copies import NO_MOVES
 from poplite.cost.step_cost import tile_cycles
 from poplite.executable import opcodes as op
-from poplite.executable.actions import (
+from poplite.executable.executable import Executable
+from poplite.executable.opcodes import Code
+from poplite.executable.rows import COUNT, Moves, joined_moves, positions
+from poplite.executable.step import (
     Action,
+    ComputeStep,
+    CopyStep,
     Equal,
     Fail,
     HostTensor,
@@ -41,11 +46,8 @@ from poplite.executable.actions import (
     RowTransfer,
     Stamp,
     Transfer,
+    Vertices,
 )
-from poplite.executable.executable import Executable
-from poplite.executable.opcodes import Code
-from poplite.executable.rows import COUNT, Moves, joined_moves, positions
-from poplite.executable.step import ComputeStep, CopyStep, Vertices
 from poplite.frozen import frozen
 from poplite.mpi.messages import (
     EVERYONE,

@@ -14,9 +14,9 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.executable import opcodes as op
-from poplite.executable.actions import action_text
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
+from poplite.executable.step import action_text
 from poplite.mpi.messages import Messages
 from poplite.mpi.rank_plan import Exchange
 from poplite.report.execution import BetweenRanks

@@ -22,9 +22,15 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, counting
 from poplite.executable import opcodes as op
-from poplite.executable.actions import (
+from poplite.executable.executable import Executable
+from poplite.executable.layout import ArenaLayout, StoredVariable
+from poplite.executable.opcodes import Code
+from poplite.executable.rows import Moves
+from poplite.executable.step import (
     Action,
     CodeUse,
+    ComputeStep,
+    CopyStep,
     Equal,
     Fail,
     HostTensor,
@@ -34,13 +40,9 @@ from poplite.executable.actions import (
     Stamp,
     Transfer,
     Undefine,
+    Vertices,
     action_text,
 )
-from poplite.executable.executable import Executable
-from poplite.executable.layout import ArenaLayout, StoredVariable
-from poplite.executable.opcodes import Code
-from poplite.executable.rows import Moves
-from poplite.executable.step import ComputeStep, CopyStep, Vertices
 from poplite.report.compilation import Access, StepAccesses, Variable
 from poplite.report.per_tile import PerTile
 from poplite.simulator.run.touched import field_rows, numbers_within, starts_and_lengths

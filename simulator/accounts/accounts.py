@@ -23,11 +23,17 @@ from poplite.arrays.series import Series
 from poplite.cost.exchange.within_ipu import pairs_of_several
 from poplite.cost.step_cost import PhaseCost, StepCost, VertexCosts, tile_cycles, times
 from poplite.executable import opcodes as op
-from poplite.executable.actions import CodeLoad, HostAction, Stamp
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code, steps_before
 from poplite.executable.program_trees import program_trees
-from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
+from poplite.executable.step import (
+    CodeLoad,
+    ComputeStep,
+    CopyStep,
+    HostAction,
+    Stamp,
+    vertex_classes,
+)
 from poplite.frozen import frozen
 from poplite.report.execution import ExecutionStep, Phase, Source, TypeCycles
 from poplite.report.per_tile import PerTile

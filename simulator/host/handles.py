@@ -24,7 +24,8 @@ from poplite.errors import (
     listed,
 )
 from poplite.executable import opcodes as op
-from poplite.executable.actions import (
+from poplite.executable.opcodes import Code
+from poplite.executable.step import (
     Action,
     CodeLoad,
     CodeUse,
@@ -35,7 +36,6 @@ from poplite.executable.actions import (
     Stream,
     Transfer,
 )
-from poplite.executable.opcodes import Code
 from poplite.frozen import frozen
 from poplite.graph.storage.host_values import element_array
 from poplite.machine.replicas import replica_number

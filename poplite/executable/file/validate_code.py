@@ -17,7 +17,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.codec.loading import Malformed, check_room
 from poplite.executable import opcodes as op
-from poplite.executable.control_flow import ControlFlow, Unstructured
+from poplite.executable.program_trees import ControlFlow, Unstructured
 from poplite.executable.rows import (
     COUNT,
     NUMBER,

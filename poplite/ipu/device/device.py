@@ -38,9 +38,9 @@ import numpy.typing as npt
 
 from poplite.compile.options import EngineOptions
 from poplite.errors import Absent, ControlProgramError, GraphConnectionError, InvalidOption
-from poplite.executable.actions import Action, HostFunctionCall, Transfer
 from poplite.executable.executable import Executable
 from poplite.executable.program_trees import planned_counts, program_trees
+from poplite.executable.step import Action, HostFunctionCall, Transfer
 from poplite.graph.graph import Graph
 from poplite.graph.storage.space import Variable
 from poplite.ipu.building import Sdk, Toolchain, find_sdk
