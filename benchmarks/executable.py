@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 import poplite as pl
 from poplite.codec.archive import ArrayWriter
-from poplite.codec.coders import Writer
+from poplite.codec.codec import Writer
 from poplite.executable.file.saved import EXECUTABLE_CODEC
 from rows import Row, in_turn, run
 

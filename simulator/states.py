@@ -68,7 +68,7 @@ from poplite.text import amount
 from poplite.types import BOOL
 
 if TYPE_CHECKING:
-    from poplite.codec.coders import Coder
+    from poplite.codec.codec import Coder
 
 # -- the file --------------------------------------------------------------------------------------
 
@@ -123,8 +123,7 @@ def chunks_of(size: int) -> Iterator[tuple[int, int]]:
 @cache
 def _coder() -> Coder:
     # Few engines are saved, and all start sooner without the codec.
-    from poplite.codec.codec import Codec
-    from poplite.codec.coders import ScalarCoder
+    from poplite.codec.codec import Codec, ScalarCoder
 
     counts = ScalarCoder(int, range(1 << 63), "is not a count")
     return Codec({int: counts}).coder_of(SavedState)
@@ -132,7 +131,7 @@ def _coder() -> Coder:
 
 def write_state(path: str, saved: SavedState, members: Members) -> None:
     """Write a state; it takes the place of an older one when all of it is on the disk."""
-    from poplite.codec.coders import Writer
+    from poplite.codec.codec import Writer
 
     text = STATES.text(_coder().encode(saved, Writer()), path).encode()
     with replacing(path, "run.state") as file:
@@ -192,7 +191,7 @@ def reading(path: str) -> Iterator[StateFile]:
         STATES.loading(repr(path)),
         unpacked(path, STATES, lambda name: bool(_MEMBER.fullmatch(name))) as (manifest, zipped),
     ):
-        from poplite.codec.coders import Reader, decoded
+        from poplite.codec.codec import Reader, decoded
 
         of = Reader(ArrayReader({}), (), (), ())
         saved: SavedState = decoded(_coder(), STATES.parts(manifest), of)

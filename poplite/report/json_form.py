@@ -35,8 +35,8 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Listed, Rising, Runs, Series, Steps, constant, counting
 from poplite.codec.archive import ELEMENT_DTYPES, ArrayReader
-from poplite.codec.codec import Codec, lines_of
-from poplite.codec.coders import (
+from poplite.codec.codec import (
+    Codec,
     Coder,
     Json,
     Reader,
@@ -45,6 +45,7 @@ from poplite.codec.coders import (
     as_list,
     check_lists,
     decoded,
+    lines_of,
 )
 from poplite.codec.loading import Format, Malformed, add_room, check_room, parsed_json
 from poplite.jit.build import no_collection

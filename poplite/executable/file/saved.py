@@ -17,8 +17,16 @@ import os
 from collections.abc import Iterable
 
 from poplite.codec.archive import read_archive, write_archive
-from poplite.codec.codec import Codec, decoded_locations, lines_of, written_locations
-from poplite.codec.coders import Reader, ScalarCoder, Writer, decoded
+from poplite.codec.codec import (
+    Codec,
+    Reader,
+    ScalarCoder,
+    Writer,
+    decoded,
+    decoded_locations,
+    lines_of,
+    written_locations,
+)
 from poplite.codec.loading import Format, Malformed, add_room, at
 from poplite.cost.step_cost import PhaseCost
 from poplite.executable.executable import Executable

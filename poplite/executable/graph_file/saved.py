@@ -27,8 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.codec.archive import MANIFEST, ArrayWriter, read_archive, write_archive
-from poplite.codec.codec import coder_of, decoded_locations, written_locations
-from poplite.codec.coders import (
+from poplite.codec.codec import (
     Coder,
     EitherCoder,
     ItemsCoder,
@@ -36,7 +35,10 @@ from poplite.codec.coders import (
     PartsCoder,
     Reader,
     ScalarCoder,
+    coder_of,
     decoded,
+    decoded_locations,
+    written_locations,
 )
 from poplite.codec.loading import Format, Malformed, add_room, at, shown, take_room
 from poplite.errors import ControlProgramError, PopliteError

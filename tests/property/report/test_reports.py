@@ -17,7 +17,7 @@ import poplite as pl
 from helpers.depth import examples
 from helpers.mutated_files import report_forms
 from poplite.codec.archive import ArrayReader
-from poplite.codec.coders import Reader
+from poplite.codec.codec import Reader
 from poplite.codec.loading import Malformed
 from poplite.report import Report, compilation, execution, memory, report as whole
 from poplite.report.json_form import MOST, PerTileCoder

@@ -15,8 +15,7 @@ import pytest
 import poplite as pl
 from poplite.arrays.series import Listed, Series, Steps, compact
 from poplite.codec.archive import HEADER_BYTES, MANIFEST, ArrayReader
-from poplite.codec.codec import coder_of
-from poplite.codec.coders import Reader, Writer
+from poplite.codec.codec import Reader, Writer, coder_of
 from poplite.codec.loading import BYTES_A_BYTE, LEAST_BYTES, SMALL_BYTES, Malformed
 from poplite.executable.graph_file import vertices
 from poplite.executable.graph_file.saved import GRAPHS

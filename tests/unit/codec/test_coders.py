@@ -12,8 +12,7 @@ from hypothesis import given, strategies as st
 
 from helpers.depth import examples
 from poplite.codec.archive import ArrayReader
-from poplite.codec.codec import Codec
-from poplite.codec.coders import Reader, Writer, decoded
+from poplite.codec.codec import Codec, Reader, Writer, decoded
 from poplite.codec.loading import Malformed
 from poplite.errors import ControlProgramError
 from poplite.frozen import frozen

@@ -24,8 +24,7 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.depth import deep, thinned
 from helpers.running import python
-from poplite.codec.codec import coder_of
-from poplite.codec.coders import ArrayCoder
+from poplite.codec.codec import ArrayCoder, coder_of
 from poplite.codec.loading import Format, Malformed
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from helpers.depth import examples
 from poplite.arrays.series import Listed, Rising, Runs, Series, Steps, compact, constant
 from poplite.codec.archive import ArrayReader
-from poplite.codec.coders import ItemsCoder, Json, Reader, Writer, decoded
+from poplite.codec.codec import ItemsCoder, Json, Reader, Writer, decoded
 from poplite.codec.loading import Malformed
 from poplite.report import json_form
 from poplite.report.json_form import FARTHEST, FEW, MOST, MOST_FAR, PerTileCoder
