@@ -57,9 +57,8 @@ from poplite.simulator.engine_arguments import LoadedPrograms, Setup, Source, ch
 from poplite.simulator.host.actions import format_tensor
 from poplite.simulator.host.handles import HostLinks, describe
 from poplite.simulator.host.tensors import ByMoves, ByView, HostTensors, TensorPlace
-from poplite.simulator.run.arena import Arena, Bytes
+from poplite.simulator.run.arena import Arena, Bytes, carry_memory
 from poplite.simulator.running import Running, Stopped, busy, shown
-from poplite.simulator.states import carry_memory
 from poplite.text import clipped
 from poplite.view import View, storages
 
