@@ -18,8 +18,8 @@ a device says that these lie.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -35,6 +35,7 @@ from poplite.compile.options import (
 )
 from poplite.errors import (
     ControlProgramError,
+    ElementTypeError,
     InvalidMachineModel,
     InvalidOption,
     checked_kind,
@@ -46,7 +47,7 @@ from poplite.graph.graph import Graph
 from poplite.machine.device import Device as PoplarDevice, attached
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
 from poplite.program import Program
-from poplite.text import amount, clipped, integer_or_none, of_type
+from poplite.text import amount, clipped, integer_or_none, of_type, why_not_called
 
 if TYPE_CHECKING:
     from poplite.report.report import Report
@@ -233,6 +234,24 @@ def no_engine(state: object) -> ControlProgramError:
         found=of_type(state),
         fix="pl.Engine(graph, program, state=engine); engine.write(x, values) writes values",
     )
+
+
+@contextmanager
+def with_progress(progress: object, call: str) -> Iterator[None]:
+    """Tell a function, as Poplar has them, that nothing is done yet, and at the end that all is."""
+    if progress is not None:
+        why = why_not_called(progress, 2) if callable(progress) else of_type(progress)
+        if why:
+            raise ElementTypeError(
+                f"{call}: progress {clipped(progress, 60)} is not a function of two numbers",
+                found=why,
+                fix=f"{call}(graph, program, {{}}, lambda done, total: print(done, total))",
+            )
+        notify: Any = progress
+        notify(0, 1)
+    yield
+    if progress is not None:
+        notify(1, 1)
 
 
 def _check_executable(
