@@ -42,16 +42,20 @@ from poplite.simulator.run.binding import is_put_off
 from poplite.simulator.run.touched import FieldElements, edges_of, elements_of
 from poplite.simulator.running import Peers
 from poplite.simulator.strict.compiled_look import (
+    FILLS,
+    OUTPUT,
     CompiledLook,
+    ElementTable,
     Kernels,
     LaunchOf,
+    Mask,
     MovedRows,
+    filled,
     move_rows,
     plan_of_rows,
     plan_of_runs,
     trusting_plan,
 )
-from poplite.simulator.strict.element_table import FILLS, OUTPUT, ElementTable, Mask, filled
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.shadow import Shadow
 from poplite.vertex.compute import FasterForms, check
