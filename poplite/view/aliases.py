@@ -41,7 +41,7 @@ from poplite.arrays.digits import Digit
 from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import address, native
-from poplite.jit.kernels.concatenated import MARK, TEST, visit
+from poplite.jit.kernels.views import MARK, TEST, visit
 from poplite.view.address_sets import LARGEST_SPAN, meet, repeats, span
 from poplite.view.contiguous_runs import MOST_RUNS, below, leaves_of, runs, stacked
 from poplite.view.regions import chunks

@@ -41,7 +41,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import count_runs, split_run, strided_runs
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import run_kernel
-from poplite.jit.kernels.concatenated import ABREAST, TALL, leaf_runs, through, transposed
+from poplite.jit.kernels.views import ABREAST, TALL, leaf_runs, through, transposed
 from poplite.view.concat import ConcatPart, joined as joined_parts
 from poplite.view.slices import SlicedViews
 from poplite.view.view import NOWHERE, Cat, Storage, View, placed

@@ -29,7 +29,7 @@ from poplite.arrays.intervals import Int64, overlay
 from poplite.arrays.series import grid
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import run_kernel
-from poplite.jit.kernels.concatenated import GROUPS, MEMBERS, form_groups
+from poplite.jit.kernels.views import GROUPS, MEMBERS, form_groups
 from poplite.view.address_sets import (
     AddressRuns,
     Part,

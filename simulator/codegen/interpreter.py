@@ -18,7 +18,7 @@ library.  It is asked again and again whether all requests are done; nobody wait
 which would be deaf to Ctrl-C and to ranks that are gone.
 
 Strict checks may let compiled code look at a step and run it
-(`poplite.simulator.strict.compiled_look`).  A look is all or nothing: where anything is wrong, a
+(`poplite.simulator.strict.looks`).  A look is all or nothing: where anything is wrong, a
 vertex faults, or it takes long, it leaves memory as it was, so that Python can look from the
 beginning.  So no look is ever found half done.
 

@@ -41,7 +41,7 @@ from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.binding import is_put_off
 from poplite.simulator.run.touched import FieldElements, edges_of, elements_of
 from poplite.simulator.running import Peers
-from poplite.simulator.strict.compiled_look import (
+from poplite.simulator.strict.looks import (
     FILLS,
     OUTPUT,
     CompiledLook,

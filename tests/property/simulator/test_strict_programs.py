@@ -23,7 +23,7 @@ from poplite.jit.build import BoundKernel
 from poplite.jit.kernels import written as kernels
 from poplite.simulator.strict import checks, replay
 from poplite.simulator.strict.checks import MOST_LOOKS, StrictChecks
-from poplite.simulator.strict.compiled_look import CompiledLook, KernelCall, LookPlan
+from poplite.simulator.strict.looks import CompiledLook, KernelCall, LookPlan
 from poplite.vertices.slices import MultiSlice, MultiUpdate
 
 # -- programs --------------------------------------------------------------------------------------

@@ -289,7 +289,7 @@ def transposed(
 ) -> int:
     """Write the address of every element of a view of contiguous leaves.
 
-    The arrays are those of `poplite.jit.kernels.concatenated.through`, but `top_stride` of the last
+    The arrays are those of `poplite.jit.kernels.views.through`, but `top_stride` of the last
     but one digit is 1, and there are at least two; `distance` is int64[leaves], from one repetition
     of a leaf to the next; `tile` has room for ABREAST * TALL numbers, and `out` for all elements.
     Returned is how many elements of a column follow the one before in memory.
