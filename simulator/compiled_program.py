@@ -26,7 +26,7 @@ from poplite.errors import (
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep, vertex_classes
+from poplite.executable.steps import ComputeStep, vertex_classes
 from poplite.simulator import compiled_parts
 from poplite.simulator.host.actions import Host
 from poplite.simulator.run import launches

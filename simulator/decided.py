@@ -35,7 +35,7 @@ from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
 from poplite.executable.opcodes import Code
-from poplite.executable.step import (
+from poplite.executable.steps import (
     ArenaBlock,
     ComputeStep,
     CopyStep,
@@ -46,7 +46,7 @@ from poplite.executable.step import (
 )
 from poplite.frozen import frozen
 from poplite.jit.kernels.written import GAINED, INCOMPLETE, LOSSY
-from poplite.simulator.accounts.accesses import Stretches, accesses_of, bytes_of_fields, moved
+from poplite.simulator.accesses import Stretches, accesses_of, bytes_of_fields, moved
 from poplite.simulator.engine import Simulator
 from poplite.simulator.run.slot_counts import counting_candidates, deciding_fields
 from poplite.simulator.run.touched import FieldElements, gathered_from, ranges, touched

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from poplite.compile.options import Faster, Interpret, interpret_text
 from poplite.executable.executable import Executable
-from poplite.executable.step import Stamp, vertex_classes
+from poplite.executable.steps import Stamp, vertex_classes
 from poplite.files import checked_path
 from poplite.graph.graph import Graph
-from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.accounts import Accounts
 from poplite.simulator.codegen.compute_code import modes_of
 from poplite.simulator.compiled_program import EnginePrograms
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, check_root
@@ -209,7 +209,7 @@ class Simulated:
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
         """Return what was compiled and what ran."""
         # Engines start sooner without what only reports need.
-        from poplite.simulator.accounts.reporting import report_of
+        from poplite.simulator.reporting import report_of
 
         return report_of(
             self._executable,
@@ -224,7 +224,7 @@ class Simulated:
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:
         """Record the steps that run in a `with` statement."""
         # Few programs are traced.
-        from poplite.simulator.accounts.reporting import traced
+        from poplite.simulator.reporting import traced
 
         return traced(self._executable, self.accounts, self.runs, limit)
 

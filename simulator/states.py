@@ -51,10 +51,10 @@ from poplite.codec.loading import Format, Malformed, shown
 from poplite.errors import FileLoadError
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable, constants_of, digest, meaning_of, program_rows
-from poplite.executable.step import CodeLoad
+from poplite.executable.steps import CodeLoad
 from poplite.files import replacing
 from poplite.frozen import frozen
-from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.accounts import Accounts
 from poplite.simulator.compiled_program import EnginePrograms
 from poplite.simulator.host.handles import HostLinks
 from poplite.simulator.run.arena import Arena

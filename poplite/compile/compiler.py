@@ -220,7 +220,7 @@ def _priced(
         _check_stamps(parts.leaves)
         return _Prices((), (), None)
     # Loaded with the first graph, not with the package.
-    from poplite.cost.memory.planner import memory_of
+    from poplite.cost.memory_plan import memory_of
     from poplite.cost.model import host_costs, step_costs
 
     acting = lowered.priced_programs()

@@ -25,7 +25,7 @@ import numpy as np
 from poplite.executable import opcodes as op
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep, CopyStep
+from poplite.executable.steps import ComputeStep, CopyStep
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
     AbortOnCondition,

@@ -33,7 +33,7 @@ from poplite.compile.places import InPlace, PlacedEdges, Places, direct, rows_in
 from poplite.compile.rows import RowLists, vertices_of
 from poplite.executable.layout import MOST_PIECES, ArenaLayout, ElementTiles, StoredVariable
 from poplite.executable.rows import NUMBER, Moves, RowForm, positions
-from poplite.executable.step import ComputeStep, CopyStep, Origins, Vertices
+from poplite.executable.steps import ComputeStep, CopyStep, Origins, Vertices
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family
 from poplite.graph.compute_sets.edges import EdgeRuns, Edges, VertexTiles

@@ -45,7 +45,7 @@ from poplite.executable.rows import (
     positions,
     width,
 )
-from poplite.executable.step import Vertices
+from poplite.executable.steps import Vertices
 from poplite.jit.build import run_kernel
 from poplite.jit.kernels.intervals import go_on
 from poplite.vertex.vertex import Vertex

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.executable import opcodes as op
 from poplite.executable.opcodes import Code
-from poplite.executable.step import (
+from poplite.executable.steps import (
     Action,
     CodeLoad,
     CodeUse,

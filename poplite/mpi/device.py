@@ -56,7 +56,7 @@ from poplite.mpi.other_ranks import OtherRanks
 from poplite.mpi.rank_plan import POISON, equal_cut, rank_plan
 from poplite.mpi.ranks import Ranks, Word, as_others_raise
 from poplite.mpi.starting import started_mpi
-from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.accounts import Accounts
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, Source, check_root
 from poplite.simulator.host.tensors import ByMoves, ByView, HostAccess
 from poplite.simulator.run.arena import Arena
@@ -383,7 +383,7 @@ class OnRank:
         """Return what was compiled and what ran, on all ranks together."""
         # Engines start sooner without what only reports need.
         from poplite.mpi.traffic import between_ranks
-        from poplite.simulator.accounts.reporting import report_of
+        from poplite.simulator.reporting import report_of
 
         own = self._simulated
         report = report_of(
@@ -403,7 +403,7 @@ class OnRank:
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:
         """Record the steps that run in a `with` statement: the same on all ranks."""
         # Few programs are traced.
-        from poplite.simulator.accounts.reporting import traced
+        from poplite.simulator.reporting import traced
 
         runs = self._simulated.runs
         return traced(self._executable, self._accounts, runs, limit, self._rows)

@@ -41,7 +41,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.errors import ControlProgramError, DeviceRuntimeError
 from poplite.executable import opcodes as op
-from poplite.executable.step import Action, HostFunctionCall, Print, RowTransfer, Transfer
+from poplite.executable.steps import Action, HostFunctionCall, Print, RowTransfer, Transfer
 from poplite.frozen import frozen
 from poplite.jit.thread_layer import processors
 from poplite.mpi.endings import last_step

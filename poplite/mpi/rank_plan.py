@@ -34,7 +34,7 @@ from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.rows import COUNT, Moves, joined_moves, positions
-from poplite.executable.step import (
+from poplite.executable.steps import (
     Action,
     ComputeStep,
     CopyStep,

@@ -16,7 +16,7 @@ from poplite.arrays.intervals import Int64
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
-from poplite.executable.step import action_text
+from poplite.executable.steps import action_text
 from poplite.mpi.messages import Messages
 from poplite.mpi.rank_plan import Exchange
 from poplite.report.execution import BetweenRanks

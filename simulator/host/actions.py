@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from poplite.errors import SHOWN_FAULTS, ApplicationRuntimeError, GraphReplicationError
 from poplite.executable.opcodes import Code
-from poplite.executable.step import (
+from poplite.executable.steps import (
     Action,
     Equal,
     Fail,

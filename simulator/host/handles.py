@@ -25,7 +25,7 @@ from poplite.errors import (
 )
 from poplite.executable import opcodes as op
 from poplite.executable.opcodes import Code
-from poplite.executable.step import (
+from poplite.executable.steps import (
     Action,
     CodeLoad,
     CodeUse,

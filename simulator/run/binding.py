@@ -21,7 +21,7 @@ from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.rows import COUNT, Column, Columns, Moves, positions
-from poplite.executable.step import ComputeStep, CopyStep, Vertices, phases_of, vertex_classes
+from poplite.executable.steps import ComputeStep, CopyStep, Vertices, phases_of, vertex_classes
 from poplite.frozen import frozen
 from poplite.jit.build import Builds
 from poplite.simulator import compiled_parts

@@ -29,7 +29,7 @@ from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.rows import Moves
-from poplite.executable.step import ComputeStep, Vertices
+from poplite.executable.steps import ComputeStep, Vertices
 from poplite.simulator.run.arena import AccessLog, Arena, Bytes, Floats, typed
 from poplite.simulator.run.touched import FieldRows, GroupRows, numbers_and_rows, ranges
 from poplite.vertex.compute import InterpretedSelf

@@ -35,7 +35,7 @@ from poplite.arrays.series import compact
 from poplite.compile.rows import vertices_of
 from poplite.executable import opcodes as op
 from poplite.executable.rows import COUNT, Moves, positions
-from poplite.executable.step import Vertices
+from poplite.executable.steps import Vertices
 from poplite.frozen import frozen
 from poplite.jit import thread_layer
 from poplite.simulator import compiled_parts

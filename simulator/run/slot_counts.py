@@ -34,7 +34,7 @@ from poplite.cost.step_cost import StepCost, VertexCosts
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep
+from poplite.executable.steps import ComputeStep
 from poplite.frozen import frozen
 from poplite.machine.facts import CODE_FACTS
 from poplite.machine.target import Target

@@ -24,7 +24,7 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import ApplicationRuntimeError
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.executable.rows import COUNT, NUMBER, Moves, positions
-from poplite.executable.step import ComputeStep, Vertices
+from poplite.executable.steps import ComputeStep, Vertices
 from poplite.frozen import frozen
 from poplite.text import element_range, indexed
 from poplite.vertex.fields import Field

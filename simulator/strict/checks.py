@@ -31,7 +31,7 @@ from poplite.errors import warn
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep, CopyStep, Undefine, vertex_classes
+from poplite.executable.steps import ComputeStep, CopyStep, Undefine, vertex_classes
 from poplite.jit.kernels.written import INCOMPLETE, LOSSY
 from poplite.simulator.host.tensors import HostAccess
 from poplite.simulator.run.arena import Arena

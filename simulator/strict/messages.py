@@ -19,7 +19,7 @@ from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
 from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep, NamedVertex, action_text
+from poplite.executable.steps import ComputeStep, NamedVertex, action_text
 from poplite.simulator.run.arena import Conflict
 from poplite.simulator.run.touched import FieldElements, element_name, gathered_from
 from poplite.simulator.strict.looks import Mask

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from poplite.errors import PopliteError, PopliteWarning, UninitializedReadError
 from poplite.executable import opcodes as op
 from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep
+from poplite.executable.steps import ComputeStep
 from poplite.jit.build import BoundKernel
 from poplite.jit.kernels.written import (
     DEPENDENT,

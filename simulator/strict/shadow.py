@@ -37,7 +37,7 @@ from poplite.errors import SHOWN_FAULTS, UninitializedWarning, listed
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
 from poplite.executable.rows import Moves
-from poplite.executable.step import (
+from poplite.executable.steps import (
     Action,
     ArenaBlock,
     CopyStep,

@@ -9,7 +9,7 @@ tile and end, if there is room, and always add up pieces and elements by tile: `
 and `totals[2 * row + 1]`, where row 0 is for no tile, row 1 for tile 0 and so on.
 
 Walks over runs and segments find the tiles of elements: `places` are the distances from the
-addresses of each segment to places (`poplite.cost.exchange.locations`), `begin` and `end` first
+addresses of each segment to places (`poplite.cost.locations`), `begin` and `end` first
 addresses of runs, and those after the last; at most `room` results are written.
 """
 

@@ -13,11 +13,11 @@ import numpy as np
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from poplite.cost.exchange import locations, phases as exchange, touched_elements
-from poplite.cost.exchange.copies import phases_of_few
-from poplite.cost.exchange.locations import locations_of
-from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy
-from poplite.cost.exchange.within_ipu import MovedPieces, load_of, route
+from poplite.cost import exchange_phases as exchange, locations, touched_elements
+from poplite.cost.copies import phases_of_few
+from poplite.cost.exchange_cycles import MovedPieces, load_of, route
+from poplite.cost.exchange_phases import phases_of_compute_set, phases_of_copy
+from poplite.cost.locations import locations_of
 from poplite.cost.step_cost import PhaseCost
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.report.execution import TilePairs

@@ -17,9 +17,9 @@ from poplite.arrays.series import Listed, Series, Steps, compact
 from poplite.codec.archive import HEADER_BYTES, MANIFEST, ArrayReader
 from poplite.codec.codec import Reader, Writer, coder_of
 from poplite.codec.loading import BYTES_A_BYTE, LEAST_BYTES, SMALL_BYTES, Malformed
-from poplite.executable.graph_file import vertices
-from poplite.executable.graph_file.saved import GRAPHS
-from poplite.executable.graph_file.vertices import MOST_EDGES
+from poplite.executable import graph_vertices
+from poplite.executable.graph_file import GRAPHS
+from poplite.executable.graph_vertices import MOST_EDGES
 from poplite.graph.compute_sets.vertex_block import Vectors
 
 MOST_BYTES = 16 << 20
@@ -228,7 +228,7 @@ def test_vectors_of_many_vertices_take_room() -> None:
         pytest.raises(pl.FileLoadError, match="10,000,000 vectors of a field would take"),
         GRAPHS.loading("'x'"),
     ):
-        vertices._vectors(held, count)
+        graph_vertices._vectors(held, count)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -17,8 +17,8 @@ from helpers.depth import thinned
 from poplite.codec.loading import Malformed
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
-from poplite.executable.file.validate import validate
 from poplite.executable.program_trees import ControlFlow, Unstructured, program_trees
+from poplite.executable.validate import validate
 from poplite.viz.saved_summary import summary_of_report
 
 # -- costs -----------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from poplite.report.execution import Cause, ExecutionStep, Phase, TypeCycles
 from poplite.report.memory import Held, Memory, MemoryStep, Steps
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program, Programs
-from poplite.simulator.accounts.reporting import compilation_of, execution_steps
+from poplite.simulator.reporting import compilation_of, execution_steps
 from poplite.source import SourceLocation
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "reports" / "two_steps.txt"

@@ -25,12 +25,11 @@ from poplite.codec.loading import Malformed, at, shown
 from poplite.cost.step_cost import StepCost, VertexCosts
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
-from poplite.executable.file.validate_code import check_code, check_vertex_tiles, check_vertices
 from poplite.executable.layout import ALIGNMENT, MOST_PIECES, ArenaLayout, StoredVariable
 from poplite.executable.opcodes import Code
 from poplite.executable.program_trees import program_trees
 from poplite.executable.rows import COUNT, PIECE_WORDS, RECORD_WORDS, Moves
-from poplite.executable.step import (
+from poplite.executable.steps import (
     Action,
     ArenaBlock,
     ComputeStep,
@@ -42,6 +41,7 @@ from poplite.executable.step import (
     Stamp,
     Transfer,
 )
+from poplite.executable.validate_code import check_code, check_vertex_tiles, check_vertices
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.graph.storage.space import COMMON, Variable
 from poplite.machine.replicas import MOST_REPLICAS

@@ -18,9 +18,9 @@ from poplite.arrays.digits import Digit, coalesce, digits_of
 from poplite.arrays.intervals import Int64, merge
 from poplite.arrays.series import Steps, constant, split_run, strided_runs
 from poplite.arrays.sweep import sorted_order, union
-from poplite.cost.exchange.copies import CopiedRows
-from poplite.cost.exchange.locations import Locations, Segments, walk
-from poplite.cost.exchange.within_ipu import Mask, MovedPieces, by_source
+from poplite.cost.copies import CopiedRows
+from poplite.cost.exchange_cycles import Mask, MovedPieces, by_source
+from poplite.cost.locations import Locations, Segments, walk
 from poplite.graph.compute_sets.edges import EdgeRuns, VertexTiles, edge_cuts
 from poplite.jit.kernels.tile_table import away, crossing, stretches
 from poplite.view import Storage, View, num_runs, runs

@@ -2,7 +2,8 @@
 
     compute set     before    gathered on its tile, or copied   `touched_elements`, `copies`
                               because the vertex overwrites it
-                              received from other tiles           `touched_elements`, `within_ipu`
+                              received from other tiles           `touched_elements`,
+                                                                  `exchange_cycles`
                               received from other IPUs            `global_phase`
                     vertices
                     after     the same in reverse, for what they wrote
@@ -42,7 +43,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Steps
-from poplite.cost.exchange.copies import (
+from poplite.cost.copies import (
     CopiedRows,
     copy_phase,
     joined_rows,
@@ -52,14 +53,7 @@ from poplite.cost.exchange.copies import (
     rows_of,
     sum_of_parts,
 )
-from poplite.cost.exchange.locations import Locations, locations_of
-from poplite.cost.exchange.touched_elements import (
-    RemoteElements,
-    rows_to_gather,
-    rows_to_keep,
-    touched,
-)
-from poplite.cost.exchange.within_ipu import (
+from poplite.cost.exchange_cycles import (
     MovedPieces,
     PairSums,
     by_place,
@@ -68,7 +62,14 @@ from poplite.cost.exchange.within_ipu import (
     load_of,
     sent_home,
 )
+from poplite.cost.locations import Locations, locations_of
 from poplite.cost.step_cost import NOTHING, PhaseCost, at_tiles
+from poplite.cost.touched_elements import (
+    RemoteElements,
+    rows_to_gather,
+    rows_to_keep,
+    touched,
+)
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.tensor.placement import mapping_of
 from poplite.machine.links import Link, global_sync_cycles, link_bytes_per_cycle, route

@@ -14,7 +14,7 @@ shares its memory with variables that are live at other times.
 
 Programs are trees, so a pass up from their leaves and a pass down find this.  For each sub-tree:
 
-    reads     pieces (`poplite.cost.memory.accesses`) that may be read before it writes them
+    reads     pieces (`poplite.cost.step_accesses`) that may be read before it writes them
     ends      pieces that it certainly writes, or makes undefined
     before  = reads | (after & ~ends)            live before it, from those live after
 
@@ -36,7 +36,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Steps
 from poplite.arrays.sweep import sorted_order
-from poplite.cost.memory.accesses import AccessBlock, AccessedPieces, Flow, places
+from poplite.cost.step_accesses import AccessBlock, AccessedPieces, Flow, places
 from poplite.cost.step_cost import few
 from poplite.frozen import frozen
 from poplite.jit.build import run_kernel

@@ -1,4 +1,12 @@
-"""`sweep`: measures the points of a grid."""
+"""Many mappings or parameters of one program, measured one by one in several processes.
+
+    build(split=1) -> graph, program       here, so that others find compiled code in the cache
+    build(split=1) -> graph, program       worker 1
+    build(split=2) -> graph, program       worker 2
+    build(split=3) -> graph, program       worker 1
+
+A worker makes the graph itself, as graphs are never sent, and returns a row of numbers.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +32,7 @@ from poplite.report.report import Report
 from poplite.report.sweep import BYTES, CYCLES, ERROR, MEASURES, Scalar, Sweep
 from poplite.simulator.engine import Engine
 from poplite.simulator.running import shown
-from poplite.simulator.sweeps.sent import (
+from poplite.simulator.sent_functions import (
     Received,
     Sent,
     WarningThere,

@@ -17,14 +17,14 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_order
-from poplite.cost.exchange.locations import FEW, Locations, walk
-from poplite.cost.exchange.within_ipu import (
+from poplite.cost.exchange_cycles import (
     FEW as FEW_PIECES,
     MovedPieces,
     exchange_of_few,
     has_map,
     sum_of_pairs,
 )
+from poplite.cost.locations import FEW, Locations, walk
 from poplite.cost.step_cost import NOTHING, PhaseCost, at_tile
 from poplite.jit.kernels.tile_table import pair
 from poplite.report.execution import Cause
@@ -143,7 +143,7 @@ def phases_of_few(
 ) -> tuple[PhaseCost, ...] | None:
     """Return the phases of a Copy of few runs within each replica; None where it is not so simple.
 
-    The result is that of `poplite.cost.exchange.phases`, found in plain Python: it takes tens of
+    The result is that of `poplite.cost.exchange_phases`, found in plain Python: it takes tens of
     microseconds, and loads no compiled code.
     """
     runs, other_runs = few_runs(views[0]), few_runs(views[1])

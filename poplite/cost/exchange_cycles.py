@@ -67,7 +67,7 @@ class MovedPieces(NamedTuple):
     Attributes:
         source: int64[n], the tile that each leaves.
         to: int64[n], the tile that it reaches; ascending, and in the order in which it lies there.
-        at: int64[n], the place of the first element (`poplite.cost.exchange.locations`).
+        at: int64[n], the place of the first element (`poplite.cost.locations`).
         size: int64[n], elements, at least one.
         width: int64[n], bytes of an element.
         jumps: bool[n], whether it does not land directly behind the previous piece; the first piece

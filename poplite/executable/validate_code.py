@@ -28,7 +28,7 @@ from poplite.executable.rows import (
     positions,
     width,
 )
-from poplite.executable.step import ComputeStep, CopyStep, Vertices, phases_of
+from poplite.executable.steps import ComputeStep, CopyStep, Vertices, phases_of
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edges import VertexTiles
 

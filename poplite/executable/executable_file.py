@@ -4,7 +4,7 @@
                       "executable": {...}}
 
 Compiled code trusts an executable, so every number is checked first
-(`poplite.executable.file.validate`).  The format number rises when the meaning of a field changes;
+(`poplite.executable.validate`).  The format number rises when the meaning of a field changes;
 new fields with defaults need no new one.
 
 Modelled whole numbers are at least zero; those of tiles are written as in reports
@@ -30,13 +30,13 @@ from poplite.codec.codec import (
 from poplite.codec.loading import Format, Malformed, add_room, at
 from poplite.cost.step_cost import PhaseCost
 from poplite.executable.executable import Executable
-from poplite.executable.file.validate import validate
-from poplite.executable.file.vertex_classes import (
+from poplite.executable.named_classes import (
     NamedClass,
     VertexSource,
     found_classes,
     named_class,
 )
+from poplite.executable.validate import validate
 from poplite.files import checked_path, replacing
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.jit.build import no_collection

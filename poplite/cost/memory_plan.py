@@ -5,7 +5,7 @@ contents of tiles  ->  the most bytes that are live at a time, step by step
                    ->  does everything fit?
 
 The bytes of variables come from their mapping, and the steps that need them from
-`poplite.cost.memory.liveness`.  The buffers of a step's phases are live while the step runs.
+`poplite.cost.liveness`.  The buffers of a step's phases are live while the step runs.
 Vertices have, besides what they are connected to:
 
     class Dot(Vertex):                                     bytes of a vertex
@@ -34,7 +34,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant
-from poplite.cost.memory.liveness import Lifetimes, lifetimes, placed
+from poplite.cost.liveness import Lifetimes, lifetimes, placed
 from poplite.cost.step_cost import PhaseCost, StepCost, add_each_to, add_to, at_tile, few
 from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError, VertexCompileError
 from poplite.graph.compute_sets.edges import VertexTiles

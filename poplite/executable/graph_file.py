@@ -42,15 +42,13 @@ from poplite.codec.codec import (
 )
 from poplite.codec.loading import Format, Malformed, add_room, at, shown, take_room
 from poplite.errors import ControlProgramError, PopliteError
-from poplite.executable.file.validate import check_with_value
-from poplite.executable.file.vertex_classes import VertexSource
-from poplite.executable.graph_file.references import (
+from poplite.executable.graph_references import (
     GraphReader,
     GraphWriter,
     ReferenceCoder,
     ViewReader,
 )
-from poplite.executable.graph_file.vertices import (
+from poplite.executable.graph_vertices import (
     DeclaredClass,
     SavedComputeSet,
     add_vertices,
@@ -58,6 +56,8 @@ from poplite.executable.graph_file.vertices import (
     known_classes,
     saved_compute_set,
 )
+from poplite.executable.named_classes import VertexSource
+from poplite.executable.validate import check_with_value
 from poplite.files import check_folder, checked_path, replacing
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph, RecordedOperation

@@ -26,7 +26,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.executable.opcodes import Code
 from poplite.executable.rows import Moves
-from poplite.executable.step import (
+from poplite.executable.steps import (
     Action,
     CodeUse,
     ComputeStep,

@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.cost.memory.liveness import addresses_of
-from poplite.cost.memory.planner import ControlCode
+from poplite.cost.liveness import addresses_of
+from poplite.cost.memory_plan import ControlCode
 from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.errors import ControlProgramError, ProfilingDisabled
 from poplite.executable import opcodes as op
@@ -24,7 +24,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.opcodes import Code
 from poplite.executable.program_trees import planned_counts, program_trees
 from poplite.executable.rows import COUNT, positions
-from poplite.executable.step import ComputeStep, Origins, Vertices
+from poplite.executable.steps import ComputeStep, Origins, Vertices
 from poplite.report.compilation import (
     Compilation,
     ComputeSet,
@@ -40,8 +40,8 @@ from poplite.report.per_tile import LateSequence, LazySequence, PerTile
 from poplite.report.program_tree import Programs
 from poplite.report.report import Instrumentation, Report
 from poplite.report.trace import Trace
-from poplite.simulator.accounts.accesses import accesses_of, variables_of
-from poplite.simulator.accounts.accounts import Accounts, elapsed, type_names
+from poplite.simulator.accesses import accesses_of, variables_of
+from poplite.simulator.accounts import Accounts, elapsed, type_names
 from poplite.simulator.compiled_program import EnginePrograms
 from poplite.simulator.running import Recording
 from poplite.text import clipped, integer_or_none, of_type
