@@ -24,8 +24,7 @@ from poplite.arrays.series import Series, counting
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.layout import ArenaLayout, StoredVariable
-from poplite.executable.opcodes import Code
-from poplite.executable.rows import Moves
+from poplite.executable.opcodes import Code, Moves
 from poplite.executable.steps import (
     Action,
     CodeUse,

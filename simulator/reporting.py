@@ -21,9 +21,8 @@ from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.errors import ControlProgramError, ProfilingDisabled
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import Code
+from poplite.executable.opcodes import COUNT_WORD, Code, positions
 from poplite.executable.program_trees import planned_counts, program_trees
-from poplite.executable.rows import COUNT, positions
 from poplite.executable.steps import ComputeStep, Origins, Vertices
 from poplite.report.compilation import (
     Compilation,
@@ -149,7 +148,7 @@ def compilation_of(executable: Executable) -> Compilation:
     groups = [group for step in steps for group in step.groups]
     counts = dict.fromkeys(names, 0)
     for group in groups:
-        counts[group.cls] += int(group.rows[:, COUNT].sum())
+        counts[group.cls] += int(group.rows[:, COUNT_WORD].sum())
     return Compilation(
         target=executable.target,
         replicas=executable.layout.replicas,
@@ -267,7 +266,7 @@ def _counts(
 def _num_edges(group: Vertices) -> int:
     """Count the connected fields of vertices; each row of a list of edges is one."""
     fields = list(group.cls.fields.values())
-    vertices = group.rows[:, COUNT]
+    vertices = group.rows[:, COUNT_WORD]
     edges = int(vertices.sum()) * sum(f.role != "state" and f.depth < 2 for f in fields)
     for number, (column, at) in enumerate(positions(group.columns)):
         if column.part != "rows" or fields[column.field].role == "state":

@@ -32,7 +32,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps, compact, constant
 from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.rows import Moves
+from poplite.executable.opcodes import Moves
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
 

@@ -26,7 +26,7 @@ from typing import Literal
 
 from poplite.compile.lower import dense_moves, lower_compute_sets, lower_copy
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.rows import Moves, joined_moves
+from poplite.executable.opcodes import Moves, joined_moves
 from poplite.executable.steps import (
     Action,
     ArenaBlock,

@@ -26,9 +26,8 @@ from poplite.cost.step_cost import StepCost, VertexCosts
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.layout import ALIGNMENT, MOST_PIECES, ArenaLayout, StoredVariable
-from poplite.executable.opcodes import Code
+from poplite.executable.opcodes import COUNT_WORD, PIECE_WORDS, RECORD_WORDS, Code, Moves
 from poplite.executable.program_trees import program_trees
-from poplite.executable.rows import COUNT, PIECE_WORDS, RECORD_WORDS, Moves
 from poplite.executable.steps import (
     Action,
     ArenaBlock,
@@ -470,7 +469,7 @@ def _check_families(cost: StepCost, step: ComputeStep | None, tiles: int, arena:
             found[family.cls] += _check_vertices(family, step.num_vertices, tiles, arena)
     there = Counter[type[Vertex]]()
     for group in step.groups:
-        there[group.cls] += int(group.rows[:, COUNT].sum())
+        there[group.cls] += int(group.rows[:, COUNT_WORD].sum())
     if found != there:
         raise Malformed(f"vertices of other classes than the {step.num_vertices:,} of the step")
     # Counts of single vertices are written to a table of as many entries as there are vertices.

@@ -17,9 +17,8 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.codec.loading import Malformed, check_room
 from poplite.executable import opcodes as op
-from poplite.executable.program_trees import ControlFlow, Unstructured
-from poplite.executable.rows import (
-    COUNT,
+from poplite.executable.opcodes import (
+    COUNT_WORD,
     NUMBER,
     WORDS,
     Column,
@@ -28,6 +27,7 @@ from poplite.executable.rows import (
     positions,
     width,
 )
+from poplite.executable.program_trees import ControlFlow, Unstructured
 from poplite.executable.steps import ComputeStep, CopyStep, Vertices, phases_of
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edges import VertexTiles
@@ -305,8 +305,8 @@ def check_vertices(group: Vertices, arena: int, num_vertices: int) -> int:
         or not -MOST <= min(words.least) <= max(words.most) <= MOST
     ):
         raise Malformed("a number in a row is too large")
-    count = int(rows[:, COUNT].sum())
-    if words.least[COUNT] < 1 or words.most[COUNT] > num_vertices or count > num_vertices:
+    count = int(rows[:, COUNT_WORD].sum())
+    if words.least[COUNT_WORD] < 1 or words.most[COUNT_WORD] > num_vertices or count > num_vertices:
         raise Malformed(f"{count:,} vertices of {num_vertices:,}")
     parts: dict[int, Parts] = {}
     for number, (column, at) in enumerate(positions(group.columns)):
@@ -365,7 +365,7 @@ def _check_columns(group: Vertices) -> None:
 
 def _numbers(column: Column, words: _Words, at: int, table: npt.NDArray[Any] | None) -> _Numbers:
     rows, (least, most) = words.rows, (words.least[at], words.most[at])
-    count, first = rows[:, COUNT], rows[:, at]
+    count, first = rows[:, COUNT_WORD], rows[:, at]
     step = begin = np.zeros(len(rows), np.int64)
     if table is not None:
         check_room(8 * table.size, "a table")
@@ -388,7 +388,7 @@ def _numbers(column: Column, words: _Words, at: int, table: npt.NDArray[Any] | N
     span = 0, 0
     if column.kind == "affine":
         step = rows[:, at + 1]
-        behind = words.most[COUNT] - 1
+        behind = words.most[COUNT_WORD] - 1
         span = min(0, behind * words.least[at + 1]), max(0, behind * words.most[at + 1])
         if span[1] - span[0] > MOST and ((count - 1).astype(np.float64) * abs(step) > MOST).any():
             raise Malformed("a number in a row is too large")

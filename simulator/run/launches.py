@@ -34,7 +34,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import compact
 from poplite.compile.rows import vertices_of
 from poplite.executable import opcodes as op
-from poplite.executable.rows import COUNT, Moves, positions
+from poplite.executable.opcodes import COUNT_WORD, Moves, positions
 from poplite.executable.steps import Vertices
 from poplite.frozen import frozen
 from poplite.jit import thread_layer
@@ -315,7 +315,7 @@ def in_order_of_memory(group: Vertices) -> Vertices:
     """
     fields = [(n, each) for n, each in enumerate(group.cls.fields.values()) if each.is_edge]
     is_listed = any(column.kind == "flat" for column in group.columns)
-    is_small = group.weights.sum() < LEAST_WORK * group.rows[:, COUNT].sum()
+    is_small = group.weights.sum() < LEAST_WORK * group.rows[:, COUNT_WORD].sum()
     if not fields or not is_listed or is_small or _is_in_order(group):
         return group
     parts, tables = numbers_of(group)
@@ -328,7 +328,7 @@ def in_order_of_memory(group: Vertices) -> Vertices:
 
     most, _ = max(fields, key=lambda each: num_bytes(*each))
     order = np.argsort(parts[most]["start" if most not in tables else "first"], kind="stable")
-    counts = group.rows[:, COUNT]
+    counts = group.rows[:, COUNT_WORD]
     work = np.repeat(group.weights // counts, counts)
     values = {
         (position, part): compact(numbers[order])

@@ -41,7 +41,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.executable import opcodes as op
-from poplite.executable.rows import Moves
+from poplite.executable.opcodes import Moves
 from poplite.executable.steps import ComputeStep, Vertices
 from poplite.frozen import frozen
 from poplite.jit.build import BoundKernel, address, address_of

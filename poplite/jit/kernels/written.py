@@ -44,7 +44,7 @@ ALL_WRITTEN = 0x0101010101010101
 """The shadow of a written element, of up to eight bytes."""
 
 RECORD_WORDS = 6
-"""Words of each copy record of `poplite.executable.rows`."""
+"""Words of each copy record of `poplite.executable.opcodes`."""
 
 PIECE_MASK = (1 << 32) - 1
 """Pieces are uint32."""

@@ -29,7 +29,7 @@ from poplite.codec.loading import Format, Malformed
 from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.executable_file import EXECUTABLE_CODEC
-from poplite.executable.rows import Moves
+from poplite.executable.opcodes import Moves
 from poplite.executable.steps import ComputeStep
 from poplite.executable.validate import check_moves, validate
 from poplite.executable.validate_code import OPERANDS

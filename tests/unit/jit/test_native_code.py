@@ -22,7 +22,7 @@ from numba.core.typing.templates import _OverloadAttributeTemplate, _OverloadFun
 import poplite as pl
 from helpers.depth import examples, thinned
 from poplite.executable import opcodes
-from poplite.executable.rows import columns
+from poplite.executable.opcodes import columns
 from poplite.jit import object_cache, side_by_side
 from poplite.jit.build import Builds, Job, built, exported, kernel_job
 from poplite.jit.kernel_code import Primitive
