@@ -21,10 +21,10 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, counting
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code, Moves
 from poplite.executable.executable import Executable
 from poplite.executable.layout import ArenaLayout, StoredVariable
-from poplite.executable.opcodes import Code, Moves
 from poplite.executable.steps import (
     Action,
     CodeUse,

@@ -22,9 +22,9 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.exchange_cycles import pairs_of_several
 from poplite.cost.step_cost import PhaseCost, StepCost, VertexCosts, tile_cycles, times
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code, steps_before
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import Code, steps_before
 from poplite.executable.program_trees import program_trees
 from poplite.executable.steps import (
     CodeLoad,

@@ -31,10 +31,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from poplite.errors import UninitializedReadError
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
-from poplite.executable.opcodes import Code
 from poplite.executable.steps import (
     ArenaBlock,
     ComputeStep,

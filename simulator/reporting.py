@@ -19,9 +19,9 @@ from poplite.cost.liveness import addresses_of
 from poplite.cost.memory_plan import ControlCode
 from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.errors import ControlProgramError, ProfilingDisabled
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import COUNT_WORD, Code, positions
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import COUNT_WORD, Code, positions
 from poplite.executable.program_trees import planned_counts, program_trees
 from poplite.executable.steps import ComputeStep, Origins, Vertices
 from poplite.report.compilation import (

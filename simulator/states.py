@@ -49,7 +49,7 @@ from poplite.codec.archive import (
 )
 from poplite.codec.loading import Format, Malformed, shown
 from poplite.errors import FileLoadError
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
 from poplite.executable.executable import Executable, constants_of, digest, meaning_of, program_rows
 from poplite.executable.steps import CodeLoad
 from poplite.files import replacing
@@ -77,7 +77,7 @@ class SavedState:
         replicas: how many there are.
         counted: program, row and words of what vertices took that are counted.
         remote: handle, element type, rows and their elements of each remote buffer.
-        words: floating-point words (`poplite.executable.opcodes`).
+        words: floating-point words (`poplite.executable.encoding`).
         ended: runs that reached their end.
         runs_again: how often strict checks ran vertices again.
         streams: the next block of each stream, by replica.

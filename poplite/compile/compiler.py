@@ -24,9 +24,9 @@ from poplite.compile.program_parts import (
 )
 from poplite.cost.step_cost import JoinedCopyCost, StepCost, data_dependent_steps
 from poplite.errors import ControlProgramError, ProfilingDisabled, UnknownName
+from poplite.executable.encoding import Code, steps_before
 from poplite.executable.executable import Checks, Executable
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.opcodes import Code, steps_before
 from poplite.expr.operand import Operand
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet

@@ -1,4 +1,4 @@
-"""A program tree written down as ops (`poplite.executable.opcodes`).
+"""A program tree written down as ops (`poplite.executable.encoding`).
 
     Sequence                      0  REPEAT           loop 0, 9 times, else row 3
       Repeat 9 times              1    LAUNCH         'blur'
@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.opcodes import Code
 from poplite.executable.steps import ComputeStep, CopyStep
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (

@@ -31,8 +31,8 @@ from poplite.arrays.series import Series, Steps, compact, constant, counting, ta
 from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
 from poplite.compile.places import InPlace, PlacedEdges, Places, direct, rows_in_place
 from poplite.compile.rows import RowLists, vertices_of
+from poplite.executable.encoding import NUMBER, Moves, RowForm, positions
 from poplite.executable.layout import MOST_PIECES, ArenaLayout, ElementTiles, StoredVariable
-from poplite.executable.opcodes import NUMBER, Moves, RowForm, positions
 from poplite.executable.steps import ComputeStep, CopyStep, Origins, Vertices
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family

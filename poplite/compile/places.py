@@ -31,8 +31,8 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps, compact, constant
 from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
+from poplite.executable.encoding import Moves
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.opcodes import Moves
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
 

@@ -25,8 +25,8 @@ from itertools import count
 from typing import Literal
 
 from poplite.compile.lower import dense_moves, lower_compute_sets, lower_copy
+from poplite.executable.encoding import Moves, joined_moves
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.opcodes import Moves, joined_moves
 from poplite.executable.steps import (
     Action,
     ArenaBlock,

@@ -34,7 +34,7 @@ from poplite.arrays.series import (
     counting,
 )
 from poplite.compile.places import PlacedEdges
-from poplite.executable.opcodes import (
+from poplite.executable.encoding import (
     COUNT_WORD,
     Column,
     Columns,

@@ -18,9 +18,9 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.errors import made_by
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code, Moves
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.opcodes import Code, Moves
 from poplite.executable.steps import Action, ComputeStep, CopyStep, HostTensor, Origins
 from poplite.files import check_stream, passing_file
 from poplite.frozen import frozen

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.executable import opcodes as op
-from poplite.executable.opcodes import Code
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.steps import (
     Action,
     CodeLoad,

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy.typing as npt  # noqa: TC002 - files are read by it
 
 from poplite.arrays.intervals import Int64
-from poplite.executable.opcodes import (
+from poplite.executable.encoding import (
     Columns,
     Forms,
     Moves,
@@ -42,7 +42,7 @@ class Vertices:
 
     Attributes:
         cls: the vertex class.
-        columns: what the words of a row mean (`poplite.executable.opcodes`).
+        columns: what the words of a row mean (`poplite.executable.encoding`).
         rows: int64[runs, width], descriptor rows.
         tables: what flat and table columns refer to, by number of the column; shared with the
             graph where it holds the same numbers.

@@ -23,10 +23,10 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Listed, Series, limits
 from poplite.codec.loading import Malformed, at, shown
 from poplite.cost.step_cost import StepCost, VertexCosts
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import COUNT_WORD, PIECE_WORDS, RECORD_WORDS, Code, Moves
 from poplite.executable.executable import Executable
 from poplite.executable.layout import ALIGNMENT, MOST_PIECES, ArenaLayout, StoredVariable
-from poplite.executable.opcodes import COUNT_WORD, PIECE_WORDS, RECORD_WORDS, Code, Moves
 from poplite.executable.program_trees import program_trees
 from poplite.executable.steps import (
     Action,

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.codec.loading import Malformed, check_room
-from poplite.executable import opcodes as op
-from poplite.executable.opcodes import (
+from poplite.executable import encoding as op
+from poplite.executable.encoding import (
     COUNT_WORD,
     NUMBER,
     WORDS,
@@ -35,7 +35,7 @@ from poplite.graph.compute_sets.edges import VertexTiles
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from poplite.executable.opcodes import Code
+    from poplite.executable.encoding import Code
 
 
 OPERANDS: dict[int, tuple[str, ...]] = {

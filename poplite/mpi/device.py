@@ -35,9 +35,9 @@ from poplite.arrays.intervals import Int64
 from poplite.codec.loading import Malformed
 from poplite.compile.options import EngineOptions
 from poplite.errors import Absent, ControlProgramError, DeviceRuntimeError, InvalidOption
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable, digest, executable_parts
-from poplite.executable.opcodes import Code
 from poplite.executable.steps import action_text
 from poplite.files import checked_path
 from poplite.machine.device import Device as PoplarDevice

@@ -30,9 +30,9 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.compile.copies import NO_MOVES
 from poplite.cost.step_cost import tile_cycles
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import COUNT_WORD, Code, Moves, joined_moves, positions
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import COUNT_WORD, Code, Moves, joined_moves, positions
 from poplite.executable.steps import (
     Action,
     ComputeStep,

@@ -26,7 +26,7 @@ from poplite.vertex.vertex import Vertex
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
 
-    from poplite.executable.opcodes import Forms
+    from poplite.executable.encoding import Forms
 
 # -- uses ------------------------------------------------------------------------------------------
 

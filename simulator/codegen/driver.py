@@ -1,7 +1,7 @@
 """Compiled drivers: loops that call `compute` for runs of vertices.
 
 A driver is a C function `driver(arena, rows, low, high, first, last, faults)`.  It reads
-descriptor rows `low` to `high` (`poplite.executable.opcodes`), gathers the arguments of
+descriptor rows `low` to `high` (`poplite.executable.encoding`), gathers the arguments of
 `compute` for every vertex of a run and runs the inlined `compute` on them, once for each worker of
 a `MultiVertex`.  In the first row it leaves out the vertices before `first`, in the last row those
 from `last` on, so that work can be cut between any two vertices.  The interpreter calls it
@@ -22,8 +22,8 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from poplite.executable import opcodes as op
-from poplite.executable.opcodes import (
+from poplite.executable import encoding as op
+from poplite.executable.encoding import (
     COUNT_WORD,
     NUMBER,
     Column,

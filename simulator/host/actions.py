@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import SHOWN_FAULTS, ApplicationRuntimeError, GraphReplicationError
-from poplite.executable.opcodes import Code
+from poplite.executable.encoding import Code
 from poplite.executable.steps import (
     Action,
     Equal,

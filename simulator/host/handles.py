@@ -23,8 +23,8 @@ from poplite.errors import (
     did_you_mean,
     listed,
 )
-from poplite.executable import opcodes as op
-from poplite.executable.opcodes import Code
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.steps import (
     Action,
     CodeLoad,

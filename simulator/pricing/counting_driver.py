@@ -31,8 +31,8 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from poplite.executable import opcodes as op
-from poplite.executable.opcodes import NUMBER, Columns, RowForm, forms_of
+from poplite.executable import encoding as op
+from poplite.executable.encoding import NUMBER, Columns, RowForm, forms_of
 from poplite.jit.build import Job, exported
 from poplite.jit.kernel_code import call_named, count_up, on_stack
 from poplite.jit.numba_context import processor

@@ -69,7 +69,7 @@ from poplite.vertex.compute import check
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
-    from poplite.executable.opcodes import Forms
+    from poplite.executable.encoding import Forms
 
 # -- compute as it is priced -----------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ from itertools import zip_longest
 from types import MappingProxyType
 from typing import Literal
 
-from poplite.executable.opcodes import Forms
+from poplite.executable.encoding import Forms
 from poplite.frozen import frozen
 from poplite.simulator.pricing.blocks import SIZES, BasicBlock, Instruction
 from poplite.vertex.fields import ShapeKind, fields_of

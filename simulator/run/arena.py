@@ -7,7 +7,7 @@ pages, and only when they are touched, so a sparse graph may be larger than the 
 one of several ranks uses memory for its own part of the graph alone.
 
 Strict checks log what the workers of vertices read and wrote: a word for each element, see
-`opcodes.LOG_BITS`::
+`encoding.LOG_BITS`::
 
     worker 0    total = total + x[0]    total: worker 0 read it, worker 0 wrote it
     worker 1    total = total + x[1]           worker 1 read what worker 0 wrote
@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import ControlProgramError, SizeOverflowError
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
 from poplite.executable.layout import ALIGNMENT, ArenaLayout, StoredVariable
 from poplite.machine.floating_point import TRAPS
 from poplite.text import amount

@@ -33,8 +33,8 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import compact
 from poplite.compile.rows import vertices_of
-from poplite.executable import opcodes as op
-from poplite.executable.opcodes import COUNT_WORD, Moves, positions
+from poplite.executable import encoding as op
+from poplite.executable.encoding import COUNT_WORD, Moves, positions
 from poplite.executable.steps import Vertices
 from poplite.frozen import frozen
 from poplite.jit import thread_layer

@@ -31,9 +31,9 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant
 from poplite.cost.step_cost import StepCost, VertexCosts
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import Code
 from poplite.executable.steps import ComputeStep
 from poplite.frozen import frozen
 from poplite.machine.facts import CODE_FACTS

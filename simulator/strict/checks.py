@@ -28,9 +28,9 @@ import numpy as np
 
 from poplite.compile.options import Interpret
 from poplite.errors import warn
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import Code
 from poplite.executable.steps import ComputeStep, CopyStep, Undefine, vertex_classes
 from poplite.jit.kernels.written import INCOMPLETE, LOSSY
 from poplite.simulator.host.tensors import HostAccess

@@ -9,7 +9,7 @@ A table has all elements that vertices touch, with the addresses of all that ker
 
 Lists do without Python.  A step at which Python looks again and again, as one that fills a table
 row by row, is a row of the program that runs such a list in place of its launches
-(`opcodes.LOOK`)::
+(`encoding.LOOK`)::
 
     rows_are_written    0: Python looks, and finds out what follows
     launches
@@ -40,8 +40,8 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.executable import opcodes as op
-from poplite.executable.opcodes import Moves
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Moves
 from poplite.executable.steps import ComputeStep, Vertices
 from poplite.frozen import frozen
 from poplite.jit.build import BoundKernel, address, address_of

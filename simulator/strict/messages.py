@@ -15,10 +15,10 @@ from poplite.errors import (
     VertexDefinitionError,
     WorkerRaceError,
 )
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
-from poplite.executable.opcodes import Code
 from poplite.executable.steps import ComputeStep, NamedVertex, action_text
 from poplite.simulator.run.arena import Conflict
 from poplite.simulator.run.touched import FieldElements, element_name, gathered_from

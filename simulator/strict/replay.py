@@ -26,8 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import PopliteError, PopliteWarning, UninitializedReadError
-from poplite.executable import opcodes as op
-from poplite.executable.opcodes import Code
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.steps import ComputeStep
 from poplite.jit.build import BoundKernel
 from poplite.jit.kernels.written import (

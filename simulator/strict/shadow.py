@@ -34,9 +34,9 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import SHOWN_FAULTS, UninitializedWarning, listed
+from poplite.executable.encoding import Moves
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
-from poplite.executable.opcodes import Moves
 from poplite.executable.steps import (
     Action,
     ArenaBlock,

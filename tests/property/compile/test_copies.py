@@ -15,7 +15,7 @@ import poplite as pl
 from poplite.arrays.intervals import Int64
 from poplite.compile.copies import LIST_SPAN, Side, copied_runs, copied_views
 from poplite.compile.rows import affine_runs
-from poplite.executable.opcodes import Moves, joined_moves
+from poplite.executable.encoding import Moves, joined_moves
 from poplite.executable.steps import ComputeStep
 from poplite.graph.tensor.slices import Slices
 from poplite.simulator import compiled_parts

@@ -18,7 +18,7 @@ import poplite as pl
 from helpers.depth import examples, values_only
 from helpers.running import both_forms, simulated
 from poplite import ops
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
 from poplite.jit.build import BoundKernel
 from poplite.jit.kernels import written as kernels
 from poplite.simulator.strict import checks, replay

@@ -26,10 +26,10 @@ from helpers.depth import deep, thinned
 from helpers.running import python
 from poplite.codec.codec import ArrayCoder, coder_of
 from poplite.codec.loading import Format, Malformed
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Moves
 from poplite.executable.executable import Executable
 from poplite.executable.executable_file import EXECUTABLE_CODEC
-from poplite.executable.opcodes import Moves
 from poplite.executable.steps import ComputeStep
 from poplite.executable.validate import check_moves, validate
 from poplite.executable.validate_code import OPERANDS

@@ -21,7 +21,7 @@ from helpers.depth import deep, thinned
 from helpers.rank_cases import CASES
 from helpers.ranks import differences, ended, needs_mpi, on_ranks
 from helpers.running import LIMIT, ROOT, python
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
 from poplite.executable.executable import Executable
 from poplite.executable.steps import ComputeStep
 from poplite.mpi.device import between_ranks

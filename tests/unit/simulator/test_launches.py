@@ -12,7 +12,7 @@ import poplite as pl
 from helpers.depth import examples
 from poplite.compile import rows
 from poplite.compile.compiler import compile_graph
-from poplite.executable.opcodes import NUMBER
+from poplite.executable.encoding import NUMBER
 from poplite.executable.steps import ComputeStep, Vertices
 from poplite.simulator.run import launches
 from poplite.simulator.run.launches import in_order_of_memory
