@@ -1,9 +1,8 @@
 """The phases in which data move between tiles, or are rearranged on them.
 
-    compute set     before    gathered on its tile, or copied   `touched_elements`, `copies`
+    compute set     before    gathered on its tile, or copied   `copies`
                               because the vertex overwrites it
-                              received from other tiles           `touched_elements`,
-                                                                  `exchange_cycles`
+                              received from other tiles           `copies`, `exchange_cycles`
                               received from other IPUs            `global_phase`
                     vertices
                     after     the same in reverse, for what they wrote
@@ -45,13 +44,17 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Steps
 from poplite.cost.copies import (
     CopiedRows,
+    RemoteElements,
     copy_phase,
     joined_rows,
     parts_of,
     phases_of_few,
     pieces_between,
     rows_of,
+    rows_to_gather,
+    rows_to_keep,
     sum_of_parts,
+    touched,
 )
 from poplite.cost.exchange_cycles import (
     MovedPieces,
@@ -64,12 +67,6 @@ from poplite.cost.exchange_cycles import (
 )
 from poplite.cost.locations import Locations, locations_of
 from poplite.cost.step_cost import NOTHING, PhaseCost, at_tiles
-from poplite.cost.touched_elements import (
-    RemoteElements,
-    rows_to_gather,
-    rows_to_keep,
-    touched,
-)
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.tensor.placement import mapping_of
 from poplite.machine.links import Link, global_sync_cycles, link_bytes_per_cycle, route
