@@ -33,7 +33,7 @@ from poplite.arrays.series import compact
 from poplite.arrays.sweep import sorted_order, sorted_with_order
 from poplite.cost.step_cost import NOTHING, PhaseCost, at_few, at_tile, at_tiles, times
 from poplite.jit.build import address, native
-from poplite.jit.kernels.tile_table import (
+from poplite.jit.kernels.tiles import (
     LOAD_WORDS,
     PIECE_WORDS,
     PLACE_WORDS,

@@ -1,8 +1,9 @@
 """The phases in which data move between tiles, or are rearranged on them.
 
-    compute set     before    gathered on its tile, or copied   `copies`
+    compute set     before    gathered on its tile, or copied   `moved_data`
                               because the vertex overwrites it
-                              received from other tiles           `copies`, `exchange_cycles`
+                              received from other tiles           `moved_data`,
+                                                                  `exchange_cycles`
                               received from other IPUs            `global_phase`
                     vertices
                     after     the same in reverse, for what they wrote
@@ -42,7 +43,17 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Steps
-from poplite.cost.copies import (
+from poplite.cost.exchange_cycles import (
+    MovedPieces,
+    PairSums,
+    by_place,
+    exchange_phase,
+    joined,
+    load_of,
+    sent_home,
+)
+from poplite.cost.locations import Locations, locations_of
+from poplite.cost.moved_data import (
     CopiedRows,
     RemoteElements,
     copy_phase,
@@ -56,16 +67,6 @@ from poplite.cost.copies import (
     sum_of_parts,
     touched,
 )
-from poplite.cost.exchange_cycles import (
-    MovedPieces,
-    PairSums,
-    by_place,
-    exchange_phase,
-    joined,
-    load_of,
-    sent_home,
-)
-from poplite.cost.locations import Locations, locations_of
 from poplite.cost.step_cost import NOTHING, PhaseCost, at_tiles
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.tensor.placement import mapping_of

@@ -269,7 +269,7 @@ def _segments(table: TileTable, places: Int64) -> Segments:
 
 
 def walk(segments: Segments, kernel: Callable[..., int], *given: Any) -> int:
-    """Run a kernel of `poplite.jit.kernels.tile_table`: interpreted on lists, else compiled.
+    """Run a kernel of `poplite.jit.kernels.tiles`: interpreted on lists, else compiled.
 
     It takes the segments, then the other arguments: lists, or contiguous arrays, and numbers.
     """

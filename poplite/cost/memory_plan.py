@@ -40,7 +40,7 @@ from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError, VertexCompi
 from poplite.graph.compute_sets.edges import VertexTiles
 from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock
 from poplite.graph.mapping.tile_mapping import ranges
-from poplite.jit.kernels.tile_table import aligned
+from poplite.jit.kernels.tiles import aligned
 from poplite.program import Execute, Loop, Program, Repeat, children_first
 from poplite.report.execution import PhaseKind
 from poplite.report.memory import (

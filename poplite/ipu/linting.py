@@ -37,9 +37,9 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.cost.copies import edge_tiles, edges_in_place
 from poplite.cost.exchange_phases import KEPT, phases_of_compute_set
 from poplite.cost.locations import locations_of
+from poplite.cost.moved_data import edge_tiles, edges_in_place
 from poplite.errors import ControlProgramError, made_by
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance

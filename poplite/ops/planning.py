@@ -20,9 +20,9 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_order
-from poplite.cost.copies import CopiedRows, copy_phase, joined_rows
 from poplite.cost.exchange_cycles import MovedPieces, exchange_phase, load_of
 from poplite.cost.model import step_costs
+from poplite.cost.moved_data import CopiedRows, copy_phase, joined_rows
 from poplite.cost.step_cost import tile_cycles
 from poplite.errors import GraphMemoryAllocationError
 from poplite.frozen import frozen

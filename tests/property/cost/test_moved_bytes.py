@@ -13,11 +13,11 @@ import numpy as np
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from poplite.cost import copies, exchange_phases as exchange, locations
-from poplite.cost.copies import phases_of_few
+from poplite.cost import exchange_phases as exchange, locations, moved_data
 from poplite.cost.exchange_cycles import MovedPieces, load_of, route
 from poplite.cost.exchange_phases import phases_of_compute_set, phases_of_copy
 from poplite.cost.locations import locations_of
+from poplite.cost.moved_data import phases_of_few
 from poplite.cost.step_cost import PhaseCost
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.report.execution import TilePairs
@@ -291,7 +291,7 @@ def test_regular_blocks(data: st.DataObject, way: str, compiled: bool) -> None:
         before, _ = phases_of_compute_set(drawn.graph, table)
         with (
             mock.patch.object(exchange, "MOST_PIECES", 1),
-            mock.patch.object(copies, "MOST_RUNS", 1),
+            mock.patch.object(moved_data, "MOST_RUNS", 1),
         ):
             again, _ = phases_of_compute_set(drawn.graph, edge_table(compute_set))
     edges = [(t, tuple((3, int(k)) for k in row)) for t, row in zip(own, reads, strict=True)]

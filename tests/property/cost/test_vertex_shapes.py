@@ -15,7 +15,7 @@ from poplite.cost.step_cost import pack_on, tile_cycles
 from poplite.graph.compute_sets.cycles_method import distinct, shapes_of, words_of, words_of_vertex
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.jit.kernels.intervals import distinct as distinct_kernel
-from poplite.jit.kernels.tile_table import finish, pack
+from poplite.jit.kernels.tiles import finish, pack
 
 vertices = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 50)), max_size=40)
 

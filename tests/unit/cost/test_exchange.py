@@ -10,7 +10,6 @@ import pytest
 
 import poplite as pl
 from poplite.cost import exchange_cycles as module
-from poplite.cost.copies import CopiedRows, cycles_of
 from poplite.cost.exchange_cycles import (
     MovedPieces,
     PairSums,
@@ -23,6 +22,7 @@ from poplite.cost.exchange_cycles import (
     sum_of_pairs,
 )
 from poplite.cost.exchange_phases import phases_of_compute_set, phases_of_copy, phases_of_host
+from poplite.cost.moved_data import CopiedRows, cycles_of
 from poplite.cost.step_cost import PhaseCost
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.source import portable_path
@@ -462,7 +462,7 @@ def test_a_copy_of_many_runs_is_added_up_in_parts(monkeypatch: pytest.MonkeyPatc
     a, b = (graph.add_variable(pl.FLOAT, (64, 64), name, mapping="linear") for name in "ab")
     copy = pl.Copy(a.T, b)
     whole = phases_of_copy(graph, copy)
-    monkeypatch.setattr("poplite.cost.copies.MOST_RUNS", 1_000)
+    monkeypatch.setattr("poplite.cost.moved_data.MOST_RUNS", 1_000)
     parts = phases_of_copy(graph, copy)
     assert (
         [phase.kind for phase in parts] == [phase.kind for phase in whole] == ["copy", "exchange"]
@@ -635,9 +635,9 @@ def test_rows_add_up_to_what_tiles_receive(ipus: int) -> None:
 
 
 def test_the_copy_of_very_many_runs_has_pairs_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    from poplite.cost import copies
+    from poplite.cost import moved_data
 
-    monkeypatch.setattr(copies, "MOST_RUNS", 16)
+    monkeypatch.setattr(moved_data, "MOST_RUNS", 16)
     graph = pl.Graph(pl.Target(tiles=4))
     x = graph.add_variable(pl.INT, (10, 10), "x", mapping="linear", initial_value=1)
     y = graph.add_variable(pl.INT, (10, 10), "y", mapping="linear")
