@@ -43,7 +43,7 @@ from poplite.errors import ControlProgramError, DeviceRuntimeError
 from poplite.executable import encoding as op
 from poplite.executable.steps import Action, HostFunctionCall, Print, RowTransfer, Transfer
 from poplite.frozen import frozen
-from poplite.jit.thread_layer import processors
+from poplite.jit.build import processors
 from poplite.mpi.endings import last_step
 from poplite.mpi.messages import Messages
 from poplite.mpi.rank_plan import Exchange

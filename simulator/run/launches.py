@@ -37,7 +37,7 @@ from poplite.executable import encoding as op
 from poplite.executable.encoding import COUNT_WORD, Moves, positions
 from poplite.executable.steps import Vertices
 from poplite.frozen import frozen
-from poplite.jit import thread_layer
+from poplite.jit.build import are_threads_started, loop_threads, start_threads
 from poplite.simulator import compiled_parts
 from poplite.simulator.run.touched import numbers_of
 from poplite.vertex.compute import flow_of
@@ -396,7 +396,7 @@ class _Threads:
         # scheduler slices when another process wants the core.  This is some 50 us: threads are
         # still awake when Python starts the next run.  It is read when the library loads.
         os.environ.setdefault("GOMP_SPINCOUNT", "5000")
-        layer = thread_layer.start()
+        layer = start_threads()
         if not layer.is_reentrant:
             self.lock_of_layer = threading.RLock()
         self.entries[op.ENTRY_KERNEL] = compiled_parts.thread_kernel()
@@ -406,7 +406,7 @@ class _Threads:
 
     def after_fork(self) -> None:
         """Forget threads that only the parent has."""
-        self.forget(lost=self.lost or thread_layer.is_started())
+        self.forget(lost=self.lost or are_threads_started())
 
 
 _threads = _Threads()
@@ -421,7 +421,7 @@ def thread_count() -> int:
     >>> thread_count() > 0
     True
     """
-    return 1 if _threads.lost else thread_layer.thread_count()
+    return 1 if _threads.lost else loop_threads()
 
 
 def has_threads() -> bool:
