@@ -48,21 +48,19 @@ from poplite.simulator.codegen.accessors import (
 )
 from poplite.simulator.codegen.compute_code import (
     MOST_COUNTED,
+    PARTS,
+    POINTERS,
     Counting,
+    Parameter,
     Variant,
     converts_halves,
     linked_compute,
+    parameters_of,
 )
 from poplite.simulator.codegen.driver import DRIVER, DriverEmitter, VertexWalk
 from poplite.simulator.pricing.blocks import SIZES
-from poplite.simulator.pricing.instruction_prices import PARTS
 from poplite.simulator.pricing.native_slots import COUNTED, priced_text
-from poplite.simulator.pricing.slot_function import (
-    OUTSIDE,
-    POINTERS,
-    Parameter,
-    parameters_of,
-)
+from poplite.simulator.pricing.slot_function import OUTSIDE
 from poplite.types import BOOL
 from poplite.vertex.vertex import Field, Vertex
 
