@@ -29,7 +29,7 @@ from poplite.report.memory import Memory, Operation
 from poplite.text import amount
 
 if TYPE_CHECKING:
-    from poplite.executable.named_classes import VertexSource
+    from poplite.executable.executable_file import VertexSource
 
 
 Checks = Literal["strict", "fast", "none"]

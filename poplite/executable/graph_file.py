@@ -42,6 +42,7 @@ from poplite.codec.codec import (
 )
 from poplite.codec.loading import Format, Malformed, add_room, at, shown, take_room
 from poplite.errors import ControlProgramError, PopliteError
+from poplite.executable.executable_file import VertexSource
 from poplite.executable.graph_references import (
     GraphReader,
     GraphWriter,
@@ -56,7 +57,6 @@ from poplite.executable.graph_vertices import (
     known_classes,
     saved_compute_set,
 )
-from poplite.executable.named_classes import VertexSource
 from poplite.executable.validate import check_with_value
 from poplite.files import check_folder, checked_path, replacing
 from poplite.frozen import frozen

@@ -23,8 +23,7 @@ from poplite.arrays.digits import coalesce, pack
 from poplite.arrays.series import Series, Steps, compact
 from poplite.codec.loading import Malformed, check_room, take_room
 from poplite.errors import FileLoadError, VertexCompileError, VertexDefinitionError
-from poplite.executable.graph_references import tensor_of
-from poplite.executable.named_classes import (
+from poplite.executable.executable_file import (
     LIBRARY,
     VertexSource,
     classes_of_user,
@@ -33,6 +32,7 @@ from poplite.executable.named_classes import (
     local_name,
     template_of,
 )
+from poplite.executable.graph_references import tensor_of
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import (
     ComputeSet,

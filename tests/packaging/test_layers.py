@@ -128,7 +128,7 @@ LOADED_BY_NAME = {
     "display": "pictures of notebooks",
     "expr.operand": "operations, which methods of operands stand for",
     "graph.saving": "what writes and reads graphs, with their programs",
-    "executable.named_classes": "the vertex library, where files name classes of it",
+    "executable.executable_file": "the vertex library, where files name classes of it",
     "ipu.building": "the folder of the host program",
     "ipu.codelets.file_text": "the folder of texts in C++",
     "jit.build": "what compiles a kernel, in any process",
