@@ -302,8 +302,8 @@ def _ran_for(counted: SlotTotals) -> Phase:
 def type_names(executable: Executable) -> dict[type[Vertex], str]:
     """Return the names of vertex classes, all different.
 
-    Of several with one name, those that stand in modules get theirs, and what is still alike gets
-    a number.
+    Of several with one name, those that are in modules get theirs, and those that are still equal
+    get a number.
     """
     classes = vertex_classes(executable.steps)
     plain = Counter(cls.__name__ for cls in classes)

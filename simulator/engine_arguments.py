@@ -1,7 +1,7 @@
 """The arguments of an engine: what it runs, its options, the device.
 
-It runs the programs of a graph, or of an executable that was compiled before.  A device is the seam
-behind which the simulator and other machines stand::
+An engine runs the programs of a graph, or of an executable that was compiled before.  A device is
+the interface of the simulator and of other machines::
 
     device.options(asked)         which options it takes, and its own defaults
     device.load(source, setup)    programs of an executable, ready to run there: `LoadedPrograms`
@@ -73,7 +73,7 @@ def options_of(options: Mapping[str, object] | None, **arguments: Any) -> Engine
 
 
 def is_options(value: object) -> bool:
-    """Whether a dictionary holds options, where programs by name may stand as well."""
+    """Return whether a dictionary holds options, where it may also hold programs by name."""
     return isinstance(value, Mapping) and not any(isinstance(v, Program) for v in value.values())
 
 

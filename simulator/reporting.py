@@ -2,8 +2,6 @@
 
 Numbers per tile are handed over as they are kept, and trees and memory only when somebody looks,
 so that a report of a thousand steps on a thousand tiles takes milliseconds.
-
-
 """
 
 from __future__ import annotations
@@ -99,7 +97,7 @@ def traced(
 ) -> Iterator[Trace]:
     """Record the first `limit` steps that run in a `with` statement, as `Engine.tracing`.
 
-    `rows` says for each program where its rows stand in that of a rank, which has more.
+    `rows` has, for each program, the positions of its rows in that of a rank, which has more.
     """
     if not accounts.are_kept:
         raise ProfilingDisabled(

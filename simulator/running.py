@@ -70,7 +70,7 @@ class Recording:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no room left."""
+        """Whether all room is used."""
         return bool(self.words[op.TRACE_USED] == self.words[op.TRACE_ROOM])
 
     def rows(self) -> Iterator[tuple[str, int]]:

@@ -72,7 +72,7 @@ class Lifetimes:
     """When variables are needed.
 
     Attributes:
-        steps: the steps of all programs, each with the name of its program; a step that stands in
+        steps: the steps of all programs, each with the name of its program; a step that occurs in
             several places of a program comes once.
         always: why variables are always live, by number of the variable.
         live: the steps in which the other variables are live, ascending, by number of the variable.

@@ -21,7 +21,7 @@ What loops cost beside their bodies, and what a program only computes in order t
 
     brnzdec    1 slot    the machine counts down and branches in one instruction
     rpt        0 slots   an innermost loop of one block that runs as often as a field is long
-    otherwise            addition, comparison and branch, as they stand
+    otherwise            addition, comparison and branch, as they are
 
 `range(first, last, step)` divides to compute its number of iterations, where C++ compares: if the
 step is not constant, that division is free, and the comparison is not.

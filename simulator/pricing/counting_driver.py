@@ -7,7 +7,7 @@
                     on copies of what vertices change, and touches nothing else
     interpreted     the same, before Python runs the vertices
 
-Slots stand in a table of the compute set, by the number of the vertex; for a MultiVertex they are
+Slots are in a table of the compute set, by the number of the vertex; for a MultiVertex they are
 tile cycles.
 
 Code that only counts must leave memory as it is, and works on copies of what a vertex changes::

@@ -179,7 +179,7 @@ class SlotTable:
         numbers = [family.numbers.array() for family in families]
         count = 1 + max(int(each.max()) for each in numbers)
         # The table is in the order of the vertices' numbers in the step. A driver writes there
-        # what all vertices of its class take, so those whose slots the user set stand behind.
+        # what all vertices of its class take, so those whose slots the user set come last.
         places = np.arange(count)
         are_behind = [f.cls in counting and f.source == "given" for f in families]
         behind = np.concatenate([np.zeros(0, np.int64), *compress(numbers, are_behind)])

@@ -164,7 +164,7 @@ def passed(
     """Return what an element holds to which one of type `source` was passed on.
 
     For each variant two values for each of FILLS and OUTPUT; None where elements are not passed on
-    as they stand.
+    as they are.
     """
     kinds = source.dtype.kind, element.dtype.kind
     is_same_kind = kinds == ("f", "f") or set(kinds) <= {"i", "u"}
