@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.arrays.series import compact
 from poplite.cost.liveness import addresses_of
 from poplite.cost.memory_plan import ControlCode
 from poplite.cost.step_cost import JoinedCopyCost, StepCost
@@ -250,14 +251,20 @@ def steps_between(
 def _counts(
     origins: Origins, names: dict[type[Vertex], str], executable: Executable
 ) -> tuple[ComputeSetVertices, ...]:
-    """Return how many vertices of each class each tile runs."""
+    """Return how many vertices of each class and line each tile runs."""
     if not len(origins):
         return ()
     tiles, classes = origins.tile_of.array(), origins.class_of.array()
+    kinds = classes * len(origins.locations) + origins.location_of.array()
+    order = np.argsort(kinds, kind="stable")
+    there, first = np.unique(kinds[order], return_index=True)
     found = []
-    for number, cls in enumerate(origins.classes):
-        count = np.bincount(tiles[classes == number], minlength=executable.target.tiles)
-        found.append(ComputeSetVertices(names[cls], PerTile.of(count)))
+    for kind, part in zip(there.tolist(), np.split(tiles[order], first[1:]), strict=True):
+        of_class, line = divmod(kind, len(origins.locations))
+        on, count = np.unique(part, return_counts=True)
+        by_tile = PerTile(executable.target.tiles, compact(on), compact(count))
+        at = origins.locations[line].portable
+        found.append(ComputeSetVertices(names[origins.classes[of_class]], by_tile, at))
     return tuple(found)
 
 

@@ -483,7 +483,7 @@ class RecordCoder(Coder):
         self.defaults = {
             name: coders[name].encode(each, nowhere) for name, each in self.usual.items()
         }
-        named = nowhere.arrays.parts() or nowhere.classes or nowhere.locations
+        named = nowhere.arrays.parts() or nowhere.classes or nowhere.locations or nowhere.lines
         assert not named, "defaults are plain"
 
     def fits(self, value: Any) -> bool:

@@ -52,6 +52,7 @@ from poplite.report.memory import (
     Steps,
     changes,
     peaks_of,
+    remedy_for,
 )
 from poplite.report.per_tile import PerTile
 from poplite.source import SourceLocation, here
@@ -350,10 +351,6 @@ def _stretches(numbers: Sequence[int]) -> Steps:
     return tuple(found)
 
 
-UNEVEN = 1.25
-"""Beyond this many times the average, the advice is to spread a variable evenly."""
-
-
 def memory_of(
     graph: Graph,
     programs: Mapping[str, Program],
@@ -471,7 +468,7 @@ def _overflow_error(
         at=here() if line is None else line,
         where="" if step == NO_STEP else memory.steps[step].name,
         found="\n".join(found),
-        fix=f"{_advice(largest, tile, target.tiles)}; to run on regardless, "
+        fix=f"{remedy_for(largest, tile, target.tiles)}; to run on regardless, "
         'options={"debug.allowOutOfMemory": True}',
     )
 
@@ -481,30 +478,6 @@ def _described(held: Held, line: SourceLocation | None) -> str:
     if held.category in BUFFERS.values():
         return f"{what} buffer of {held.name} ({line})"
     return held.name if line is None else f"{what} '{held.name}' ({line})"
-
-
-def _advice(largest: Held, tile: int, num_tiles: int) -> str:
-    """Return a way to make the largest thing on a tile smaller."""
-    tiles, on = amount(num_tiles, "tile"), largest.bytes.tiles.count
-    name, category = f"'{largest.name}'", largest.category
-    if category in BUFFERS.values():
-        return f"let {largest.name} move less at a time, or to more tiles"
-    if category == "stack":
-        return "model a tile with more memory: Target(tile_memory_bytes=...)"
-    if category == "vertex_code":
-        return f"make the code of {name} shorter"
-    if not largest.at:
-        return "write fewer steps: loops as Repeat(count, body)"
-    if category not in ("variable", "constant"):
-        if on < num_tiles:
-            return f"spread the vertices {name} over more of the {tiles}"
-        return f"make fewer vertices {name}, each of more elements"
-    if on < num_tiles:
-        return f"spread {name} over more of the {tiles} than {on:,}"
-    size, total = largest.bytes[tile], largest.bytes.total
-    if size > UNEVEN * total / num_tiles:
-        return f'spread {name} evenly, mapping="linear": {size:,} of its {total:,} B are there'
-    return f"make {name} smaller, or use more than {tiles}"
 
 
 # -- bytes of code ---------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The form of reports in JSON.
 
-    {"poplite": "report", "version": 5, "compilation": {...}, "execution": {...}, ...}
+    {"poplite": "report", "version": 6, "compilation": {...}, "execution": {...}, ...}
 
 Every dataclass is an object with the names of its fields (`poplite.codec`); keys are sorted, and
 fields that have their default are left out.
@@ -442,7 +442,7 @@ def _of_ranges(ranges: Json, size: int) -> Series | Runs:
 
 # -- reports ---------------------------------------------------------------------------------------
 
-REPORTS = Format("report", (5,), "a report", "report.save(path)", ("poplite", "version"))
+REPORTS = Format("report", (6,), "a report", "report.save(path)", ("poplite", "version"))
 """The version increases when the meaning of a field changes."""
 
 TABLES, LINES = "tables", "lines"

@@ -37,8 +37,13 @@ def small_report(*, tile_memory_bytes: int = 4096, tiles: int = TILES, replicas:
     tree = Programs(lambda: {"main": Program(ProgramType.SEQUENCE, "main", 0, _PROGRAM)})
     steps = tuple(_steps(target, tree))
     sets = (
-        ComputeSet("scale", (ComputeSetVertices("Scale", _per_tile(tiles, 2, 2, 2, 2, 2, 0)),)),
-        ComputeSet("sum <b>", (ComputeSetVertices("Sum", _per_tile(tiles, 1, 0, 0, 0, 0, 0)),)),
+        ComputeSet(
+            "scale", (ComputeSetVertices("Scale", _per_tile(tiles, 2, 2, 2, 2, 2, 0), "heat.py:9"),)
+        ),
+        ComputeSet(
+            "sum <b>",
+            (ComputeSetVertices("Sum", _per_tile(tiles, 1, 0, 0, 0, 0, 0), "heat.py:12"),),
+        ),
     )
     compilation = Compilation(
         target=target,

@@ -138,16 +138,11 @@ def _findings(report: Report) -> list[dict[str, Any]]:
     return [
         {
             "kind": each.kind,
-            "cycles": each.cycles,
             "share": each.share,
-            "names": list(each.names),
             "steps": list(each.steps),
             "tile": each.tile,
-            "tiles": each.tiles,
-            "bytes": each.bytes,
-            "what": each.what,
-            "why": each.why,
             "at": each.at,
+            "sentence": each.sentence,
         }
         for each in report.insights.findings
     ]
