@@ -27,8 +27,8 @@ import numpy.typing as npt
 
 import poplite as pl
 from poplite.codec.archive import ArrayWriter
-from poplite.codec.coders import Writer
-from poplite.executable.file.saved import EXECUTABLE_CODEC
+from poplite.codec.codec import Writer
+from poplite.executable.executable_file import EXECUTABLE_CODEC
 from rows import Row, in_turn, run
 
 TILES = 1472

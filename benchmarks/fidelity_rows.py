@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 import poplite as pl
-from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.accounts import Accounts
 
 if TYPE_CHECKING:
     from poplite.report.execution import ExecutionStep

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
 from poplite.errors import VertexCompileError
-from poplite.executable.rows import Columns
+from poplite.executable.encoding import Columns
 from poplite.jit import digest, object_cache
 from poplite.jit.build import Builds, Job, built, kernel_job
 from poplite.simulator.codegen.compute_code import Variant

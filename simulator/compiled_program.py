@@ -23,10 +23,10 @@ from poplite.errors import (
     checked_truth,
     did_you_mean,
 )
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep, vertex_classes
+from poplite.executable.steps import ComputeStep, vertex_classes
 from poplite.simulator import compiled_parts
 from poplite.simulator.host.actions import Host
 from poplite.simulator.run import launches
@@ -49,7 +49,7 @@ MOST_PAUSES = 3
 """Pauses without a step after which a loop is one of nothing, in which a run may stop anywhere."""
 
 IN_PYTHON, STOP = -2, -3
-"""In place of the number of an action, like `opcodes.LOOK_IN_PYTHON`: Python runs interpreted
+"""In place of the number of an action, like `encoding.LOOK_IN_PYTHON`: Python runs interpreted
 vertices of its step, or collects what they returned; the run ends here, on all ranks."""
 
 

@@ -31,20 +31,27 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from poplite.errors import UninitializedReadError
-from poplite.executable import opcodes as op
-from poplite.executable.actions import ArenaBlock, HostFunctionCall, RowTransfer, Transfer, Undefine
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
-from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep, CopyStep
+from poplite.executable.steps import (
+    ArenaBlock,
+    ComputeStep,
+    CopyStep,
+    HostFunctionCall,
+    RowTransfer,
+    Transfer,
+    Undefine,
+)
 from poplite.frozen import frozen
 from poplite.jit.kernels.written import GAINED, INCOMPLETE, LOSSY
-from poplite.simulator.accounts.accesses import Stretches, accesses_of, bytes_of_fields, moved
+from poplite.simulator.accesses import Stretches, accesses_of, bytes_of_fields, moved
 from poplite.simulator.engine import Simulator
 from poplite.simulator.run.slot_counts import counting_candidates, deciding_fields
 from poplite.simulator.run.touched import FieldElements, gathered_from, ranges, touched
 from poplite.simulator.strict.checks import DECIDING, MOST_KEPT, MOST_LOOKS, StrictChecks
-from poplite.simulator.strict.compiled_look import LaunchOf
+from poplite.simulator.strict.looks import LaunchOf
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.replay import Runner
 from poplite.simulator.strict.shadow import (

@@ -54,6 +54,7 @@ from poplite.simulator.engine_arguments import (
     no_engine,
     options_of,
     source_of,
+    with_progress,
 )
 from poplite.simulator.running import shown
 from poplite.text import amount
@@ -238,7 +239,7 @@ class Engine(EngineSpelling):
         asked = device.options(options_of(options, **arguments))
         bar_of = shown("engine", "vertex classes", wanted=bool(asked.progress))
         callback = None if isinstance(progress, bool | None) else progress
-        with poplar_only.with_progress(callback, "Engine"), no_collection(), bar_of as bar:
+        with with_progress(callback, "Engine"), no_collection(), bar_of as bar:
             bar.note("checking and lowering")
             inherited = 0 if state is None else state._arguments["seed"]
             seed = checked_seed(inherited if asked.seed is None else asked.seed)

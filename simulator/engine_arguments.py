@@ -1,7 +1,7 @@
 """The arguments of an engine: what it runs, its options, the device.
 
-It runs the programs of a graph, or of an executable that was compiled before.  A device is the seam
-behind which the simulator and other machines stand::
+An engine runs the programs of a graph, or of an executable that was compiled before.  A device is
+the interface of the simulator and of other machines::
 
     device.options(asked)         which options it takes, and its own defaults
     device.load(source, setup)    programs of an executable, ready to run there: `LoadedPrograms`
@@ -18,8 +18,8 @@ a device says that these lie.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -35,18 +35,19 @@ from poplite.compile.options import (
 )
 from poplite.errors import (
     ControlProgramError,
+    ElementTypeError,
     InvalidMachineModel,
     InvalidOption,
     checked_kind,
 )
 from poplite.executable.executable import Executable
-from poplite.executable.step import ComputeStep
+from poplite.executable.steps import ComputeStep
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.machine.device import Device as PoplarDevice, attached
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
 from poplite.program import Program
-from poplite.text import amount, clipped, integer_or_none, of_type
+from poplite.text import amount, clipped, integer_or_none, of_type, why_not_called
 
 if TYPE_CHECKING:
     from poplite.report.report import Report
@@ -72,7 +73,7 @@ def options_of(options: Mapping[str, object] | None, **arguments: Any) -> Engine
 
 
 def is_options(value: object) -> bool:
-    """Whether a dictionary holds options, where programs by name may stand as well."""
+    """Return whether a dictionary holds options, where it may also hold programs by name."""
     return isinstance(value, Mapping) and not any(isinstance(v, Program) for v in value.values())
 
 
@@ -233,6 +234,24 @@ def no_engine(state: object) -> ControlProgramError:
         found=of_type(state),
         fix="pl.Engine(graph, program, state=engine); engine.write(x, values) writes values",
     )
+
+
+@contextmanager
+def with_progress(progress: object, call: str) -> Iterator[None]:
+    """Tell a function, as Poplar has them, that nothing is done yet, and at the end that all is."""
+    if progress is not None:
+        why = why_not_called(progress, 2) if callable(progress) else of_type(progress)
+        if why:
+            raise ElementTypeError(
+                f"{call}: progress {clipped(progress, 60)} is not a function of two numbers",
+                found=why,
+                fix=f"{call}(graph, program, {{}}, lambda done, total: print(done, total))",
+            )
+        notify: Any = progress
+        notify(0, 1)
+    yield
+    if progress is not None:
+        notify(1, 1)
 
 
 def _check_executable(

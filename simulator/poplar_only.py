@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -36,15 +35,15 @@ from poplite.machine.option_flags import (
     checked_runtime_options,
 )
 from poplite.program.base import check_name
-from poplite.simulator.engine_arguments import check_loadable
-from poplite.text import amount, clipped, integer_or_none, of_type, why_not_called
+from poplite.simulator.engine_arguments import check_loadable, with_progress
+from poplite.text import amount, clipped, integer_or_none, of_type
 from poplite.types import unmasked
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from poplite.executable.actions import HostTensor
     from poplite.executable.executable import Executable
+    from poplite.executable.steps import HostTensor
     from poplite.graph.graph import Graph
     from poplite.graph.space import Variable
     from poplite.machine.device import Device
@@ -108,24 +107,6 @@ def compileGraph(
         chosen = {key: value for key, value in (chosen or {}).items() if key in OPTIONS}
     with with_progress(given[1], "compileGraph"):
         return compile_graph(graph, programs, options=chosen)
-
-
-@contextmanager
-def with_progress(progress: object, call: str) -> Iterator[None]:
-    """Tell a function, as Poplar has them, that nothing is done yet, and at the end that all is."""
-    if progress is not None:
-        why = why_not_called(progress, 2) if callable(progress) else of_type(progress)
-        if why:
-            raise ElementTypeError(
-                f"{call}: progress {clipped(progress, 60)} is not a function of two numbers",
-                found=why,
-                fix=f"{call}(graph, program, {{}}, lambda done, total: print(done, total))",
-            )
-        notify: Any = progress
-        notify(0, 1)
-    yield
-    if progress is not None:
-        notify(1, 1)
 
 
 def readTensor(

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 
 from poplite.errors import ControlProgramError
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -70,7 +70,7 @@ class Recording:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no room left."""
+        """Whether all room is used."""
         return bool(self.words[op.TRACE_USED] == self.words[op.TRACE_ROOM])
 
     def rows(self) -> Iterator[tuple[str, int]]:
@@ -158,7 +158,7 @@ class Peers(Protocol):
         """
 
     def address(self, exchange: int) -> int:
-        """Return the address of the words of an exchange (`poplite.executable.opcodes`)."""
+        """Return the address of the words of an exchange (`poplite.executable.encoding`)."""
 
     def follow(self, ticks: Callable[[], int], step: Callable[[], str]) -> None:
         """Note what tells how many rows a run has begun, of all runs of its program.

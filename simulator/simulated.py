@@ -15,23 +15,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from poplite.compile.options import Faster, Interpret, interpret_text
-from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
-from poplite.executable.step import vertex_classes
+from poplite.executable.steps import Stamp, vertex_classes
 from poplite.files import checked_path
 from poplite.graph.graph import Graph
-from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.accounts import Accounts
 from poplite.simulator.codegen.compute_code import modes_of
 from poplite.simulator.compiled_program import EnginePrograms
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, check_root
 from poplite.simulator.host.actions import Host
 from poplite.simulator.host.tensors import HostTensors
-from poplite.simulator.run.arena import Arena, Bytes, Floats, Runs as Bounds
+from poplite.simulator.run.arena import Arena, Bytes, Floats, Runs as Bounds, carry_memory, within
 from poplite.simulator.running import Announcer, Peers
-from poplite.simulator.states import EngineState, carry_memory, carry_written, reading, write_state
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.vertex.compute import FasterForms, faster_form
 
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 
     from poplite.report.report import Report
     from poplite.report.trace import Trace
+    from poplite.simulator.states import EngineState
 
 
 class Simulated:
@@ -102,7 +102,6 @@ class Simulated:
             self._host.cycles = self.accounts.cycles
             if any(isinstance(action, Stamp) for action in executable.actions):
                 self.accounts.cycles()  # vertices are priced now, not in the middle of a run
-        self._state = EngineState(executable, self.arena, self.runs, self.links, self.strict)
         self.run = self.runs.run
         self.stop = self.runs.stop
         self.check_idle = self.runs.check_idle
@@ -153,7 +152,7 @@ class Simulated:
         """Take over variables, some runs of bytes or all; return how many bytes they take."""
         size = carry_memory(arena, self.arena, runs)
         if self.strict is not None:
-            carry_written(strict, self.strict, size, runs)
+            _carry_written(strict, self.strict, size, runs)
         return size
 
     def memory(self, call: str) -> Arena:
@@ -162,8 +161,17 @@ class Simulated:
         self.runs.check_sound(call)
         return self.arena
 
+    @cached_property
+    def _state(self) -> EngineState:
+        # Engines start sooner without what only files of states need.
+        from poplite.simulator.states import EngineState
+
+        return EngineState(self._executable, self.arena, self.runs, self.links, self.strict)
+
     def save_state(self, path: object) -> None:
         """Write all that the programs hold to a file."""
+        from poplite.simulator.states import write_state
+
         name = str(checked_path(path, call := "engine.save_state", "run.state"))
         self.check_idle(call)
         self.runs.check_sound(call)
@@ -179,6 +187,8 @@ class Simulated:
 
     def load_state(self, path: object) -> None:
         """Go on with what a file holds."""
+        from poplite.simulator.states import reading
+
         name = str(checked_path(path, call := "engine.load_state", "run.state"))
         self.check_idle(call)
         with reading(name) as file:
@@ -199,7 +209,7 @@ class Simulated:
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
         """Return what was compiled and what ran."""
         # Engines start sooner without what only reports need.
-        from poplite.simulator.accounts.reporting import report_of
+        from poplite.simulator.reporting import report_of
 
         return report_of(
             self._executable,
@@ -214,9 +224,18 @@ class Simulated:
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:
         """Record the steps that run in a `with` statement."""
         # Few programs are traced.
-        from poplite.simulator.accounts.reporting import traced
+        from poplite.simulator.reporting import traced
 
         return traced(self._executable, self.accounts, self.runs, limit)
+
+
+def _carry_written(
+    old: StrictChecks | None, new: StrictChecks, size: int, runs: Bounds | None = None
+) -> None:
+    """Take over which of the first bytes are written: all, where nobody looked."""
+    for replica, part in enumerate(new.shadow.parts):
+        for own in within(runs, size):
+            part[own] = 1 if old is None else old.shadow.parts[replica][own]
 
 
 def _faster_forms(

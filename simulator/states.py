@@ -21,10 +21,6 @@ Its file is a zip of a JSON text and of the bytes of memory::
 
 Members are stored, and each has a checksum.  Nothing tells how many ranks there were: equal states
 are equal bytes.
-
-An engine may also begin with the variables of another.  They lie first in every arena, in the order
-in which the graph made them. So those of two engines of one graph lie alike as far as both have
-them, and their bytes are copied at once.
 """
 
 from __future__ import annotations
@@ -52,23 +48,21 @@ from poplite.codec.archive import (
     write_members,
 )
 from poplite.codec.loading import Format, Malformed, shown
-from poplite.errors import ControlProgramError, FileLoadError
-from poplite.executable import opcodes as op
-from poplite.executable.actions import CodeLoad
+from poplite.errors import FileLoadError
+from poplite.executable import encoding as op
 from poplite.executable.executable import Executable, constants_of, digest, meaning_of, program_rows
-from poplite.executable.layout import ArenaLayout, StoredVariable
+from poplite.executable.steps import CodeLoad
 from poplite.files import replacing
 from poplite.frozen import frozen
-from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.accounts import Accounts
 from poplite.simulator.compiled_program import EnginePrograms
 from poplite.simulator.host.handles import HostLinks
-from poplite.simulator.run.arena import Arena, Runs
+from poplite.simulator.run.arena import Arena
 from poplite.simulator.strict.checks import StrictChecks
-from poplite.text import amount
 from poplite.types import BOOL
 
 if TYPE_CHECKING:
-    from poplite.codec.coders import Coder
+    from poplite.codec.codec import Coder
 
 # -- the file --------------------------------------------------------------------------------------
 
@@ -83,7 +77,7 @@ class SavedState:
         replicas: how many there are.
         counted: program, row and words of what vertices took that are counted.
         remote: handle, element type, rows and their elements of each remote buffer.
-        words: floating-point words (`poplite.executable.opcodes`).
+        words: floating-point words (`poplite.executable.encoding`).
         ended: runs that reached their end.
         runs_again: how often strict checks ran vertices again.
         streams: the next block of each stream, by replica.
@@ -123,8 +117,7 @@ def chunks_of(size: int) -> Iterator[tuple[int, int]]:
 @cache
 def _coder() -> Coder:
     # Few engines are saved, and all start sooner without the codec.
-    from poplite.codec.codec import Codec
-    from poplite.codec.coders import ScalarCoder
+    from poplite.codec.codec import Codec, ScalarCoder
 
     counts = ScalarCoder(int, range(1 << 63), "is not a count")
     return Codec({int: counts}).coder_of(SavedState)
@@ -132,7 +125,7 @@ def _coder() -> Coder:
 
 def write_state(path: str, saved: SavedState, members: Members) -> None:
     """Write a state; it takes the place of an older one when all of it is on the disk."""
-    from poplite.codec.coders import Writer
+    from poplite.codec.codec import Writer
 
     text = STATES.text(_coder().encode(saved, Writer()), path).encode()
     with replacing(path, "run.state") as file:
@@ -192,7 +185,7 @@ def reading(path: str) -> Iterator[StateFile]:
         STATES.loading(repr(path)),
         unpacked(path, STATES, lambda name: bool(_MEMBER.fullmatch(name))) as (manifest, zipped),
     ):
-        from poplite.codec.coders import Reader, decoded
+        from poplite.codec.codec import Reader, decoded
 
         of = Reader(ArrayReader({}), (), (), ())
         saved: SavedState = decoded(_coder(), STATES.parts(manifest), of)
@@ -447,64 +440,3 @@ def _check_bools(bools: Sequence[tuple[str, int, int]], at: int, chunk: Bytes) -
         part = chunk[max(begin - at, 0) : max(end - at, 0)]
         if len(part) and int(part.max()) > 1:
             raise Malformed(f"'{name}' holds numbers other than 0 and 1")
-
-
-# -- taking over from another engine ---------------------------------------------------------------
-
-
-def carry_memory(old: Arena, new: Arena, runs: Runs | None = None) -> int:
-    """Copy the variables that both have, but for constants; return how many bytes they take.
-
-    `runs` are begin and end of the bytes that `old` has; None for all of them.  Random bits go on
-    as well.  Raises `ControlProgramError` for variables of another graph.
-    """
-    size = _common_bytes(old.layout, new.layout)
-    for replica, (source, target) in enumerate(zip(old.parts, new.parts, strict=True)):
-        for own in _within(runs, size):
-            target[own] = source[own]
-        for at, values in new.layout.constants(replica):
-            target[at : at + values.nbytes] = values.reshape(-1).view(np.uint8)
-    new.floats.continue_from(old.floats)
-    return size
-
-
-def carry_written(
-    old: StrictChecks | None, new: StrictChecks, size: int, runs: Runs | None = None
-) -> None:
-    """Take over which of the first bytes are written: all, where nobody looked."""
-    for replica, part in enumerate(new.shadow.parts):
-        for own in _within(runs, size):
-            part[own] = 1 if old is None else old.shadow.parts[replica][own]
-
-
-def _within(runs: Runs | None, size: int) -> Iterable[slice]:
-    """Return the runs among the first bytes."""
-    if runs is None:
-        return (slice(0, size),)
-    pairs = zip(*(each.tolist() for each in runs), strict=True)
-    return [slice(begin, min(end, size)) for begin, end in pairs if begin < size]
-
-
-def _common_bytes(old: ArenaLayout, new: ArenaLayout) -> int:
-    if old.replicas != new.replicas:
-        raise _refused(f"it has {amount(old.replicas, 'replica')}, and here are {new.replicas}")
-    pairs = list(zip(old.variables, new.variables, strict=False))
-    for one, other in pairs:
-        if _identity(one) != _identity(other):
-            raise _refused(
-                f"its variable '{one.name}' was made at {one.location}; in its place is "
-                f"'{other.name}', made at {other.location}"
-            )
-    return new.end_of_variables(len(pairs))
-
-
-def _identity(variable: StoredVariable) -> tuple[object, ...]:
-    return variable.base, variable.name, variable.element_type, variable.shape
-
-
-def _refused(found: str) -> ControlProgramError:
-    return ControlProgramError(
-        "Engine: state is an engine of another graph",
-        found=found,
-        fix="an engine of this graph; engine.write(x, other.read(x)) copies single tensors",
-    )

@@ -20,8 +20,8 @@ from helpers import both_ends, depth, values
 from helpers.browser import browser as browser, opened as opened  # fixtures
 from helpers.scripts import script
 from helpers.vertex_classes import Key, all_classes
-from poplite.jit import object_cache, side_by_side, thread_layer
-from poplite.jit.build import Builds
+from poplite.jit import object_cache, side_by_side
+from poplite.jit.build import Builds, processors
 from poplite.simulator import compiled_parts
 from poplite.vertex.vertex import Vertex
 
@@ -41,7 +41,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
 
 if "PYTEST_XDIST_WORKER_COUNT" in os.environ:
     # The workers keep processors busy: helpers that compile get those which are left.
-    _left = thread_layer.processors() // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]) - 1
+    _left = processors() // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]) - 1
     side_by_side.MOST_HELPERS = max(0, min(_left, side_by_side.MOST_HELPERS))
 
 os.environ.pop("COLUMNS", None)  # pytest-xdist sets it for its workers

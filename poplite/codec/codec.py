@@ -9,6 +9,10 @@ choose from (`ComputeStep | CopyStep`)::
     int64[9, 4]                         ["int64", 120, [9, 4]]     see `archive`
 
 A new field of such types needs no change here.  Fields that have their default are left out.
+
+A coder writes and reads the values of one annotation, many at a time, wherever they are in the
+data: all numbers of one field of ten thousand records are checked at once.  When something is
+wrong, the data are read again one by one, so that the message says where it is (`decoded`).
 """
 
 from __future__ import annotations
@@ -16,31 +20,626 @@ from __future__ import annotations
 import dataclasses
 import os
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import chain, compress, islice, repeat
+from operator import attrgetter, index as whole_number
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from poplite.arrays.series import Listed, Steps
-from poplite.codec.coders import (
-    ArrayCoder,
-    ChosenCoder,
-    Coder,
-    EitherCoder,
-    FixedCoder,
-    ItemsCoder,
-    Json,
-    NumberedCoder,
-    RecordCoder,
-    ScalarCoder,
-    SeriesCoder,
-    TableCoder,
-)
-from poplite.codec.loading import Malformed, shown
+from poplite.arrays.series import Listed, Steps, coalesce
+from poplite.codec.archive import DTYPE_NAMES, ArrayReader, ArrayWriter
+from poplite.codec.loading import Malformed, at, check_room, shown
+from poplite.errors import PopliteError
 from poplite.source import Line, SourceLocation, shortest
 from poplite.types import ELEMENT_TYPES, ElementType
 from poplite.vertex.vertex import Vertex, VertexMeta
+
+WHOLE = range(-(1 << 63), 1 << 63)
+"""Integers that fit 64 bits."""
+
+Json = Any
+
+
+class Writer:
+    """State of writing data: collected arrays, and numbers of vertex classes and lines.
+
+    `lines` are those that are text, `locations` those that are not; `written` is what was written
+    of some objects that others share, with these, by their id.
+    """
+
+    def __init__(self) -> None:
+        self.arrays = ArrayWriter()
+        self.classes: dict[type[Vertex], int] = {}
+        self.locations: dict[SourceLocation, int] = {}
+        self.lines: dict[str, int] = {}
+        self.written: dict[int, tuple[object, Json]] = {}
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Reader:
+    """State of reading data: the tables to look things up in.
+
+    Attributes:
+        arrays: those of the file.
+        classes: vertex classes, by number.
+        locations: lines, by number.
+        lines: lines that are text, by number.
+        lent: values of fields that lend them to objects which are read later, by name.
+        looks: how many numbers of arrays may still be named, where few may be named often.
+        found: what was made of parts of arrays.
+        one_by_one: whether values are read one at a time, to find the one that is wrong.
+    """
+
+    arrays: ArrayReader
+    classes: Sequence[type[Vertex]]
+    locations: Sequence[SourceLocation]
+    lines: Sequence[str]
+    lent: dict[str, Any] = dataclasses.field(default_factory=dict, init=False)
+    looks: int = dataclasses.field(default=0, init=False)
+    found: dict[tuple[Any, ...], Any] = dataclasses.field(default_factory=dict, init=False)
+    one_by_one: bool = dataclasses.field(default=False, init=False)
+
+
+class Coder(ABC):
+    """Writes and reads the values of one annotation.
+
+    Attributes:
+        name: what it is called where there are several.
+        as_is: the type whose values are written as they are, if there is one.
+    """
+
+    name: str
+    as_is: type | None = None
+
+    @abstractmethod
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is of the annotation, as far as needed to choose among coders."""
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        return self.encode_all([value], to)[0]
+
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON; a coder defines this, or `encode`."""
+        return [self.encode(value, to) for value in values]
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON; raise `Malformed` when it has none."""
+        return self.decode_all([data], of)[0]
+
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON; a coder defines this, or `decode`."""
+        return [self.decode(each, of) for each in data]
+
+
+def decoded(coder: Coder, data: Json, of: Reader) -> Any:
+    """Return the value of JSON; raise `Malformed`, which says where in it the fault is.
+
+    >>> from poplite.codec.archive import ArrayReader
+    >>> of = Reader(ArrayReader({}), (), (), ())
+    >>> decoded(ItemsCoder(list, ScalarCoder(int)), [1, 2, "x"], of)
+    Traceback (most recent call last):
+    poplite.codec.loading.Malformed: [2]: 'x' is not of type int
+    """
+    looks = of.looks
+    try:
+        return coder.decode(data, of)
+    except Malformed:
+        of.one_by_one, of.looks = True, looks
+        return coder.decode(data, of)
+    finally:
+        of.one_by_one = False
+
+
+# -- coders of one annotation ----------------------------------------------------------------------
+
+
+class ScalarCoder(Coder):
+    """Numbers, truth values and texts; of whole numbers those of a range.
+
+    Args:
+        kind: their type.
+        whole: the range.
+        beyond: what a message says of a whole number beyond it.
+    """
+
+    def __init__(
+        self, kind: type, whole: range = WHOLE, beyond: str = "is not of type int"
+    ) -> None:
+        self.kind, self.name, self.whole, self.beyond = kind, kind.__name__, whole, beyond
+        self.as_is = None if kind is float else kind
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        if self.kind is int:
+            return isinstance(value, int | np.integer) and not isinstance(value, bool)
+        return isinstance(value, np.bool_ if self.kind is bool else self.kind) or (
+            type(value) is self.kind
+        )
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        if self.kind is int:
+            return whole_number(value)
+        if self.kind is float:
+            return float(value).hex()  # JSON has no infinities, and no NaN
+        return self.kind(value)
+
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON."""
+        if set(map(type, values)) == {self.as_is}:
+            return list(values)
+        return super().encode_all(values, to)
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        if self.kind is float and type(data) is str:
+            try:
+                return float.fromhex(data)
+            except (ValueError, OverflowError):
+                raise Malformed(f"{shown(data)} is not a valid number") from None
+        if type(data) is not self.kind:
+            raise Malformed(f"{shown(data)} is not of type {self.name}")
+        if self.kind is int and data not in self.whole:
+            raise Malformed(f"{shown(data)} {self.beyond}")
+        return data
+
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON."""
+        if set(map(type, data)) == {self.as_is} and (
+            self.kind is not int or (min(data) in self.whole and max(data) in self.whole)
+        ):
+            return list(data)
+        return super().decode_all(data, of)
+
+
+class ChosenCoder(Coder):
+    """Members of an enumeration, literals, element types: one of a few, by name."""
+
+    def __init__(self, name: str, values: Mapping[str, Any]) -> None:
+        self.name, self.values = name, values
+        self._names = {value: name for name, value in values.items()}
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return isinstance(value, (str, Enum, type)) and value in self._names
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        return self._names[value]
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        if type(data) is not str or data not in self.values:
+            raise Malformed(f"{shown(data)} is not one of {', '.join(map(repr, self.values))}")
+        return self.values[data]
+
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON."""
+        if set(map(type, data)) == {str} and self.values.keys() >= set(data):
+            return list(map(self.values.__getitem__, data))
+        return super().decode_all(data, of)
+
+
+class NumberedCoder(Coder):
+    """Vertex classes and lines: listed once, named by number.
+
+    Args:
+        kind: their type.
+        name: what one is called.
+        listed: the attribute of writers and readers that lists them.
+    """
+
+    def __init__(self, kind: type, name: str, listed: str) -> None:
+        self.kind, self.name, self.listed = kind, name, listed
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return isinstance(value, self.kind)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        known: dict[Any, int] = getattr(to, self.listed)
+        return known.setdefault(value, len(known))
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        known: Sequence[Any] = getattr(of, self.listed)
+        if type(data) is not int or not 0 <= data < len(known):
+            raise Malformed(f"{shown(data)} is the number of no {self.name}")
+        return known[data]
+
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON."""
+        known: Sequence[Any] = getattr(of, self.listed)
+        if set(map(type, data)) == {int} and 0 <= min(data) <= max(data) < len(known):
+            return list(map(known.__getitem__, data))
+        return super().decode_all(data, of)
+
+
+class ArrayCoder(Coder):
+    """NumPy arrays."""
+
+    name = "array"
+
+    def __init__(self, scalar: Any) -> None:
+        self.scalar = np.generic if scalar is Any else get_origin(scalar) or scalar
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return isinstance(value, np.ndarray)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        if value.dtype not in DTYPE_NAMES or not issubclass(value.dtype.type, self.scalar):
+            raise TypeError(f"an array of {value.dtype} cannot be saved")
+        return to.arrays.add(value)
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        values = of.arrays.take(data)
+        if self.scalar is not np.generic and values.size > 1 and not any(values.strides):
+            check_room(values.nbytes, "one number that is repeated")  # each is looked at
+        if not issubclass(values.dtype.type, self.scalar):
+            raise Malformed(f"an array of {values.dtype}, but {self.scalar.__name__} is needed")
+        return values
+
+
+class SeriesCoder(Coder):
+    """Series of numbers, written short: costs of ten thousand steps have a hundred thousand.
+
+    Steps(5, ((3, 1),))     [5, 3, 1]
+    Listed(5, offset)       [5, ["uint32", 0, [3]]]
+    """
+
+    name = "series"
+
+    def __init__(self) -> None:
+        self.offset = ArrayCoder(np.integer)
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return isinstance(value, Steps | Listed)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        if isinstance(value, Listed):
+            return [whole_number(value.base), self.offset.encode(value.offset, to)]
+        digits = value.digits if len(value.digits) == 1 else coalesce(value.digits)
+        return [*map(whole_number, chain((value.first,), *digits))]
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        if type(data) is list and data and _is_whole(data[0]):
+            first, *rest = data
+            if len(rest) == 1 and type(rest[0]) is list:
+                return Listed(first, self.offset.decode(rest[0], of))
+            if len(rest) % 2 == 0 and all(map(_is_whole, rest)):
+                return Steps(first, tuple(zip(rest[::2], rest[1::2], strict=True)))
+        raise Malformed(f"{shown(data)} is not a valid series")
+
+
+class ItemsCoder(Coder):
+    """Tuples and lists of any length; other sequences are read as tuples."""
+
+    def __init__(self, kind: Any, item: Coder) -> None:
+        self.kind, self.item, self.name = kind, item, kind.__name__
+        self.made = list if kind is list else tuple
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return isinstance(value, self.kind) and type(value) is not str
+
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON."""
+        items = iter(self.item.encode_all(list(chain.from_iterable(values)), to))
+        return [list(islice(items, len(value))) for value in values]
+
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON."""
+        check_lists(data)
+        items = iter(self._items(data, of))
+        return [self.made(islice(items, len(each))) for each in data]
+
+    def _items(self, data: Sequence[list[Json]], of: Reader) -> list[Any]:
+        if not of.one_by_one:
+            return self.item.decode_all(list(chain.from_iterable(data)), of)
+        items: list[Any] = []
+        for each in data:
+            for number, item in enumerate(each):
+                with at(f"[{number}]"):
+                    items.append(self.item.decode(item, of))
+        return items
+
+
+class FixedCoder(Coder):
+    """Tuples of a fixed length, with a type for each place."""
+
+    name = "tuple"
+
+    def __init__(self, items: Sequence[Coder]) -> None:
+        self.items = items
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return isinstance(value, tuple) and len(value) == len(self.items)
+
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON."""
+        columns = zip(*values, strict=True)
+        found = [c.encode_all(column, to) for c, column in zip(self.items, columns, strict=False)]
+        return list(map(list, zip(*found, strict=True)))
+
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON."""
+        check_lists(data)
+        for each in data:
+            if len(each) != len(self.items):
+                raise Malformed(f"{len(each):,} values, but {len(self.items)} are needed")
+        columns = zip(*data, strict=True)
+        found = [c.decode_all(column, of) for c, column in zip(self.items, columns, strict=False)]
+        return list(zip(*found, strict=True))
+
+
+class PartsCoder(Coder):
+    """Objects by a list of what they are made of, of which None is left out at the end.
+
+    Args:
+        cls: their class.
+        coders: those of its attributes, in the order in which they are written.
+        make: makes an object of a reader and these.
+    """
+
+    def __init__(
+        self, cls: type, coders: Mapping[str, Coder], make: Callable[..., Any] | None = None
+    ) -> None:
+        self.cls, self.coders, self.name = cls, coders, cls.__name__
+        self.make = make or (lambda _, *parts: cls(*parts))
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return isinstance(value, self.cls)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        data = [coder.encode(getattr(value, name), to) for name, coder in self.coders.items()]
+        while data and data[-1] is None:
+            data.pop()
+        return data
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        missing = len(self.coders) - len(as_list(data))
+        if missing < 0:
+            raise Malformed(f"{shown(data)} are not the parts of {self.name}")
+        parts = []
+        for (name, coder), part in zip(self.coders.items(), data + [None] * missing, strict=True):
+            with at(f".{name}"):
+                parts.append(coder.decode(part, of))
+        return self.make(of, *parts)
+
+
+class TableCoder(Coder):
+    """Mappings, in their order."""
+
+    name = "mapping"
+
+    def __init__(self, key: Coder, value: Coder) -> None:
+        self.key, self.value = key, value
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return isinstance(value, Mapping)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        return [[self.key.encode(k, to), self.value.encode(v, to)] for k, v in value.items()]
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        found: dict[Any, Any] = {}
+        for pair in as_list(data):
+            if len(as_list(pair)) != 2:
+                raise Malformed(f"{shown(pair)} is not a valid pair")
+            key = self.key.decode(pair[0], of)
+            if key in found:
+                raise Malformed(f"{shown(key)} is there twice")
+            try:
+                found[key] = self.value.decode(pair[1], of)
+            except Malformed as error:
+                error.place.append(f"[{key!r}]")
+                raise
+        return found
+
+
+class RecordCoder(Coder):
+    """Dataclasses, by those fields of the constructor that are saved; defaults are left out.
+
+    A field whose metadata say that it "lends" gives its value to those of the same name that are
+    read after it, and are not saved themselves.
+
+    Attributes:
+        parameters: what makes the default of each of the constructor; None without one.
+        alike: coders, and the fields of each, which are written together.
+    """
+
+    def __init__(self, cls: type, coders: Mapping[str, Coder]) -> None:
+        self.cls, self.coders, self.name = cls, coders, cls.__name__
+        taken = [field for field in dataclasses.fields(cls) if field.init]
+        known = [field for field in taken if field.name in coders]
+        self.parameters = {field.name: _default_of(field) for field in taken}
+        self.needed = {name for name in coders if self.parameters[name] is None}
+        alike: dict[int, tuple[Coder, list[str]]] = {}
+        for name, coder in coders.items():
+            alike.setdefault(id(coder), (coder, []))[1].append(name)
+        self.alike = list(alike.values())
+        self.lent = {field.name for field in known if field.metadata.get("lends")}
+        nowhere = Writer()
+        self.usual = {f.name: f.default for f in known if f.default is not dataclasses.MISSING}
+        self.defaults = {
+            name: coders[name].encode(each, nowhere) for name, each in self.usual.items()
+        }
+        named = nowhere.arrays.parts() or nowhere.classes or nowhere.locations or nowhere.lines
+        assert not named, "defaults are plain"
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return type(value) is self.cls
+
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON."""
+        found: list[dict[str, Json]] = [{} for _ in values]
+        for coder, names in self.alike if values else ():
+            parts, places = [], []
+            for name in names:
+                column, rows = list(map(attrgetter(name), values)), found
+                if name in self.defaults:
+                    differ = [part is not self.usual[name] for part in column]
+                    column, rows = list(compress(column, differ)), list(compress(found, differ))
+                if set(map(type, column)) != {coder.as_is}:
+                    self._check_kinds(name, coder, column)
+                parts += column
+                places.append((name, rows))
+            data: Iterator[Json] = iter(coder.encode_all(parts, to) if parts else [])
+            for name, rows in places:
+                default = self.defaults.get(name, dataclasses.MISSING)
+                for row, each in zip(rows, data, strict=False):
+                    if default is dataclasses.MISSING or each != default:
+                        row[name] = each
+        return found
+
+    def _check_kinds(self, name: str, coder: Coder, parts: Sequence[Any]) -> None:
+        for part in parts:
+            if not coder.fits(part):
+                raise TypeError(f"{self.name}.{name} is {shown(part)}, not {coder.name}")
+
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON."""
+        if not data:
+            return []
+        everywhere = self._check_names(data)
+        columns: dict[str, Iterable[Any]] = {
+            name: repeat(of.lent[name] if make is None else make(), len(data))
+            for name, make in self.parameters.items()
+            if name not in self.coders
+        }
+        for name, coder in self.coders.items():
+            make = self.parameters[name]
+            some = data if name in everywhere else [each for each in data if name in each]
+            with at(f".{name}"):
+                found = coder.decode_all([each[name] for each in some], of) if some else []
+            if make is not None and len(some) < len(data):
+                parts = iter(found)
+                found = [next(parts) if name in each else make() for each in data]
+            columns[name] = found
+            if name in self.lent:
+                [of.lent[name]] = found
+        try:
+            return list(map(self.cls, *[columns[name] for name in self.parameters]))
+        except PopliteError as error:  # of a class that checks what it is made of
+            raise Malformed(error.what) from error
+
+    def _check_names(self, data: Sequence[Json]) -> set[str]:
+        """Check which fields there are, and return those that are everywhere."""
+        everywhere = set(self.coders)
+        known: set[tuple[str, ...]] = set()
+        for each in data:
+            if type(each) is not dict:
+                raise Malformed(f"{shown(each)} is not a valid {self.name}")
+            names = tuple(each)
+            if names in known:
+                continue
+            known.add(names)
+            if not each.keys() <= self.coders.keys():
+                raise Malformed(f"{shown(each)} is not a valid {self.name}")
+            if not self.needed <= each.keys():
+                missing = min(self.needed - each.keys())
+                raise Malformed(
+                    f"{shown(each)} is not a valid {self.name}: a {self.name} has no {missing!r}"
+                )
+            everywhere &= each.keys()
+        return everywhere
+
+
+class EitherCoder(Coder):
+    """One of several annotations; None is null, others are named where there is a choice."""
+
+    def __init__(self, options: Sequence[Coder], *, optional: bool) -> None:
+        self.options = {option.name: option for option in options}
+        assert len(self.options) == len(options), "options are distinguished by name"
+        self.optional = optional
+        self.name = " | ".join([*self.options, *(["None"] if optional else [])])
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return (value is None and self.optional) or self._of(value) is not None
+
+    def _of(self, value: Any) -> Coder | None:
+        return next((option for option in self.options.values() if option.fits(value)), None)
+
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON."""
+        found: list[Json] = [None] * len(values)
+        chosen = [self._of(value) for value in values]
+        for value, each in zip(values, chosen, strict=True):
+            assert each is not None or (value is None and self.optional)
+        for option in self.options.values():
+            rows = [row for row, each in enumerate(chosen) if each is option]
+            data = option.encode_all([values[row] for row in rows], to)
+            for row, each in zip(rows, data, strict=True):
+                found[row] = each if len(self.options) == 1 else [option.name, each]
+        return found
+
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON."""
+        found: list[Any] = [None] * len(data)
+        by_name: dict[str, list[int]] = {}
+        for row, each in enumerate(data):
+            if each is not None or not self.optional:
+                by_name.setdefault(self._name_of(each), []).append(row)
+        for name, rows in by_name.items():
+            some = [data[row] if len(self.options) == 1 else data[row][1] for row in rows]
+            for row, value in zip(rows, self.options[name].decode_all(some, of), strict=True):
+                found[row] = value
+        return found
+
+    def _name_of(self, data: Json) -> str:
+        if len(self.options) == 1:
+            return next(iter(self.options))
+        match data:
+            case [str() as name, _] if name in self.options:
+                return name
+        raise Malformed(f"{shown(data)} is not one of {self.name}")
+
+
+def _default_of(field: dataclasses.Field[Any]) -> Callable[[], Any] | None:
+    """Return what makes the value of a field that is not given, if it has a default."""
+    if field.default is not dataclasses.MISSING:
+        return lambda: field.default
+    return None if field.default_factory is dataclasses.MISSING else field.default_factory
+
+
+def check_lists(data: Sequence[Json]) -> None:
+    """Refuse anything but lists of JSON."""
+    for each in data:
+        as_list(each)
+
+
+def as_list(data: Json) -> list[Any]:
+    """Return a list of JSON as it is; refuse anything else."""
+    if type(data) is not list:
+        raise Malformed(f"{shown(data)} is not a valid list")
+    return data
+
+
+def _is_whole(data: Json) -> bool:
+    return type(data) is int and data in WHOLE
+
+
+# -- coders of all annotations ---------------------------------------------------------------------
 
 
 class Codec:
@@ -56,7 +655,7 @@ class Codec:
     def coder_of(self, annotation: Any) -> Coder:
         """Return the coder of an annotation as `typing.get_type_hints` returns it.
 
-        >>> from poplite.codec.coders import Writer
+        >>> from poplite.codec.codec import Writer
         >>> Codec({}).coder_of(tuple[int, ...]).encode((1, 2), Writer())
         [1, 2]
         >>> Codec({}).coder_of(object)

@@ -45,7 +45,7 @@ from poplite.errors import (
     listed,
     warn,
 )
-from poplite.executable.opcodes import MOST_RUNS
+from poplite.executable.encoding import MOST_RUNS
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.edge_table import EdgeTable, EdgeTables, FieldRuns
 from poplite.graph.graph import Graph

@@ -1,7 +1,7 @@
 """Compiles the programs of a graph to an executable, whose code is made of ops.
 
 The parts of programs are checked, lowered and priced by the modules below; here they are put
-together, and the program tree is written down as ops (`poplite.executable.opcodes`)::
+together, and the program tree is written down as ops (`poplite.executable.encoding`)::
 
     Sequence                      0  REPEAT           loop 0, 9 times, else row 3
       Repeat 9 times              1    LAUNCH         'blur'
@@ -42,11 +42,11 @@ from poplite.compile.program_parts import (
 )
 from poplite.cost.step_cost import JoinedCopyCost, StepCost, data_dependent_steps
 from poplite.errors import ControlProgramError, ProfilingDisabled, UnknownName
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code, steps_before
 from poplite.executable.executable import Checks, Executable
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.opcodes import Code, steps_before
-from poplite.executable.step import ComputeStep, CopyStep
+from poplite.executable.steps import ComputeStep, CopyStep
 from poplite.expr.operand import Operand
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
@@ -266,7 +266,7 @@ def _priced(
         _check_stamps(parts.leaves)
         return _Prices((), (), None)
     # Loaded with the first graph, not with the package.
-    from poplite.cost.memory.planner import memory_of
+    from poplite.cost.memory_plan import memory_of
     from poplite.cost.model import host_costs, step_costs
 
     acting = lowered.priced_programs()

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.executable.rows import PIECE_WORDS, RECORD_WORDS, Moves
+from poplite.executable.encoding import PIECE_WORDS, RECORD_WORDS, Moves
 
 Runs = tuple[Int64, Int64]
 """Byte position and size in bytes of each run, in view order."""

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence as Several
 from typing import Any
 
 from poplite import view as views
-from poplite.cost.exchange.phases import phases_of_copy
+from poplite.cost.exchange_phases import phases_of_copy
 from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.graph.graph import Graph
 from poplite.graph.space import metadata_of, same_meaning

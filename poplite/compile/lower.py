@@ -38,9 +38,9 @@ from poplite.compile.places import (
     rows_in_place,
     vertices_of,
 )
+from poplite.executable.encoding import NUMBER, Moves, RowForm, positions
 from poplite.executable.layout import MOST_PIECES, ArenaLayout, ElementTiles, StoredVariable
-from poplite.executable.rows import NUMBER, Moves, RowForm, positions
-from poplite.executable.step import ComputeStep, CopyStep, Origins, Vertices
+from poplite.executable.steps import ComputeStep, CopyStep, Origins, Vertices
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import StateValues, Vectors
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family

@@ -56,9 +56,8 @@ from poplite.arrays.series import (
     counting,
 )
 from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
-from poplite.executable.layout import ArenaLayout
-from poplite.executable.rows import (
-    COUNT,
+from poplite.executable.encoding import (
+    COUNT_WORD,
     Column,
     Columns,
     Forms,
@@ -69,7 +68,8 @@ from poplite.executable.rows import (
     positions,
     width,
 )
-from poplite.executable.step import Vertices
+from poplite.executable.layout import ArenaLayout
+from poplite.executable.steps import Vertices
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
 from poplite.jit.build import run_kernel
@@ -547,14 +547,14 @@ def vertices_of(
     kept = {n: tables[c.field] for n, c in enumerate(described) if c.kind == "table"}
     if all(_is_even(c, s) for c, s in zip(described, series, strict=True)):
         rows = _first_row(described, series)
-        return Vertices(cls, described, rows, kept, _work(work, rows[:, COUNT]))
+        return Vertices(cls, described, rows, kept, _work(work, rows[:, COUNT_WORD]))
     flat = _flat(described, series)
     if flat is not None and _least_runs(described, series) * LEAST_RUN > _count(series):
         return _with_tables(cls, flat, series, kept, work)
     runs = _runs(described, series)
     if flat is not None and len(runs) * LEAST_RUN > _count(series):
         return _with_tables(cls, flat, series, kept, work)
-    return Vertices(cls, described, runs, kept, _work(work, runs[:, COUNT]))
+    return Vertices(cls, described, runs, kept, _work(work, runs[:, COUNT_WORD]))
 
 
 def _count(series: Sequence[Series | None]) -> int:
@@ -572,7 +572,7 @@ def _is_even(column: Column, series: Series | None) -> bool:
 def _first_row(described: Columns, series: Sequence[Series | None]) -> Int64:
     """Return one row: the first number of each column, the step of affine ones, else zeros."""
     row = [0] * width(described)
-    row[COUNT] = _count(series)
+    row[COUNT_WORD] = _count(series)
     for (column, at), numbers in zip(positions(described), series, strict=True):
         if numbers is None or column.kind == "flat":
             continue
@@ -644,7 +644,7 @@ def _runs(described: Columns, series: Sequence[Series | None]) -> Int64:
     fixed = np.stack([np.zeros(count, np.int64), *by_kind["fixed"]], axis=1)
     first, length, steps = affine_runs(moving, fixed)
     rows = np.zeros((len(first), width(described)), np.int64)
-    rows[:, COUNT] = length
+    rows[:, COUNT_WORD] = length
     step = iter(steps.T)
     for (column, at), array in zip(positions(described), arrays, strict=True):
         if array is not None:
@@ -706,13 +706,13 @@ def _with_tables(
         return Vertices(cls, described, row, tables, np.array([count * work]))
     first = np.arange(0, count, FLAT_ROW)
     rows = np.repeat(row, len(first), axis=0)
-    rows[:, COUNT] = np.minimum(FLAT_ROW, count - first)
+    rows[:, COUNT_WORD] = np.minimum(FLAT_ROW, count - first)
     for column, at in positions(described):
         if column.kind == "affine":
             rows[:, at] += first * row[0, at + 1]
         elif column.kind == "flat":
             rows[:, at + 1] = first
-    return Vertices(cls, described, rows, tables, _work(work, rows[:, COUNT]))
+    return Vertices(cls, described, rows, tables, _work(work, rows[:, COUNT_WORD]))
 
 
 def _table(numbers: Series) -> tuple[int, npt.NDArray[np.uint32]]:

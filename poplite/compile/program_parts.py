@@ -25,11 +25,15 @@ from itertools import count
 from typing import Literal
 
 from poplite.compile.lower import dense_moves, lower_compute_sets, lower_copy
-from poplite.executable.actions import (
+from poplite.executable.encoding import Moves, joined_moves
+from poplite.executable.layout import ArenaLayout
+from poplite.executable.steps import (
     Action,
     ArenaBlock,
     CodeLoad,
     CodeUse,
+    ComputeStep,
+    CopyStep,
     Equal,
     Fail,
     HostAction,
@@ -44,9 +48,6 @@ from poplite.executable.actions import (
     Transfer,
     Undefine,
 )
-from poplite.executable.layout import ArenaLayout
-from poplite.executable.rows import Moves, joined_moves
-from poplite.executable.step import ComputeStep, CopyStep
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant, taken
-from poplite.cost.exchange.phases import (
+from poplite.cost.exchange_phases import (
     Phases,
     phases_of_alike,
     phases_of_compute_set,

@@ -2,7 +2,7 @@
 
 An executable holds no graph, no address and no compiled code, only plain data and the vertex
 classes: it is what an engine needs to allocate its arena, compile its drivers and run.  Files hold
-it as it is (`poplite.executable.file.saved`); a new field of plain data needs no change there.
+it as it is (`poplite.executable.executable_file`); a new field of plain data needs no change there.
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.errors import made_by
-from poplite.executable import opcodes as op
-from poplite.executable.actions import Action, HostTensor
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code, Moves
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.opcodes import Code
-from poplite.executable.rows import Moves
-from poplite.executable.step import ComputeStep, CopyStep, Origins
+from poplite.executable.steps import Action, ComputeStep, CopyStep, HostTensor, Origins
 from poplite.files import check_stream, passing_file
 from poplite.frozen import frozen
 from poplite.machine.target import Target
@@ -31,7 +29,7 @@ from poplite.report.memory import Memory, Operation
 from poplite.text import amount
 
 if TYPE_CHECKING:
-    from poplite.executable.file.vertex_classes import VertexSource
+    from poplite.executable.executable_file import VertexSource
 
 
 Checks = Literal["strict", "fast", "none"]
@@ -113,7 +111,7 @@ class Executable:
         ...     Executable.load(f"{folder}/copy.poplite")
         <Executable 1 program of 1 step>
         """
-        from poplite.executable.file.saved import save
+        from poplite.executable.executable_file import save
 
         save(self, path)
 
@@ -134,7 +132,7 @@ class Executable:
                 and when a vertex class is not found, or has other code.
             ElementTypeError: when something in `vertices` is neither class nor module.
         """
-        from poplite.executable.file.saved import load
+        from poplite.executable.executable_file import load
 
         return load(path, vertices)
 

@@ -37,9 +37,9 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.cost.exchange.locations import locations_of
-from poplite.cost.exchange.phases import KEPT, phases_of_compute_set
-from poplite.cost.exchange.touched_elements import edge_tiles, edges_in_place
+from poplite.cost.exchange_phases import KEPT, phases_of_compute_set
+from poplite.cost.locations import locations_of
+from poplite.cost.moved_data import edge_tiles, edges_in_place
 from poplite.errors import ControlProgramError, made_by
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
@@ -49,7 +49,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor_text import element_text
 from poplite.ipu.codelets.class_text import own_text
-from poplite.report.phase_parts import Cause
+from poplite.report.execution import Cause
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped, of_type
 from poplite.vertex.compute import check

@@ -10,7 +10,7 @@ these for it, and of Numba itself `types` and `TypingError`, which are public:
                     calls of Python functions, compiled with their callers
     numba_context   common types, types of calls, functions that are replaced by others; what emits
                     code sees; modules made from Python functions; the processor code is for
-    thread_layer    the threads that share a loop
+    build           the threads that share a loop
 
 Before the bound in `pyproject.toml` is raised, look here.  The parts, and what breaks with each:
 

@@ -16,12 +16,15 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from poplite.frozen import frozen
 from poplite.jit import digest, object_cache
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from poplite.jit.side_by_side import SideBySide
 
     Argument: TypeAlias = int | npt.NDArray[Any]
+
 
 # -- code as data, which any process can make ------------------------------------------------------
 
@@ -295,3 +299,73 @@ def address(array: npt.NDArray[np.generic]) -> int:
     """Return the address of a contiguous array's elements; the caller keeps the array alive."""
     place: int = array.__array_interface__["data"][0]
     return place
+
+
+# -- threads ---------------------------------------------------------------------------------------
+# Numba's threading layer: threads of this process that share a loop in native code.  Numba is
+# imported only to start them.
+
+
+class ThreadLayer(NamedTuple):
+    """The layer of this process, with started threads.
+
+    Attributes:
+        parallel_for: address of the C function that shares a loop.
+        thread_count: address of the C function that returns how many threads share it.
+        is_reentrant: whether two Python threads may call it at once.
+    """
+
+    parallel_for: int
+    thread_count: int
+    is_reentrant: bool
+
+
+def start_threads() -> ThreadLayer:
+    """Start the threads, unless they run, and return their layer."""
+    _import_whole("numba.np.ufunc.parallel")
+    import llvmlite.binding as llvm
+    from numba.np.ufunc import parallel
+
+    parallel._launch_threads()
+    return ThreadLayer(
+        parallel_for=llvm.address_of_symbol("numba_parallel_for"),
+        thread_count=llvm.address_of_symbol("get_num_threads"),
+        is_reentrant=parallel.threading_layer() != "workqueue",
+    )
+
+
+def _import_whole(module: str) -> None:
+    """Import a module that Ctrl-C would leave half imported, of which nobody could import the rest.
+
+    Ctrl-C ends only what waits here.  Errors are raised where the module is imported again.
+    """
+
+    def work() -> None:
+        with suppress(Exception):
+            import_module(module)
+
+    if module not in sys.modules:
+        thread = Thread(target=work, daemon=True)
+        thread.start()
+        thread.join()
+
+
+def are_threads_started() -> bool:
+    """Return whether this process, or the one that it was forked from, started the threads."""
+    layer = sys.modules.get("numba.np.ufunc.parallel")
+    return bool(getattr(layer, "_is_initialized", False))
+
+
+def loop_threads() -> int:
+    """Return how many threads there are, or will be."""
+    chosen = os.environ.get("NUMBA_NUM_THREADS", "")
+    # While another thread imports the module, the name may still be missing.
+    known = getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", None)
+    if known or chosen.isdigit():
+        return int(known or chosen)
+    return processors()
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -22,8 +22,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Self
 
-from poplite.jit.build import Job
-from poplite.jit.thread_layer import processors
+from poplite.jit.build import Job, processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable

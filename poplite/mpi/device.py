@@ -35,11 +35,14 @@ from poplite.arrays.intervals import Int64
 from poplite.codec.loading import Malformed
 from poplite.compile.options import EngineOptions
 from poplite.errors import Absent, ControlProgramError, DeviceRuntimeError, InvalidOption
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable, digest, executable_parts
+from poplite.executable.steps import action_text
 from poplite.files import checked_path
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target
-from poplite.mpi.channel import say_end
+from poplite.mpi.channel import say_end, started_mpi
 from poplite.mpi.endings import watch_own_end
 from poplite.mpi.messages import (
     HOST,
@@ -53,10 +56,10 @@ from poplite.mpi.messages import (
     to_rank,
 )
 from poplite.mpi.other_ranks import OtherRanks
-from poplite.mpi.rank_plan import POISON, equal_cut, rank_plan
+from poplite.mpi.rank_plan import POISON, Exchange, equal_cut, rank_plan
 from poplite.mpi.ranks import Ranks, Word, as_others_raise
-from poplite.mpi.starting import started_mpi
-from poplite.simulator.accounts.accounts import Accounts
+from poplite.report.execution import BetweenRanks
+from poplite.simulator.accounts import Accounts
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, Source, check_root
 from poplite.simulator.host.tensors import ByMoves, ByView, HostAccess
 from poplite.simulator.run.arena import Arena
@@ -382,8 +385,7 @@ class OnRank:
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
         """Return what was compiled and what ran, on all ranks together."""
         # Engines start sooner without what only reports need.
-        from poplite.mpi.traffic import between_ranks
-        from poplite.simulator.accounts.reporting import report_of
+        from poplite.simulator.reporting import report_of
 
         own = self._simulated
         report = report_of(
@@ -403,7 +405,7 @@ class OnRank:
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:
         """Record the steps that run in a `with` statement: the same on all ranks."""
         # Few programs are traced.
-        from poplite.simulator.accounts.reporting import traced
+        from poplite.simulator.reporting import traced
 
         runs = self._simulated.runs
         return traced(self._executable, self._accounts, runs, limit, self._rows)
@@ -602,3 +604,95 @@ class StatesOnRanks:
 def _from_rank(rank: int, begin: Int64, end: Int64, owners: Owners) -> Messages:
     """Return the messages that bring runs of bytes from a rank to their owners."""
     return return_messages(np.full(len(begin), rank), begin, end, owners)
+
+
+# -- what ranks send each other --------------------------------------------------------------------
+# By step: how often each row ran, times the bytes sent at it.
+#
+#     rows             ran      sent at one                       sent
+#     LAUNCH 'blur'    100      2 messages, 32,784 bytes          200 messages, 3,278,400 bytes
+#
+# All ranks have the same plan and count the same rows, so that they need not communicate for it.
+
+
+def between_ranks(
+    executable: Executable,
+    exchanges: Sequence[Exchange],
+    places: Mapping[str, Sequence[tuple[int, int]]],
+    counts: Mapping[str, Int64],
+    is_sent: Callable[[int], bool],
+) -> tuple[BetweenRanks, ...]:
+    """Return what each place sent that ran, by program and number; numbers are of each replica.
+
+    `places` are those of a `RankPlan`; `counts` say how often each row ran; `is_sent` tells
+    whether an exchange is done at all.
+    """
+    amounts = [
+        _amount(each.messages) if is_sent(number) else (0, 0)
+        for number, each in enumerate(exchanges)
+    ]
+    found: list[BetweenRanks] = []
+    for program, code in executable.programs.items():
+        sent = _sent(code, places[program], counts[program], amounts)
+        numbers = code.first_numbers.tolist()
+        found += (
+            BetweenRanks(
+                name=_name(executable, code, row),
+                program_name=program,
+                row=row,
+                number=numbers[row],
+                at=code.locations[row].portable if code.locations else "",
+                executions=int(counts[program][row]),
+                messages=messages,
+                bytes=size,
+            )
+            for row, (messages, size) in sorted(
+                sent.items(), key=lambda each: (numbers[each[0]], each[0])
+            )
+            if messages
+        )
+    return tuple(found)
+
+
+def _amount(messages: Messages) -> tuple[int, int]:
+    """Return how many messages an exchange takes, and their bytes."""
+    pairs = np.unique(np.stack([messages.sender, messages.receiver]), axis=1)
+    return pairs.shape[1], int(messages.pieces.size.sum())
+
+
+def _sent(
+    code: Code,
+    places: Sequence[tuple[int, int]],
+    counts: Int64,
+    amounts: Sequence[tuple[int, int]],
+) -> dict[int, tuple[int, int]]:
+    """Return messages and bytes by row; those of a step by the row that does its work."""
+    numbers = code.first_numbers.tolist()
+    works = {(int(code.ops[row, 1]), numbers[row]): row for row in code.step_rows.tolist()}
+    sent: dict[int, tuple[int, int]] = {}
+    for row, exchange in places:
+        kind, what = code.ops[row, :2].tolist()
+        place = row
+        if kind in (op.LAUNCH, op.COLLECT):
+            work = works.get((what, numbers[row]))
+            place = _call_beside(code, row) if work is None else work
+        messages, size = sent.get(place, (0, 0))
+        count = int(counts[row])
+        sent[place] = messages + count * amounts[exchange][0], size + count * amounts[exchange][1]
+    return sent
+
+
+def _call_beside(code: Code, row: int) -> int:
+    """Return the row of the host function whose inputs or outputs a LAUNCH copies."""
+    is_before = code.ops[row + 1, 0] == op.CALLBACK
+    is_before &= code.step_numbers[row + 1] == code.step_numbers[row]
+    return row + 1 if is_before else row - 1
+
+
+def _name(executable: Executable, code: Code, row: int) -> str:
+    kind, number = map(int, code.ops[row, :2])
+    if kind == op.LAUNCH:
+        return executable.steps[number].name
+    if kind == op.CALLBACK:
+        return action_text(executable.actions[number])
+    return "a scalar that decides"

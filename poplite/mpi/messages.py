@@ -29,9 +29,9 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.compile.copies import copied_runs
+from poplite.executable.encoding import Moves
 from poplite.executable.layout import ArenaLayout, StoredVariable
-from poplite.executable.rows import Moves
-from poplite.executable.step import Origins
+from poplite.executable.steps import Origins
 from poplite.frozen import frozen
 
 # -- runs ------------------------------------------------------------------------------------------

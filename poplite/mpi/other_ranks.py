@@ -40,10 +40,10 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import ControlProgramError, DeviceRuntimeError
-from poplite.executable import opcodes as op
-from poplite.executable.actions import Action, HostFunctionCall, Print, RowTransfer, Transfer
+from poplite.executable import encoding as op
+from poplite.executable.steps import Action, HostFunctionCall, Print, RowTransfer, Transfer
 from poplite.frozen import frozen
-from poplite.jit.thread_layer import processors
+from poplite.jit.build import processors
 from poplite.mpi.endings import last_step
 from poplite.mpi.messages import Messages
 from poplite.mpi.rank_plan import Exchange
@@ -546,7 +546,7 @@ def _made(make: Callable[..., T], memory: Bytes, part: RankMessage, tag: int) ->
 
 
 class KeptExchange:
-    """An exchange of a program; `words` are for compiled code (`poplite.executable.opcodes`)."""
+    """An exchange of a program; `words` are for compiled code (`poplite.executable.encoding`)."""
 
     def __init__(self, spins: int) -> None:
         self.words = np.zeros(op.EXCHANGE_WORDS, np.int64)

@@ -29,10 +29,14 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.compile.copies import NO_MOVES
-from poplite.cost.workers import tile_cycles
-from poplite.executable import opcodes as op
-from poplite.executable.actions import (
+from poplite.cost.step_cost import tile_cycles
+from poplite.executable import encoding as op
+from poplite.executable.encoding import COUNT_WORD, Code, Moves, joined_moves, positions
+from poplite.executable.executable import Executable
+from poplite.executable.steps import (
     Action,
+    ComputeStep,
+    CopyStep,
     Equal,
     Fail,
     HostTensor,
@@ -41,11 +45,8 @@ from poplite.executable.actions import (
     RowTransfer,
     Stamp,
     Transfer,
+    Vertices,
 )
-from poplite.executable.executable import Executable
-from poplite.executable.opcodes import Code
-from poplite.executable.rows import COUNT, Moves, joined_moves, positions
-from poplite.executable.step import ComputeStep, CopyStep, Vertices
 from poplite.frozen import frozen
 from poplite.mpi.messages import (
     EVERYONE,
@@ -122,7 +123,7 @@ def _work(executable: Executable, tiles: int) -> npt.NDArray[np.float64]:
             work += times * tile_cycles(vertices, slots, target).array()
             continue
         for group in step.groups:
-            counts = group.rows[:, COUNT]
+            counts = group.rows[:, COUNT_WORD]
             each = np.repeat(group.weights / np.maximum(counts, 1), counts)
             at = tile_of.array()[vertex_numbers(group)]
             work += times * np.bincount(at, each, minlength=tiles)
@@ -360,7 +361,7 @@ def subset(group: Vertices, is_taken: npt.NDArray[np.bool_]) -> Vertices:
 
     A group without vertices still names its class.
     """
-    counts = group.rows[:, COUNT]
+    counts = group.rows[:, COUNT_WORD]
     if is_taken.all():
         return group
     row = np.repeat(np.arange(len(counts)), counts)
@@ -374,7 +375,7 @@ def subset(group: Vertices, is_taken: npt.NDArray[np.bool_]) -> Vertices:
             rows[:, at] += skipped * rows[:, at + 1]
         elif column.kind == "flat":
             rows[:, at + 1] += skipped
-    rows[:, COUNT] = count
+    rows[:, COUNT_WORD] = count
     weights = np.maximum(group.weights[row[first]] * count // counts[row[first]], 1)
     return replace(group, rows=rows, weights=weights)
 

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from poplite.errors import ControlProgramError, DeviceRuntimeError
 from poplite.frozen import frozen
-from poplite.mpi.channel import channel_of
+from poplite.mpi.channel import CALL, channel_of
 from poplite.mpi.endings import end_job
-from poplite.mpi.starting import CALL
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm, Request

@@ -19,11 +19,10 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 import numpy as np
 
 from poplite.arrays.intervals import Int64, sorted_order
-from poplite.cost.exchange.copies import CopiedRows, copy_phase, joined_rows
-from poplite.cost.exchange.pieces import MovedPieces
-from poplite.cost.exchange.within_ipu import exchange_phase, load_of
+from poplite.cost.exchange_cycles import MovedPieces, exchange_phase, load_of
 from poplite.cost.model import step_costs
-from poplite.cost.workers import tile_cycles
+from poplite.cost.moved_data import CopiedRows, copy_phase, joined_rows
+from poplite.cost.step_cost import tile_cycles
 from poplite.errors import GraphMemoryAllocationError
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import edge_table

@@ -179,15 +179,17 @@ class VertexType:
 
 @frozen
 class ComputeSetVertices:
-    """The vertices of one class in a compute set.
+    """The vertices of a compute set that have one class and were added at one line.
 
     Attributes:
         type: the name of the class.
         count_by_tile: how many vertices run on each tile.
+        at: the user's line.
     """
 
     type: str
     count_by_tile: PerTile
+    at: Line
 
 
 @frozen

@@ -19,10 +19,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from poplite.frozen import frozen
-from poplite.report.execution import Execution, ExecutionStep, Measured, Phase, TypeCycles
+from poplite.report.execution import (
+    Execution,
+    ExecutionStep,
+    Measured,
+    Phase,
+    TilePairs,
+    TypeCycles,
+)
 from poplite.report.findings import NAME
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import TilePairs
 from poplite.text import amount, shortened
 
 if TYPE_CHECKING:

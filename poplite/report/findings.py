@@ -8,7 +8,7 @@ Between two syncs each tile proceeds by itself, so the cost of a phase is the ti
 would save without it: work of a tile for which no other one waits costs nothing.
 
 >>> print(*insights_text(Insights(None, None, (Finding("guessed", 90, 0.5, ("Search",), (0,)),))))
-guessed: the cycles of Search depend on data that was not counted; a `cycles` method can state them
+guessed: the cycles of Search depend on data that was not counted
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
-from poplite.report.execution import between_syncs
-from poplite.report.phase_parts import Cause, PhaseKind
+from poplite.report.execution import Cause, PhaseKind, between_syncs
+from poplite.report.memory import peaks_of, remedy_for
 from poplite.text import amount, printable, shortened
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ FindingKind = Literal[
     "copied on its tile",
     "copies apart",
     "guessed",
+    "out of memory",
 ]
 """Kinds of findings: tiles that wait for a slower one; idle workers of busy tiles; data that move;
-data that are rearranged on their tile; neighbour Copies that could be one; unattributed cycles."""
+data that are rearranged on their tile; neighbour Copies that could be one; unattributed cycles; a
+tile with too little memory."""
 
 _OF_PHASE: dict[PhaseKind, FindingKind] = {
     "copy": "copied on its tile",
@@ -50,11 +52,22 @@ _OF_PHASE: dict[PhaseKind, FindingKind] = {
 }
 """Kinds of findings in phases in which data move."""
 
+_REMEDIES: dict[FindingKind, str] = {
+    "idle workers": "more vertices a tile of equal work, or a MultiVertex, would use it",
+    "exchange": "tensors on the tiles that read them, in long pieces, are not exchanged",
+    "global exchange": "what is used together moves less on one IPU",
+    "host exchange": "larger blocks, less often, take fewer cycles",
+    "copied on its tile": "a tensor in the order in which vertices read it is not copied",
+    "copies apart": "copy one `pl.concat` of all to another",
+    "guessed": "a `cycles` method can state them",
+}
+"""What the user can do."""
+
+_OF_LIBRARY = "another mapping of the operation's tensors changes it"
+"""What the user can do about vertices of an operation."""
+
 MOST = 10
 """Most findings that are printed."""
-
-MUCH = 0.5
-"""Share of idle workers beyond which they are a finding."""
 
 LITTLE = 0.01
 """Share of all cycles below which cycles are not a finding."""
@@ -84,19 +97,22 @@ class Finding:
 
     Attributes:
         kind: what it is.
-        cycles: total that all its steps would be shorter by without it; of "guessed" what the
-            vertices took, of "idle workers" what a tile's workers could have issued more.
+        cycles: the gain that is expected: what all its steps would be shorter by without it; of
+            "guessed" what the vertices took, of "idle workers" what a tile's workers could have
+            issued more.
         share: these cycles, of all cycles that ran.
         names: of its steps, each name once; of "guessed" the vertex class.
         steps: their positions in `Execution.steps`.
         tile: the one that takes longest; None where nothing waits for a tile, or steps wait for
             different ones.
-        tiles: the most tiles that are busy with it in one step.
-        bytes: total that moves.
+        tiles: the most tiles that are busy with it in one step; of "out of memory" those that need
+            more than they have.
+        bytes: total that moves; of "out of memory" what the fullest tile lacks.
         what: the field or tensor, as messages call it; empty without one.
         why: what happens to it, in words; how uneven or idle it is.
         at: the user's line; empty if it is not known.
         of_tiles: tiles of the target.
+        remedy: what can be done about it, in words; empty where that is not known.
     """
 
     kind: FindingKind
@@ -111,11 +127,17 @@ class Finding:
     why: str = ""
     at: str = ""
     of_tiles: int = field(default=0, repr=False)
+    remedy: str = field(default="", repr=False)
 
     @property
     def text(self) -> str:
         """The finding as a sentence."""
-        return printable(_text(self))
+        return f"{self.kind}: {self.sentence}{printable(where(self.at))}"
+
+    @property
+    def sentence(self) -> str:
+        """The same without its kind and its line."""
+        return printable(_sentence(self))
 
 
 @frozen
@@ -125,8 +147,8 @@ class Insights:
     Attributes:
         busiest: the tile that computes longest; None where none does.
         fullest: the tile that holds most; None where memory is not modelled.
-        findings: what takes or loses at least a hundredth of all cycles, the most first; guesses
-            come last.
+        findings: a tile with too little memory; what takes or loses at least a hundredth of all
+            cycles, the most first; guesses.
     """
 
     busiest: WorstTile | None
@@ -144,8 +166,9 @@ def insights_of(compilation: Compilation, execution: Execution) -> Insights:
         if fullest is None or fullest.worst_tile is None
         else WorstTile(fullest.worst_tile, fullest.most, fullest.mean),
         findings=(
+            *_out_of_memory(compilation),
             *sorted(
-                (*_losses(execution), *_apart(compilation.joined, execution)),
+                (*_losses(compilation, execution), *_apart(compilation.joined, execution)),
                 key=lambda each: -each.cycles,
             ),
             *_guessed(execution),
@@ -188,17 +211,19 @@ class _Loss(NamedTuple):
     step: int
     tile: int | None
     tiles: int
-    bytes: int
-    what: str
-    why: str
-    at: str
-    ideal: float
+    bytes: int = 0
+    what: str = ""
+    why: str = ""
+    at: str = ""
+    ideal: float = 0.0
     """Of what waits or is idle: the cycles that it would take without that."""
-    work: float
+    even: float = 0.0
+    """Of what waits: the cycles that it would take if the busy tiles had equal work."""
+    work: float = 0.0
     """Of the same: the cycles that it takes; of waiting those of the slowest tile."""
 
 
-def _losses(execution: Execution) -> list[Finding]:
+def _losses(compilation: Compilation, execution: Execution) -> list[Finding]:
     """Return losses of one kind, cause and line as one finding, the most cycles first."""
     steps, whole = execution.steps, execution.cycles or 0
     groups: dict[tuple[str, ...], list[_Loss]] = {}
@@ -206,40 +231,64 @@ def _losses(execution: Execution) -> list[Finding]:
         for loss in _of_step(number, step):
             cause = (loss.what, loss.why) if loss.kind in _OF_PHASE.values() else ()
             groups.setdefault((loss.kind, loss.at or step.name, *cause), []).append(loss)
-    found = (_finding(group, steps, whole, execution.target.tiles) for group in groups.values())
-    worth = [each for each in found if each.cycles and each.cycles >= LITTLE * whole]
-    return sorted(worth, key=lambda each: -each.cycles)
+    lost = {each: sum(loss.cycles for loss in group) for each, group in groups.items()}
+    worth = [each for each in groups if round(lost[each]) and round(lost[each]) >= LITTLE * whole]
+    found = (_finding(groups[each], compilation, execution) for each in worth)
+    return sorted(found, key=lambda each: -each.cycles)
 
 
-def _finding(
-    group: Sequence[_Loss], steps: Sequence[ExecutionStep], whole: int, of_tiles: int
-) -> Finding:
-    most = max(group, key=lambda loss: loss.cycles)
-    lost = sum(loss.cycles for loss in group)
-    why = most.why
-    if most.kind in ("waiting", "idle workers"):
-        part = sum(loss.ideal for loss in group) / sum(loss.work for loss in group)
-        why = (
-            f"as tiles have {100 * part:.1f}% of its work on average"
-            if most.kind == "waiting"
-            else f"{100 * (1 - part):.1f}% of the time of workers"
-        )
+def _finding(group: Sequence[_Loss], compilation: Compilation, execution: Execution) -> Finding:
+    most, whole = max(group, key=lambda loss: loss.cycles), execution.cycles
+    lost = round(sum(loss.cycles for loss in group))
+    steps, of_tiles = execution.steps, execution.target.tiles
     numbers = tuple(dict.fromkeys(loss.step for loss in group))
-    slowest = {loss.tile for loss in group}
+    slowest, tiles = {loss.tile for loss in group}, max(loss.tiles for loss in group)
+    tile = most.tile if most.kind != "waiting" or len(slowest) == 1 else None
+    why, remedy = most.why, _REMEDIES.get(most.kind, "")
+    ideal, even, work = (
+        sum(each) for each in zip(*((e.ideal, e.even, e.work) for e in group), strict=True)
+    )
+    if most.kind == "idle workers":
+        why = f"{100 * (1 - ideal / work):.1f}% of the time of workers"
+    elif most.kind == "waiting" and 2 * (even - ideal) > work - ideal:
+        why = f"as {of_tiles - tiles:,} of {amount(of_tiles, 'tile')} have no work"
+        remedy = f"spread it over more of the tiles than {tiles:,}"
+    elif most.kind == "waiting":
+        why = f"as tiles have {100 * ideal / work:.1f}% of its work on average"
+        if tile is not None:
+            why += _running(compilation, steps[most.step], tile)
+        remedy = "spread the work of the slowest tile over others"
+    if steps[most.step].operation and most.kind in ("waiting", "idle workers"):
+        remedy = _OF_LIBRARY
     return Finding(
         kind=most.kind,
-        cycles=round(lost),
-        share=round(lost) / whole if whole else 0.0,
+        cycles=lost,
+        share=lost / whole if whole else 0.0,
         names=tuple(dict.fromkeys(steps[number].name for number in numbers)),
         steps=numbers,
-        tile=most.tile if most.kind != "waiting" or len(slowest) == 1 else None,
-        tiles=max(loss.tiles for loss in group),
+        tile=tile,
+        tiles=tiles,
         bytes=sum(loss.bytes for loss in group),
         what=most.what,
         why=why,
         at=most.at,
         of_tiles=of_tiles,
+        remedy=remedy,
     )
+
+
+def _running(compilation: Compilation, step: ExecutionStep, tile: int) -> str:
+    """Return which vertices a tile runs more of than tiles do on average; empty without any."""
+    if step.compute_set is None:
+        return ""
+    found = compilation.compute_sets[step.compute_set].vertices
+    more = [(each.count_by_tile[tile] - each.count_by_tile.mean, each) for each in found]
+    excess, most = max(more, key=lambda pair: pair[0], default=(0.0, None))
+    if most is None or excess <= 0:
+        return ""
+    count, mean = most.count_by_tile[tile], most.count_by_tile.mean
+    line = where(most.at.partition(", called at ")[0])
+    return f"; it runs {count:,} {most.type}{line}, tiles {mean:,.1f} on average"
 
 
 def _of_step(number: int, step: ExecutionStep) -> Iterator[_Loss]:
@@ -275,8 +324,6 @@ def _moved(number: int, step: ExecutionStep, phase: Phase, taken: int) -> Iterat
             cause.what,
             cause.why,
             cause.at or step.at,
-            0.0,
-            0.0,
         )
 
 
@@ -285,13 +332,24 @@ def _computed(number: int, step: ExecutionStep, phase: Phase, taken: int) -> Ite
     busy = phase.tile_cycles
     worst, used = busy.worst_tile, busy.num_used
     if taken > busy.mean:
+        mean = busy.total / used
         lost, work = taken - busy.mean, float(phase.cycles)
-        yield _Loss("waiting", lost, number, worst, used, 0, "", "", step.at, busy.mean, work)
+        yield _Loss(
+            "waiting",
+            lost,
+            number,
+            worst,
+            used,
+            at=step.at,
+            ideal=busy.mean,
+            even=mean,
+            work=work,
+        )
     issued = sum(each.cycles for each in step.vertex_types)
-    if busy.total > 0 and 1 - issued / busy.total > MUCH:
+    if busy.total > issued:
         ideal, work = issued / used, busy.total / used
         lost = work - ideal
-        yield _Loss("idle workers", lost, number, None, used, 0, "", "", step.at, ideal, work)
+        yield _Loss("idle workers", lost, number, None, used, at=step.at, ideal=ideal, work=work)
 
 
 def _apart(joined: Sequence[JoinedCopies], execution: Execution) -> Iterator[Finding]:
@@ -317,7 +375,36 @@ def _apart(joined: Sequence[JoinedCopies], execution: Execution) -> Iterator[Fin
             f"tile {each.code_bytes:,} B of code, not {each.apart_bytes:,}",
             at=steps[0].at,
             of_tiles=execution.target.tiles,
+            remedy=_REMEDIES["copies apart"],
         )
+
+
+def _out_of_memory(compilation: Compilation) -> Iterator[Finding]:
+    """Yield the fullest tile, if it needs more memory than it has."""
+    memory, target = compilation.modelled, compilation.target
+    limit = target.tile_memory_bytes
+    if memory is None or (tile := memory.including_gaps.worst_tile) is None:
+        return
+    if (needed := memory.including_gaps.most) <= limit:
+        return
+    step = int(peaks_of(memory).step[tile])
+    there = (each for each in memory.held if each.steps is None or each.is_in(step))
+    largest = max(there, key=lambda each: each.bytes[tile])
+    yield Finding(
+        kind="out of memory",
+        cycles=0,
+        share=0.0,
+        names=(largest.name,),
+        steps=(),
+        tile=tile,
+        tiles=memory.num_over(limit),
+        bytes=needed - limit,
+        what=f"{largest.category.replace('_', ' ')} '{largest.name}'",
+        why=f"has {largest.bytes[tile]:,} of {needed:,} B; a tile has {limit:,} B",
+        at=largest.at,
+        of_tiles=target.tiles,
+        remedy=remedy_for(largest, tile, target.tiles),
+    )
 
 
 def _guessed(execution: Execution) -> Iterator[Finding]:
@@ -331,7 +418,14 @@ def _guessed(execution: Execution) -> Iterator[Finding]:
                 if (one.name, one.source) == (each.name, "guessed")
             )
             whole = execution.worker_cycles() * execution.target.tiles
-            yield Finding("guessed", each.cycles, each.cycles / (whole or 1), (each.name,), steps)
+            yield Finding(
+                kind="guessed",
+                cycles=each.cycles,
+                share=each.cycles / (whole or 1),
+                names=(each.name,),
+                steps=steps,
+                remedy=_REMEDIES["guessed"],
+            )
 
 
 def _busiest(num_tiles: int, steps: Iterable[ExecutionStep]) -> WorstTile | None:
@@ -349,26 +443,29 @@ def _busiest(num_tiles: int, steps: Iterable[ExecutionStep]) -> WorstTile | None
 # -- as text ---------------------------------------------------------------------------------------
 
 
-def _text(finding: Finding) -> str:
-    """Return a finding as a sentence."""
+def _sentence(finding: Finding) -> str:
+    """Return a finding as a sentence, without its kind and its line."""
     first = shortened(finding.names[0], NAME)
+    do = f": {finding.remedy}" if finding.remedy else ""
     if finding.kind == "guessed":
-        why = "depend on data that was not counted; a `cycles` method can state them"
-        return f"guessed: the cycles of {first} {why}"
-    took = f"{finding.kind}: {finding.cycles:,} cycles ({100 * finding.share:.1f}%)"
+        return f"the cycles of {first} depend on data that was not counted{do}"
+    if finding.kind == "out of memory":
+        over = f"{finding.bytes:,} B too many on tile {finding.tile:,}"
+        of = f"{finding.tiles:,} of {amount(finding.of_tiles, 'tile')} over the limit"
+        return f"{over}, {of}: {finding.what} {finding.why}{do}"
     others = len(finding.steps) - 1
+    took = f"{finding.cycles:,} cycles ({100 * finding.share:.1f}%)"
     inside = f"in {first}" + (f" and {amount(others, 'other step')}" if others else "")
-    at = where(finding.at)
     if finding.kind == "copies apart":
-        return f"{took} {inside}, as they are apart: {finding.why}{at}"
+        return f"{took} {inside}, as they are apart: {finding.why}{do}"
+    if finding.kind == "idle workers":
+        return f"{took} {inside}, {finding.why}{do}"
     if finding.kind == "waiting":
         slowest = "the slowest of each" if finding.tile is None else f"tile {finding.tile:,}"
-        return f"{took} {inside} for {slowest}, {finding.why}{at}"
-    if finding.kind == "idle workers":
-        fix = "more vertices a tile of equal work, or a MultiVertex, would use it"
-        return f"{took} {inside}, {finding.why}: {fix}{at}"
+        waits = "" if finding.why.endswith("no work") else f" for {slowest}"
+        return f"{took} {inside}{waits}, {finding.why}{do}"
     few = ""
     if finding.kind == "copied on its tile" and finding.tiles < finding.of_tiles:
         few = f", on {finding.tiles:,} of {finding.of_tiles:,} tiles while the others wait"
     due = f": {finding.what} {finding.why}" if finding.what else ""
-    return f"{took} for {finding.bytes:,} B {inside}{few}{due}{at}"
+    return f"{took} for {finding.bytes:,} B {inside}{few}{due}{do}"

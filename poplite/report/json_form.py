@@ -1,34 +1,448 @@
-"""Reports as JSON.
+"""The form of reports in JSON.
 
-    {"poplite": "report", "version": 5, "compilation": {...}, "execution": {...}, ...}
+    {"poplite": "report", "version": 6, "compilation": {...}, "execution": {...}, ...}
 
 Every dataclass is an object with the names of its fields (`poplite.codec`); keys are sorted, and
-fields that have their default are left out.  Numbers of tiles name parts of `tables` where they are
-many, one long array of each type in base 64 (`poplite.report.per_tile_coder`).
+fields that have their default are left out.
 The user's lines are numbers of those in `lines`.  Programs are a list of nodes in which children
 precede their parents, so that a function occurs once.
+
+Numbers of tiles, also those in files of executables, are ranges of tiles with their values, or one
+value if all are equal::
+
+    {"tiles": [[0, 3], [9, 9]], "values": [5, 5, 5, 5, 7]}
+    {"tiles": [[0, 1471]], "values": 5}
+    {"of": 64, "tiles": ["uint8", 120, [9]], "values": ["uint16", 0, [9]]}
+
+Where that would be many numbers, they name a part of the file's arrays, in reports one long array
+of each type in base 64 in `tables`: of tiles the distances from each to the next, which are small
+and often the same.  Numbers of pairs of blocks, and of pieces, say of how many they are.
+
+A file has thousands of these: all of one field are written, read and checked together.
 """
 
 from __future__ import annotations
 
 import math
 from base64 import b64decode, b64encode
+from collections.abc import Iterator, Sequence
+from itertools import chain, compress, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
+from poplite.arrays.series import Listed, Rising, Runs, Series, Steps, constant, counting
 from poplite.codec.archive import ELEMENT_DTYPES, ArrayReader
-from poplite.codec.codec import Codec, lines_of
-from poplite.codec.coders import Coder, Json, Reader, ScalarCoder, Writer, as_list, decoded
-from poplite.codec.loading import Format, Malformed, add_room, parsed_json
+from poplite.codec.codec import (
+    Codec,
+    Coder,
+    Json,
+    Reader,
+    ScalarCoder,
+    Writer,
+    as_list,
+    check_lists,
+    decoded,
+    lines_of,
+)
+from poplite.codec.loading import Format, Malformed, add_room, check_room, parsed_json
 from poplite.jit.build import no_collection
-from poplite.report.per_tile import PerPair, PerPiece, PerTile, TilePerPiece
-from poplite.report.per_tile_coder import LOOKS_A_CHARACTER, MOST, PACKED, PerTileCoder
+from poplite.machine.target import MOST_TILES
+from poplite.report.per_tile import BYTES_A_PAIR, PerPair, PerPiece, PerTile, TilePerPiece
 from poplite.report.program_tree import Programs, nodes_of, tree_of
 from poplite.report.validate import check_report
 from poplite.text import clipped
 
-REPORTS = Format("report", (5,), "a report", "report.save(path)", ("poplite", "version"))
+# -- numbers of tiles ------------------------------------------------------------------------------
+
+FEW = 16
+"""Most ranges of tiles, and most different numbers, that are written out as lists."""
+
+MOST = 2**63
+"""Whole numbers are below it, as those of arrays."""
+
+PACKED = {"uint8": 0xFF, "uint16": 0xFFFF, "uint32": 0xFFFFFFFF, "int64": MOST - 1}
+"""Types of numbers of arrays, little-endian, and the most of each."""
+
+LOOKS_A_CHARACTER = 256
+"""Numbers of arrays that are looked at for each character of a file, at most: more than any needs,
+where equal ones of up to 16,384 bytes are written once (`poplite.codec.archive`)."""
+
+
+class PerTileCoder(Coder):
+    """Numbers of tiles, or of what there may be any number of.
+
+    Args:
+        whole: the numbers that there may be.
+        of_tiles: whether they are of the tiles of the target, which the file says before.
+        of_pairs: whether they are of pairs of blocks of tiles.
+    """
+
+    name = "numbers of tiles"
+
+    def __init__(self, whole: range, *, of_tiles: bool = False, of_pairs: bool = False) -> None:
+        self.whole, self.of_tiles, self.of_pairs = whole, of_tiles, of_pairs
+        self.keys = {"tiles", "values"} | (set() if of_tiles else {"of"})
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is one of these."""
+        return isinstance(value, PerTile)
+
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON; None means zero on every tile."""
+        counts = [0 if value is None else value.num_used for value in values]
+        some = [self._encoded(values[at:end], to) for at, end in _at_once(counts)]
+        return list(chain.from_iterable(some))
+
+    def _encoded(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        found: list[Json] = [{"tiles": [], "values": 0} for _ in values]
+        if not self.of_tiles:
+            for value, data in zip(values, found, strict=True):
+                data["of"] = value.num_tiles
+        used = [value is not None and value.num_used > 0 for value in values]
+        some: list[PerTile] = list(compress(values, used))
+        sets = {id(each.tiles): each.tiles for each in some if id(each.tiles) not in to.written}
+        for tiles, where in zip(sets.values(), _encoded_tiles([*sets.values()], to), strict=True):
+            to.written[id(tiles)] = tiles, where
+        numbers = self._encoded_numbers([each.values for each in some], to)
+        for data, each, written in zip(compress(found, used), some, numbers, strict=True):
+            data["tiles"] = to.written[id(each.tiles)][1]
+            data["values"] = written
+        return found
+
+    def _encoded_numbers(self, series: Sequence[Series], to: Writer) -> list[Json]:
+        """Return one number if all are equal, else a list, or where they are in the arrays."""
+        found: list[Json] = [_only(each) for each in series]
+        rows = [row for row, only in enumerate(found) if only is None]
+        if not rows:
+            return found
+        some = [_numbers_of(series[row]) for row in rows]
+        parts = _Parts([each.offset for each in some])
+        parts.add(np.array([each.base for each in some]))
+        low, high = parts.limits()
+        if self.whole.start < 0:
+            high = np.where(low < 0, MOST - 1, high)  # of a type with a sign
+        packed = parts.packed(high, (parts.lengths > FEW) & (low < high))
+        for number, (row, least, most) in enumerate(
+            zip(rows, low.tolist(), high.tolist(), strict=True)
+        ):
+            if number in packed:
+                found[row] = to.arrays.add_flat(*packed[number])
+            else:
+                found[row] = most if least == most else parts.of(number).tolist()
+        return found
+
+    def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Return the values of many pieces of JSON, which stay as short as they are written."""
+        for each in data:
+            if type(each) is not dict or each.keys() != self.keys:
+                raise Malformed(f"{clipped(each)} are not valid {self.name}")
+        sizes = self._sizes(data, of)
+        tiles, counts = _decoded_tiles([each["tiles"] for each in data], sizes, of)
+        numbers = self._decoded_numbers([each["values"] for each in data], counts, of)
+        if self.of_pairs and (count := max(counts, default=0)):
+            check_room(BYTES_A_PAIR * count, f"{count:,} pairs of tiles")
+        return list(map(PerTile, sizes, tiles, numbers))
+
+    def _sizes(self, data: Sequence[Json], of: Reader) -> list[int]:
+        """Return of how many tiles each is."""
+        if self.of_tiles:
+            return [int(of.lent["target"].tiles)] * len(data)
+        for each in data:
+            if type(each["of"]) is not int or not 0 <= each["of"] < MOST:
+                raise Malformed(f"{clipped(each)} does not say of how many tiles it is")
+        return [each["of"] for each in data]
+
+    def _decoded_numbers(
+        self, values: Sequence[Json], counts: Sequence[int], of: Reader
+    ) -> list[Series]:
+        """Return numbers; of equal ones as many as there are tiles."""
+        refs, lists = _sorted_out(values)
+        arrays = [of.arrays.of_part(part) for part in _parts_of([values[row] for row in refs], of)]
+        written = [values[row] for row in lists]
+        ends = np.cumsum([0, *map(len, written)]).tolist()
+        numbers = _whole(list(chain.from_iterable(written)), written)
+        arrays += [numbers[begin:end] for begin, end in pairwise(ends)]
+        several = dict(zip(refs + lists, arrays, strict=True))
+        found: list[Series] = []
+        for row, (value, count) in enumerate(zip(values, counts, strict=True)):
+            if row in several:
+                found.append(self._listed(several[row], count, value))
+            elif type(value) is int:
+                found.append(constant(value, count))
+                if value not in self.whole:
+                    self._check(value, value, value)
+            else:
+                raise Malformed(f"{clipped(value)} is not a valid list")
+        return found
+
+    def _listed(self, array: npt.NDArray[np.integer[Any]], count: int, data: Json) -> Listed:
+        if len(array) != count:
+            raise Malformed(f"{clipped(data)} is not a valid number for each tile")
+        name = array.dtype.name
+        if count and (name == "int64" or self.whole.start > 0 or PACKED[name] >= self.whole.stop):
+            self._check(int(array.min()), int(array.max()), data)
+        return Listed(0, array)
+
+    def _check(self, low: int, high: int, data: Json) -> None:
+        """Refuse numbers beyond those that there may be."""
+        if low < self.whole.start:
+            raise Malformed(f"{clipped(data)} has numbers below {self.whole.start}")
+        if high >= self.whole.stop:
+            raise Malformed(f"{clipped(data)} has numbers above {self.whole.stop - 1:,}")
+
+
+# -- writing numbers -------------------------------------------------------------------------------
+
+
+AT_ONCE = 1 << 18
+"""Numbers that are looked at together, at most, but for those of one value: memory of more takes
+longer, and there may be any number of them."""
+
+
+def _at_once(counts: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of the values that are handled together, by how many numbers each has.
+
+    >>> list(_at_once([AT_ONCE - 1, 1, 1, AT_ONCE]))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    begin = total = 0
+    for end, count in enumerate(counts):
+        if total + count > AT_ONCE and end > begin:
+            yield begin, end
+            begin, total = end, 0
+        total += count
+    yield begin, len(counts)
+
+
+Packed = tuple[str, npt.NDArray[np.integer[Any]]]
+"""Numbers in the narrowest type that holds them, and its name."""
+
+
+class _Parts:
+    """Arrays of numbers, none of them empty, one behind the other.
+
+    Attributes:
+        numbers: all of them.
+        lengths: int64[parts], how many numbers each has.
+        begin: int64[parts], where in `numbers` each begins.
+    """
+
+    def __init__(self, arrays: Sequence[npt.NDArray[np.integer[Any]]]) -> None:
+        self.numbers = np.concatenate(arrays)
+        self.lengths = np.array(list(map(len, arrays)))
+        self.begin = np.cumsum(self.lengths) - self.lengths
+
+    def add(self, base: Int64) -> None:
+        """Add a number to all of each array."""
+        if base.any():
+            self.numbers = self.numbers + np.repeat(base, self.lengths)
+
+    def of(self, number: int) -> npt.NDArray[np.integer[Any]]:
+        """Return the numbers of one array."""
+        begin = self.begin[number]
+        return self.numbers[begin : begin + self.lengths[number]]
+
+    def limits(self) -> tuple[Int64, Int64]:
+        """Return the least and the greatest number of each, int64[parts]."""
+        ends = (each.reduceat(self.numbers, self.begin) for each in (np.minimum, np.maximum))
+        low, high = (each.astype(np.int64) for each in ends)
+        return low, high
+
+    def count(self, which: npt.NDArray[np.bool_]) -> Int64:
+        """Return how many numbers of each are chosen, int64[parts]."""
+        return np.add.reduceat(which, self.begin, dtype=np.int64)
+
+    def packed(self, high: Int64, chosen: npt.NDArray[np.bool_]) -> dict[int, Packed]:
+        """Return the chosen ones, by number, in the narrowest types for numbers up to `high`."""
+        narrow = np.searchsorted(list(PACKED.values()), high)
+        found: dict[int, Packed] = {}
+        for kind, name in enumerate(PACKED):
+            own = np.flatnonzero((narrow == kind) & chosen)
+            if len(own):
+                numbers, begin = self.numbers.astype(name), self.begin[own]
+                ends = zip(begin.tolist(), (begin + self.lengths[own]).tolist(), strict=True)
+                arrays = [(name, numbers[at:end]) for at, end in ends]
+                found |= zip(own.tolist(), arrays, strict=True)
+        return found
+
+
+def _only(series: Series) -> int | None:
+    """Return the number that all equal, where the form of a series shows it."""
+    return series.only if isinstance(series, Steps) else None
+
+
+def _numbers_of(series: Series | Runs | Rising) -> Listed:
+    return series if isinstance(series, Listed) else Listed(0, series.array())
+
+
+def _encoded_tiles(sets: Sequence[Series | Runs | Rising], to: Writer) -> list[Json]:
+    """Return the tiles of each set, of which there are some."""
+    found: list[Json] = list(map(_few_ranges, sets))
+    rising = [row for row in _missing(found) if isinstance(sets[row], Rising)]
+    arrays = _packed_distances(sets, rising)
+    rest = [row for row in _missing(found) if row not in arrays]
+    if rest:
+        _add_ranges(sets, rest, found, arrays)
+    for row in _missing(found):
+        found[row] = to.arrays.add_flat(*arrays[row])
+    return found
+
+
+def _missing(found: Sequence[Json]) -> list[int]:
+    return [row for row, where in enumerate(found) if where is None]
+
+
+def _few_ranges(series: Series | Runs | Rising) -> Json:
+    """Return the ranges of tiles, where the form of a series shows few."""
+    if isinstance(series, Steps) and (series.count == 1 or series.step == 1):
+        return [[series.first, series.first + series.count - 1]]
+    if isinstance(series, Runs) and len(series.begin) <= FEW:
+        return np.stack([series.begin, series.end - 1], axis=1).tolist()
+    return None
+
+
+def _packed_distances(sets: Sequence[Any], rows: Sequence[int]) -> dict[int, Packed]:
+    """Return the distances of sets of many ranges that are kept as such."""
+    if not rows:
+        return {}
+    parts = _Parts([sets[row].distances for row in rows])
+    starts = parts.numbers != 1
+    starts[parts.begin] = True
+    found = parts.packed(parts.limits()[1], parts.count(starts) > FEW)
+    return {rows[number]: packed for number, packed in found.items()}
+
+
+def _add_ranges(
+    sets: Sequence[Any], rows: Sequence[int], found: list[Json], arrays: dict[int, Packed]
+) -> None:
+    """Find the ranges of sets, or where there are many their distances."""
+    some = [_numbers_of(sets[row]) for row in rows]
+    parts = _Parts([each.offset for each in some])
+    parts.add(np.array([each.base for each in some]))
+    tiles, begin = parts.numbers, parts.begin
+    parts.numbers = tiles.copy()
+    parts.numbers[1:] -= tiles[:-1]
+    parts.numbers[begin] = tiles[begin]
+    starts = parts.numbers != 1
+    starts[begin] = True
+    counts = parts.count(starts)
+    few = counts <= FEW
+    packed = parts.packed(parts.limits()[1], ~few)
+    arrays |= {rows[number]: each for number, each in packed.items()}
+    first = np.flatnonzero(starts)
+    last, chosen = np.append(first[1:], len(tiles)) - 1, np.repeat(few, counts)
+    ranges = np.stack([tiles[first[chosen]], tiles[last[chosen]]], axis=1)
+    ends = np.cumsum([0, *counts[few]]).tolist()
+    for number, (at, stop) in zip(np.flatnonzero(few).tolist(), pairwise(ends), strict=True):
+        found[rows[number]] = ranges[at:stop].tolist()
+
+
+# -- reading numbers -------------------------------------------------------------------------------
+
+FARTHEST = MOST_TILES**2
+"""Most that two tiles, or two pairs of tiles, are apart."""
+
+MOST_FAR = 1 << 18
+"""Most distances of 64 bits: sums of them have 64 bits, too."""
+
+
+def _sorted_out(values: Sequence[Json]) -> tuple[list[int], list[int]]:
+    """Return the rows of references to arrays, and those of other lists."""
+    rows = [row for row, value in enumerate(values) if type(value) is list]
+    refs = [row for row in rows if values[row] and type(values[row][0]) is str]
+    return refs, sorted({*rows}.difference(refs))
+
+
+def _parts_of(refs: Sequence[Json], of: Reader) -> list[tuple[str, int, int]]:
+    """Return the type, first element and length of numbers of the tables."""
+    found = of.arrays.parts(refs, PACKED)
+    of.looks -= sum([count for _, _, count in found])
+    if of.looks < 0:
+        raise Malformed("it names the same numbers more often than a file of its length")
+    return found
+
+
+def _decoded_tiles(
+    places: Sequence[Json], sizes: Sequence[int], of: Reader
+) -> tuple[list[Any], list[int]]:
+    """Return tiles, all of them below the sizes, and how many there are."""
+    check_lists(places)
+    found: list[Any] = [None] * len(places)
+    counts = [0] * len(places)
+    refs, lists = _sorted_out(places)
+    parts = _parts_of([places[row] for row in refs], of)
+    _add_rising([*{part: None for part in parts if part not in of.found}], of)
+    for row, part in zip(refs, parts, strict=True):
+        (found[row], last), counts[row] = of.found[part], part[2]
+        if last >= sizes[row]:
+            raise Malformed(f"tile {last:,} of {sizes[row]:,}")
+    for row in lists:
+        found[row] = _of_ranges(places[row], sizes[row])
+        counts[row] = found[row].count
+    return found, counts
+
+
+def _add_rising(named: Sequence[tuple[str, int, int]], of: Reader) -> None:
+    """Find the tiles of distances from each to the next, and the last of them."""
+    for name in dict.fromkeys(name for name, _, _ in named):
+        own = [part for part in named if part[0] == name]
+        for begin, end in _at_once([count for _, _, count in own]):
+            arrays = [of.arrays.of_part(part) for part in own[begin:end]]
+            found = zip(map(Rising, arrays), _last_tiles(arrays), strict=True)
+            of.found |= zip(own[begin:end], found, strict=True)
+
+
+def _last_tiles(distances: Sequence[npt.NDArray[np.integer[Any]]]) -> list[int]:
+    """Return the last tile of each set; refuse distances at which tiles do not rise."""
+    parts = _Parts(distances)
+    if parts.numbers.dtype == np.int64 and (
+        parts.numbers.max() > FARTHEST or parts.lengths.max() > MOST_FAR
+    ):
+        raise Malformed("tiles are further apart than there may be")
+    is_wrong = parts.numbers < 1
+    is_wrong[parts.begin] = parts.numbers[parts.begin] < 0
+    for number in np.flatnonzero(parts.count(is_wrong))[:1].tolist():
+        raise Malformed(f"{clipped(distances[number][:9].tolist())}: tiles do not rise")
+    last: list[int] = np.add.reduceat(parts.numbers, parts.begin, dtype=np.int64).tolist()
+    return last
+
+
+def _whole(numbers: list[Json], lists: Sequence[Json]) -> Int64:
+    """Return whole numbers of some lists."""
+    if set(map(type, numbers)) <= {int}:
+        try:
+            return np.array(numbers, np.int64)
+        except OverflowError:
+            pass
+    raise Malformed(f"{clipped(lists[0])} is not a list of whole numbers")
+
+
+def _of_ranges(ranges: Json, size: int) -> Series | Runs:
+    """Return the tiles of ranges, which may be many more than their numbers."""
+    before = -1
+    for each in ranges:
+        if type(each) is not list or list(map(type, each)) != [int, int]:
+            raise Malformed(f"{clipped(each)} is not a valid range of tiles")
+        first, last = each
+        if not before < first <= last:
+            raise Malformed(f"tiles {first:,} to {last:,} do not rise")
+        if last >= size:
+            raise Malformed(f"tile {last:,} of {size:,}")
+        before = last
+    if len(ranges) == 1:
+        return counting(first, last - first + 1)
+    if not ranges:
+        return constant(0, 0)
+    runs = np.array(ranges, np.int64)
+    return Runs(runs[:, 0], runs[:, 1] + 1)
+
+
+# -- reports ---------------------------------------------------------------------------------------
+
+REPORTS = Format("report", (6,), "a report", "report.save(path)", ("poplite", "version"))
 """The version increases when the meaning of a field changes."""
 
 TABLES, LINES = "tables", "lines"

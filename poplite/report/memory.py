@@ -29,6 +29,7 @@ from poplite.frozen import frozen
 from poplite.report.per_tile import LazySequence, PerTile
 from poplite.report.validate import MOST_TOTAL, Known, Rule, checked, in_program, is_element_type
 from poplite.source import Line
+from poplite.text import amount
 
 Steps = tuple[tuple[int, int], ...]
 """First and last step of each stretch of steps."""
@@ -442,6 +443,12 @@ OTHER, GAPS = "other", "gaps"
 KIND_NAMES = (*dict.fromkeys(KINDS.values()), OTHER, GAPS)
 """All kinds of thing, in the order of stacks from below."""
 
+BUFFERS = "messages", "rearranged copies"
+"""Kinds that steps bring along."""
+
+UNEVEN = 1.25
+"""Beyond this many times the average, the advice is to spread a variable evenly."""
+
 NO_STEP = -1
 """The fullest step of a tile on which everything is always live."""
 
@@ -562,3 +569,27 @@ def _stretches(things: Iterable[Held]) -> Iterator[tuple[Held, int, int]]:
     for held in things:
         for first, last in held.steps or ():
             yield held, first, last
+
+
+def remedy_for(largest: Held, tile: int, num_tiles: int) -> str:
+    """Return a way to make the largest thing on a tile smaller."""
+    tiles, on = amount(num_tiles, "tile"), largest.bytes.tiles.count
+    name, category = f"'{largest.name}'", largest.category
+    if thing_kind(category) in BUFFERS:
+        return f"let {largest.name} move less at a time, or to more tiles"
+    if category == "stack":
+        return "model a tile with more memory: Target(tile_memory_bytes=...)"
+    if category == "vertex_code":
+        return f"make the code of {name} shorter"
+    if not largest.at:
+        return "write fewer steps: loops as Repeat(count, body)"
+    if category not in ("variable", "constant"):
+        if on < num_tiles:
+            return f"spread the vertices {name} over more of the {tiles}"
+        return f"make fewer vertices {name}, each of more elements"
+    if on < num_tiles:
+        return f"spread {name} over more of the {tiles} than {on:,}"
+    size, total = largest.bytes[tile], largest.bytes.total
+    if size > UNEVEN * total / num_tiles:
+        return f'spread {name} evenly, mapping="linear": {size:,} of its {total:,} B are there'
+    return f"make {name} smaller, or use more than {tiles}"

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.report.execution import Execution, ExecutionStep
+from poplite.report.execution import PHASE_KINDS, Execution, ExecutionStep
 from poplite.report.findings import NAME, insights_text, where
 from poplite.report.memory import Memory, MemoryCategories
-from poplite.report.phase_parts import PHASE_KINDS
 from poplite.text import amount, shortened
 
 if TYPE_CHECKING:

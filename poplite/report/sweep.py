@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.codec.archive import ArrayReader
-from poplite.codec.codec import Codec
-from poplite.codec.coders import Coder, Json, Reader, Writer, decoded
+from poplite.codec.codec import Codec, Coder, Json, Reader, Writer, decoded
 from poplite.codec.loading import Format, Malformed, add_room, parsed_json, shown
 from poplite.errors import (
     ControlProgramError,

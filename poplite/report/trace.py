@@ -30,9 +30,8 @@ from poplite.errors import InvalidTileMapping, UnknownName
 from poplite.files import replacing
 from poplite.frozen import frozen
 from poplite.machine.target import Target
-from poplite.report.execution import Execution, ExecutionStep, Phase, between_syncs
+from poplite.report.execution import Cause, Execution, ExecutionStep, Phase, between_syncs
 from poplite.report.memory import Memory
-from poplite.report.phase_parts import Cause
 from poplite.text import amount, clipped
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Digit
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import address, native
-from poplite.jit.kernels.aliasing import MARK, TEST, visit
+from poplite.jit.kernels.views import MARK, TEST, visit
 from poplite.view.address_sets import LARGEST_SPAN, meet, repeats, span
 from poplite.view.concatenation import SlicedViews
 from poplite.view.contiguous_runs import MOST_RUNS, below, leaves_of, runs, stacked

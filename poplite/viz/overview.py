@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from poplite.frozen import frozen
+from poplite.report.execution import PHASE_KINDS
 from poplite.report.findings import Finding
 from poplite.report.memory import peaks_of
-from poplite.report.phase_parts import PHASE_KINDS
 from poplite.report.report import Report
 from poplite.viz.draw.columns import folded
 from poplite.viz.draw.legend import draw_legend, entry_width

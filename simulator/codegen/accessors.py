@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from llvmlite import ir
 
-from poplite.executable import opcodes as op
-from poplite.executable.rows import RowForm
+from poplite.executable import encoding as op
+from poplite.executable.encoding import RowForm
 from poplite.frozen import frozen
 from poplite.machine.floating_point import STOCHASTIC
 from poplite.simulator.codegen import codecs, mathematics
@@ -42,7 +42,7 @@ from poplite.vertex.vertex import Field, MultiVertex, Vertex
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from poplite.executable.rows import Forms
+    from poplite.executable.encoding import Forms
 
 INDEX, NARROW = ir.IntType(64), ir.IntType(32)
 TRUTH = ir.IntType(1)

@@ -22,7 +22,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
 from poplite.machine.floating_point import OVERFLOW_MAX, OVERFLOW_NAN
 from poplite.types import FORMAT_BIT, NAN_CODE, SCALE_BITS, QuarterFormat
 from poplite.vertex.compute.float_modes import (

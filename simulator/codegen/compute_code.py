@@ -6,13 +6,14 @@
 What does not depend on the use is done once: an engine with strict checks, one without, one that
 counts, and what prices vertices all begin with the same text.
 
-A class has one driver for each `Variant`.
+A class has one driver for each `Variant`; what its vertices take is a function of their shapes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Literal
 
 from poplite.frozen import frozen
 from poplite.jit import digest
@@ -21,12 +22,13 @@ from poplite.machine.floating_point import OVERFLOW_NAN, STORES, TRAPS
 from poplite.simulator.running import announcer
 from poplite.types import HALF, QUARTER
 from poplite.vertex.compute import Checked, code_identity, remembered
-from poplite.vertex.vertex import Vertex
+from poplite.vertex.fields import ShapeKind, fields_of
+from poplite.vertex.vertex import MultiVertex, Vertex
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
 
-    from poplite.executable.rows import Forms
+    from poplite.executable.encoding import Forms
 
 # -- uses ------------------------------------------------------------------------------------------
 
@@ -82,6 +84,86 @@ def relevant(cls: type[Vertex]) -> int:
     """Return the bits of a mode that make a difference to a class."""
     rounds = any(field.writes and field.element in (HALF, QUARTER) for field in cls.fields.values())
     return TRAPS | STORES if rounds else TRAPS
+
+
+# -- code that is priced ---------------------------------------------------------------------------
+# A shape contains the arguments of `compute`:
+#
+#     x: Input[Vector[FLOAT]]             ptr x, its length
+#     rows: Input[Vector[Vector[HALF]]]   ptr rows, how many, elements from one to the next, length
+#         where they are uneven           ptr rows, how many, ptr to a table of start and length
+#     first: State[INT]                   its value
+#     a: Input[FLOAT], k: State[FLOAT]    ptr
+#     worker of a MultiVertex             its number
+#
+# Shapes are those of `poplite.graph.compute_sets.perf_estimates`.  The rows of a list are taken as
+# equally long, except in vertices that are counted.
+
+PARTS = 64
+"""Parts of a slot: costs are integers, so that sums do not depend on their order."""
+
+OVER = -1
+"""Returned instead of the cost, when that exceeds the budget."""
+
+MOST_SLOTS = 1 << 27
+"""Budget of an estimate, where a loop might never end."""
+
+DATA = "data"
+"""Represents everything that is loaded, among the names of arguments."""
+
+PRICED = "priced"
+"""Name of the function that is priced."""
+
+What = Literal["data", "length", "rows", "stride", "pairs", "wide", "value", "worker"]
+
+POINTERS: tuple[What, ...] = ("data", "pairs", "wide")
+"""Parameters that are addresses; all others are numbers."""
+
+_OF: dict[ShapeKind, tuple[What, ...]] = {
+    "nothing": ("data",),
+    "length": ("data", "length"),
+    "rows": ("data", "rows", "stride", "length"),
+    "value": ("value",),
+}
+
+
+@frozen(eq=False)
+class Parameter:
+    """One argument of the function that is priced.
+
+    Attributes:
+        field: name of the field; "self" for the number of a worker.
+        what: which of the field's numbers or addresses it is.
+        kind: what a shape says about the field.
+        word: the first word of the field in a shape.
+    """
+
+    field: str
+    what: What
+    kind: ShapeKind
+    word: int
+
+    @property
+    def name(self) -> str:
+        """Its name in the function: that of the field if the field has no other argument."""
+        return self.field if self.what in ("data", "value") else f"{self.field}.{self.what}"
+
+    @property
+    def declared(self) -> str:
+        """Its type and name, as LLVM writes them."""
+        return f"{'ptr' if self.what in POINTERS else 'i64'} %{self.name}"
+
+
+def parameters_of(cls: type[Vertex], forms: Forms = ()) -> tuple[Parameter, ...]:
+    """Return the arguments of the function that is priced; rows are evenly spaced by default."""
+    parameters = [
+        Parameter(field.name, what, field.kind, field.first_word)
+        for field, form in zip_longest(fields_of(cls), forms)
+        for what in (("data", "rows", form) if form in ("pairs", "wide") else _OF[field.kind])
+    ]
+    if issubclass(cls, MultiVertex):
+        parameters.append(Parameter("self", "worker", "nothing", 0))
+    return tuple(parameters)
 
 
 # -- code ------------------------------------------------------------------------------------------

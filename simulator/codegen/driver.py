@@ -1,7 +1,7 @@
 """Compiled drivers: loops that call `compute` for runs of vertices.
 
 A driver is a C function `driver(arena, rows, low, high, first, last, faults)`.  It reads
-descriptor rows `low` to `high` (`poplite.executable.rows`), gathers the arguments of
+descriptor rows `low` to `high` (`poplite.executable.encoding`), gathers the arguments of
 `compute` for every vertex of a run and runs the inlined `compute` on them, once for each worker of
 a `MultiVertex`.  In the first row it leaves out the vertices before `first`, in the last row those
 from `last` on, so that work can be cut between any two vertices.  The interpreter calls it
@@ -22,8 +22,16 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from poplite.executable import opcodes as op
-from poplite.executable.rows import COUNT, NUMBER, Column, Columns, forms_of, positions, width
+from poplite.executable import encoding as op
+from poplite.executable.encoding import (
+    COUNT_WORD,
+    NUMBER,
+    Column,
+    Columns,
+    forms_of,
+    positions,
+    width,
+)
 from poplite.jit.build import Job, exported
 from poplite.jit.kernel_code import RAISED_STATUS, TRAPPED_STATUS, count_up, on_stack
 from poplite.jit.native_code import Effort
@@ -122,7 +130,7 @@ class VertexWalk:
             is_first = builder.icmp_unsigned("==", number, self._low)
             is_last = builder.icmp_unsigned("==", builder.add(number, INDEX(1)), self._high)
             begin = builder.select(is_first, self._first, INDEX(0))
-            end = builder.select(is_last, self._last, words[COUNT])
+            end = builder.select(is_last, self._last, words[COUNT_WORD])
             with count_up(builder, end, begin) as vertex:
                 parts = {
                     (column.field, column.part): self._number(column, words[at:], vertex)

@@ -11,14 +11,14 @@ each block of a stream.
 
 Data of other ranks are sent and got by persistent requests of MPI::
 
-    words    started, 2, requests, ...       `poplite.executable.opcodes` lists them
+    words    started, 2, requests, ...       `poplite.executable.encoding` lists them
 
 MPI is called through addresses that the words hold, never by name, so that kept code knows no MPI
 library.  It is asked again and again whether all requests are done; nobody waits inside of MPI,
 which would be deaf to Ctrl-C and to ranks that are gone.
 
 Strict checks may let compiled code look at a step and run it
-(`poplite.simulator.strict.compiled_look`).  A look is all or nothing: where anything is wrong, a
+(`poplite.simulator.strict.looks`).  A look is all or nothing: where anything is wrong, a
 vertex faults, or it takes long, it leaves memory as it was, so that Python can look from the
 beginning.  So no look is ever found half done.
 
@@ -32,7 +32,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
 from poplite.jit.kernel_code import WORD, Primitive, not_inlined
 from poplite.jit.kernels import Bytes, Int64s, simple
 from poplite.simulator.codegen.launcher import (

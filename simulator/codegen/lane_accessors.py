@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
 from poplite.simulator.codegen.accessors import (
     ABOUT_FAULTS,
     ABOUT_VERTEX,

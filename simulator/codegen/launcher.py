@@ -8,13 +8,13 @@ of six quick ones is not slowed down.
 Threads share a launch through the C entry point `parallel_for` of Numba's threading layer, with
 `run_shares` as the function that one thread runs on one chunk.
 
-The rows of the driver that moves bytes are the records of `poplite.executable.rows`.  Blocks of
+The rows of the driver that moves bytes are the records of `poplite.executable.encoding`.  Blocks of
 a few sizes, up to a cache line, are moved by one load and one store, as the call of the C library
 costs more than the move.  One element repeated side by side is a loop of stores, which LLVM makes
 vector stores.  In launches too large for the caches, large blocks are written past them.
 
 What a compute set took whose vertices were counted is added up by a driver too: its rows are one
-record (`opcodes.SLOTS_WORDS`).
+record (`encoding.SLOTS_WORDS`).
 
 Importing this module imports llvmlite.
 """
@@ -27,8 +27,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from poplite.executable import opcodes as op
-from poplite.executable.rows import PIECE_WORDS, RECORD_WORDS
+from poplite.executable import encoding as op
+from poplite.executable.encoding import PIECE_WORDS, RECORD_WORDS
 from poplite.jit.kernel_code import BOOL, WORD, Primitive, count_up, not_inlined
 from poplite.jit.kernels import Bytes, Int64s
 

@@ -25,7 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import SHOWN_FAULTS, ApplicationRuntimeError, GraphReplicationError
-from poplite.executable.actions import (
+from poplite.executable.encoding import Code
+from poplite.executable.steps import (
     Action,
     Equal,
     Fail,
@@ -35,7 +36,6 @@ from poplite.executable.actions import (
     Stamp,
     action_text,
 )
-from poplite.executable.opcodes import Code
 from poplite.graph.tile_mapping import ranges
 from poplite.program.steps import PLAIN, PrintTensorFormat
 from poplite.simulator.host.handles import HostLinks, describe

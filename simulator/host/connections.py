@@ -44,7 +44,7 @@ from poplite.errors import (
     listed,
     warn,
 )
-from poplite.executable.actions import ArenaBlock, HostFunctionCall, Stream, Transfer
+from poplite.executable.steps import ArenaBlock, HostFunctionCall, Stream, Transfer
 from poplite.graph.host import StreamCallback
 from poplite.simulator.run.arena import Bytes
 from poplite.text import amount, clipped, why_not_called

@@ -23,8 +23,9 @@ from poplite.errors import (
     did_you_mean,
     listed,
 )
-from poplite.executable import opcodes as op
-from poplite.executable.actions import (
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
+from poplite.executable.steps import (
     Action,
     CodeLoad,
     CodeUse,
@@ -35,7 +36,6 @@ from poplite.executable.actions import (
     Stream,
     Transfer,
 )
-from poplite.executable.opcodes import Code
 from poplite.frozen import frozen
 from poplite.graph.host_values import element_array
 from poplite.machine.target import replica_number

@@ -21,7 +21,7 @@ What loops cost beside their bodies, and what a program only computes in order t
 
     brnzdec    1 slot    the machine counts down and branches in one instruction
     rpt        0 slots   an innermost loop of one block that runs as often as a field is long
-    otherwise            addition, comparison and branch, as they stand
+    otherwise            addition, comparison and branch, as they are
 
 `range(first, last, step)` divides to compute its number of iterations, where C++ compares: if the
 step is not constant, that division is free, and the comparison is not.
@@ -50,6 +50,7 @@ from itertools import chain
 from typing import Any
 
 from poplite.frozen import frozen
+from poplite.simulator.codegen.compute_code import DATA
 
 SIZES = {"float": 4, "half": 2, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
 """Bytes of numbers in memory, by LLVM type."""
@@ -314,10 +315,6 @@ def _by_one(instruction: Instruction) -> Instruction:
 
 
 # -- what decides ----------------------------------------------------------------------------------
-
-
-DATA = "data"
-"""Represents everything that is loaded, among the names of arguments."""
 
 
 def deciding(blocks: Sequence[BasicBlock]) -> frozenset[str]:

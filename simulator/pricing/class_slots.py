@@ -32,9 +32,7 @@ from poplite.jit import digest
 from poplite.jit.build import Builds, Job, Native, built
 from poplite.machine.facts import CODE_FACTS
 from poplite.machine.target import Target
-from poplite.simulator.pricing.blocks import DATA
-from poplite.simulator.pricing.instruction_prices import PARTS
-from poplite.simulator.pricing.slot_function import MOST_SLOTS, OVER, parameters_of
+from poplite.simulator.codegen.compute_code import DATA, MOST_SLOTS, OVER, PARTS, parameters_of
 from poplite.vertex.compute import Checked, code_identity, remembered
 from poplite.vertex.fields import WORDS, fields_of
 from poplite.vertex.vertex import MultiVertex, Vertex

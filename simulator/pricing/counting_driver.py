@@ -7,7 +7,7 @@
                     on copies of what vertices change, and touches nothing else
     interpreted     the same, before Python runs the vertices
 
-Slots stand in a table of the compute set, by the number of the vertex; for a MultiVertex they are
+Slots are in a table of the compute set, by the number of the vertex; for a MultiVertex they are
 tile cycles.
 
 Code that only counts must leave memory as it is, and works on copies of what a vertex changes::
@@ -31,8 +31,8 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from poplite.executable import opcodes as op
-from poplite.executable.rows import NUMBER, Columns, RowForm, forms_of
+from poplite.executable import encoding as op
+from poplite.executable.encoding import NUMBER, Columns, RowForm, forms_of
 from poplite.jit.build import Job, exported
 from poplite.jit.kernel_code import call_named, count_up, on_stack
 from poplite.jit.numba_context import processor
@@ -48,21 +48,19 @@ from poplite.simulator.codegen.accessors import (
 )
 from poplite.simulator.codegen.compute_code import (
     MOST_COUNTED,
+    PARTS,
+    POINTERS,
     Counting,
+    Parameter,
     Variant,
     converts_halves,
     linked_compute,
+    parameters_of,
 )
 from poplite.simulator.codegen.driver import DRIVER, DriverEmitter, VertexWalk
 from poplite.simulator.pricing.blocks import SIZES
-from poplite.simulator.pricing.instruction_prices import PARTS
 from poplite.simulator.pricing.native_slots import COUNTED, priced_text
-from poplite.simulator.pricing.slot_function import (
-    OUTSIDE,
-    POINTERS,
-    Parameter,
-    parameters_of,
-)
+from poplite.simulator.pricing.slot_function import OUTSIDE
 from poplite.types import BOOL
 from poplite.vertex.vertex import Field, Vertex
 

@@ -27,15 +27,13 @@ from typing import Literal
 
 from poplite.errors import VertexCompileError
 from poplite.frozen import frozen
+from poplite.simulator.codegen.compute_code import PARTS
 from poplite.simulator.pricing.blocks import DIVISIONS, SIZES, BasicBlock, Instruction, checks_of
 
 # -- pipes -----------------------------------------------------------------------------------------
 
 
 Pipe = Literal["main", "aux"]
-
-PARTS = 64
-"""Parts of a slot: costs are integers, so that sums do not depend on their order."""
 
 
 @frozen(eq=False)

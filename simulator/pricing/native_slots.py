@@ -35,7 +35,14 @@ from poplite.simulator.codegen.accessors import (
     DriverArgument,
     arguments_of,
 )
-from poplite.simulator.codegen.compute_code import linked_compute
+from poplite.simulator.codegen.compute_code import (
+    PARTS,
+    POINTERS,
+    PRICED,
+    Parameter,
+    linked_compute,
+    parameters_of,
+)
 from poplite.simulator.pricing.blocks import (
     BasicBlock,
     NaturalLoop,
@@ -48,18 +55,14 @@ from poplite.simulator.pricing.blocks import (
     pointers_of,
     without_checks,
 )
-from poplite.simulator.pricing.instruction_prices import FREE, PARTS, Cost, block_parts, prices_of
+from poplite.simulator.pricing.instruction_prices import FREE, Cost, block_parts, prices_of
 from poplite.simulator.pricing.slot_function import (
-    POINTERS,
-    PRICED,
     RECORD,
     BlockCost,
     Memory,
-    Parameter,
     declarations,
     inside_fields,
     is_loop,
-    parameters_of,
     slot_counting_text,
     with_bounded_memory,
     with_its_memory,
@@ -69,7 +72,7 @@ from poplite.vertex.compute import check
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
-    from poplite.executable.rows import Forms
+    from poplite.executable.encoding import Forms
 
 # -- compute as it is priced -----------------------------------------------------------------------
 

@@ -21,16 +21,7 @@ added at the end::
 It often counts something itself, and then LLVM keeps one number for both.  One more addition in a
 loop of six takes nothing on a core of its own, but up to a sixth where two threads share the core.
 
-A shape contains the arguments of `compute`::
-    x: Input[Vector[FLOAT]]             ptr x, its length
-    rows: Input[Vector[Vector[HALF]]]   ptr rows, how many, elements from one to the next, length
-        where they are uneven           ptr rows, how many, ptr to a table of start and length
-    first: State[INT]                   its value
-    a: Input[FLOAT], k: State[FLOAT]    ptr
-    worker of a MultiVertex             its number
-
-Shapes are those of `poplite.graph.compute_sets.perf_estimates`.  The rows of a list are taken as
-equally long, except in vertices that are counted.
+Its arguments are those of `poplite.simulator.codegen.compute_code`.
 
 Accesses of code that counts are compared with the lengths of fields while it runs::
 
@@ -48,82 +39,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import zip_longest
 from types import MappingProxyType
-from typing import Literal
 
-from poplite.executable.rows import Forms
 from poplite.frozen import frozen
+from poplite.simulator.codegen.compute_code import OVER, Parameter
 from poplite.simulator.pricing.blocks import SIZES, BasicBlock, Instruction
-from poplite.vertex.fields import ShapeKind, fields_of
-from poplite.vertex.vertex import MultiVertex, Vertex
-
-# -- arguments -------------------------------------------------------------------------------------
-
-
-PRICED = "priced"
-"""Name of the function that is priced."""
-
-What = Literal["data", "length", "rows", "stride", "pairs", "wide", "value", "worker"]
-
-POINTERS: tuple[What, ...] = ("data", "pairs", "wide")
-"""Parameters that are addresses; all others are numbers."""
-
-_OF: dict[ShapeKind, tuple[What, ...]] = {
-    "nothing": ("data",),
-    "length": ("data", "length"),
-    "rows": ("data", "rows", "stride", "length"),
-    "value": ("value",),
-}
-
-
-@frozen(eq=False)
-class Parameter:
-    """One argument of the function that is priced.
-
-    Attributes:
-        field: name of the field; "self" for the number of a worker.
-        what: which of the field's numbers or addresses it is.
-        kind: what a shape says about the field.
-        word: the first word of the field in a shape.
-    """
-
-    field: str
-    what: What
-    kind: ShapeKind
-    word: int
-
-    @property
-    def name(self) -> str:
-        """Its name in the function: that of the field if the field has no other argument."""
-        return self.field if self.what in ("data", "value") else f"{self.field}.{self.what}"
-
-    @property
-    def declared(self) -> str:
-        """Its type and name, as LLVM writes them."""
-        return f"{'ptr' if self.what in POINTERS else 'i64'} %{self.name}"
-
-
-def parameters_of(cls: type[Vertex], forms: Forms = ()) -> tuple[Parameter, ...]:
-    """Return the arguments of the function that is priced; rows are evenly spaced by default."""
-    parameters = [
-        Parameter(field.name, what, field.kind, field.first_word)
-        for field, form in zip_longest(fields_of(cls), forms)
-        for what in (("data", "rows", form) if form in ("pairs", "wide") else _OF[field.kind])
-    ]
-    if issubclass(cls, MultiVertex):
-        parameters.append(Parameter("self", "worker", "nothing", 0))
-    return tuple(parameters)
-
 
 # -- code that counts slots ------------------------------------------------------------------------
 
-
-OVER = -1
-"""Returned instead of the cost, when that exceeds the budget."""
-
-MOST_SLOTS = 1 << 27
-"""Budget of an estimate, where a loop might never end."""
 
 _PLAIN = re.compile(r"[-a-zA-Z._][-a-zA-Z._0-9]*")  # LLVM quotes all others, as %"$phi"
 _MARKS = re.compile(r"(, ![\w.]+ !\d+| #\d+)")

@@ -7,7 +7,7 @@ pages, and only when they are touched, so a sparse graph may be larger than the 
 one of several ranks uses memory for its own part of the graph alone.
 
 Strict checks log what the workers of vertices read and wrote: a word for each element, see
-`opcodes.LOG_BITS`::
+`encoding.LOG_BITS`::
 
     worker 0    total = total + x[0]    total: worker 0 read it, worker 0 wrote it
     worker 1    total = total + x[1]           worker 1 read what worker 0 wrote
@@ -23,17 +23,18 @@ from __future__ import annotations
 
 import mmap
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import SizeOverflowError
-from poplite.executable import opcodes as op
-from poplite.executable.layout import ALIGNMENT, ArenaLayout
+from poplite.errors import ControlProgramError, SizeOverflowError
+from poplite.executable import encoding as op
+from poplite.executable.layout import ALIGNMENT, ArenaLayout, StoredVariable
 from poplite.machine.floating_point import TRAPS
+from poplite.text import amount
 from poplite.types import ElementType
 from poplite.vertex.compute import interpreted
 from poplite.vertex.compute.float_modes import Stores, vertex_key
@@ -383,3 +384,58 @@ def typed(memory: Bytes, element: type[ElementType[Any]]) -> npt.NDArray[Any]:
     """Return a replica's memory as elements of one type."""
     size = element.size_bytes
     return memory[: len(memory) // size * size].view(element.dtype)
+
+
+# -- taking over from another arena ----------------------------------------------------------------
+# An engine may begin with the variables of another.  They lie first in every arena, in the order in
+# which the graph made them.  So those of two engines of one graph lie alike as far as both have
+# them, and their bytes are copied at once.
+
+
+def carry_memory(old: Arena, new: Arena, runs: Runs | None = None) -> int:
+    """Copy the variables that both have, but for constants; return how many bytes they take.
+
+    `runs` are begin and end of the bytes that `old` has; None for all of them.  Random bits go on
+    as well.  Raises `ControlProgramError` for variables of another graph.
+    """
+    size = _common_bytes(old.layout, new.layout)
+    for replica, (source, target) in enumerate(zip(old.parts, new.parts, strict=True)):
+        for own in within(runs, size):
+            target[own] = source[own]
+        for at, values in new.layout.constants(replica):
+            target[at : at + values.nbytes] = values.reshape(-1).view(np.uint8)
+    new.floats.continue_from(old.floats)
+    return size
+
+
+def within(runs: Runs | None, size: int) -> Iterable[slice]:
+    """Return the runs among the first bytes."""
+    if runs is None:
+        return (slice(0, size),)
+    pairs = zip(*(each.tolist() for each in runs), strict=True)
+    return [slice(begin, min(end, size)) for begin, end in pairs if begin < size]
+
+
+def _common_bytes(old: ArenaLayout, new: ArenaLayout) -> int:
+    if old.replicas != new.replicas:
+        raise _refused(f"it has {amount(old.replicas, 'replica')}, and here are {new.replicas}")
+    pairs = list(zip(old.variables, new.variables, strict=False))
+    for one, other in pairs:
+        if _identity(one) != _identity(other):
+            raise _refused(
+                f"its variable '{one.name}' was made at {one.location}; in its place is "
+                f"'{other.name}', made at {other.location}"
+            )
+    return new.end_of_variables(len(pairs))
+
+
+def _identity(variable: StoredVariable) -> tuple[object, ...]:
+    return variable.base, variable.name, variable.element_type, variable.shape
+
+
+def _refused(found: str) -> ControlProgramError:
+    return ControlProgramError(
+        "Engine: state is an engine of another graph",
+        found=found,
+        fix="an engine of this graph; engine.write(x, other.read(x)) copies single tensors",
+    )

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import COUNT_WORD, Code, Column, Columns, Moves, positions
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import Code
-from poplite.executable.rows import COUNT, Column, Columns, Moves, positions
-from poplite.executable.step import ComputeStep, CopyStep, Vertices, phases_of, vertex_classes
+from poplite.executable.steps import ComputeStep, CopyStep, Vertices, phases_of, vertex_classes
 from poplite.frozen import frozen
 from poplite.jit.build import Builds
 from poplite.simulator import compiled_parts
@@ -457,7 +456,7 @@ class _Numbers:
     def _words(self, field: int, part: str) -> Any:
         """Return a number that describes a field: one for each run, or one for each vertex."""
         number, column, at = self._columns[field, part]
-        rows, counts = self._group.rows, self._group.rows[:, COUNT]
+        rows, counts = self._group.rows, self._group.rows[:, COUNT_WORD]
         words = rows[:, at]
         if column.kind == "affine" and rows[:, at + 1].any():
             raise KeyError(part)
@@ -471,7 +470,7 @@ class _Numbers:
         """Return words of runs for all vertices, as one number where they are equal."""
         if (words == words[0]).all():
             return int(words[0])
-        return np.repeat(words, self._group.rows[:, COUNT])
+        return np.repeat(words, self._group.rows[:, COUNT_WORD])
 
     def _state(self, node: ast.Attribute) -> Any:
         field = self._group.cls.fields[node.attr]

@@ -29,10 +29,10 @@ from poplite.errors import (
     PopliteError,
     TensorIndexError,
 )
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep, NamedVertex
+from poplite.executable.steps import ComputeStep, NamedVertex
 from poplite.frozen import frozen
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.interpreted_vertices import (

@@ -25,11 +25,10 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import VertexCompileError
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code, Moves
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import Code
-from poplite.executable.rows import Moves
-from poplite.executable.step import ComputeStep, Vertices
+from poplite.executable.steps import ComputeStep, Vertices
 from poplite.simulator.run.arena import AccessLog, Arena, Bytes, Floats, typed
 from poplite.simulator.run.touched import FieldRows, GroupRows, numbers_and_rows, ranges
 from poplite.vertex.compute import InterpretedSelf

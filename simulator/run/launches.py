@@ -33,11 +33,11 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import compact
 from poplite.compile.places import vertices_of
-from poplite.executable import opcodes as op
-from poplite.executable.rows import COUNT, Moves, positions
-from poplite.executable.step import Vertices
+from poplite.executable import encoding as op
+from poplite.executable.encoding import COUNT_WORD, Moves, positions
+from poplite.executable.steps import Vertices
 from poplite.frozen import frozen
-from poplite.jit import thread_layer
+from poplite.jit.build import are_threads_started, loop_threads, start_threads
 from poplite.simulator import compiled_parts
 from poplite.simulator.run.touched import numbers_of
 from poplite.vertex.compute import flow_of
@@ -315,7 +315,7 @@ def in_order_of_memory(group: Vertices) -> Vertices:
     """
     fields = [(n, each) for n, each in enumerate(group.cls.fields.values()) if each.is_edge]
     is_listed = any(column.kind == "flat" for column in group.columns)
-    is_small = group.weights.sum() < LEAST_WORK * group.rows[:, COUNT].sum()
+    is_small = group.weights.sum() < LEAST_WORK * group.rows[:, COUNT_WORD].sum()
     if not fields or not is_listed or is_small or _is_in_order(group):
         return group
     parts, tables = numbers_of(group)
@@ -328,7 +328,7 @@ def in_order_of_memory(group: Vertices) -> Vertices:
 
     most, _ = max(fields, key=lambda each: num_bytes(*each))
     order = np.argsort(parts[most]["start" if most not in tables else "first"], kind="stable")
-    counts = group.rows[:, COUNT]
+    counts = group.rows[:, COUNT_WORD]
     work = np.repeat(group.weights // counts, counts)
     values = {
         (position, part): compact(numbers[order])
@@ -396,7 +396,7 @@ class _Threads:
         # scheduler slices when another process wants the core.  This is some 50 us: threads are
         # still awake when Python starts the next run.  It is read when the library loads.
         os.environ.setdefault("GOMP_SPINCOUNT", "5000")
-        layer = thread_layer.start()
+        layer = start_threads()
         if not layer.is_reentrant:
             self.lock_of_layer = threading.RLock()
         self.entries[op.ENTRY_KERNEL] = compiled_parts.thread_kernel()
@@ -406,7 +406,7 @@ class _Threads:
 
     def after_fork(self) -> None:
         """Forget threads that only the parent has."""
-        self.forget(lost=self.lost or thread_layer.is_started())
+        self.forget(lost=self.lost or are_threads_started())
 
 
 _threads = _Threads()
@@ -421,7 +421,7 @@ def thread_count() -> int:
     >>> thread_count() > 0
     True
     """
-    return 1 if _threads.lost else thread_layer.thread_count()
+    return 1 if _threads.lost else loop_threads()
 
 
 def has_threads() -> bool:

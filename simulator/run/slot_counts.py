@@ -31,14 +31,14 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant
 from poplite.cost.step_cost import StepCost, VertexCosts
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep
+from poplite.executable.steps import ComputeStep
 from poplite.frozen import frozen
 from poplite.machine.facts import CODE_FACTS
 from poplite.machine.target import Target
-from poplite.report.phase_parts import Source
+from poplite.report.execution import Source
 from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.compute_code import MOST_COUNTED, Counting, modes_of
 from poplite.simulator.run.launches import LaunchTable
@@ -179,7 +179,7 @@ class SlotTable:
         numbers = [family.numbers.array() for family in families]
         count = 1 + max(int(each.max()) for each in numbers)
         # The table is in the order of the vertices' numbers in the step. A driver writes there
-        # what all vertices of its class take, so those whose slots the user set stand behind.
+        # what all vertices of its class take, so those whose slots the user set come last.
         places = np.arange(count)
         are_behind = [f.cls in counting and f.source == "given" for f in families]
         behind = np.concatenate([np.zeros(0, np.int64), *compress(numbers, are_behind)])

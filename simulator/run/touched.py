@@ -22,9 +22,9 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import ApplicationRuntimeError
+from poplite.executable.encoding import COUNT_WORD, NUMBER, Moves, positions
 from poplite.executable.layout import ArenaLayout, StoredVariable
-from poplite.executable.rows import COUNT, NUMBER, Moves, positions
-from poplite.executable.step import ComputeStep, Vertices
+from poplite.executable.steps import ComputeStep, Vertices
 from poplite.frozen import frozen
 from poplite.text import element_range, indexed
 from poplite.vertex.fields import Field
@@ -153,7 +153,7 @@ def numbers_of(
     group: Vertices, *, numbers_only: bool = False
 ) -> tuple[dict[int, dict[str, Int64]], dict[int, Int64]]:
     """Return the numbers of all vertices by field and part, and the tables of list fields."""
-    counts = group.rows[:, COUNT]
+    counts = group.rows[:, COUNT_WORD]
     within = numbers_within(counts)
     # Of a single run there is nothing to look up.
     run = np.repeat(np.arange(len(counts)), counts) if len(counts) != 1 else np.zeros(1, np.int64)

@@ -8,7 +8,7 @@ unwritten, because unwritten ones are copied over them, all steps are armed agai
 looked at `MOST_LOOKS` times is trusted: what it writes counts as written.
 
 In loops Python soon leaves a step that it looks at again and again to compiled code, which knows
-what follows where all is written afterwards (`poplite.simulator.strict.compiled_look`).
+what follows where all is written afterwards (`poplite.simulator.strict.looks`).
 
 A scalar that decides what runs is looked at in the same way, before it decides.  Where Loops are to
 end, each does as soon as a round leaves written what an earlier one left.
@@ -28,16 +28,15 @@ import numpy as np
 
 from poplite.compile.options import Interpret
 from poplite.errors import warn
-from poplite.executable import opcodes as op
-from poplite.executable.actions import Undefine
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
+from poplite.executable.steps import ComputeStep, CopyStep, Undefine, vertex_classes
 from poplite.jit.kernels.written import INCOMPLETE, LOSSY
 from poplite.simulator.host.tensors import HostAccess
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.running import Peers
-from poplite.simulator.strict.compiled_look import (
+from poplite.simulator.strict.looks import (
     UNLIMITED,
     CompiledLook,
     LaunchOf,

@@ -15,15 +15,14 @@ from poplite.errors import (
     VertexDefinitionError,
     WorkerRaceError,
 )
-from poplite.executable import opcodes as op
-from poplite.executable.actions import action_text
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
-from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep, NamedVertex
+from poplite.executable.steps import ComputeStep, NamedVertex, action_text
 from poplite.simulator.run.arena import Conflict
 from poplite.simulator.run.touched import FieldElements, element_name, gathered_from
-from poplite.simulator.strict.element_table import Mask
+from poplite.simulator.strict.looks import Mask
 from poplite.simulator.strict.shadow import CopyOrigin, UnwrittenCopies
 from poplite.text import amount, same_problem
 from poplite.vertex.compute import FasterForm

@@ -26,9 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import PopliteError, PopliteWarning, UninitializedReadError
-from poplite.executable import opcodes as op
-from poplite.executable.opcodes import Code
-from poplite.executable.step import ComputeStep
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Code
+from poplite.executable.steps import ComputeStep
 from poplite.jit.build import BoundKernel
 from poplite.jit.kernels.written import (
     DEPENDENT,
@@ -41,17 +41,21 @@ from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.binding import is_put_off
 from poplite.simulator.run.touched import FieldElements, edges_of, elements_of
 from poplite.simulator.running import Peers
-from poplite.simulator.strict.compiled_look import (
+from poplite.simulator.strict.looks import (
+    FILLS,
+    OUTPUT,
     CompiledLook,
+    ElementTable,
     Kernels,
     LaunchOf,
+    Mask,
     MovedRows,
+    filled,
     move_rows,
     plan_of_rows,
     plan_of_runs,
     trusting_plan,
 )
-from poplite.simulator.strict.element_table import FILLS, OUTPUT, ElementTable, Mask, filled
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.shadow import Shadow
 from poplite.vertex.compute import FasterForms, check

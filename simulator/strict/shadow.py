@@ -34,9 +34,13 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import SHOWN_FAULTS, UninitializedWarning, listed
-from poplite.executable.actions import (
+from poplite.executable.encoding import Moves
+from poplite.executable.executable import Executable
+from poplite.executable.layout import StoredVariable
+from poplite.executable.steps import (
     Action,
     ArenaBlock,
+    CopyStep,
     HostFunctionCall,
     HostTensor,
     Print,
@@ -44,10 +48,6 @@ from poplite.executable.actions import (
     Stamp,
     Transfer,
 )
-from poplite.executable.executable import Executable
-from poplite.executable.layout import StoredVariable
-from poplite.executable.rows import Moves
-from poplite.executable.step import CopyStep
 from poplite.frozen import frozen
 from poplite.graph.tile_mapping import ranges
 from poplite.jit.build import BoundKernel

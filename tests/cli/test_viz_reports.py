@@ -19,7 +19,7 @@ import poplite as pl
 from helpers.scripts import go_to
 from helpers.view_page import ViewPage
 from poplite.errors import FileLoadError, InvalidTileMapping, UnknownName
-from poplite.executable.file import vertex_classes
+from poplite.executable import executable_file
 from poplite.tools.viz import main
 from poplite.tools.viz.flags import add_report, add_run, build_flags
 from poplite.tools.viz.load_report import load, load_report
@@ -369,12 +369,12 @@ def test_faults_of_the_graph_are_its_own() -> None:
 
 @pytest.mark.usefixtures("work_folder")
 def test_unknown_vertex_classes_name_the_flag(monkeypatch: pytest.MonkeyPatch) -> None:
-    from poplite.executable.file import vertex_classes
+    from poplite.executable import executable_file
 
     ran = load("work.py:build")
     assert ran.graph is not None
     pl.compile_graph(ran.graph, dict(ran.programs)).save("program.poplite")
-    monkeypatch.setattr(vertex_classes, "defined_classes", lambda _: iter(()))
+    monkeypatch.setattr(executable_file, "defined_classes", lambda _: iter(()))
     with pytest.raises(FileLoadError, match="cannot be found") as caught:
         load("program.poplite")
     assert "--vertices" in caught.value.fix
@@ -676,7 +676,7 @@ def test_a_class_of_the_user_hides_none_of_the_library(
         def compute(self) -> None:
             self.x += 1
 
-    monkeypatch.setattr(vertex_classes, "defined_classes", lambda _: [Add])
+    monkeypatch.setattr(executable_file, "defined_classes", lambda _: [Add])
     shutil.copy(GOLDEN / "executables" / "format_7.poplite", "old.poplite")
     shutil.copy(GOLDEN / "executables" / "format_7_vertices.txt", "model.py")
     assert "writes:" in printed(capsys, "graph", "old.poplite", "--vertices", "model.py")

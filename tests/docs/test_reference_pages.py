@@ -38,7 +38,7 @@ from poplite.report import (
     report,
     trace,
 )
-from poplite.report.phase_parts import Cause
+from poplite.report.execution import Cause
 
 # -- poplar-names.md -------------------------------------------------------------------------------
 

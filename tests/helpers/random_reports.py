@@ -14,14 +14,16 @@ from poplite.report.compilation import (
     VertexType,
 )
 from poplite.report.execution import (
+    PHASE_KINDS,
+    Cause,
     Execution,
     ExecutionStep,
     Phase,
+    TilePairs,
     TypeCycles,
 )
 from poplite.report.memory import Held, Memory, MemoryStep, Operation
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import PHASE_KINDS, Cause, TilePairs
 from poplite.report.program_tree import Program, Programs, ProgramType
 from poplite.report.report import Instrumentation, Report
 
@@ -97,7 +99,8 @@ def random_report(tiles: int, steps: int, seed: int, *, names: str = MARKUP) -> 
         tuple(numbers(600_000) for _ in held),
     )
     compute_sets = tuple(
-        ComputeSet(f"set {number}", (ComputeSetVertices("Add", numbers(9)),)) for number in range(2)
+        ComputeSet(f"set {number}", (ComputeSetVertices("Add", numbers(9), "work/model.py:2"),))
+        for number in range(2)
     )
     compilation = Compilation(
         *(target, 1, GraphCounts(7, 9, len(held), 2, (0, 9)), (VertexType("Add", 7),)),

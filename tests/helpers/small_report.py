@@ -11,10 +11,9 @@ from helpers.made import made
 from poplite.arrays.intervals import Int64
 from poplite.machine.target import Target
 from poplite.report.compilation import Compilation, ComputeSet, ComputeSetVertices, GraphCounts
-from poplite.report.execution import Execution, ExecutionStep, Phase
+from poplite.report.execution import Execution, ExecutionStep, Phase, PhaseKind
 from poplite.report.memory import Held, Memory, MemoryStep, Steps
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import PhaseKind
 from poplite.report.program_tree import Program, Programs, ProgramType
 from poplite.report.report import Instrumentation, Report
 
@@ -38,8 +37,13 @@ def small_report(*, tile_memory_bytes: int = 4096, tiles: int = TILES, replicas:
     tree = Programs(lambda: {"main": Program(ProgramType.SEQUENCE, "main", 0, _PROGRAM)})
     steps = tuple(_steps(target, tree))
     sets = (
-        ComputeSet("scale", (ComputeSetVertices("Scale", _per_tile(tiles, 2, 2, 2, 2, 2, 0)),)),
-        ComputeSet("sum <b>", (ComputeSetVertices("Sum", _per_tile(tiles, 1, 0, 0, 0, 0, 0)),)),
+        ComputeSet(
+            "scale", (ComputeSetVertices("Scale", _per_tile(tiles, 2, 2, 2, 2, 2, 0), "heat.py:9"),)
+        ),
+        ComputeSet(
+            "sum <b>",
+            (ComputeSetVertices("Sum", _per_tile(tiles, 1, 0, 0, 0, 0, 0), "heat.py:12"),),
+        ),
     )
     compilation = Compilation(
         target=target,

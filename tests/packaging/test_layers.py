@@ -30,8 +30,9 @@ ROOMS = {
     "graph": "variable_mapping tile_mapping | host_values space | tensor | compute_sets host"
     " variables | connect | saving poplar_only | graph | virtual partition",
     "simulator": "running | codegen | pricing | compiled_parts | run"
-    " | host | strict | compiled_program | accounts"
-    " | states | engine_arguments | simulated | poplar_only | engine | decided | sweeps",
+    " | host | strict | compiled_program | accesses accounts reporting"
+    " | states | engine_arguments | simulated | poplar_only | engine | decided"
+    " | sent_functions sweeps",
     "viz": "draw | memory | steps | tiles liveness one_tile tensor program exchange ops compare"
     " sweep | regions | dataflow | page | summary overview | saved_summary | forms"
     " | notebook pictures memory_pictures",
@@ -127,7 +128,7 @@ LOADED_BY_NAME = {
     "display": "pictures of notebooks",
     "expr.operand": "operations, which methods of operands stand for",
     "graph.saving": "what writes and reads graphs, with their programs",
-    "executable.file.vertex_classes": "the vertex library, where files name classes of it",
+    "executable.executable_file": "the vertex library, where files name classes of it",
     "ipu.building": "the folder of the host program",
     "ipu.codelets.file_text": "the folder of texts in C++",
     "jit.build": "what compiles a kernel, in any process",

@@ -133,7 +133,7 @@ def run_each(engine: Engine) -> None:
 
 def gives_zeros(executable: Executable) -> bool:
     """Return whether programs get anything from the streams and host functions they need."""
-    from poplite.executable.actions import HostFunctionCall, Transfer
+    from poplite.executable.steps import HostFunctionCall, Transfer
 
     return any(
         isinstance(action, HostFunctionCall)
@@ -144,7 +144,7 @@ def gives_zeros(executable: Executable) -> bool:
 
 def host_needs(executable: Executable) -> tuple[dict[str, Any], list[str]]:
     """Return the streams by handle, and the handles of host functions, that programs need."""
-    from poplite.executable.actions import HostFunctionCall, Transfer
+    from poplite.executable.steps import HostFunctionCall, Transfer
 
     streams, functions = {}, []
     for action in executable.actions:

@@ -38,9 +38,9 @@ import numpy.typing as npt
 
 from poplite.compile.options import EngineOptions
 from poplite.errors import Absent, ControlProgramError, GraphConnectionError, InvalidOption
-from poplite.executable.actions import Action, HostFunctionCall, Transfer
 from poplite.executable.executable import Executable
 from poplite.executable.program_trees import planned_counts, program_trees
+from poplite.executable.steps import Action, HostFunctionCall, Transfer
 from poplite.graph.graph import Graph
 from poplite.graph.space import Variable
 from poplite.ipu.building import Sdk, Toolchain, find_sdk
@@ -50,16 +50,15 @@ from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target
 from poplite.report.execution import Measured
 from poplite.report.report import Report
-from poplite.simulator.accounts.accounts import Accounts
-from poplite.simulator.accounts.reporting import report_of
+from poplite.simulator.accounts import Accounts
 from poplite.simulator.compiled_program import program_name
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, Source, check_root
 from poplite.simulator.host.actions import format_tensor
 from poplite.simulator.host.handles import HostLinks, describe
 from poplite.simulator.host.tensors import ByMoves, ByView, HostTensors, TensorPlace
-from poplite.simulator.run.arena import Arena, Bytes
+from poplite.simulator.reporting import report_of
+from poplite.simulator.run.arena import Arena, Bytes, carry_memory
 from poplite.simulator.running import Running, Stopped, busy, shown
-from poplite.simulator.states import carry_memory
 from poplite.text import clipped
 from poplite.view import View, storages
 

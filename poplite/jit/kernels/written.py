@@ -44,7 +44,7 @@ ALL_WRITTEN = 0x0101010101010101
 """The shadow of a written element, of up to eight bytes."""
 
 RECORD_WORDS = 6
-"""Words of each copy record of `poplite.executable.rows`."""
+"""Words of each copy record of `poplite.executable.encoding`."""
 
 PIECE_MASK = (1 << 32) - 1
 """Pieces are uint32."""
@@ -500,7 +500,7 @@ def keep_rows(memory: Bytes, lookups: Int64s, rows: Int64s, kept: Bytes, is_put:
 # -- what workers access: `poplite.simulator.run.arena` --------------------------------------------
 
 CONFLICT_SHIFT, CONFLICT_MASK = 20, (1 << 12) - 1
-"""Where a word of the log says what a worker did in spite of another one: `opcodes.LOG_BITS`."""
+"""Where a word of the log says what a worker did in spite of another one: `encoding.LOG_BITS`."""
 
 
 @simple

@@ -1,6 +1,6 @@
 """The cycles of putting together what vertices read in several places of their tile.
 
-Elements are copied row by row, as `poplite.cost.exchange.copies` prices it; so are
+Elements are copied row by row, as `poplite.cost.moved_data` prices it; so are
 repeated elements, for each vertex that has others of them::
 
     two columns of rows of five              0 1 | 5 6 | 10 11         rows of two

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.cost.workers import slowest_tile
+from poplite.cost.step_cost import slowest_tile
 from poplite.expr.tree import ElementClass, Leaf, Shape
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph

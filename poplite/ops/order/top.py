@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.cost.workers import slowest_tile
+from poplite.cost.step_cost import slowest_tile
 from poplite.errors import SizeOverflowError, checked_truth
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.cost.exchange.within_ipu import has_map
+from poplite.cost.exchange_cycles import has_map
 from poplite.errors import GraphMemoryAllocationError
 from poplite.machine.target import Target
 from poplite.ops.planning import (

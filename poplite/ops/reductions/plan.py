@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals import Int64, distinct
-from poplite.cost.workers import slowest_tile
+from poplite.cost.step_cost import slowest_tile
 from poplite.expr.tree import ElementClass
 from poplite.frozen import frozen
 from poplite.graph.tile_mapping import NO_TILE, TileMapping

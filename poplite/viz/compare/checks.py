@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from poplite.errors import UnknownName, did_you_mean
 from poplite.frozen import frozen
 from poplite.report.diff import execution_of
-from poplite.report.phase_parts import PHASE_KINDS
+from poplite.report.execution import PHASE_KINDS
 
 if TYPE_CHECKING:
     from poplite.report import Report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -146,7 +147,7 @@ def _step_item(step: StepAccesses, numbers: tuple[int, ...], compilation: Compil
 
 def _of_compute_set(found: ComputeSet, at: str) -> Saved:
     used = {t for each in found.vertices for t in each.count_by_tile.tiles.array().tolist()}
-    counts = sorted(
-        ((each.type, each.count_by_tile.total) for each in found.vertices), key=lambda c: -c[1]
-    )
-    return Saved(vertices=tuple(counts), tiles=tuple(sorted(used)), location=at)
+    counts: Counter[str] = Counter()
+    for each in found.vertices:
+        counts[each.type] += each.count_by_tile.total
+    return Saved(vertices=tuple(counts.most_common()), tiles=tuple(sorted(used)), location=at)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import Literal, TypeAlias
 
 from poplite.frozen import frozen
-from poplite.report.phase_parts import PhaseKind
+from poplite.report.execution import PhaseKind
 from poplite.viz.draw.legend import fitted_lines
 from poplite.viz.draw.terminal import Style
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from poplite.report.findings import where
 from poplite.viz.draw.columns import cells, table_lines, widest, wrapped
 from poplite.viz.draw.phases import LOOKS, marked as marked_phase
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
@@ -104,7 +105,10 @@ def _vertices(tile: TileContents, style: Style) -> list[str]:
         return ["no vertices"]
     shown = tile.vertices if style.full else tile.vertices[:MOST_VERTICES]
     rows = [("vertices", "class and compute set")]
-    rows += [(f"{each.count:,}", f"{each.type} in '{each.compute_set}'") for each in shown]
+    rows += [
+        (f"{each.count:,}", f"{each.type} in '{each.compute_set}'{where(each.at)}")
+        for each in shown
+    ]
     heading, *lines = table_lines(rows, style.columns)
     if hidden := tile.vertices[len(shown) :]:
         lines.append(f"  ... {sum(each.count for each in hidden):,} more vertices")

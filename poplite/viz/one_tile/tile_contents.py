@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.frozen import frozen
+from poplite.report.execution import PHASE_KINDS
 from poplite.report.memory import NO_STEP, bytes_by_step, peaks_of, thing_kind
-from poplite.report.phase_parts import PHASE_KINDS
 from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.phases import LOOKS
 from poplite.viz.draw.units import name_text, share_text, size_text
@@ -83,17 +83,19 @@ class PlacedItem:
 
 @frozen
 class RunsHere:
-    """Vertices of a class in a compute set.
+    """Vertices of a class in a compute set that were added at one line.
 
     Attributes:
         compute_set: its name.
         type: the name of the class.
         count: how many run on the tile.
+        at: the user's line.
     """
 
     compute_set: str
     type: str
     count: int
+    at: str = ""
 
 
 @frozen
@@ -273,7 +275,12 @@ def _vertices(
     places = range(len(compilation.compute_sets))
     chosen = places if ran is None else {step.compute_set for step in ran}
     return [
-        RunsHere(name_text(compilation.compute_sets[place].name), name_text(each.type), count)
+        RunsHere(
+            name_text(compilation.compute_sets[place].name),
+            name_text(each.type),
+            count,
+            name_text(each.at),
+        )
         for place in places
         if place in chosen
         for each in compilation.compute_sets[place].vertices

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from poplite.report.compilation import Compilation, Variable
-from poplite.report.execution import ExecutionStep, Phase, TypeCycles
-from poplite.report.phase_parts import TilePairs
+from poplite.report.execution import ExecutionStep, Phase, TilePairs, TypeCycles
 from poplite.report.program_tree import Program
 from poplite.report.report import Report
 from poplite.viz.page.pack import Arrays
@@ -139,16 +138,11 @@ def _findings(report: Report) -> list[dict[str, Any]]:
     return [
         {
             "kind": each.kind,
-            "cycles": each.cycles,
             "share": each.share,
-            "names": list(each.names),
             "steps": list(each.steps),
             "tile": each.tile,
-            "tiles": each.tiles,
-            "bytes": each.bytes,
-            "what": each.what,
-            "why": each.why,
             "at": each.at,
+            "sentence": each.sentence,
         }
         for each in report.insights.findings
     ]

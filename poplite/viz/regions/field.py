@@ -4,7 +4,7 @@
     copies          a b and c d are copied on tile 5, beside x, each time the vertex runs
 
 An edge that is one stretch of its tile's memory needs nothing; one that comes entirely from other
-tiles lands in its order.  The cost model has the same rules (`poplite.cost.exchange`).
+tiles lands in its order.  The cost model has the same rules (`poplite.cost`).
 """
 
 from __future__ import annotations

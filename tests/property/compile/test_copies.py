@@ -15,8 +15,8 @@ import poplite as pl
 from poplite.arrays.intervals import Int64
 from poplite.compile.copies import LIST_SPAN, Side, copied_runs, copied_views
 from poplite.compile.places import affine_runs
-from poplite.executable.rows import Moves, joined_moves
-from poplite.executable.step import ComputeStep
+from poplite.executable.encoding import Moves, joined_moves
+from poplite.executable.steps import ComputeStep
 from poplite.graph.tensor.tensor import Slices
 from poplite.simulator import compiled_parts
 from poplite.simulator.run.interpreted_vertices import move_between

@@ -13,16 +13,15 @@ import numpy as np
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from poplite.cost.exchange import locations, phases as exchange, touched_elements
-from poplite.cost.exchange.copies import phases_of_few
-from poplite.cost.exchange.locations import locations_of
-from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy
-from poplite.cost.exchange.pieces import MovedPieces
-from poplite.cost.exchange.within_ipu import load_of, route
+from poplite.cost import exchange_phases as exchange, locations, moved_data
+from poplite.cost.exchange_cycles import MovedPieces, load_of, route
+from poplite.cost.exchange_phases import phases_of_compute_set, phases_of_copy
+from poplite.cost.locations import locations_of
+from poplite.cost.moved_data import phases_of_few
 from poplite.cost.step_cost import PhaseCost
 from poplite.graph.compute_sets.edge_table import edge_table
+from poplite.report.execution import TilePairs
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import TilePairs
 
 Element = tuple[int, int]
 """Number of a variable, and of an element."""
@@ -292,7 +291,7 @@ def test_regular_blocks(data: st.DataObject, way: str, compiled: bool) -> None:
         before, _ = phases_of_compute_set(drawn.graph, table)
         with (
             mock.patch.object(exchange, "MOST_PIECES", 1),
-            mock.patch.object(touched_elements, "MOST_RUNS", 1),
+            mock.patch.object(moved_data, "MOST_RUNS", 1),
         ):
             again, _ = phases_of_compute_set(drawn.graph, edge_table(compute_set))
     edges = [(t, tuple((3, int(k)) for k in row)) for t, row in zip(own, reads, strict=True)]

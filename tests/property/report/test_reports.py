@@ -17,9 +17,10 @@ import poplite as pl
 from helpers.depth import examples
 from helpers.mutated_files import report_forms
 from poplite.codec.archive import ArrayReader
-from poplite.codec.coders import Reader
+from poplite.codec.codec import Reader
 from poplite.codec.loading import Malformed
 from poplite.report import Report, compilation, execution, memory, report as whole
+from poplite.report.json_form import MOST, PerTileCoder
 from poplite.report.memory import (
     GAPS,
     NO_STEP,
@@ -31,7 +32,6 @@ from poplite.report.memory import (
     thing_kind,
 )
 from poplite.report.per_tile import PerTile
-from poplite.report.per_tile_coder import MOST, PerTileCoder
 
 # -- reports with one value changed ----------------------------------------------------------------
 

@@ -16,10 +16,10 @@ from helpers import fuzz_files
 from helpers.depth import examples, values_only
 from helpers.running import both_forms
 from poplite.compile.compiler import compile_graph
-from poplite.executable.file.validate import validate
+from poplite.executable.validate import validate
 from poplite.report.program_tree import Program, ProgramType, num_steps
 from poplite.report.report import Report
-from poplite.simulator.accounts.reporting import compilation_of
+from poplite.simulator.reporting import compilation_of
 
 NUMBERS = 3
 LEVELS = 4

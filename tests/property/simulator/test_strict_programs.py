@@ -18,12 +18,12 @@ import poplite as pl
 from helpers.depth import examples, values_only
 from helpers.running import both_forms, simulated
 from poplite import ops
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
 from poplite.jit.build import BoundKernel
 from poplite.jit.kernels import written as kernels
 from poplite.simulator.strict import checks, replay
 from poplite.simulator.strict.checks import MOST_LOOKS, StrictChecks
-from poplite.simulator.strict.compiled_look import CompiledLook, KernelCall, LookPlan
+from poplite.simulator.strict.looks import CompiledLook, KernelCall, LookPlan
 from poplite.vertices.slices import MultiSlice, MultiUpdate
 
 # -- programs --------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, strategies as st
 
 import helpers.written_in_numpy as written_in_numpy
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
 from poplite.jit.build import BoundKernel
 from poplite.jit.kernels import written as kernels
 from poplite.simulator.run.launches import BoundPart

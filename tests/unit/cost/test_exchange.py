@@ -9,11 +9,20 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.cost.exchange import pieces as module
-from poplite.cost.exchange.copies import CopiedRows, cycles_of
-from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy, phases_of_host
-from poplite.cost.exchange.pieces import MovedPieces, PairSums, pairs_of_few, sum_of_pairs
-from poplite.cost.exchange.within_ipu import exchange_phase, has_map, load_of, places, route
+from poplite.cost import exchange_cycles as module
+from poplite.cost.exchange_cycles import (
+    MovedPieces,
+    PairSums,
+    exchange_phase,
+    has_map,
+    load_of,
+    pairs_of_few,
+    places,
+    route,
+    sum_of_pairs,
+)
+from poplite.cost.exchange_phases import phases_of_compute_set, phases_of_copy, phases_of_host
+from poplite.cost.moved_data import CopiedRows, cycles_of
 from poplite.cost.step_cost import PhaseCost
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.source import portable_path
@@ -453,7 +462,7 @@ def test_a_copy_of_many_runs_is_added_up_in_parts(monkeypatch: pytest.MonkeyPatc
     a, b = (graph.add_variable(pl.FLOAT, (64, 64), name, mapping="linear") for name in "ab")
     copy = pl.Copy(a.T, b)
     whole = phases_of_copy(graph, copy)
-    monkeypatch.setattr("poplite.cost.exchange.copies.MOST_RUNS", 1_000)
+    monkeypatch.setattr("poplite.cost.moved_data.MOST_RUNS", 1_000)
     parts = phases_of_copy(graph, copy)
     assert (
         [phase.kind for phase in parts] == [phase.kind for phase in whole] == ["copy", "exchange"]
@@ -626,9 +635,9 @@ def test_rows_add_up_to_what_tiles_receive(ipus: int) -> None:
 
 
 def test_the_copy_of_very_many_runs_has_pairs_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    from poplite.cost.exchange import copies
+    from poplite.cost import moved_data
 
-    monkeypatch.setattr(copies, "MOST_RUNS", 16)
+    monkeypatch.setattr(moved_data, "MOST_RUNS", 16)
     graph = pl.Graph(pl.Target(tiles=4))
     x = graph.add_variable(pl.INT, (10, 10), "x", mapping="linear", initial_value=1)
     y = graph.add_variable(pl.INT, (10, 10), "y", mapping="linear")

@@ -13,7 +13,7 @@ import pytest
 
 import poplite as pl
 from poplite.cost.model import vertex_costs
-from poplite.cost.workers import tile_cycles
+from poplite.cost.step_cost import tile_cycles
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.machine.facts import FACTS, Evidence
 from poplite.machine.library_facts import (

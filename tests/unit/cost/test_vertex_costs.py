@@ -13,12 +13,11 @@ import pytest
 
 import poplite as pl
 from poplite.arrays.series import Series, Steps, compact, constant, counting
-from poplite.cost.exchange import locations
-from poplite.cost.exchange.locations import locations_of
-from poplite.cost.exchange.phases import phases_of_copy
+from poplite.cost import locations
+from poplite.cost.exchange_phases import phases_of_copy
+from poplite.cost.locations import locations_of
 from poplite.cost.model import vertex_costs
-from poplite.cost.step_cost import PhaseCost, VertexCosts
-from poplite.cost.workers import tile_cycles
+from poplite.cost.step_cost import PhaseCost, VertexCosts, tile_cycles
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.compute_sets.perf_estimates import distinct, shapes_of, words_of
 from poplite.graph.compute_sets.vertex_block import VertexTiles

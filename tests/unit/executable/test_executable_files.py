@@ -24,16 +24,15 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.depth import deep, thinned
 from helpers.running import python
-from poplite.codec.codec import coder_of
-from poplite.codec.coders import ArrayCoder
+from poplite.codec.codec import ArrayCoder, coder_of
 from poplite.codec.loading import Format, Malformed
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
+from poplite.executable.encoding import Moves
 from poplite.executable.executable import Executable
-from poplite.executable.file.saved import EXECUTABLE_CODEC
-from poplite.executable.file.validate import check_moves, validate
-from poplite.executable.file.validate_code import OPERANDS
-from poplite.executable.rows import Moves
-from poplite.executable.step import ComputeStep
+from poplite.executable.executable_file import EXECUTABLE_CODEC
+from poplite.executable.steps import ComputeStep
+from poplite.executable.validate import check_moves, validate
+from poplite.executable.validate_code import OPERANDS
 from poplite.vertex.compute import code_of
 from poplite.vertices.elementwise import Add
 

@@ -15,11 +15,10 @@ import pytest
 import poplite as pl
 from helpers.depth import thinned
 from poplite.codec.loading import Malformed
-from poplite.executable import opcodes as op
-from poplite.executable.control_flow import ControlFlow, Unstructured
+from poplite.executable import encoding as op
 from poplite.executable.executable import Executable
-from poplite.executable.file.validate import validate
-from poplite.executable.program_trees import program_trees
+from poplite.executable.program_trees import ControlFlow, Unstructured, program_trees
+from poplite.executable.validate import validate
 from poplite.viz.saved_summary import summary_of_report
 
 # -- costs -----------------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ from numba.core.typing.templates import _OverloadAttributeTemplate, _OverloadFun
 
 import poplite as pl
 from helpers.depth import examples, thinned
-from poplite.executable import opcodes
-from poplite.executable.rows import columns
+from poplite.executable import encoding
+from poplite.executable.encoding import columns
 from poplite.jit import object_cache, side_by_side
 from poplite.jit.build import Builds, Job, built, exported, kernel_job
 from poplite.jit.kernel_code import Primitive
@@ -70,7 +70,7 @@ def conditions(a: int, b: int, values: Int64s) -> int:
         found += 8
     both = between and b >= 0
     found += 16 if both else 32
-    found += 64 if a in (1, 2, STEP, opcodes.RAISED) else 0
+    found += 64 if a in (1, 2, STEP, encoding.RAISED) else 0
     found += (a != b) * 128
     return found if a else -found
 
@@ -179,7 +179,7 @@ def with_an_unknown_step(a: int) -> int:
 
 
 def with_an_unknown_constant(a: int) -> int:
-    return a + opcodes.Code  # type: ignore[operator]
+    return a + encoding.Code  # type: ignore[operator]
 
 
 def with_two_kinds(a: int, out: Int64s) -> int:
@@ -200,7 +200,7 @@ def with_an_attribute(a: int) -> int:
         (with_an_unknown_step, "a"),
         (with_two_kinds, "place"),
         (with_an_attribute, "a.real"),
-        (with_an_unknown_constant, "opcodes.Code"),
+        (with_an_unknown_constant, "encoding.Code"),
     ],
 )
 def test_other_statements_are_refused_by_line(function: Callable[..., int], text: str) -> None:

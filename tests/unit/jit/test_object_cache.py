@@ -418,8 +418,7 @@ def test_all_that_compiles_is_hashed(tmp_path: Path) -> None:
 def test_constants_that_are_compiled_in_are_hashed() -> None:
     behind = modules_behind("poplite.simulator.compiled_parts", *compiled_parts._OWN.values())
     assert {
-        "poplite.executable.rows",
-        "poplite.executable.opcodes",
+        "poplite.executable.encoding",
         "poplite.machine.floating_point",
         "poplite.types",
     } <= set(behind)

@@ -21,14 +21,14 @@ from helpers.depth import deep, thinned
 from helpers.rank_cases import CASES
 from helpers.ranks import differences, ended, needs_mpi, on_ranks
 from helpers.running import LIMIT, ROOT, python
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
 from poplite.executable.executable import Executable
-from poplite.executable.step import ComputeStep
+from poplite.executable.steps import ComputeStep
+from poplite.mpi.device import between_ranks
 from poplite.mpi.endings import ENDED, LENGTH, FirstEnd, left, lost
 from poplite.mpi.messages import EVERYONE, owners_of
 from poplite.mpi.rank_plan import RankPlan, equal_cut, rank_plan
 from poplite.mpi.ranks import text_of
-from poplite.mpi.traffic import between_ranks
 from poplite.simulator.run.touched import vertex_numbers
 from poplite.tools.command import main
 

@@ -15,7 +15,7 @@ import poplite as pl
 from helpers.depth import examples, interpreted, thinned
 from poplite import ops
 from poplite.cost.model import vertex_costs
-from poplite.cost.workers import tile_cycles
+from poplite.cost.step_cost import tile_cycles
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.ops.fuse.classes import class_text, recipe_of
 

@@ -13,7 +13,7 @@ import poplite as pl
 from helpers.running import both_forms, simulated
 from helpers.vertices import Count
 from poplite.compile.compiler import compile_graph
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
 from poplite.program import walk
 from poplite.program.function import written_steps
 from poplite.vertices.filling import count_reference

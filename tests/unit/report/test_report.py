@@ -20,12 +20,12 @@ from helpers.made import made
 from poplite.arrays.series import Listed, Rising, Runs, constant
 from poplite.compile.compiler import compile_graph
 from poplite.report import Change, Execution, Instrumentation, ProgramVisitor, Report
-from poplite.report.execution import ExecutionStep, Phase, TypeCycles
+from poplite.report.compilation import ComputeSet
+from poplite.report.execution import Cause, ExecutionStep, Phase, TypeCycles
 from poplite.report.memory import Held, Memory, MemoryStep, Steps
 from poplite.report.per_tile import PerTile
-from poplite.report.phase_parts import Cause
 from poplite.report.program_tree import Program, Programs
-from poplite.simulator.accounts.reporting import compilation_of, execution_steps
+from poplite.simulator.reporting import compilation_of, execution_steps
 from poplite.source import SourceLocation
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "reports" / "two_steps.txt"
@@ -119,6 +119,8 @@ def report_of(*totals: ExecutionStep, ipus: int = 1, plan: Memory | None = PLAN)
     unlimited = {"debug.allowOutOfMemory": True}
     executable = compile_graph(graph, {"main": main}, "fast", options=unlimited)
     compilation = compilation_of(replace(executable, memory=plan))
+    vertices = tuple(replace(one, at="model.py:9") for one in compilation.compute_sets[0].vertices)
+    compilation = replace(compilation, compute_sets=(ComputeSet("blur", vertices),))
     steps = execution_steps(
         replace(step, target=graph.target, programs=compilation.programs) for step in totals
     )
@@ -317,14 +319,18 @@ def test_insights(report: Report) -> None:
     assert (insights.busiest.tile, insights.busiest.most, insights.busiest.mean) == (0, 240, 120)
     assert insights.fullest is not None
     assert (insights.fullest.tile, insights.fullest.most) == (1, 1004)
-    waiting, exchange, copied, before, guessed = insights.findings
+    full, waiting, exchange, copied, idle, before, guessed = insights.findings
+    assert (full.kind, full.tile, full.bytes, full.tiles) == ("out of memory", 1, 4, 1)
+    assert "variable 'y' has 500 of 1,004 B; a tile has 1,000 B: spread 'y' over more" in full.text
     assert (exchange.kind, exchange.names, exchange.cycles) == ("exchange", ("x to y",), 100)
     # Without its compute phase the group takes 70 of 310 cycles; tiles compute 120 on average.
     assert (waiting.kind, waiting.names, waiting.cycles) == ("waiting", ("blur",), 310 - 70 - 120)
     assert (waiting.tile, waiting.at) == (0, "test_report.py")  # where vertices are added
     assert "for tile 0, as tiles have 50.0% of its work on average" in waiting.text
+    assert "; it runs 1 Gather (model.py:9), tiles 0.2 on average" in waiting.text
     assert (copied.kind, copied.cycles, copied.bytes) == ("copied on its tile", 40, 2 * 96)
     assert (copied.at, copied.tiles, copied.share) == ("model.py:12", 1, 40 / 680)
+    assert (idle.kind, idle.cycles) == ("idle workers", 40)  # 360 issued in 480 cycles of 3 tiles
     assert (before.kind, before.cycles, before.bytes) == ("exchange", 30, 640)  # of tile 0's 310
     assert (guessed.kind, guessed.names, guessed.steps) == ("guessed", ("Gather",), (0,))
 
@@ -433,7 +439,7 @@ def test_a_file_that_names_the_same_numbers_too_often_is_refused(
 
 
 def test_reports_of_before_are_refused() -> None:
-    with pytest.raises(pl.FileLoadError, match="has version 1, and this poplite reads 5"):
+    with pytest.raises(pl.FileLoadError, match="has version 1, and this poplite reads 6"):
         Report.load(GOLDEN.with_name("version_1.json"))
 
 
@@ -446,7 +452,7 @@ def test_a_report_of_a_program_without_steps_is_loaded() -> None:
 
 def test_json_is_plain_to_read(report: Report) -> None:
     data = json.loads(report.to_json())
-    assert (data["poplite"], data["version"]) == ("report", 5)
+    assert (data["poplite"], data["version"]) == ("report", 6)
     assert data["execution"]["cycles"] == 680
     compute = data["execution"]["steps"][0]["phases"][2]["tile_cycles"]
     assert compute == {"tiles": [[0, 2]], "values": [240, 120, 120]}
@@ -459,7 +465,7 @@ def test_json_is_plain_to_read(report: Report) -> None:
     ("change", "message"),
     [
         (lambda data: data.update(poplite="tiles"), "does not say that it is a report"),
-        (lambda data: data.update(version=3), "it has version 3, and this poplite reads 5"),
+        (lambda data: data.update(version=3), "it has version 3, and this poplite reads 6"),
         (lambda data: data.pop("execution"), "a Report has no 'execution'"),
         (lambda data: data["execution"].update(runs="1"), "'1' is not of type int"),
         (
@@ -750,7 +756,7 @@ def test_only_files_are_read(load: Callable[[Path], object], kind: str, tmp_path
 
 @pytest.mark.parametrize("bomb", thinned(["[],", '{"":{}},', "{},", '"",', "[1],", "0,"], keep=2))
 def test_texts_take_bounded_memory(bomb: str) -> None:
-    text = '{"poplite": "report", "version": 5, "compilation": [' + bomb * (600_000 // len(bomb))
+    text = '{"poplite": "report", "version": 6, "compilation": [' + bomb * (600_000 // len(bomb))
 
     def load() -> None:
         with pytest.raises(pl.FileLoadError):

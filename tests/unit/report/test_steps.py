@@ -16,7 +16,7 @@ from helpers.depth import examples
 from poplite.program import Program, walk
 from poplite.report.compilation import Compilation, StepAccesses
 from poplite.report.report import Report
-from poplite.simulator.accounts.reporting import compilation_of
+from poplite.simulator.reporting import compilation_of
 from poplite.tools.viz.load_target import load_target
 from poplite.vertices.reduce import SumColumns
 from poplite.viz.dataflow.links import Links, links_of

@@ -21,9 +21,9 @@ from helpers.depth import deep, thinned
 from helpers.running import SOON, words_of
 from helpers.vertices import Count, Spin
 from poplite import ops
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
 from poplite.simulator.compiled_program import CompiledProgram
-from poplite.simulator.strict.compiled_look import MovedRows
+from poplite.simulator.strict.looks import MovedRows
 from poplite.simulator.strict.replay import Replay
 from poplite.simulator.strict.shadow import Moving
 from poplite.vertex.compute import flow_of

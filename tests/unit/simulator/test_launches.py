@@ -12,8 +12,8 @@ import poplite as pl
 from helpers.depth import examples
 from poplite.compile import places
 from poplite.compile.compiler import compile_graph
-from poplite.executable.rows import NUMBER
-from poplite.executable.step import ComputeStep, Vertices
+from poplite.executable.encoding import NUMBER
+from poplite.executable.steps import ComputeStep, Vertices
 from poplite.simulator.run import launches
 from poplite.simulator.run.launches import in_order_of_memory
 from poplite.simulator.run.touched import numbers_of

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
+from poplite.simulator.codegen.compute_code import DATA, PARTS
 from poplite.simulator.pricing.blocks import (
-    DATA,
     BasicBlock,
     Instruction,
     blocks_of,
@@ -20,13 +20,7 @@ from poplite.simulator.pricing.blocks import (
     loop_costs,
     loops_of,
 )
-from poplite.simulator.pricing.instruction_prices import (
-    PARTS,
-    Price,
-    block_parts,
-    ideal_slots,
-    prices_of,
-)
+from poplite.simulator.pricing.instruction_prices import Price, block_parts, ideal_slots, prices_of
 from poplite.simulator.pricing.slot_function import (
     BlockCost,
     is_loop,

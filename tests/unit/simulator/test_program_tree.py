@@ -15,7 +15,7 @@ from helpers.running import both_forms
 from poplite import ops
 from poplite.compile.compiler import compile_graph
 from poplite.report.program_tree import Program, num_steps
-from poplite.simulator.accounts.reporting import compilation_of
+from poplite.simulator.reporting import compilation_of
 from poplite.vertices import Add
 
 

@@ -14,7 +14,7 @@ from helpers.pricing import Sort
 from helpers.running import simulated
 from poplite.executable.executable import Checks
 from poplite.report.execution import ExecutionStep
-from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.accounts import Accounts
 from poplite.simulator.codegen.compute_code import MOST_COUNTED
 from poplite.simulator.pricing import slots_of
 from poplite.vertex.vertex import Vertex

@@ -12,7 +12,7 @@ import pytest
 import poplite as pl
 from helpers.depth import values_only
 from helpers.vertices import Count
-from poplite.executable import opcodes as op
+from poplite.executable import encoding as op
 from poplite.simulator.strict.replay import Replay
 from poplite.simulator.strict.shadow import Shadow, UnwrittenCopies
 

@@ -11,7 +11,7 @@ import pytest
 import poplite as pl
 from helpers.depth import deep, values_only
 from helpers.running import both_forms, interpreted_sooner
-from poplite.simulator.strict.element_table import FILLS, numbers_of
+from poplite.simulator.strict.looks import FILLS, numbers_of
 from poplite.vertex.compute import flow_of, loops_of
 
 

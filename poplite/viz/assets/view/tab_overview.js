@@ -1,14 +1,5 @@
 // Overview: five numbers, where time and memory go, and what to look at first.
 
-const LOSSES = {
-  waiting: ({ tile, names }) =>
-    tile === null
-      ? `Tiles wait for the slowest of each in ${names[0]} and others`
-      : `Tiles wait for tile ${thousands(tile)} in ${names[0]}`,
-  "idle workers": (found) => `Workers of busy tiles are idle in ${found.names[0]}`,
-  "copies apart": (found) => `Neighbour Copies, ${found.names[0]} and others, could be one`,
-  guessed: (found) => `The cycles of ${found.names[0]} depend on data that was not counted`,
-};
 const LOST_IN = { waiting: "waited", "copied on its tile": "copied", "idle workers": "compute" };
 
 function overview(of) {
@@ -32,7 +23,8 @@ function overview(of) {
     );
   }
   if (!of.modelled) parts.push(notModelled());
-  if (of.steps.length) parts.push(heading("What to look at first"), findings(of));
+  if (of.steps.length || of.findings.length)
+    parts.push(heading("What to look at first"), findings(of));
   parts.push(el("div", { class: "columns" }, vertexClasses(of), machine(of)));
   return parts;
 }
@@ -122,44 +114,23 @@ function findings(of) {
   return el(
     "ul",
     { class: "findings" },
-    ...of.findings.map((found) => el("li", {}, finding(of, found))),
+    ...of.findings.map((found) => el("li", {}, finding(found))),
   );
 }
 
-function finding(of, found) {
-  const others = found.steps.length - 1;
-  const title =
-    LOSSES[found.kind]?.(found) ??
-    (found.what ? `${found.what} ${found.why}` : `Data move in ${found.names[0]}`);
-  const facts = [
-    amount(found.cycles, "cycle") +
-      (others > 0 ? ` in ${found.steps.length} steps` : ` in ${found.names[0]}`),
-  ];
-  if (found.bytes) facts.push(bytesText(found.bytes));
-  if (["waiting", "idle workers", "copies apart"].includes(found.kind)) facts.push(found.why);
-  if (found.tiles && found.tiles < of.machine.tiles && found.kind !== "waiting") {
-    facts.push(
-      `on ${thousands(found.tiles)} of ${amount(of.machine.tiles, "tile")}, the others wait`,
-    );
-  }
+function finding(found) {
   const by = LOST_IN[found.kind];
-  const open = by
-    ? { tab: "tiles", by }
-    : { tab: found.kind.includes("exchange") ? "exchange" : "steps" };
+  const moves = found.kind.includes("exchange") ? "exchange" : "steps";
+  const tab = found.kind === "out of memory" ? "memory" : moves;
+  const open = by ? { tab: "tiles", by } : { tab };
   const choose = () =>
     go({ ...open, tile: found.tile ?? state.tile, step: found.steps[0] ?? null });
+  const share = found.share ? [bold(percent(found.share)), soft("of cycles")] : [bold("!")];
   return el(
     "div",
     { class: "finding", role: "button", ...chooses(choose) },
-    el("span", { class: "share" }, bold(percent(found.share)), soft("of cycles")),
-    el(
-      "span",
-      {},
-      bold(title),
-      el("br"),
-      soft(found.kind + ": " + facts.join(", ") + " "),
-      lineOf(found.at),
-    ),
+    el("span", { class: "share" }, ...share),
+    el("span", {}, bold(found.kind), ": " + found.sentence + " ", lineOf(found.at)),
   );
 }
 

@@ -1,1 +1,0 @@
-"""What moves between tiles, and what that takes."""

@@ -1,1 +1,0 @@
-"""What lies on tiles, when, and at which addresses."""

@@ -1,0 +1,571 @@
+"""Plans the memory of tiles; programs that do not fit are refused.
+
+contents of tiles  ->  the most bytes that are live at a time, step by step
+                   ->  addresses, for each kind of tiles that hold the same
+                   ->  does everything fit?
+
+The bytes of variables come from their mapping, and the steps that need them from
+`poplite.cost.liveness`.  The buffers of a step's phases are live while the step runs.
+Vertices have, besides what they are connected to:
+
+    class Dot(Vertex):                                     bytes of a vertex
+        x: Input[Vector[FLOAT]]                            8   pointer and count
+        rows: Input[Vector[Vector[FLOAT]]]                 8   pointer and count, and a descriptor:
+                                                               pointer and count for each row
+        scale: State[FLOAT]                                4
+        taps: State[Vector[HALF]]                          8   pointer and count, and the values
+        total: Output[FLOAT]                               4   pointer
+
+Fields lie in the order of the class, each at a multiple of its own size, as in C++.  A tile has the
+code of a class once, and a table that points to the state and the code of each of its vertices.
+
+Source: Poplar user guide, "Vertex vector types"; PopVision, "Vertex data".
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate, chain, repeat
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.arrays.series import Series, compact, constant
+from poplite.cost.liveness import Lifetimes, lifetimes, placed
+from poplite.cost.step_cost import PhaseCost, StepCost, add_each_to, add_to, at_tile, few
+from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError, VertexCompileError
+from poplite.graph.compute_sets.compute_set import Vectors
+from poplite.graph.compute_sets.vertex_block import VertexBlock, VertexTiles
+from poplite.graph.tile_mapping import ranges
+from poplite.jit.kernels.tiles import aligned
+from poplite.program import Execute, Loop, Program, Repeat, children_first
+from poplite.report.execution import PhaseKind
+from poplite.report.memory import (
+    NO_STEP,
+    Category,
+    Held,
+    Memory,
+    MemoryStep,
+    Steps,
+    changes,
+    peaks_of,
+    remedy_for,
+)
+from poplite.report.per_tile import PerTile
+from poplite.source import SourceLocation, here
+from poplite.text import amount
+from poplite.vertex.compute import check
+from poplite.vertex.fields import Field, VectorLayout, VectorListLayout
+from poplite.vertex.vertex import Vertex
+
+if TYPE_CHECKING:
+    from poplite.graph.compute_sets.compute_set import ComputeSet
+    from poplite.graph.compute_sets.edge_table import EdgeTable
+    from poplite.graph.graph import Graph
+    from poplite.graph.space import Variable
+    from poplite.machine.target import Target
+    from poplite.program import Step
+    from poplite.vertex.vertex import Vertex
+
+
+class VertexBytes:
+    """Adds up the bytes of vertices, class by class.
+
+    Attributes:
+        found: int64[tiles], bytes of each category, by class.
+        at: the user's line that adds the first vertices of a class.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self.found: dict[type[Vertex], dict[Category, Int64]] = {}
+        self.at: dict[type[Vertex], SourceLocation] = {}
+        self._entry = int(target.cost("vertex_entry_bytes"))
+        self._instances: dict[type[Vertex], int] = {}
+
+    def add(self, table: EdgeTable) -> Int64:
+        """Add the vertices of a compute set; return int64[n], the tiles that run some of them."""
+        running = [np.zeros(0, np.int64)]
+        for family in table.families:
+            cls, tiles, made = family.cls, family.tiles(self._target.tiles), family.vertices
+            first = made if isinstance(made, VertexBlock) else made[0]
+            self.at.setdefault(cls, first.location)
+            running.append(tiles.array() if tiles.count == 1 else tiles.used())
+            each = constant(1, tiles.count)
+            self._add(cls, "vertex_instance_state", tiles, each, self._instance(cls))
+            self._add(cls, "control_table", tiles, each, self._entry)
+            for part in family.fields:
+                if part.field.depth == 2:
+                    size = self._pointer(part.field, of_row=True)
+                    self._add(cls, "vector_list_descriptor", tiles, part.edges.rows, size)
+            for name, values in family.state.items():
+                if isinstance(values, Vectors):
+                    size = cls.fields[name].element.size_bytes
+                    self._add(cls, "vertex_field_data", tiles, values.length, size)
+        return running[-1] if len(running) == 2 else np.unique(np.concatenate(running))
+
+    def _add(
+        self, cls: type[Vertex], category: Category, tiles: VertexTiles, numbers: Series, size: int
+    ) -> None:
+        """Add bytes of vertices that have these numbers of things of `size` bytes."""
+        found = self.found.setdefault(cls, {})
+        if category not in found:
+            found[category] = np.zeros(self._target.tiles, np.int64)
+        if tiles.count == 1:
+            found[category][tiles.at(0)] += numbers.at(0) * size
+        else:
+            found[category] += by_tile(tiles, numbers) * size
+
+    def _instance(self, cls: type[Vertex]) -> int:
+        """Return the bytes of a vertex, with the gaps between its fields."""
+        if cls not in self._instances:
+            self._instances[cls] = self._size(cls)
+        return self._instances[cls]
+
+    def _size(self, cls: type[Vertex]) -> int:
+        end = widest = 0
+        for field in cls.fields.values():
+            if field.is_edge or field.depth:
+                size = self._pointer(field)
+                align = min(size, int(self._target.cost("pointer_bytes")))
+            else:
+                size = align = field.element.size_bytes
+            end, widest = aligned(end, align) + size, max(widest, align)
+        return aligned(end, max(widest, 1))
+
+    def _pointer(self, field: Field, *, of_row: bool = False) -> int:
+        """Return the bytes stored for an edge, a vector, or a row of a list of vectors."""
+        pointer, count = (int(self._target.cost(name)) for name in ("pointer_bytes", "count_bytes"))
+        if field.depth == 0:
+            return pointer
+        layout = field.layout.vector
+        if isinstance(layout, VectorListLayout):
+            delta = int(self._target.cost("delta_bytes"))
+            return delta if of_row else pointer + pointer + count
+        if field.depth == 2 and not of_row:
+            return pointer + count
+        if layout is VectorLayout.SPAN:
+            return pointer + count
+        if layout in (VectorLayout.SHORT_SPAN, VectorLayout.ONE_PTR, VectorLayout.COMPACT_PTR):
+            return pointer
+        return int(self._target.cost("scaled_pointer_bytes"))
+
+
+def by_tile(tiles: VertexTiles, numbers: Series) -> Int64:
+    """Return int64[tiles], the sum over each tile of a number for each vertex.
+
+    >>> from poplite.arrays.series import compact
+    >>> tiles = VertexTiles.of(np.array([0, 2, 2]), 4)
+    >>> by_tile(tiles, compact(np.array([5, 1, 7]))).tolist()
+    [5, 0, 8, 0]
+    """
+    if (only := numbers.only) is not None:
+        return tiles.counts() * only
+    total = np.zeros(tiles.num_tiles, np.int64)
+    np.add.at(total, tiles.array(), numbers.array())
+    return total
+
+
+BUFFERS: Mapping[PhaseKind, Category] = {
+    "copy": "rearrangement",
+    "exchange": "message",
+    "global exchange": "global_message",
+    "host exchange": "host_message",
+    "compute": "rearrangement",
+}
+"""The kind of buffer that a phase needs."""
+
+Planned = tuple[Held, SourceLocation | None]
+"""A thing, and the user's line that made it."""
+
+EdgesOf = Callable[["ComputeSet"], "EdgeTable"]
+CostOf = Mapping[object, StepCost | None]
+
+
+def contents(
+    graph: Graph,
+    programs: Mapping[str, Program],
+    edges_of: EdgesOf,
+    cost_of: CostOf,
+    found: Lifetimes,
+) -> Iterator[Planned]:
+    """Yield everything on tiles, starting with always-live memory.
+
+    `cost_of` has the costs of steps by compute set or by program; `found` says when variables are
+    needed.
+    """
+    target = graph.target
+    align = int(target.cost("align_bytes"))
+    stack = np.full(target.tiles, int(target.cost("stack_bytes")))
+    yield _always("stacks", "stack", stack, align)
+    leaves = dict.fromkeys(step.program for _, step in found.steps)
+    tables = {leaf.compute_set: edges_of(leaf.compute_set) for leaf in _executes(leaves)}
+    vertices = VertexBytes(target)
+    running = {compute_set: vertices.add(table) for compute_set, table in tables.items()}
+    control = ControlCode(target)
+    control.branch(len({id(node) for node in _branches(programs.values())}))
+    idle = np.zeros(0, np.int64)
+    for leaf in leaves:
+        tiles = running[leaf.compute_set] if isinstance(leaf, Execute) else idle
+        control.step(_cost(leaf, cost_of), tiles)
+    for category, size in control.found().items():
+        yield _always(category.replace("_", " "), category, size, align)
+    for cls, sizes in vertices.found.items():
+        there = sizes["control_table"] > 0
+        code: Int64 = np.where(there, vertex_code_bytes(cls, target), 0)
+        sizes["vertex_code"] = code
+        for category, size in sizes.items():
+            if size.any():
+                yield _always(cls.__name__, category, size, align, vertices.at[cls])
+    variables, usual = graph.variables, (align, False)
+    lines: dict[int, str] = {}  # by object: a line is one, which many variables have
+    location, line = None, ""
+    asked = _asked(tables.values(), variables, usual)
+    always = zip(found.always, repeat(None), found.always.values())
+    for number, steps, why in chain(always, zip(found.live, found.live.values(), repeat(""))):
+        variable, (alignment, interleaved) = variables[number], asked.get(number, usual)
+        if variable.num_elements:
+            if location is not variable.location:
+                location = variable.location
+                if id(location) not in lines:
+                    lines[id(location)] = location.portable  # which asks for the working directory
+                line = lines[id(location)]
+            held = Held(
+                variable.name,
+                bytes_of(variable, target.tiles),
+                "constant" if variable.constant else "variable",
+                steps,
+                line,
+                variable.shape,
+                variable.element_type.__name__,
+                alignment,
+                interleaved,
+                why,
+            )
+            yield held, location
+    yield from _buffers(found, cost_of, align)
+
+
+def bytes_of(variable: Variable, num_tiles: int) -> PerTile:
+    """Return the bytes of a variable on each tile."""
+    tile = variable.only_tile
+    if tile is not None:
+        return _at_tile(num_tiles, tile, variable.num_elements * variable.element_type.size_bytes)
+    breaks, tiles = variable.mapping.pieces()
+    if len(tiles) == 1 and tiles[0] >= 0:
+        return at_tile(num_tiles, int(tiles[0]), int(breaks[1]) * variable.element_type.size_bytes)
+    sizes = np.diff(breaks) * variable.element_type.size_bytes
+    if (tiles[1:] > tiles[:-1]).all() and len(tiles) and tiles[0] >= 0:
+        return PerTile(num_tiles, compact(tiles.astype(np.int64)), compact(sizes))
+    total = np.zeros(num_tiles, np.int64)
+    mapped = tiles >= 0
+    np.add.at(total, tiles[mapped], sizes[mapped])
+    return PerTile.of(total)
+
+
+@lru_cache(maxsize=1 << 14)
+def _at_tile(num_tiles: int, tile: int, size: int) -> PerTile:
+    """Return bytes on one tile; shared, as many variables have the same."""
+    return at_tile(num_tiles, tile, size)
+
+
+def _always(
+    name: str, category: Category, size: Int64, align: int, line: SourceLocation | None = None
+) -> Planned:
+    at = "" if line is None else line.portable
+    return Held(name, PerTile.of(size), category, None, at, align=align), line
+
+
+def _executes(leaves: Iterable[Program]) -> Iterator[Execute]:
+    yield from (leaf for leaf in leaves if isinstance(leaf, Execute))
+
+
+def _branches(programs: Iterable[Program]) -> Iterator[Program]:
+    """Yield the programs that decide or repeat; one may come more than once."""
+    for program in programs:
+        for node in children_first(program):
+            if isinstance(node, Repeat | Loop) or node.decided_by is not None:
+                yield node
+
+
+def _cost(leaf: Program, cost_of: CostOf) -> StepCost:
+    key = leaf.compute_set if isinstance(leaf, Execute) else leaf
+    return cost_of.get(key) or StepCost()
+
+
+def _asked(
+    tables: Iterable[EdgeTable], variables: Sequence[Variable], usual: tuple[int, bool]
+) -> dict[int, tuple[int, bool]]:
+    """Return the alignment of variables, and whether they are in interleaved memory, by number.
+
+    These are the variables for which fields ask for a layout; of the others they are `usual`.
+    """
+    asked: dict[int, tuple[int, bool]] = {}
+    bases = np.array([variable.base for variable in variables], np.int64)
+    for part in (part for table in tables for part in table.fields):
+        layout = part.field.layout
+        if layout.interleaved or layout.min_align > 1:
+            owners = bases.searchsorted(part.runs.begin, side="right") - 1
+            for number in np.unique(owners).tolist():
+                alignment, interleaved = asked.get(number, usual)
+                asked[number] = (
+                    max(layout.min_align, alignment),
+                    layout.interleaved or interleaved,
+                )
+    return asked
+
+
+def _buffers(found: Lifetimes, cost_of: CostOf, align: int) -> Iterator[Planned]:
+    """Yield the buffers of steps, each live while its step runs."""
+    places: dict[Program, list[int]] = {}
+    for number, (_, step) in enumerate(found.steps):
+        places.setdefault(step.program, []).append(number)
+    for leaf, numbers in places.items():
+        cost = _cost(leaf, cost_of)
+        for phase in (*cost.before, *cost.after):
+            if phase.buffers.num_used:
+                at, steps, category = (
+                    leaf.location.portable,
+                    _stretches(numbers),
+                    BUFFERS[phase.kind],
+                )
+                yield (
+                    Held(str(leaf), phase.buffers, category, steps, at, align=align),
+                    leaf.location,
+                )
+
+
+def _stretches(numbers: Sequence[int]) -> Steps:
+    """Return the first and the last of each stretch of consecutive numbers, which rise.
+
+    >>> _stretches([0, 1, 2, 5])
+    ((0, 2), (5, 5))
+    """
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        first = found.pop()[0] if found and found[-1][1] == number - 1 else number
+        found.append((first, number))
+    return tuple(found)
+
+
+def memory_of(
+    graph: Graph,
+    programs: Mapping[str, Program],
+    edges_of: EdgesOf,
+    cost_of: CostOf,
+    *,
+    may_overflow: bool,
+) -> Memory:
+    """Plan the memory of every tile; the variables that programs use have tiles.
+
+    `cost_of` has the costs of steps by compute set or by program. Steps get their rows when there
+    is code. Raises GraphMemoryAllocationError where a tile has too little memory, unless
+    `may_overflow`.
+
+    >>> import poplite as pl
+    >>> from poplite.graph.compute_sets.edge_table import edge_table
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> a, b = (graph.add_variable(pl.INT, (5,), name, mapping=1) for name in "ab")
+    >>> memory = memory_of(graph, {"main": pl.Copy(a, b)}, edge_table, {}, may_overflow=False)
+    >>> [(each.name, each.bytes) for each in memory.variables(1)]
+    [('stacks', 3168), ('control code', 4), ('a', 20), ('b', 20)]
+    >>> list(memory.excluding_gaps), list(memory.including_gaps)
+    ([3172, 3212], [3172, 3220])
+    """
+    target = graph.target
+    found = lifetimes(graph, programs, edges_of)
+    held = tuple([each for each, _ in contents(graph, programs, edges_of, cost_of, found)])
+    steps, peak = _steps(held, found.steps, programs, target.tiles)
+    where = placed(held, target)
+    used = PerTile.of(where.used[where.kinds])
+    memory = Memory(used, PerTile.of(peak), held, steps)
+    if not may_overflow and used.most > target.tile_memory_bytes:
+        lines = [line for _, line in contents(graph, programs, edges_of, cost_of, found)]
+        raise _overflow_error(memory, lines, target)
+    return memory
+
+
+def _steps(
+    held: Sequence[Held],
+    steps: Sequence[tuple[str, Step]],
+    programs: Mapping[str, Program],
+    num_tiles: int,
+) -> tuple[tuple[MemoryStep, ...], Int64]:
+    """Return the steps, and int64[num_tiles], the most bytes of a tile that are live in a step."""
+    begins, ends = changes(held)
+    live, peak = np.zeros(num_tiles, np.int64), np.zeros(num_tiles, np.int64)
+    counts = accumulate((each.num_steps for each in programs.values()), initial=0)
+    before = dict(zip(programs, counts, strict=False))
+    found, most, tile = [], 0, 0
+    for number, (name, step) in enumerate(steps):
+        ended, begun = ends.get(number, ()), begins.get(number, ())
+        for spread in ended:
+            add_to(live, spread, -1)
+        for spread in begun:
+            add_to(live, spread)
+        if ended or begun:
+            tile = int(live.argmax())
+            most = int(live[tile])
+            _raise(peak, live, begun)
+        what = f"{step}, of program '{name}'" if len(programs) > 1 else str(step)
+        at = step.program.location.portable
+        found.append(MemoryStep(name, what, at, most, tile, before[name] + step.number))
+    return tuple(found), peak
+
+
+def _raise(peak: Int64, live: Int64, begun: Iterable[PerTile]) -> None:
+    """Note where more is live in a step than before: only where something begins in the step."""
+    for spread in begun:
+        some = few(spread)
+        if some is None:
+            np.maximum(peak, live, out=peak)
+            return
+        for tile, _ in some:
+            peak[tile] = max(peak[tile], live[tile])
+
+
+# -- what does not fit -----------------------------------------------------------------------------
+
+
+def _overflow_error(
+    memory: Memory, lines: Sequence[SourceLocation | None], target: Target
+) -> GraphMemoryAllocationError:
+    """Return the error of what needs more than there is: about the fullest tile.
+
+    `lines` are the user's lines of what lies there.
+
+    tile 2 is out of memory: it needs 9,768 B, and has 8,192 B  (model.py:4)
+      at step 1 of 2: Copy 'weights' -> 'scratch'
+      4,000 B: variable 'weights' (model.py:4)
+      3,168 B: stacks
+      ...
+      not enough on 1 of 4 tiles: 2
+      try: spread 'weights' over more of the 4 tiles than 1; ...
+    """
+    sizes, limit = memory.including_gaps.array(), target.tile_memory_bytes
+    tile, overflowing = int(sizes.argmax()), np.flatnonzero(sizes > limit)
+    step = int(peaks_of(memory).step[tile])
+    there = [
+        (size, held, line)
+        for held, line in zip(memory.held, lines, strict=True)
+        if (held.steps is None or held.is_in(step)) and (size := held.bytes[tile])
+    ]
+    there.sort(key=lambda each: -each[0])
+    found = [f"{size:,} B: {_described(held, at)}" for size, held, at in there[:SHOWN_FAULTS]]
+    if others := [size for size, *_ in there[SHOWN_FAULTS:]]:
+        found.append(f"{sum(others):,} B: {amount(len(others), 'other thing')}")
+    needed = int(sizes[tile])
+    if gaps := needed - sum(size for size, *_ in there):
+        found.append(f"{gaps:,} B: gaps between them")
+    of = f"{len(overflowing):,} of {amount(target.tiles, 'tile')}"
+    found.append(f"not enough on {of}: {ranges(overflowing)}")
+    _, largest, line = there[0]
+    return GraphMemoryAllocationError(
+        f"tile {tile:,} is out of memory: it needs {needed:,} B, and has {limit:,} B",
+        at=here() if line is None else line,
+        where="" if step == NO_STEP else memory.steps[step].name,
+        found="\n".join(found),
+        fix=f"{remedy_for(largest, tile, target.tiles)}; to run on regardless, "
+        'options={"debug.allowOutOfMemory": True}',
+    )
+
+
+def _described(held: Held, line: SourceLocation | None) -> str:
+    what = held.category.replace("_", " ")
+    if held.category in BUFFERS.values():
+        return f"{what} buffer of {held.name} ({line})"
+    return held.name if line is None else f"{what} '{held.name}' ({line})"
+
+
+# -- bytes of code ---------------------------------------------------------------------------------
+# They are an estimate, as poplite compiles no programs for the machine.  Vertex code is counted as
+# operations in the source of `compute` and of the functions that it calls; control and exchange
+# code as what the tile does in each step.  The number of instructions of each is an assumption
+# (`poplite.machine.facts`), the same for all.
+
+OPERATIONS = (
+    *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.Subscript),
+    *(ast.Attribute, ast.If, ast.While, ast.For, ast.Break, ast.Continue, ast.Return),
+    *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Raise, ast.Assert),
+)
+"""Nodes that are counted in the source of a function: they compute, load, store or branch."""
+
+EXCHANGE_CODE: Mapping[PhaseKind, Category] = {
+    "exchange": "internal_exchange_code",
+    "global exchange": "global_exchange_code",
+    "host exchange": "host_exchange_code",
+}
+
+
+def vertex_code_bytes(cls: type[Vertex], target: Target) -> int:
+    """Return an estimate of the bytes of code of a vertex class.
+
+    >>> import poplite as pl
+    >>> class Double(pl.Vertex):
+    ...     x: pl.InOut[pl.FLOAT]
+    ...     def compute(self) -> None:
+    ...         self.x = 2.0 * self.x
+    >>> vertex_code_bytes(Double, pl.Target())      # entry, and 4 operations: = . * .
+    64
+    """
+    try:
+        functions = list(check(cls).functions())
+    except VertexCompileError:
+        functions = []  # the engine refuses the class, and says why
+    operations = sum(
+        isinstance(node, OPERATIONS)
+        for function in functions
+        for statement in function.text.tree.body
+        for node in ast.walk(statement)
+    )
+    instructions = target.cost("slot_entry") + operations * target.cost("operation_instructions")
+    return int(instructions * target.cost("instruction_bytes"))
+
+
+class ControlCode:
+    """Adds up the code that takes tiles from step to step."""
+
+    def __init__(self, target: Target) -> None:
+        self._control = np.zeros(target.tiles, np.int64)
+        self._on_all = 0
+        self._exchanges: dict[tuple[object, ...], tuple[PhaseCost, int]] = {}
+        each = target.cost("instruction_bytes")
+        self._instruction = int(each)
+        self._bytes = {
+            name: int(each * target.cost(f"{name}_instructions"))
+            for name in ("sync", "run", "branch", "exchange")
+        }
+
+    def branch(self, count: int) -> None:
+        """Add programs that decide or repeat, which all tiles do together."""
+        self._on_all += count * self._bytes["branch"]
+
+    def step(self, cost: StepCost, running: Int64) -> None:
+        """Add a step; `running` is int64[n], the tiles that run vertices in it."""
+        phases = (*cost.before, *cost.after)
+        self._on_all += (1 + sum([phase.sync > 0 for phase in phases])) * self._bytes["sync"]
+        if len(running):
+            self._control[running] += self._bytes["run"]
+        for phase in phases:
+            if phase.kind in EXCHANGE_CODE:
+                moved = phase.kind, id(phase.received), id(phase.sent), id(phase.controls)
+                known = self._exchanges.get(moved)
+                self._exchanges[moved] = phase, 1 if known is None else known[1] + 1
+            else:
+                add_each_to(self._control, phase.copied, self._bytes["run"])
+
+    def found(self) -> dict[Category, Int64]:
+        """Return the bytes of each category, int64[tiles]."""
+        found: dict[Category, Int64] = {"control_code": self._control + self._on_all}
+        for phase, times in self._exchanges.values():
+            category = EXCHANGE_CODE[phase.kind]
+            if category not in found:
+                found[category] = np.zeros_like(self._control)
+            # Code that sets up to receive and to send, then code that controls what moves.
+            for moved in (phase.received, phase.sent):
+                add_each_to(found[category], moved, times * self._bytes["exchange"])
+            add_to(found[category], phase.controls, times * self._instruction)
+        return found

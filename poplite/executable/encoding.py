@@ -1,0 +1,590 @@
+"""The encoding of programs as numbers that compiled code reads: ops, rows of vertices, copies.
+
+`poplite.compile.compiler` writes ops, engines run them.  They are an int64 array, one op a row::
+
+    op               a              b            c
+    LAUNCH           step           phase                         run a table of driver calls
+    REPEAT           loop number    count        row behind its AGAIN
+    AGAIN            loop number    row behind its REPEAT
+    JUMP             row
+    JUMP_IF_ZERO     row            scalar       its bytes
+    JUMP_IF_NONZERO  row            scalar       its bytes
+    SWITCH           CASE rows      scalar       row where none matches
+    CASE             value          row                           these rows follow a SWITCH
+    CALL             row                                          run it until its RETURN
+    RETURN
+    CALLBACK         action                                       return to Python, then continue
+    MARK                                                          nothing, but it is counted
+    EXPECT           launch                                       forget what vertices returned
+    COLLECT          launch         scalar                        whether all returned true
+    AGREE            row            scalar       its bytes        jump if it is true in all replicas
+                                                                  or in none
+    SAME             row            scalar       its bytes        jump if all replicas hold the same
+    FLOATS           bits to clear  bits to set  compute sets     change floating-point arithmetic
+    EXCHANGE         number                                       send and get data of other ranks
+    ALL              scalar         first byte   bytes            whether all these bytes are true
+    LOOK             goes on        rows         address          strict checks, and launches
+    END
+
+A scalar is named by its byte position in the arena, and is that of replica 0 where replicas were
+found to agree; the cases of a switch are in rising order of their values, as signed numbers.
+Only programs that run on several ranks have EXCHANGE and ALL; no file holds them, nor LOOK, which
+engines write in place of the first LAUNCH of some steps.
+
+An engine binds every LAUNCH to a row of its launch table (a: the row, b: whether the next op
+belongs to the same step), which names chunks.  A chunk is one driver call: the vertices of one
+group from one number in the first of its descriptor rows to one in the last.  Gathers, vertices,
+scatters and copies are all launches: a copy is a driver whose rows are copy records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from itertools import accumulate
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals import Int64
+from poplite.frozen import frozen
+from poplite.source import SourceLocation
+from poplite.vertex.fields import Field
+
+(
+    LAUNCH, REPEAT, AGAIN, JUMP, JUMP_IF_ZERO, JUMP_IF_NONZERO, SWITCH, CASE, CALL, RETURN,
+    CALLBACK, MARK, EXPECT, COLLECT, AGREE, SAME, FLOATS, END, EXCHANGE, ALL, LOOK,
+) = range(21)  # fmt: skip
+
+MOST_RUNS = 1 << 62
+"""Most steps of one run, if each branch is taken once: reports count them in 64 bits."""
+
+COUNTED = LAUNCH, CALLBACK, MARK, EXCHANGE
+"""Ops of which it is counted how often they run."""
+
+OP_WORDS = 4
+
+TARGETS = {
+    JUMP: 1, JUMP_IF_ZERO: 1, JUMP_IF_NONZERO: 1, CALL: 1, AGREE: 1, SAME: 1,
+    AGAIN: 2, CASE: 2, REPEAT: 3, SWITCH: 3,
+}  # fmt: skip
+"""The word of an op that is a row."""
+
+GATHER, SAVE, COUNT, COMPUTE, SCATTER, SUM_SLOTS = range(6)
+"""Phases of a compute set; a copy has the first only.  COUNT and SUM_SLOTS exist where data may
+decide what vertices take: the first counts those that cannot count while they run, the second
+writes down what all of them took."""
+
+DEFINED = 6
+"""The phase that strict checks run for COMPUTE: vertices by the definition of their class, not in
+faster forms; those with workers log their accesses."""
+
+LOG_BITS = 10
+"""Bits of a worker, from 1, in a word of a log of accesses: the first that wrote the element, the
+first that read it, and the first that did what another one must not see; above them what it did.
+Workers whose numbers do not fit count as one."""
+
+READ_WRITTEN, CHANGED_WRITTEN, WROTE_READ = 1, 2, 3
+"""What a worker did to an element of another one: read what that wrote, stored another value, or
+stored what that had read."""
+
+(
+    LAUNCH_CHUNKS, LAUNCH_COUNT, LAUNCH_SHARES, LAUNCH_SHARE_COUNT, LAUNCH_CHECKED,
+    LAUNCH_UNMEASURED, LAUNCH_COST, LAUNCH_SPENT, LAUNCH_WORDS,
+) = range(9)  # fmt: skip
+"""Words of a launch: address and number of its chunks; the same of those that threads share,
+0 when one thread runs it all; whether vertices may record faults; runs left to measure; what a
+run costs, and what an unfinished one has cost so far, in nanoseconds."""
+
+(
+    CHUNK_DRIVER, CHUNK_ARENA, CHUNK_ROWS, CHUNK_WIDTH, CHUNK_LOW, CHUNK_HIGH, CHUNK_FIRST,
+    CHUNK_LAST, CHUNK_ROW, CHUNK_VERTEX, CHUNK_FALSE, CHUNK_FLOATS, CHUNK_SLOTS, CHUNK_LOG,
+    FAULT_WORD,
+) = range(15)  # fmt: skip
+"""Words of a chunk: driver, arena, descriptor rows and their width (0 for copy records); its
+rows, the first vertex in the first of them and the end of those in the last; where it resumes
+after it was cut; whether a vertex returned false; the floating-point state; where to write down
+what each vertex took; where the log of an address is, of DEFINED, less four times that address;
+its fault."""
+
+FAULT_WORDS = 5
+"""A chunk's fault record: flag, vertex number, field number, index, length."""
+
+RAISED = -1
+"""In place of the field number: `compute` raised an exception."""
+
+TRAPPED = -2
+"""In place of the field number: floating-point arithmetic stopped the vertex."""
+
+OF_LANES = -1
+"""In place of the length: the index is a number of lanes that are not there at a time."""
+
+FLOAT_MODE, FLOAT_EXECUTIONS, FLOAT_SEED, FLOAT_WORDS = range(4)
+"""Words of the floating-point state: mode (`poplite.machine.floating_point`); compute sets that
+ran, where rounding may be stochastic; seed."""
+
+CHUNK_WORDS = FAULT_WORD + FAULT_WORDS
+
+(
+    EXCHANGE_STARTED, EXCHANGE_COUNT, EXCHANGE_REQUESTS, EXCHANGE_STATUSES, EXCHANGE_FLAG,
+    EXCHANGE_STARTALL, EXCHANGE_TESTALL, EXCHANGE_YIELD, EXCHANGE_SLEEP, EXCHANGE_SPINS,
+    EXCHANGE_DONE, EXCHANGE_WORDS,
+) = range(12)  # fmt: skip
+"""Words of an exchange: whether it was started; number and address of its persistent requests;
+addresses of room for their statuses and for the answer; of MPI_Startall, MPI_Testall, sched_yield
+and usleep; how often to ask before the processor is given to others; how often it was done."""
+
+LOOK_IN_PYTHON = -1
+"""In place of the number of an action: strict checks look at the row."""
+
+(
+    LOOK_FUNCTION, LOOK_LAUNCH, LOOK_LEFT, LOOK_WORKERS, LOOK_TRUSTS, LOOK_BEGINS, LOOK_RUNS,
+    LOOK_MARKS, LOOK_UNDOES, LOOK_ITEMS,
+) = range(10)  # fmt: skip
+"""Words of what a LOOK does: the function that does it; the launch of its row; how often it may
+look until Python does, fewer than 0 for any number; whether it also looks where all is written, as
+workers may race; whether it trusts the step, which then runs as it is; the ends of four parts of
+its items, and the items.  The parts are the work before anything but temporaries changes; the work
+that undoes it after a fault; the work once there is no fault; and the work that undoes the second
+part."""
+
+ITEM_FUNCTION, ITEM_COUNT, ITEM_RULE, ITEM_ARGUMENTS = range(4)
+"""Words of an item: a kernel, the number of its arguments, what its result means, and the
+arguments.  For a launch: 0, and its number."""
+
+LOOK_ITEM_WORDS = ITEM_ARGUMENTS + 13
+
+RULE_NONE, RULE_NEEDED, RULE_REFUSED, RULE_HOLES = range(4)
+"""What the result of a kernel means: nothing; 0, or another number, lets Python look; or as of
+`find_holes`: Python looks where holes are read, and without holes there is nothing to look at."""
+
+DONE, PAUSED, CALLED, FAULTED, WAITING = range(5)
+"""Why the interpreter returned; it waits for what other ranks send."""
+
+(
+    STATE_ROW, STATE_REASON, STATE_CALLBACK, STATE_DEPTH, STATE_CUT, STATE_DEADLINE,
+    STATE_ENTRIES, STATE_FLOATS, STATE_REPLICAS, STATE_STRIDE, STATE_TRACE, STATE_LEFT,
+    STATE_RECENT,
+) = range(13)  # fmt: skip
+"""Words of the interpreter's state: next row; why it returned; callback number; calls that have
+not returned; whether the next row was cut in the middle; when to return; the addresses of
+the entries and of the floating-point state; the number of replicas and the bytes from one to the
+next; where rows that run are recorded, 0 for nowhere; counted rows after which to return, behind
+the step that is running then; and the addresses of the launches that ran since the clock was
+read."""
+
+UNLIMITED = 1 << 48
+"""Rows that no run has left."""
+
+MOST_RECENT = 64
+"""Launches between two looks at the clock, at most."""
+
+STATE_WORDS = STATE_RECENT + MOST_RECENT
+
+TRACE_ROOM, TRACE_USED, TRACE_ROWS = range(3)
+"""Words of a recording: how many rows it may hold, how many it holds, and the first of them."""
+
+(
+    SLOTS_REPLICAS, SLOTS_TABLE, SLOTS_STRIDE, SLOTS_RUNS, SLOTS_RUN_ENDS, SLOTS_RUN_FAMILIES,
+    SLOTS_RUN_LIMITS, SLOTS_SHARED, SLOTS_SHARED_ENDS, SLOTS_WORKERS, SLOTS_BUSY, SLOTS_TILES,
+    SLOTS_ALONE, SLOTS_ALONE_COUNT, SLOTS_ALONE_TILES, SLOTS_CYCLES, SLOTS_MOST, SLOTS_BESIDE,
+    SLOTS_LEAST, SLOTS_FAMILIES, SLOTS_TOTALS, SLOTS_WORDS,
+) = range(22)  # fmt: skip
+"""Words of the record of a compute set whose vertices are counted: how many replicas; the table of
+the first one, and words from one table to the next; runs of vertices of one family, where each
+ends, its family, and the slots at which they are not counted any more; those that share workers,
+tile by tile, and where each tile ends; the workers of a tile, and the slots assigned to each; tiles
+that run any; MultiVertices, and their tiles; cycles of each tile in one replica, in the slowest
+one, and in adjacent phases that no sync separates from it, the most of these on other tiles;
+families, and one more; totals."""
+
+TOTAL_EXECUTIONS, TOTAL_SLOWEST, TOTAL_SEGMENT, TOTAL_WORDS = range(4)
+"""Words of totals: executions; cycles of the slowest tile; the same with the adjacent phases.  They
+are followed by the cycles of each tile, the slots of each family, and how often a run of vertices
+of each had one that took more than is counted.  The last of each belongs to no family."""
+
+ENTRY_CLOCK, ENTRY_CLOCK_KIND, ENTRY_PARALLEL_FOR, ENTRY_THREADS, ENTRY_KERNEL, ENTRIES = range(6)
+"""What the interpreter calls: clock_gettime and its argument; parallel_for, 0 for no threads,
+get_num_threads, and the function that a thread runs."""
+
+
+@frozen(eq=False)
+class Code:
+    """One program as ops.
+
+    Attributes:
+        ops: int64[rows, 4]; a LAUNCH names step and phase in its first two operands.
+        step_numbers: int64[rows], number of the program's step that a row belongs to; in a
+            function counted from its beginning.
+        step_rows: int64[...], the rows that do the work of an Execute or a Copy.
+        num_steps: steps of the program.
+        num_runs: how often Executes and Copies run in one run of it; None where data, or whoever
+            stops it, decide.
+        num_loops: Repeats in it.
+        num_functions: functions that it calls, none of them twice at a time.
+        locations: the user's line of each row; nothing in files that were written without lines.
+        of_program: `, of program 'train'` where the executable has several; set by the executable.
+    """
+
+    ops: npt.NDArray[np.int64]
+    step_numbers: npt.NDArray[np.int64]
+    step_rows: npt.NDArray[np.int64]
+    num_steps: int
+    num_runs: int | None
+    num_loops: int
+    num_functions: int
+    locations: tuple[SourceLocation, ...] = ()
+    of_program: str = field(default="", metadata={"saved": False})
+
+    @property
+    def goes_on(self) -> npt.NDArray[np.bool_]:
+        """Which rows finish what the row before them began: bool[rows].
+
+        A run does not end before such a row, so that a step is done completely or not at all.
+        """
+        op, number = self.ops[:, 0], self.step_numbers
+        works = (op == LAUNCH) | (op == EXCHANGE)
+        launched = works[1:] & (works[:-1] | (op[:-1] == CALLBACK) | (op[:-1] == COLLECT))
+        collected = (op[1:] == COLLECT) | (op[1:] == ALL)
+        same = number[1:] == number[:-1]
+        return np.append(False, same & (launched | collected))
+
+    def end_of_launches(self, row: int) -> int:
+        """Return the row behind the launches of a step from `row` on, but for the sum of slots."""
+        ops, end = self.ops, row + 1
+        while (ops[end, :2] == ops[row, :2]).all() and ops[end - 1, 2] < ops[end, 2] < SUM_SLOTS:
+            end += 1
+        return end
+
+    @property
+    def acting_rows(self) -> list[int]:
+        """The rows that do the work of a step or call back, rising."""
+        callbacks = np.flatnonzero(self.ops[:, 0] == CALLBACK)
+        return [*map(int, np.union1d(self.step_rows, callbacks))]
+
+    @property
+    def first_numbers(self) -> npt.NDArray[np.int64]:
+        """Step numbers in the place where a function is first called: int64[rows].
+
+        A row of a function gets the number that messages of its first call use.
+        """
+        begins = np.unique(self.ops[self.ops[:, 0] == CALL, 1])
+        calls = np.flatnonzero(self.ops[:, 0] == CALL)
+        of_row = np.searchsorted(begins, np.arange(len(self.ops)), "right")  # 0 for the program
+        before = np.full(len(begins) + 1, self.num_steps, np.int64)
+        before[0] = 0
+        callee = 1 + np.searchsorted(begins, self.ops[calls, 1])
+        while True:  # as often as calls are nested
+            earlier = before.copy()
+            np.minimum.at(before, callee, earlier[of_row[calls]] + self.step_numbers[calls])
+            if np.array_equal(before, earlier):
+                return self.step_numbers + before[of_row]
+
+    def called_from(self, rows: Sequence[int]) -> Code:
+        """Return the code with the step numbers of one call; `rows` are the open CALLs."""
+        before = int(self.step_numbers[np.array(rows, np.int64)].sum())
+        return replace(self, step_numbers=self.step_numbers + before)
+
+    def step_text(self, number: int, what: str, *, decides: bool = False) -> str:
+        """Return which step of which program it is: `step 3 of 5: Execute 'blur', of program 'b'`.
+
+        `decides` says that `what` is not a step, but decides which step follows step `number`.
+        """
+        if not decides:
+            does = f": {what}" if what else ""
+            return f"step {number:,} of {self.num_steps:,}{does}{self.of_program}"
+        if not self.num_steps:  # as in a loop around nothing
+            return f"what {what} decides on{self.of_program}"
+        first = min(number + 1, self.num_steps)
+        step = f"step {first:,} of {self.num_steps:,}"
+        return f"{step}, which {what} decides on{self.of_program}"
+
+
+def steps_before(programs: Mapping[str, Code]) -> dict[str, int]:
+    """Return how many steps the programs before each one have: a report counts over all."""
+    counts = [code.num_steps for code in programs.values()]
+    return dict(zip(programs, accumulate(counts, initial=0), strict=False))
+
+
+# -- descriptor rows of vertices -------------------------------------------------------------------
+# They describe the vertices of one compute set to a driver.  Vertices of one class are listed in
+# *runs* of n vertices.  One run is one row of int64 words, the columns of which say where the
+# fields of its vertices are::
+#
+#     3 | number 12, +1 | x.start 0, +64 | x.length 64 | y.start 9000, table + 16 | ...
+#
+# A column takes one of four forms.  Where all vertices are regular, all are affine or fixed, and a
+# million of them are one row; irregular numbers stay in the tables that the graph keeps them in::
+#
+#     affine   value, step         of vertex k: value + k * step
+#     fixed    value               of all vertices of the run
+#     flat     value, address      value + table[k], a table of uint32
+#     table    address             of a table, for the driver
+#
+# All positions count elements of the field's type from the start of the arena.  A list field
+# whose rows are evenly spaced is described by start, rows, stride and length; any other list by
+# the first of its pairs (start, length) in a table, starts counted from `base`.  Pairs are uint32,
+# or int64 where that is not enough.
+#
+# Rows in an executable hold positions in tables; they become addresses when an engine is made.
+
+RowForm = Literal["stride", "pairs", "wide"]
+"""How the rows of a list field are found: evenly spaced, or by pairs of uint32 or of int64."""
+
+Forms = tuple[RowForm | None, ...]
+"""For each declared field: how its rows are found, None for other fields."""
+
+Kind = Literal["affine", "fixed", "flat", "table"]
+
+WORDS: dict[Kind, int] = {"affine": 2, "fixed": 1, "flat": 2, "table": 1}
+
+NUMBER = -1
+"""In place of the position of a field: the vertex's own."""
+
+COUNT_WORD = 0
+"""The first word of a row: vertices in the run."""
+
+
+@frozen
+class Column:
+    """One number that describes a vertex or one of its fields.
+
+    Attributes:
+        field: position of the field in the class, or NUMBER.
+        part: "number", "start", "length", "rows", "stride", "base", "pairs", "wide" or "first".
+        kind: the form.
+    """
+
+    field: int
+    part: str
+    kind: Kind
+
+
+Columns = tuple[Column, ...]
+
+
+def columns(fields: Sequence[Field], forms: Forms) -> Columns:
+    """Return the columns of a vertex class in affine form, in the order of the words of a row."""
+    return (
+        Column(NUMBER, "number", "affine"),
+        *(
+            Column(position, part, kind)
+            for position, (field, form) in enumerate(zip(fields, forms, strict=True))
+            for part, kind in _parts(field, form)
+        ),
+    )
+
+
+def _parts(field: Field, form: RowForm | None) -> Iterator[tuple[str, Kind]]:
+    if form in ("pairs", "wide"):
+        yield from (("base", "fixed"), (form, "table"), ("first", "affine"), ("rows", "fixed"))
+        return
+    yield "start", "affine"
+    if field.depth == 2:
+        yield from (("rows", "fixed"), ("stride", "fixed"))
+    if field.depth:
+        yield "length", "fixed"
+
+
+def forms_of(described: Columns, num_fields: int) -> Forms:
+    """Return how the rows of each declared field are found; None for fields that are not lists."""
+    found: dict[int, RowForm] = {}
+    for column in described:
+        match column.part:
+            case "pairs" | "wide" | "stride" as form:
+                found[column.field] = form
+    return tuple(found.get(position) for position in range(num_fields))
+
+
+def width(described: Columns) -> int:
+    """Return the number of words of a row."""
+    return COUNT_WORD + 1 + sum(WORDS[column.kind] for column in described)
+
+
+def positions(described: Columns) -> Iterator[tuple[Column, int]]:
+    """Yield each column with the position of its first word in a row."""
+    at = COUNT_WORD + 1
+    for column in described:
+        yield column, at
+        at += WORDS[column.kind]
+
+
+Rows = npt.NDArray[np.int64]
+
+
+def bound_rows(rows: Rows, described: Columns, tables: Mapping[int, npt.NDArray[Any]]) -> Rows:
+    """Return rows with addresses in place of positions in tables, which the caller keeps alive.
+
+    `tables` are by number of the column.
+    """
+    if not tables:
+        return np.ascontiguousarray(rows)
+    bound = rows.copy()
+    for number, (column, at) in enumerate(positions(described)):
+        if column.kind in ("flat", "table"):
+            word = at + WORDS[column.kind] - 1
+            bound[:, word] *= tables[number].strides[0]
+            bound[:, word] += tables[number].ctypes.data
+    return bound
+
+
+# -- the bytes that a copy moves -------------------------------------------------------------------
+# Evenly spaced blocks become records, all others a list.  A *record* is six words (destination,
+# source, rows, bytes, far, near), all positions and distances in bytes: block r goes from
+# `source + r * near` to `destination + r * far`.  Pieces at uneven distances are listed in three
+# uint32 words each, which is a quarter of a record.  One record represents a list; its `bytes` are
+# 0, and `far` is where the list begins::
+#
+#     records    100   0   8   64   256   64       8 blocks of 64 bytes
+#                  0 500   3    0     0    0       3 pieces, from number 0 of the list
+#     pieces       0   0  12                       12 bytes from 500 + 0 to 0 + 0
+#                 12  40   4                       ...
+#                 16  52   4
+
+Pieces = npt.NDArray[np.uint32]
+
+RECORD_WORDS = 6
+
+PIECE_WORDS = 3
+
+BLOCK_OVERHEAD = 8
+"""Work of starting one block, in elements; only balances chunks."""
+
+BYTES_PER_ELEMENT = 4
+"""Bytes that cost as much to copy as one element costs to compute."""
+
+_NO_WEIGHTS = np.zeros(0, np.int64)
+
+SPLIT_BYTES = 64
+"""One block is split at multiples of a cache line."""
+
+
+@frozen(eq=False)
+class Moves:
+    """Copies that may run in any order: none writes what another reads or writes.
+
+    Attributes:
+        records: int64[records, 6].
+        pieces: uint32[pieces, 3], (destination, source, bytes) from those of their record.
+    """
+
+    records: Int64
+    pieces: Pieces
+
+    @property
+    def weights(self) -> Int64:
+        """Work of each record, in elements."""
+        if not len(self.records):
+            return _NO_WEIGHTS
+        _, _, rows, size, far, _ = self.records.T
+        weights = rows * (size // BYTES_PER_ELEMENT + BLOCK_OVERHEAD)
+        for record in np.flatnonzero(size == 0) if len(self.pieces) else ():
+            weights[record] = self._piece_weights(far[record], rows[record]).sum()
+        return np.asarray(weights)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes moved."""
+        return int((self.records[:, 2] * self.records[:, 3]).sum() + self._listed())
+
+    def blocks(self) -> tuple[Int64, Int64, Int64]:
+        """Return first bytes of destination and source, and the bytes, of each block or piece.
+
+        >>> record = np.array([[100, 0, 2, 8, 64, 16]])
+        >>> found = Moves(record, np.zeros((0, PIECE_WORDS), np.uint32)).blocks()
+        >>> [each.tolist() for each in found]
+        [[100, 164], [0, 16], [8, 8]]
+        """
+        to, start, rows, size, far, near = self.records.T
+        record = np.repeat(np.arange(len(rows)), rows)
+        row = np.arange(len(record)) - np.repeat(np.cumsum(rows) - rows, rows)
+        pieces = np.stack([row * far[record], row * near[record], size[record]])
+        is_listed = pieces[2] == 0
+        pieces[:, is_listed] = self.pieces[(far[record] + row)[is_listed]].T
+        return to[record] + pieces[0], start[record] + pieces[1], pieces[2]
+
+    def moved(self, distance: int) -> Moves:
+        """Return the same copies with all destinations so many bytes further on."""
+        records = self.records.copy()
+        records[:, 0] += distance
+        return Moves(records, self.pieces)
+
+    def _listed(self) -> int:
+        return int(self.pieces[:, 2].sum(dtype=np.int64))
+
+    def _piece_weights(self, first: int, count: int) -> Int64:
+        size = self.pieces[first : first + count, 2].astype(np.int64)
+        return np.asarray(size // BYTES_PER_ELEMENT + BLOCK_OVERHEAD)
+
+    def words(self) -> Int64:
+        """Return records and pieces as the driver reads them, in one array.
+
+        There, `far` of a list is the distance in bytes from the first record to its pieces.
+        """
+        if not len(self.pieces):
+            return np.ascontiguousarray(self.records).reshape(-1)
+        records = self.records.copy()
+        listed = records[:, 3] == 0
+        records[listed, 4] = records.nbytes + records[listed, 4] * PIECE_WORDS * 4
+        pieces = np.zeros(-(-self.pieces.size // 2), np.int64)
+        pieces.view(np.uint32)[: self.pieces.size] = self.pieces.ravel()
+        return np.concatenate([records.ravel(), pieces])
+
+    def reversed(self) -> Moves:
+        """Return the moves back, from the destinations to the sources."""
+        records = self.records.copy()
+        records[:, :2] = self.records[:, 1::-1]
+        blocks = records[:, 3] != 0  # the words of a list are not distances
+        records[blocks, 4:] = self.records[blocks, :3:-1]
+        return Moves(records, self.pieces[:, [1, 0, 2]])
+
+    def split(self, limit: float) -> Moves:
+        """Return the same moves in records of at most about `limit` work each."""
+        weights = self.weights
+        if weights.max(initial=0) <= limit:
+            return self
+        parts = np.ceil(weights / limit).astype(np.int64)
+        heavy = parts > 1
+        many = self.records[heavy].tolist(), parts[heavy].tolist()
+        cut = [self._cut(record, into) for record, into in zip(*many, strict=True)]
+        return Moves(np.concatenate([self.records[~heavy], *cut]), self.pieces)
+
+    def _cut(self, record: list[int], parts: int) -> Int64:
+        to, start, rows, size, far, near = record
+        if size == 0:
+            ends = np.cumsum(self._piece_weights(far, rows))
+            goals = ends[-1] * np.arange(1, parts) // parts
+            first = np.unique(np.append(0, np.searchsorted(ends, goals) + 1))
+            first = first[first < rows]
+            cut = _alike(record, len(first))
+            cut[:, 2], cut[:, 4] = np.diff(first, append=rows), far + first
+            return cut
+        if rows == 1:  # one block: cut into lines, and the rest
+            most = max(SPLIT_BYTES, -(-size // parts) // SPLIT_BYTES * SPLIT_BYTES)
+            at = np.arange(0, size, most)
+            cut = _alike(record, len(at))
+            cut[:, 0], cut[:, 1], cut[:, 3] = to + at, start + at, np.minimum(most, size - at)
+            return cut
+        most = -(-rows // parts)
+        row = np.arange(0, rows, most)
+        cut = _alike(record, len(row))
+        cut[:, 0], cut[:, 1] = to + row * far, start + row * near
+        cut[:, 2] = np.minimum(most, rows - row)
+        return cut
+
+
+def joined_moves(several: Sequence[Moves]) -> Moves:
+    """Return the moves of several together, none of which writes what another reads or writes."""
+    records = [np.zeros((0, RECORD_WORDS), np.int64)]
+    pieces = [np.zeros((0, PIECE_WORDS), np.uint32)]
+    for moves in several:
+        own = moves.records.copy()
+        own[own[:, 3] == 0, 4] += sum(map(len, pieces))
+        records.append(own)
+        pieces.append(moves.pieces)
+    return Moves(np.concatenate(records), np.concatenate(pieces))
+
+
+def _alike(record: list[int], count: int) -> Int64:
+    return np.tile(np.array(record, np.int64), (count, 1))

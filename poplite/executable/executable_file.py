@@ -1,0 +1,347 @@
+"""Saved executables: the manifest, loaded without trust.
+
+    manifest.json    {"format": 7, "classes": [...], "locations": [...], "lines": [...],
+                      "executable": {...}}
+
+Compiled code trusts an executable, so every number is checked first
+(`poplite.executable.validate`).  The format number rises when the meaning of a field changes;
+new fields with defaults need no new one.
+
+Modelled whole numbers are at least zero; those of tiles are written as in reports
+(`poplite.report.json_form`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import chain
+from types import ModuleType
+from typing import Any
+
+from poplite.codec.archive import read_archive, write_archive
+from poplite.codec.codec import (
+    Codec,
+    Reader,
+    ScalarCoder,
+    Writer,
+    decoded,
+    decoded_locations,
+    lines_of,
+    written_locations,
+)
+from poplite.codec.loading import Format, Malformed, add_room, at
+from poplite.cost.step_cost import PhaseCost
+from poplite.errors import (
+    ElementTypeError,
+    FileLoadError,
+    VertexCompileError,
+    VertexDefinitionError,
+    listed,
+)
+from poplite.executable.executable import Executable
+from poplite.executable.validate import validate
+from poplite.files import checked_path, replacing
+from poplite.frozen import frozen
+from poplite.graph.compute_sets.perf_estimates import MOST
+from poplite.jit.build import no_collection
+from poplite.ops.fuse.classes import class_of, recipe_of
+from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
+from poplite.report.json_form import LOOKS_A_CHARACTER, PerTileCoder
+from poplite.report.memory import Memory, Operation
+from poplite.report.per_tile import PerPair, PerTile
+from poplite.report.validate import MOST_TOTAL
+from poplite.text import LINE, amount, clipped, items_or_none, shortened
+from poplite.types import ElementType
+from poplite.vertex.compute import ClassCode, code_of
+from poplite.vertex.from_source import why_missing
+from poplite.vertex.templates import specialise
+from poplite.vertex.vertex import Vertex
+
+_MODELLED = Codec(
+    {
+        int: ScalarCoder(int, range(MOST + 1), "is not among the numbers of costs"),
+        PerTile: PerTileCoder(range(MOST + 1), of_tiles=True),
+        PerPair: PerTileCoder(range(MOST + 1), of_pairs=True),
+    }
+)
+
+_COUNTED = Codec({int: ScalarCoder(int, range(MOST_TOTAL), "is not among the numbers of a report")})
+
+EXECUTABLE_CODEC = Codec(
+    {
+        Operation: _COUNTED.coder_of(Operation),
+        **{kind: _MODELLED.coder_of(kind) for kind in (PhaseCost, Memory)},
+    }
+)
+
+
+FORMAT, UNCHECKED_FORMAT = 7, 8
+"""Numbers of the formats. Programs with `checks="none"` have one of their own, so that a poplite
+that does not know them refuses them."""
+
+EXECUTABLES = Format(
+    "poplite executable", (FORMAT, UNCHECKED_FORMAT), "an executable", "executable.save(path)"
+)
+
+
+@no_collection()  # all that is made stays
+def save(executable: Executable, path: str | os.PathLike[str]) -> None:
+    """Write an executable to a file; see `Executable.save`."""
+    place = checked_path(path, "save", "model.poplite")
+    to = Writer()
+    data = EXECUTABLE_CODEC.coder_of(Executable).encode(executable, to)
+    classes = list(map(named_class, to.classes))
+    manifest = {
+        "classes": EXECUTABLE_CODEC.coder_of(list[NamedClass]).encode(classes, to),
+        "locations": written_locations(to.locations),
+        "lines": list(to.lines),
+        "executable": data,
+    }
+    number = UNCHECKED_FORMAT if executable.checks == "none" else FORMAT
+    text = EXECUTABLES.text(manifest, str(place), number)
+    with replacing(place, "program.poplite") as file:
+        write_archive(file, text, to.arrays)
+
+
+def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource]) -> Executable:
+    """Read an executable from a file; see `Executable.load`."""
+    name = str(checked_path(path, "load", "model.poplite"))
+    with EXECUTABLES.loading(repr(name)):
+        return _loaded(name, vertices)
+
+
+def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
+    manifest, arrays = read_archive(name, EXECUTABLES)
+    of = Reader(arrays, (), (), ())
+    with at("classes"):
+        coder = EXECUTABLE_CODEC.coder_of(list[NamedClass])
+        named = decoded(coder, manifest.get("classes"), of)
+    locations = decoded_locations(manifest.get("locations"))
+    classes = found_classes(named, vertices, name)
+    of = Reader(arrays, classes, locations, lines_of(manifest.get("lines")))
+    of.looks = LOOKS_A_CHARACTER * os.path.getsize(name)
+    coder = EXECUTABLE_CODEC.coder_of(Executable)
+    executable: Executable = decoded(coder, manifest.get("executable"), of)
+    if (executable.checks == "none") != (manifest["format"] == UNCHECKED_FORMAT):
+        raise Malformed(f"it has format {manifest['format']} and checks {executable.checks!r}")
+    add_room(tiles=executable.target.tiles)
+    validate(executable)
+    return executable
+
+
+# -- vertex classes --------------------------------------------------------------------------------
+# The vertex classes of a file: named there, found here.
+#
+# A file names a class as Python does within its module, a template with its element types
+# (`Add[HALF]`), and says what its code is (`poplite.vertex.compute.identity`).  Classes are looked
+# up among those that the user passes, those that are defined already, and those of
+# `poplite.vertices`.  Nothing that a file names is ever imported.  Of a class that operations
+# generated the file holds the recipe, from which it is made anew (`poplite.ops.fuse.recipe`).
+
+
+VertexSource = type[Vertex] | ModuleType
+"""Where classes are looked for: a class itself, or a module."""
+
+LIBRARY = "poplite.vertices"
+"""The package whose classes every file may name."""
+
+
+@frozen(eq=False)
+class NamedClass:
+    """A vertex class as a file names it.
+
+    Attributes:
+        name: within its module, or within the function that defines it.
+        elements: element types of a template.
+        code: what it computes.
+        recipe: of a generated class; None for a class that a user wrote.
+    """
+
+    name: str
+    elements: tuple[type[ElementType[Any]], ...]
+    code: ClassCode
+    recipe: MapRecipe | ReductionRecipe | SumRecipe | None = None
+
+    def __str__(self) -> str:
+        elements = f"[{', '.join(map(repr, self.elements))}]" if self.elements else ""
+        return shortened(self.name + elements, LINE)
+
+
+def named_class(cls: type[Vertex]) -> NamedClass:
+    """Return how a file names a class that is not a template; refuse one without source text.
+
+    >>> from poplite.types import HALF
+    >>> from poplite.vertices.elementwise import Add
+    >>> print(named_class(Add[HALF]))
+    Add[HALF]
+    """
+    try:
+        code = code_of(cls)
+    except VertexCompileError as error:
+        raise FileLoadError(
+            f"an executable with vertex class '{cls.__name__}' cannot be saved: {error.what}",
+            at=error.at,
+            found=error.found,
+            fix=error.fix,
+        ) from error
+    template, elements = template_of(cls)
+    return NamedClass(local_name(template), elements, code, recipe_of(cls))
+
+
+def template_of(
+    cls: type[Vertex],
+) -> tuple[type[Vertex], tuple[type[ElementType[Any]], ...]]:
+    """Return the template that a class was made of with its element types, or the class itself."""
+    for base in cls.__bases__:
+        for arguments, made in vars(base).get("_specialised", {}).items():
+            if made is cls:
+                return base, arguments
+    return cls, ()
+
+
+def local_name(cls: type[Vertex]) -> str:
+    """Return the name of a class within its module, or within the function that defines it."""
+    return cls.__qualname__.rpartition("<locals>.")[2]
+
+
+def found_classes(
+    named: Sequence[NamedClass], sources: Iterable[VertexSource], path: str
+) -> list[type[Vertex]]:
+    """Return the classes that a file names; look among those of the user first.
+
+    Classes that are missing, or have other code, are refused together; `path` is for messages.
+    A class of poplite with the name of a missing one, and other code, is named with it.
+    """
+    by_name: dict[str, list[type[Vertex]]] = {}
+    for cls in chain(_generated(named), classes_of_user(sources), defined_classes(Vertex)):
+        by_name.setdefault(local_name(cls), []).append(cls)
+    missing, classes, differing = [], [], []
+    code = cache(code_of)
+    is_library_known = False
+
+    def looked_up(each: NamedClass) -> tuple[type[Vertex] | None, list[str]]:
+        candidates = by_name.get(each.name)
+        return _alike(each, candidates, code) if candidates else (None, [])
+
+    for each in named:
+        found, why = looked_up(each)
+        if (found is None or why) and not is_library_known:  # which is imported for these alone
+            is_library_known = True
+            for one in library_classes():
+                by_name.setdefault(local_name(one), []).append(one)
+            found, why = looked_up(each)
+        if found is None:
+            missing.append((each.name, str(each)))
+            continue
+        classes.append(found)
+        of_library = (known.__module__.startswith(f"{LIBRARY}.") for known in by_name[each.name])
+        if why and all(of_library):
+            missing.append((each.name, f"{each}: that of {found.__module__} is another one"))
+        else:
+            differing += [f"{each}: {reason}" for reason in why]
+    if missing:
+        raise FileLoadError(
+            f"{path!r}: {amount(len(missing), 'vertex class', 'vertex classes')} "
+            "of it cannot be found",
+            found=listed([told for _, told in missing], "vertex classes"),
+            fix=f"Executable.load({path!r}, vertices=[{missing[0][0]}, ...]), "
+            "which takes classes and modules",
+        )
+    if differing:
+        raise FileLoadError(
+            f"{path!r}: vertex classes have other code than when it was saved",
+            found=listed(differing, "differences"),
+            fix="compile and save it again, or give the classes it was saved with",
+        )
+    return classes
+
+
+def _alike(
+    named: NamedClass,
+    candidates: Sequence[type[Vertex]],
+    code_of: Callable[..., ClassCode],
+) -> tuple[type[Vertex], list[str]]:
+    """Return the first class with the same code, else the first, and how its code differs."""
+    reasons: list[list[str]] = []
+    for candidate in dict.fromkeys(candidates):
+        if candidate.type_variables and not named.elements:
+            reasons.append(["a template has that name here"])
+            continue
+        try:
+            cls = specialise(candidate, named.elements) if named.elements else candidate
+            code = code_of(cls)
+        except (VertexCompileError, VertexDefinitionError) as error:
+            reasons.append([error.what])
+            continue
+        if code == named.code:
+            return cls, []
+        reasons.append(code.differences(named.code))
+    return candidates[0], reasons[0]
+
+
+# -- where classes are looked for ------------------------------------------------------------------
+
+
+def _generated(named: Sequence[NamedClass]) -> Iterator[type[Vertex]]:
+    for each in named:
+        if each.recipe is None:
+            continue
+        fault = fault_of(each.recipe)
+        if fault is not None:
+            raise Malformed(f"vertex class {each}: {fault}")
+        cls = class_of(each.recipe)
+        if local_name(cls) != each.name:
+            raise Malformed(
+                f"vertex class {each}: this poplite generates {local_name(cls)} instead"
+            )
+        yield cls
+
+
+def classes_of_user(
+    sources: Iterable[VertexSource], call: str = "Executable.load"
+) -> Iterator[type[Vertex]]:
+    """Yield the vertex classes that a user gives, themselves or by their modules."""
+    several = items_or_none(sources)
+    for source in [sources] if several is None else several:
+        if isinstance(source, ModuleType):
+            yield from _within(vars(source).values())
+        elif inspect.isclass(source) and issubclass(source, Vertex):
+            yield source
+        else:
+            raise ElementTypeError(
+                f"vertices: {clipped(source)} is neither a vertex class nor a module",
+                fix=f"{call}(path, vertices=[Axpy, my_module])",
+            )
+
+
+def _within(values: Iterable[object]) -> Iterator[type[Vertex]]:
+    """Yield vertex classes among values, and those nested in classes."""
+    for value in values:
+        if inspect.isclass(value):
+            if issubclass(value, Vertex):
+                yield value
+            yield from _within(
+                part
+                for part in vars(value).values()
+                if inspect.isclass(part) and part.__qualname__.startswith(value.__qualname__ + ".")
+            )
+
+
+def defined_classes(cls: type[Vertex]) -> Iterator[type[Vertex]]:
+    """Yield the classes below one, without those that replace missing ones."""
+    for sub in cls.__subclasses__():
+        if why_missing(sub) is None:
+            yield sub
+        yield from defined_classes(sub)
+
+
+def library_classes() -> Iterator[type[Vertex]]:
+    """Yield the classes of `poplite.vertices`."""
+    package = importlib.import_module(LIBRARY)
+    for module in pkgutil.iter_modules(package.__path__, LIBRARY + "."):
+        yield from _within(vars(importlib.import_module(module.name)).values())

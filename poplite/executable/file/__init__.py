@@ -1,1 +1,0 @@
-"""Executables as files, written and loaded with suspicion."""

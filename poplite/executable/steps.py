@@ -1,0 +1,403 @@
+"""Steps of an executable, without any address in them: launches of drivers, actions of Python.
+
+A compute set becomes up to six launches, which run one after the other::
+
+    gather       copy fields whose elements are not contiguous into temporaries
+    save         with strict checks: copy what vertices write in place
+    count        where data decide what vertices take: drivers that count it, and nothing else
+    vertices     run the drivers
+    scatter      copy written temporaries back
+    sum slots    where data decide what vertices take: add up what all of them took
+
+A Copy becomes one launch.  The engine turns launches into chunks once it knows where the
+arena and the compiled drivers are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import numpy.typing as npt  # noqa: TC002 - files are read by it
+
+from poplite.arrays.intervals import Int64
+from poplite.executable.encoding import (
+    Columns,
+    Forms,
+    Moves,
+    bound_rows,
+    forms_of,
+)
+from poplite.frozen import frozen
+from poplite.graph.compute_sets.vertex_block import VertexTiles
+from poplite.program import PrintTensorFormat
+from poplite.source import SourceLocation
+from poplite.types import ElementType
+from poplite.vertex.vertex import Vertex, vertex_label
+
+
+@frozen(eq=False)
+class Vertices:
+    """Runs of vertices of one class that one driver takes.
+
+    Attributes:
+        cls: the vertex class.
+        columns: what the words of a row mean (`poplite.executable.encoding`).
+        rows: int64[runs, width], descriptor rows.
+        tables: what flat and table columns refer to, by number of the column; shared with the
+            graph where it holds the same numbers.
+        weights: int64[runs], work of each run, in elements.
+    """
+
+    cls: type[Vertex]
+    columns: Columns
+    rows: Int64
+    tables: Mapping[int, npt.NDArray[Any]]
+    weights: Int64
+
+    @property
+    def forms(self) -> Forms:
+        """How the rows of list fields are found."""
+        return forms_of(self.columns, len(self.cls.fields))
+
+    def words(self) -> Int64:
+        """Return the rows as the driver reads them; the tables must outlive them."""
+        return bound_rows(self.rows, self.columns, self.tables)
+
+
+@frozen(eq=False)
+class ComputeStep:
+    """A lowered compute set.
+
+    Attributes:
+        gather: copies into temporaries.
+        save: copies of what vertices write in place; none when no vertex may fault.
+        scatter: copies back from temporaries.
+        restore: copies back of what was saved, for after a fault.
+        may_fault: whether what vertices write is saved: with strict checks, and where a `compute`
+            raises exceptions.
+    """
+
+    name: str
+    num_vertices: int
+    gather: Moves
+    save: Moves
+    groups: tuple[Vertices, ...]
+    scatter: Moves
+    restore: Moves
+    may_fault: bool
+
+
+@frozen(eq=False)
+class CopyStep:
+    """A lowered Copy.
+
+    Attributes:
+        replica_map: for each replica the one whose memory is written; None where each writes
+            its own.
+    """
+
+    name: str
+    moves: Moves
+    replica_map: tuple[int, ...] | None = None
+
+
+def phases_of(step: ComputeStep | CopyStep) -> list[tuple[Moves | Vertices, ...]]:
+    """Return what each launch of a step runs, in order; nothing where it only counts."""
+    if isinstance(step, CopyStep):
+        return [(step.moves,)]
+    return [(step.gather,), (step.save,), (), step.groups, (step.scatter,), ()]
+
+
+def vertex_classes(steps: Iterable[ComputeStep | CopyStep]) -> list[type[Vertex]]:
+    """Return the classes of all vertices, each once, in the order of the steps."""
+    groups = (group for step in steps if isinstance(step, ComputeStep) for group in step.groups)
+    return list(dict.fromkeys(group.cls for group in groups))
+
+
+@frozen(eq=False)
+class NamedVertex:
+    """A vertex as messages call it; `index` is its position in the compute set.
+
+    >>> from poplite.source import here
+    >>> print(NamedVertex(Vertex, 5, 2, here()))
+    vertex 5 of 'Vertex' on tile 2
+    """
+
+    vertex_class: type[Vertex]
+    index: int
+    tile: int
+    location: SourceLocation
+
+    def __str__(self) -> str:
+        return f"{vertex_label(self.vertex_class, self.index)} on tile {self.tile}"
+
+
+@frozen(eq=False)
+class Origins:
+    """Class, tile and line of all vertices of a compute set.
+
+    Attributes:
+        locations: the user's lines that added vertices.
+        class_of: number of the class of each vertex.
+        tile_of: tile of each vertex.
+        location_of: number of the line of each vertex.
+    """
+
+    classes: tuple[type[Vertex], ...]
+    locations: tuple[SourceLocation, ...]
+    class_of: VertexTiles
+    tile_of: VertexTiles
+    location_of: VertexTiles
+
+    def __getitem__(self, number: int) -> NamedVertex:
+        return NamedVertex(
+            self.classes[self.class_of.at(number)],
+            number,
+            self.tile_of.at(number),
+            self.locations[self.location_of.at(number)],
+        )
+
+    def __len__(self) -> int:
+        return self.tile_of.count
+
+
+# -- actions ---------------------------------------------------------------------------------------
+# What Python does in the middle of a program.  The interpreter returns to Python at a CALLBACK op,
+# which names an action.  Actions hold no tensors, only the places of their elements:
+#
+#     PrintTensor("loss", loss)   ->   Print("loss", HostTensor("loss", FLOAT, (), ...), ...)
+#
+# Their data are blocks of bytes in the arena, dense and in row-major order; copies
+# before and after an action bring tensors there and back (`poplite.compile.program_parts`).
+# `poplite.simulator.host.actions` runs them.
+
+
+@frozen(eq=False)
+class Stream:
+    """A stream without its graph.
+
+    Attributes:
+        num_elements: those of one block.
+        is_broadcast: whether all replicas get the same block.
+        buffering_depth: blocks that may be filled ahead.
+    """
+
+    handle: str
+    element_type: type[ElementType[Any]]
+    num_elements: int
+    to_device: bool
+    is_broadcast: bool
+    buffering_depth: int
+    location: SourceLocation
+
+
+@frozen(eq=False)
+class ArenaBlock:
+    """A dense array in the arena, from byte `at` on."""
+
+    element_type: type[ElementType[Any]]
+    num_elements: int
+    at: int
+
+
+@frozen(eq=False)
+class Transfer:
+    """Fills or takes a block of a stream.
+
+    Attributes:
+        program: what messages call the Copy.
+        metadata: byte position of the tensor's QUARTER metadata, if it has one.
+    """
+
+    program: str
+    location: SourceLocation
+    stream: Stream
+    block: ArenaBlock
+    metadata: int | None
+
+
+@frozen(eq=False)
+class Remote:
+    """A remote buffer without its graph: `repeats` rows of `num_elements`."""
+
+    handle: str
+    element_type: type[ElementType[Any]]
+    num_elements: int
+    repeats: int
+    location: SourceLocation
+
+
+@frozen(eq=False)
+class RowTransfer:
+    """Moves rows of a remote buffer from or to a block, in which they follow one another.
+
+    Attributes:
+        program: what messages call the Copy.
+        offset: the numbers of the rows; None for row 0.
+    """
+
+    program: str
+    location: SourceLocation
+    buffer: Remote
+    to_device: bool
+    block: ArenaBlock
+    offset: HostTensor | None
+
+
+@frozen(eq=False)
+class HostFunctionCall:
+    """Calls a function of the host.
+
+    Attributes:
+        program: what messages call the Call.
+        made_at: the user's line that made the function.
+    """
+
+    program: str
+    location: SourceLocation
+    handle: str
+    made_at: SourceLocation
+    inputs: tuple[ArenaBlock, ...]
+    outputs: tuple[ArenaBlock, ...]
+
+
+@frozen(eq=False)
+class CodeLoad:
+    """Loads the code of a function, by its name."""
+
+    function: str
+
+
+@frozen(eq=False)
+class CodeUse:
+    """Makes sure that the code of a function was loaded.
+
+    Attributes:
+        program: what messages call the Call.
+        made_at: the user's line that made its function buffer.
+    """
+
+    program: str
+    location: SourceLocation
+    function: str
+    made_at: SourceLocation
+
+
+HostAction = Transfer | RowTransfer | HostFunctionCall | CodeLoad | CodeUse
+
+
+@frozen(eq=False)
+class HostTensor:
+    """A tensor as the host sees it.
+
+    Attributes:
+        moves: from its elements in the arena to a block of bytes that begins at 0, in row-major
+            order.
+        metadata: byte position of its QUARTER metadata, if it has one.
+    """
+
+    name: str
+    element_type: type[ElementType[Any]]
+    shape: tuple[int, ...]
+    moves: Moves
+    metadata: int | None
+
+
+@frozen(eq=False)
+class Print:
+    """Prints a tensor, with its title before the values."""
+
+    title: str
+    tensor: HostTensor
+    format: PrintTensorFormat
+
+
+@frozen(eq=False)
+class Fail:
+    """Ends the run with an error.
+
+    Attributes:
+        program: what messages call it.
+        message: what the error says.
+        shown: the tensor that the error shows.
+        predicate: what decided that it runs, if something did.
+    """
+
+    program: str
+    location: SourceLocation
+    message: str
+    shown: HostTensor | None
+    predicate: HostTensor | None
+
+
+@frozen(eq=False)
+class NoCase:
+    """Stops the run, as no case of a Switch matches.
+
+    Attributes:
+        switch: what messages call it.
+        cases: the values of its cases, for the message.
+        was_unreachable: whether the user said that this cannot happen.
+    """
+
+    switch: str
+    location: SourceLocation
+    control: HostTensor
+    cases: str
+    was_unreachable: bool
+
+
+@frozen(eq=False)
+class Equal:
+    """Stops the run where a tensor is not the same in all replicas.
+
+    Attributes:
+        program: what messages call it.
+        kind: "truth" or "value" of the scalar that decides how all of them continue, or
+            "assumption".
+    """
+
+    program: str
+    location: SourceLocation
+    tensor: HostTensor
+    kind: Literal["truth", "value", "assumption"]
+
+
+@frozen(eq=False)
+class Undefine:
+    """Tells strict checks that nothing is written in a tensor; memory stays what it is."""
+
+    tensor: HostTensor
+
+
+@frozen(eq=False)
+class Stamp:
+    """Stores the cycle counter in a tensor.
+
+    Attributes:
+        program: what messages call it.
+        since: an earlier stamp that is subtracted, if there is one.
+    """
+
+    program: str
+    location: SourceLocation
+    tensor: HostTensor
+    since: HostTensor | None
+
+
+Action = Print | NoCase | Fail | Equal | Undefine | Stamp | HostAction
+
+
+def action_text(action: Action) -> str:
+    """Return what messages call the step that an action is for."""
+    match action:
+        case Print(title=title):
+            return f"PrintTensor '{title}'"
+        case NoCase(switch=switch):
+            return switch
+        case Undefine(tensor=tensor):
+            return f"WriteUndef '{tensor.name}'"
+        case CodeLoad(function=function):
+            return f"loading '{function}'"
+    return action.program

@@ -1,0 +1,563 @@
+"""Checks every number of a loaded executable that compiled code would trust.
+
+    moves       blocks and pieces are inside the arena
+    vertices    so do all elements of every field; tables hold what rows take from them
+    ops         rows, steps, phases, actions, loops and scalars exist; calls end
+
+Arrays are checked at once, so a million vertices take milliseconds.  A file may still compute
+nonsense, but it cannot make the simulator read or write outside its memory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals import Int64
+from poplite.arrays.series import Listed, Series, limits
+from poplite.codec.loading import Malformed, at, shown
+from poplite.cost.step_cost import StepCost, VertexCosts
+from poplite.executable import encoding as op
+from poplite.executable.encoding import COUNT_WORD, PIECE_WORDS, RECORD_WORDS, Code, Moves
+from poplite.executable.executable import Executable
+from poplite.executable.layout import ALIGNMENT, MOST_PIECES, ArenaLayout, StoredVariable
+from poplite.executable.program_trees import program_trees
+from poplite.executable.steps import (
+    Action,
+    ArenaBlock,
+    ComputeStep,
+    CopyStep,
+    HostAction,
+    HostTensor,
+    Origins,
+    RowTransfer,
+    Stamp,
+    Transfer,
+)
+from poplite.executable.validate_code import check_code, check_vertex_tiles, check_vertices
+from poplite.graph.compute_sets.perf_estimates import MOST
+from poplite.graph.space import COMMON, Variable
+from poplite.machine.target import MOST_REPLICAS, Target
+from poplite.report.memory import Category
+from poplite.report.program_tree import Program, num_steps
+from poplite.report.validate import Known, check_parts
+from poplite.types import UNSIGNED_INT
+from poplite.vertex.fields import WORDS, fields_of
+from poplite.vertex.vertex import Vertex
+
+CHECKED = (
+    *("steps", "layout", "origins", "programs", "costs", "action_costs", "memory"),
+    *("operations", "joined"),
+)
+"""Fields of an executable in which the host reads and writes nothing."""
+
+CATEGORIES = frozenset(get_args(Category))
+"""Those of executables, which this version wrote; a report may have others."""
+
+FLOAT_MODES = 1 << 6
+"""Number of modes of floating-point arithmetic: all combinations of its bits."""
+
+MOST_BYTES = 1 << 56
+"""Most bytes of an arena: sums and products of positions stay within 64 bits in these checks."""
+
+
+def validate(executable: Executable) -> None:
+    """Check an executable from a file; its types are right, its numbers may be anything."""
+    with at(".layout"):
+        _check_layout(executable.layout, executable.target.tiles)
+    arena = executable.layout.size_bytes
+    for number, step in enumerate(executable.steps):
+        with at(f".steps[{number}]"):
+            if isinstance(step, CopyStep):
+                _check_copy(step, executable.layout)
+            else:
+                _check_compute(step, arena)
+    sets = [step for step in executable.steps if isinstance(step, ComputeStep)]
+    if tuple(map(type, executable.steps[: len(sets)])) != (ComputeStep,) * len(sets):
+        raise Malformed("steps: copies come before compute sets")
+    if len(executable.origins) != len(sets):
+        raise Malformed(f"origins: {len(executable.origins)} of {len(sets)} compute sets")
+    for number, (origins, step) in enumerate(zip(executable.origins, sets, strict=True)):
+        with at(f".origins[{number}]"):
+            _check_origins(origins, step.num_vertices)
+    if not executable.float_modes or not _all_below(executable.float_modes, FLOAT_MODES):
+        raise Malformed(f"float_modes: {executable.float_modes!r:.60}")
+    if not executable.programs:
+        raise Malformed("programs: it has none")
+    for name, code in executable.programs.items():
+        with at(f".programs[{name!r}]"):
+            check_code(
+                code,
+                executable.steps,
+                executable.float_modes,
+                num_actions=len(executable.actions),
+                arena=arena,
+            )
+    _check_costs(executable)
+    _check_joined(executable)
+    trees = program_trees(executable)
+    _check_trees(executable, trees)
+    _check_parts_of_reports(executable, trees)
+    for field in dataclasses.fields(executable):
+        if field.name not in CHECKED:
+            with at(f".{field.name}"):
+                _check_deep(getattr(executable, field.name), arena)
+
+
+def _check_joined(executable: Executable) -> None:
+    """Check that joined Copies are Copies, whose costs are known, and what one takes."""
+    steps = executable.steps[: len(executable.costs)]
+    for number, joined in enumerate(executable.joined):
+        with at(f".joined[{number}]"):
+            if len(joined.steps) < 2 or not _all_below(joined.steps, len(steps)):
+                raise Malformed(f"steps {joined.steps!r:.60}")
+            if not all(isinstance(steps[each], CopyStep) for each in joined.steps):
+                raise Malformed("a compute set is joined")
+            check_copy_cost(joined.cost)
+
+
+def _check_trees(executable: Executable, trees: Mapping[str, Program]) -> None:
+    """Check that the trees of programs, from which reports are made, contain all timed steps."""
+    for name, tree in trees.items():
+        code = executable.programs[name]
+        with at(f".programs[{name!r}]"):
+            steps = {node.row for node in tree.walk() if not node.children}
+            for row in _costly_rows(executable, code):
+                if row not in steps:
+                    raise Malformed(f"row {row:,} is not a valid step of the program")
+            _check_numbers(code, num_steps(tree))
+
+
+def _check_parts_of_reports(executable: Executable, trees: Mapping[str, Program]) -> None:
+    """Check what reports hold as it is: memory, operations, and which tiles exchange."""
+    memory = executable.memory
+    known = Known.of(
+        trees, memory, tiles=executable.target.tiles, compute_sets=len(executable.origins)
+    )
+    check_parts(executable, known, ("costs", "action_costs", "memory", "operations", "joined"))
+    for number, each in enumerate(() if memory is None else memory.held):
+        if each.category not in CATEGORIES:
+            what = f"{shown(each.category)} is not a category of things in memory"
+            raise Malformed(f"memory.held[{number}]: {what}")
+    acting = {name: set(code.acting_rows) for name, code in executable.programs.items()}
+    for number, step in enumerate(() if memory is None else memory.steps):
+        if not acting[step.program].issuperset(step.rows):
+            raise Malformed(f"memory.steps[{number}]: rows {step.rows!r:.60} do no work")
+
+
+def _check_numbers(code: Code, count: int) -> None:
+    """Check that steps are numbered in the order of the tree; those of calls are added up."""
+    if code.num_steps != count:
+        raise Malformed(f"num_steps: {code.num_steps:,}, there are {count:,}")
+    _check_within(code.step_numbers, count)  # so that sums of them do not wrap
+    _check_within(code.first_numbers, count)
+
+
+def _check_within(numbers: npt.NDArray[np.int64], count: int) -> None:
+    low, high = int(numbers.min()), int(numbers.max())
+    if not 0 <= low <= high <= count:
+        raise Malformed(f"step_numbers: {low:,} to {high:,} of {count:,} steps")
+
+
+def _costly_rows(executable: Executable, code: Code) -> list[int]:
+    """Return the rows of steps and actions of which the costs are known."""
+    works = code.step_rows[code.ops[code.step_rows, 1] < len(executable.costs)]
+    actions = np.flatnonzero(code.ops[:, 0] == op.CALLBACK)
+    costs = executable.action_costs or (None,) * len(executable.actions)
+    costly = [row for row in actions.tolist() if costs[code.ops[row, 1]] is not None]
+    return [*works.tolist(), *costly]
+
+
+def _check_costs(executable: Executable) -> None:
+    costs, action_costs = executable.costs, executable.action_costs
+    if executable.memory is None:
+        if costs or action_costs:
+            raise Malformed("there are costs, but no memory")
+        return
+    tiles, arena = executable.target.tiles, executable.layout.size_bytes
+    check_workers(executable.target)
+    check_step_costs(costs, executable.steps, tiles=tiles, arena=arena)
+    check_action_costs(action_costs, executable.actions)
+    for name, code in executable.programs.items():
+        with at(f".programs[{name!r}]"):
+            check_slot_sums(code)
+
+
+def _check_deep(value: Any, arena: int) -> None:
+    """Check the tensors and blocks that the host reads and writes, at any depth of a value."""
+    if isinstance(value, Stamp):
+        _check_stamp(value)
+    elif isinstance(value, Transfer):
+        _check_transfer(value, arena)
+    elif isinstance(value, RowTransfer):
+        _check_rows(value)
+    if isinstance(value, HostTensor):
+        _check_host(value, arena)
+    elif isinstance(value, ArenaBlock):
+        size = value.num_elements * value.element_type.size_bytes
+        if value.num_elements < 0 or not 0 <= value.at <= arena - size:
+            raise Malformed(f"a block of {value.num_elements:,} elements at {value.at:,}")
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            _check_deep(getattr(value, field.name), arena)
+    elif isinstance(value, (tuple, list)):
+        for each in value:
+            _check_deep(each, arena)
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            _check_deep(each, arena)
+
+
+def _check_stamp(stamp: Stamp) -> None:
+    for tensor in (stamp.tensor, stamp.since):
+        if tensor is not None and (tensor.shape, tensor.element_type) != ((2,), UNSIGNED_INT):
+            found = f"{tensor.element_type!r}{list(tensor.shape)}"
+            raise Malformed(f"'{tensor.name}' is of {found:.60} and cannot hold a cycle counter")
+
+
+def _check_transfer(copy: Transfer, arena: int) -> None:
+    if copy.stream.element_type is not copy.block.element_type:
+        raise Malformed(f"'{copy.program}' moves other elements than its stream")
+    if (copy.metadata is not None) != copy.stream.element_type.requires_metadata:
+        raise Malformed(f"'{copy.program}' has metadata {copy.metadata}")
+    if copy.metadata is not None and not 0 <= copy.metadata < arena:
+        raise Malformed(f"'{copy.program}' has metadata outside of memory")
+
+
+def _check_rows(copy: RowTransfer) -> None:
+    buffer, block = copy.buffer, copy.block
+    if (
+        buffer.element_type is not block.element_type
+        or min(buffer.num_elements, buffer.repeats) < 1
+    ):
+        raise Malformed(f"'{copy.program}' moves other elements than its buffer")
+    if block.num_elements % buffer.num_elements:
+        raise Malformed(f"'{copy.program}' moves a part of a row")
+
+
+def _check_layout(layout: ArenaLayout, tiles: int) -> None:
+    end, room = None, MOST_PIECES
+    for number, variable in enumerate(layout.variables):
+        with at(f".variables[{number}]"):
+            shape = variable.shape
+            if min(shape, default=0) < 0 or math.prod(shape) != variable.num_elements:
+                raise Malformed(f"'{variable.name}' has shape {shape!r:.60}")
+            if end is not None and variable.base < end:
+                raise Malformed(f"'{variable.name}' overlaps the variable before it")
+            end = variable.base + variable.num_elements
+            room -= _check_tiles(variable, tiles, room)
+            for values in (variable.initial_value, *variable.replica_values.values()):
+                if values is not None and (
+                    values.dtype != variable.element_type.dtype
+                    or values.size > variable.num_elements
+                ):
+                    raise Malformed(f"'{variable.name}' has an initial value that does not fit")
+            check_with_value(variable.with_value, variable)
+    if layout.temporary_bytes < 0 or layout.temporary_bytes % ALIGNMENT:
+        raise Malformed(f"{layout.temporary_bytes:,} B of temporaries")
+    if not 1 <= layout.replicas <= MOST_REPLICAS:
+        raise Malformed(f"{layout.replicas:,} replicas")
+    if layout.replicas * layout.size_bytes > MOST_BYTES:
+        raise Malformed(f"memory of {layout.replicas * layout.size_bytes:,} B")
+
+
+def check_with_value(
+    packed: Mapping[int, npt.NDArray[Any]] | None, variable: StoredVariable | Variable
+) -> None:
+    """Check which elements of a variable have an initial value."""
+    for replica, bits in (packed or {}).items():
+        values = variable.replica_values.get(replica)
+        if replica == COMMON:
+            values = variable.initial_value
+        is_bits = bits.dtype == np.uint8 and bits.shape == (-(-variable.num_elements // 8),)
+        if values is None or not is_bits:
+            raise Malformed(f"'{variable.name}' does not say which elements have a value")
+
+
+def _check_tiles(variable: StoredVariable, tiles: int, room: int) -> int:
+    """Check the tiles of a variable, and return how many pieces there are, `room` at most."""
+    pieces = variable.pieces
+    if pieces is None:
+        return 0
+    count = series_count(pieces.first)
+    if not 1 <= count <= min(room, variable.num_elements) or series_count(pieces.tile) != count:
+        raise Malformed(f"'{variable.name}' has {count:,} pieces")
+    check_rising(pieces.first, variable.num_elements - 1, "pieces")
+    if pieces.first.low or not -1 <= pieces.tile.low <= pieces.tile.high < tiles:
+        raise Malformed(f"'{variable.name}' has tiles that are not there")
+    return count
+
+
+def _check_copy(step: CopyStep, layout: ArenaLayout) -> None:
+    check_moves(step.moves, layout.size_bytes, layout.size_bytes)
+    to = step.replica_map
+    if to is not None and (len(to) != layout.replicas or not _all_below(to, layout.replicas)):
+        raise Malformed(f"replica_map: {to!r:.60} of {layout.replicas} replicas")
+
+
+def _all_below(numbers: tuple[int, ...], limit: int) -> bool:
+    return all(0 <= number < limit for number in numbers)
+
+
+def _check_compute(step: ComputeStep, arena: int) -> None:
+    for name in ("gather", "save", "scatter", "restore"):
+        with at(f".{name}"):
+            check_moves(getattr(step, name), arena, arena)
+    total = 0
+    for number, group in enumerate(step.groups):
+        with at(f".groups[{number}]"):
+            total += check_vertices(group, arena, step.num_vertices)
+    if total != step.num_vertices:
+        raise Malformed(f"{total:,} vertices are described of {step.num_vertices:,}")
+
+
+def check_moves(moves: Moves, destination: int, source: int) -> None:
+    """Check that moves stay within `destination` bytes that they write and `source` bytes read."""
+    records, pieces = moves.records, moves.pieces
+    if records.shape[1:] != (RECORD_WORDS,) or pieces.shape[1:] != (PIECE_WORDS,):
+        raise Malformed(f"records of shape {records.shape}, pieces of shape {pieces.shape}")
+    if not len(records) or _are_inside(records, destination, source):
+        return
+    words, memory = np.ascontiguousarray(records.T), np.array([[destination], [source]])
+    first, rows, size, step = words[:2], words[2], words[3], words[4:]
+    listed = size == 0
+    # Floats do not wrap: what they refuse as too large cannot wrap in the integers below.
+    reach, moved = (rows - 1.0) * step, rows.astype(np.float64) * size
+    reach[:, listed] = 0
+    inside = (first >= 0) & (first <= memory) & (size >= 0) & (size <= memory)
+    if not (inside & (abs(reach) <= memory)).all():
+        raise Malformed(f"a record leaves memory of {memory.min():,} B")
+    if not ((rows >= 1) & (moved <= destination)).all():  # no byte is written twice
+        raise Malformed(f"a record of {int(rows.min()):,} to {int(rows.max()):,} blocks")
+    span = np.where(listed, 0, (rows - 1) * step)
+    low, high = first + np.minimum(span, 0), first + np.maximum(span, 0) + size
+    if not ((low >= 0) & (high <= memory)).all():
+        raise Malformed(f"a record leaves memory of {memory.min():,} B")
+    if listed.any():
+        _check_pieces(records[listed], pieces, destination, source)
+
+
+def _are_inside(records: npt.NDArray[np.int64], destination: int, source: int) -> bool:
+    """Return whether blocks stay in memory even if one was as large as all are together."""
+    least, most = records.min(axis=0).tolist(), records.max(axis=0).tolist()
+    rows, size = most[2], most[3]
+    if least[2] < 1 or least[3] < 1 or rows * size > destination:
+        return False
+    for word, memory in enumerate((destination, source)):
+        before, behind = (rows - 1) * least[4 + word], (rows - 1) * most[4 + word]
+        if least[word] + min(before, 0) < 0 or most[word] + max(behind, 0) + size > memory:
+            return False
+    return True
+
+
+def _check_pieces(
+    lists: npt.NDArray[np.int64], pieces: npt.NDArray[np.uint32], destination: int, source: int
+) -> None:
+    if int(lists[:, 2].sum()) > len(pieces):
+        raise Malformed(f"{int(lists[:, 2].sum()):,} pieces of {len(pieces):,}")
+    for to, start, count, _, first, _ in lists.tolist():
+        if not 0 <= first <= len(pieces) - count:
+            raise Malformed(f"pieces {first:,} to {first + count:,} of {len(pieces):,}")
+        own = pieces[first : first + count]
+        size = own[:, 2]
+        for begin, offset, memory in ((to, own[:, 0], destination), (start, own[:, 1], source)):
+            # The largest of each is quick to find; where both are large, their sums decide.
+            if begin + int(offset.max()) + int(size.max()) > memory:
+                ends = offset.astype(np.int64) + size
+                if begin + int(ends.max()) > memory:
+                    raise Malformed(f"a piece leaves memory of {memory:,} B")
+
+
+def _check_origins(origins: Origins, count: int) -> None:
+    limits = {
+        "class_of": len(origins.classes),
+        "tile_of": origins.tile_of.num_tiles,
+        "location_of": len(origins.locations),
+    }
+    for name, limit in limits.items():
+        with at(f".{name}"):
+            check_vertex_tiles(getattr(origins, name), count, limit)
+
+
+def _check_host(tensor: HostTensor, arena: int) -> None:
+    size = math.prod(tensor.shape) * tensor.element_type.size_bytes
+    if any(extent < 0 for extent in tensor.shape) or size > MOST_BYTES:
+        raise Malformed(f"'{tensor.name}' has shape {tensor.shape!r:.60}")
+    if tensor.metadata is not None and not 0 <= tensor.metadata < arena:
+        raise Malformed(f"'{tensor.name}' has metadata outside of memory")
+    with at(f" '{tensor.name}'"):
+        check_moves(tensor.moves, size, arena)
+        if tensor.moves.size_bytes != size:  # what nothing fills would be read as zeros
+            raise Malformed(f"{tensor.moves.size_bytes:,} B fill shape {tensor.shape!r:.60}")
+
+
+# -- costs -----------------------------------------------------------------------------------------
+# Checks the costs of a loaded executable: tiles exist, vertices are those of the steps.
+#
+#     numbers     tiles of the target, rising; no number below zero
+#     vertices    as many of each class as the step has; every tile and every shape exists
+#     shapes      as many words as the class has; no length beyond memory
+#
+# Reports add up these numbers, partly in compiled code.  Numbers that the file does not list one by
+# one are not listed here either.
+
+MOST_WORKERS = 1 << 28
+"""Most workers of all tiles together: there is a number of each while vertices are shared out."""
+
+
+def check_workers(target: Target) -> None:
+    """Check that a target has no more workers than can be shared out."""
+    if target.tiles * target.workers > MOST_WORKERS:
+        raise Malformed(f"target: {target.tiles:,} tiles of {target.workers:,} workers")
+
+
+def check_step_costs(
+    costs: Sequence[StepCost], steps: Sequence[ComputeStep | CopyStep], *, tiles: int, arena: int
+) -> None:
+    """Check what the first steps cost, at least all compute sets; `steps` have been checked."""
+    sets = sum(isinstance(step, ComputeStep) for step in steps)
+    if not sets <= len(costs) <= len(steps):
+        raise Malformed(f"costs of {len(costs):,} steps, there are {len(steps):,}")
+    for number, (cost, step) in enumerate(zip(costs, steps, strict=False)):
+        with at(f".costs[{number}]"):
+            _check_families(cost, step if isinstance(step, ComputeStep) else None, tiles, arena)
+
+
+def check_action_costs(costs: Sequence[StepCost | None], actions: Sequence[Action]) -> None:
+    """Check what each action costs; None for those that cost nothing."""
+    if len(costs) != len(actions):
+        raise Malformed(f"costs of {len(costs):,} actions, there are {len(actions):,}")
+    for number, (cost, action) in enumerate(zip(costs, actions, strict=True)):
+        if cost is not None:
+            with at(f".action_costs[{number}]"):
+                if not isinstance(action, HostAction | Stamp):
+                    raise Malformed(f"{type(action).__name__} takes nothing")
+                _check_families(cost, None, 0, 0)
+
+
+def check_copy_cost(cost: StepCost) -> None:
+    """Check what a Copy costs."""
+    if cost.vertices or cost.after:
+        raise Malformed("a Copy runs vertices")
+
+
+def check_slot_sums(code: Code) -> None:
+    """Check that slots are summed for the step that was launched last; ops have been checked."""
+    ops = code.ops
+    sums = np.flatnonzero((ops[:, 0] == op.LAUNCH) & (ops[:, 2] == op.SUM_SLOTS))
+    rows = np.sort(code.step_rows)
+    before = np.searchsorted(rows, sums) - 1
+    if (before < 0).any() or (ops[rows[before], 1] != ops[sums, 1]).any():
+        raise Malformed("it counts what does not run")
+
+
+def _check_families(cost: StepCost, step: ComputeStep | None, tiles: int, arena: int) -> None:
+    if step is None:
+        if cost.vertices:
+            raise Malformed("vertices, where none run")
+        return
+    found = Counter[type[Vertex]]()
+    for number, family in enumerate(cost.vertices):
+        with at(f".vertices[{number}]"):
+            found[family.cls] += _check_vertices(family, step.num_vertices, tiles, arena)
+    there = Counter[type[Vertex]]()
+    for group in step.groups:
+        there[group.cls] += int(group.rows[:, COUNT_WORD].sum())
+    if found != there:
+        raise Malformed(f"vertices of other classes than the {step.num_vertices:,} of the step")
+    # Counts of single vertices are written to a table of as many entries as there are vertices.
+    if found and max(each.numbers.high for each in cost.vertices) < step.num_vertices - 1:
+        raise Malformed(f"no vertex has number {step.num_vertices - 1:,}")
+
+
+def _check_vertices(family: VertexCosts, num_vertices: int, num_tiles: int, arena: int) -> int:
+    count = series_count(family.numbers)
+    if not 1 <= count <= num_vertices:
+        raise Malformed(f"{count:,} of {num_vertices:,} vertices")
+    _check_all_within(family.numbers, num_vertices - 1)
+    if family.tiles.num_tiles != num_tiles:
+        raise Malformed(f"tiles of a target of {family.tiles.num_tiles:,}")
+    with at(".tiles"):
+        check_vertex_tiles(family.tiles, count, num_tiles)
+    is_priced = family.slots is not None
+    if is_priced == (family.source == "automatic"):
+        raise Malformed(f"slots are said to be {family.source}")
+    for name, series in (("slots", family.slots), ("flops", family.flops)):
+        if series is not None:
+            with at(f".{name}"):
+                _check_series(series, count, MOST)
+    if not is_priced:
+        if family.shapes is None or family.shape is None:
+            raise Malformed("neither slots nor shapes")
+        with at(".shapes"):
+            _check_shapes(family.cls, family.shapes, count, arena)
+        with at(".shape"):
+            _check_series(family.shape, count, len(family.shapes) - 1)
+    elif family.shapes is not None or family.shape is not None:
+        raise Malformed("slots and shapes")
+    return count
+
+
+def _check_shapes(cls: type[Vertex], shapes: Int64, count: int, arena: int) -> None:
+    fields = fields_of(cls)
+    words = sum(WORDS[field.kind] for field in fields)
+    if shapes.ndim != 2 or shapes.shape[1] != words or not 1 <= len(shapes) <= count:
+        raise Malformed(f"shape {shapes.shape}, {words} words are needed")
+    if not shapes.flags.c_contiguous or (not words and len(shapes) > 1):
+        raise Malformed("one shape several times")
+    for field in fields:
+        most = arena if field.kind == "length" else MOST
+        for word in range(WORDS[field.kind] if field.kind != "value" else 0):
+            own = shapes[:, field.first_word + word]
+            if int(own.min()) < 0 or int(own.max()) > most:
+                raise Malformed(f"'{field.name}' of {int(own.min()):,} to {int(own.max()):,}")
+
+
+def _check_series(series: Series, count: int, most: int) -> None:
+    """Check that there are as many numbers as needed, all of them in [0, most]."""
+    if series_count(series) != count:
+        raise Malformed(f"{series_count(series):,} of {count:,} vertices")
+    _check_all_within(series, most)
+
+
+def check_rising(series: Series, most: int, what: str) -> None:
+    """Check that the numbers of a series, which is not empty, rise within [0, most]."""
+    if isinstance(series, Listed):
+        rise = _rise(series.offset)
+        low, high = series.at(0), series.at(-1)
+    else:
+        low, high = series.low, series.high
+        step = 1 if series.count == 1 else series.step
+        rise = 0 <= low <= high <= most and (_rise(series.array()) if step is None else step > 0)
+    if not rise and 0 <= low <= high <= most:
+        raise Malformed(f"its {what} do not rise")
+    _check_bounds(low, high, most)
+
+
+def _rise(numbers: npt.NDArray[np.integer[Any]]) -> bool:
+    return bool((numbers[1:] > numbers[:-1]).all())
+
+
+def _check_all_within(series: Series, most: int) -> None:
+    """Check that the numbers of a series, which is not empty, are in [0, most]."""
+    low, high = limits(series)
+    if not 0 <= low <= high <= most:
+        _check_bounds(series.low, series.high, most)
+
+
+def _check_bounds(low: int, high: int, most: int) -> None:
+    if not 0 <= low <= high <= most:
+        raise Malformed(f"numbers {low:,} to {high:,} of 0 to {most:,}")
+
+
+def series_count(series: Series) -> int:
+    """Return how many numbers a series has; -1 for a malformed one."""
+    if isinstance(series, Listed):
+        return len(series.offset) if series.offset.ndim == 1 else -1
+    return -1 if any(extent < 0 for extent, _ in series.digits) else series.count

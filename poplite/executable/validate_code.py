@@ -1,0 +1,459 @@
+"""Checks that the ops of a program refer only to existing objects.
+
+A program and each function that it calls are sections: they end in the only END, or in a RETURN,
+and only a CALL leaves them, for the beginning of another.  So every RETURN has its CALL, and as no
+function calls itself, at most as many calls are open as there are functions.  Jumps are those of
+nested loops and branches, so that reports can tell what runs how often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals import Int64
+from poplite.codec.loading import Malformed, check_room
+from poplite.executable import encoding as op
+from poplite.executable.encoding import (
+    COUNT_WORD,
+    NUMBER,
+    WORDS,
+    Column,
+    columns,
+    forms_of,
+    positions,
+    width,
+)
+from poplite.executable.program_trees import ControlFlow, Unstructured
+from poplite.executable.steps import ComputeStep, CopyStep, Vertices, phases_of
+from poplite.frozen import frozen
+from poplite.graph.compute_sets.vertex_block import VertexTiles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from poplite.executable.encoding import Code
+
+
+OPERANDS: dict[int, tuple[str, ...]] = {
+    op.LAUNCH: ("step", "phase"),
+    op.REPEAT: ("loop", "number", "row"),
+    op.AGAIN: ("loop", "row"),
+    op.JUMP: ("row",),
+    op.JUMP_IF_ZERO: ("row", "scalar", "bytes"),
+    op.JUMP_IF_NONZERO: ("row", "scalar", "bytes"),
+    op.SWITCH: ("cases", "scalar", "row"),
+    op.CASE: ("number", "row"),
+    op.CALL: ("function",),
+    op.RETURN: (),
+    op.CALLBACK: ("action",),
+    op.MARK: (),
+    op.EXPECT: ("compute set",),
+    op.COLLECT: ("compute set", "scalar"),
+    op.AGREE: ("row", "scalar", "bytes"),
+    op.SAME: ("row", "scalar", "bytes"),
+    op.FLOATS: ("number", "number", "number"),
+    op.END: (),
+}
+"""What the operands of each op name."""
+
+
+def check_code(
+    code: Code,
+    steps: Sequence[ComputeStep | CopyStep],
+    float_modes: tuple[int, ...],
+    *,
+    num_actions: int,
+    arena: int,
+) -> None:
+    """Check the ops of a program.
+
+    `steps` have been checked, `float_modes` are those that drivers are made for, and `arena` is its
+    size in bytes.
+    """
+    ops = code.ops
+    if len(code.locations) not in (0, len(ops)):
+        raise Malformed(f"{len(code.locations):,} lines of {len(ops):,} ops")
+    if ops.ndim != 2 or ops.shape[1] != op.OP_WORDS or not len(ops):
+        raise Malformed(f"ops of shape {ops.shape}")
+    if code.step_numbers.shape != (len(ops),):
+        raise Malformed(f"step_numbers of shape {code.step_numbers.shape} of {len(ops):,} ops")
+    for kind in ops[(ops[:, 0] < 0) | (ops[:, 0] >= len(OPERANDS)), 0][:1].tolist():
+        raise Malformed(f"an op of number {kind}")
+    section, begins = _sections(ops)
+    if not (0 <= code.num_loops <= len(ops) and len(begins) - 1 <= code.num_functions <= len(ops)):
+        found = f"{code.num_loops:,} loops, {code.num_functions:,} functions"
+        raise Malformed(f"{found} in {len(ops):,} ops")
+    _check_steps(code, steps)
+    there = {
+        "row": len(ops),
+        "function": len(ops),
+        "loop": code.num_loops,
+        "action": num_actions,
+        "compute set": sum(isinstance(step, ComputeStep) for step in steps),
+    }
+    for kind in np.flatnonzero(np.bincount(ops[:, 0])).tolist():
+        rows = np.flatnonzero(ops[:, 0] == kind)
+        for word, operand in enumerate(OPERANDS[kind], 1):
+            _check_operand(operand, ops, rows, ops[rows, word], section, there)
+    _check_scalars(ops, arena)
+    _check_floats(ops, float_modes)
+    _check_calls(ops, section, begins)
+    _check_blocks(ops)
+
+
+def _sections(ops: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the section of each row, and the row that each begins with."""
+    ends = np.flatnonzero((ops[:, 0] == op.END) | (ops[:, 0] == op.RETURN))
+    if not len(ends) or ends[-1] != len(ops) - 1:
+        raise Malformed("its last op is neither END nor RETURN")
+    if (ops[ends, 0] == op.END).tolist() != [True] + [False] * (len(ends) - 1):
+        raise Malformed("END is not the end of the program")
+    begins = np.append(0, ends[:-1] + 1)
+    return np.searchsorted(ends, np.arange(len(ops))), begins
+
+
+def _check_steps(code: Code, steps: Sequence[ComputeStep | CopyStep]) -> None:
+    ops, rows = code.ops, code.step_rows
+    if rows.ndim != 1 or (len(rows) and not 0 <= rows.min() <= rows.max() < len(ops)):
+        raise Malformed("step_rows names ops that are not there")
+    if (ops[rows, 0] != op.LAUNCH).any():
+        raise Malformed("step_rows names ops that launch nothing")
+    phases = np.array([len(phases_of(step)) for step in steps], np.int64)
+    launches = ops[ops[:, 0] == op.LAUNCH]
+    _check_below(launches[:, 1], len(phases), "step")
+    if (
+        len(launches)
+        and not ((launches[:, 2] >= 0) & (launches[:, 2] < phases[launches[:, 1]])).all()
+    ):
+        raise Malformed("a LAUNCH of a phase that is not there")
+
+
+def _check_below(found: npt.NDArray[np.int64], limit: int, what: str) -> None:
+    if len(found) and not 0 <= int(found.min()) <= int(found.max()) < limit:
+        wrong = found.min() if found.min() < 0 else found.max()
+        raise Malformed(f"{what} {int(wrong):,} of {limit:,}")
+
+
+def _check_operand(
+    operand: str,
+    ops: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64],
+    found: npt.NDArray[np.int64],
+    section: npt.NDArray[np.int64],
+    there: Mapping[str, int],
+) -> None:
+    """Check an operand of some rows; `there` counts what each kind of operand may name."""
+    if operand in there:
+        _check_below(found, there[operand], "row" if operand == "function" else operand)
+    if operand == "row" and (section[found] != section[rows]).any():
+        raise Malformed("a jump leads out of its function")
+    if operand == "cases":
+        _check_cases(ops, rows, found)
+
+
+def _check_cases(
+    ops: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+) -> None:
+    for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
+        cases = ops[row + 1 : row + 1 + max(count, 0)]
+        if len(cases) != count or (cases[:, 0] != op.CASE).any():
+            raise Malformed(f"a SWITCH of {count:,} cases, which do not follow it")
+        if (cases[1:, 1] <= cases[:-1, 1]).any():
+            raise Malformed("the cases of a SWITCH do not rise")
+
+
+def _check_scalars(ops: npt.NDArray[np.int64], arena: int) -> None:
+    for kind in np.flatnonzero(np.bincount(ops[:, 0])).tolist():
+        if "scalar" not in (operands := OPERANDS[kind]):
+            continue
+        own = ops[ops[:, 0] == kind]
+        position = own[:, 2]
+        size = 1 if kind == op.COLLECT else 4
+        sizes = own[:, 3] if "bytes" in operands else np.full(len(own), size)
+        if ((sizes != 1) & (sizes != 4)).any():
+            raise Malformed(f"a scalar of {int(sizes.max()):,} B")
+        inside = (position >= 0) & (position <= arena - sizes) & (position % sizes == 0)
+        if not inside.all():
+            raise Malformed(f"a scalar at {int(position[~inside][0]):,} of {arena:,} B")
+
+
+def _check_floats(ops: npt.NDArray[np.int64], modes: tuple[int, ...]) -> None:
+    """Check that programs reach only the modes of arithmetic that drivers are made for."""
+    changes = ops[ops[:, 0] == op.FLOATS, 1:3]
+    known = np.array(modes, np.int64)
+    for clear, set_bits in np.unique(changes, axis=0).tolist() if len(changes) else ():
+        if not np.isin(known & ~clear | set_bits, known).all():
+            raise Malformed("an op leads to a mode of floating-point arithmetic that is not listed")
+
+
+def _check_blocks(ops: npt.NDArray[np.int64]) -> None:
+    """Check that loops and branches are those of programs, which end and are nested."""
+    loops, counts = ops[ops[:, 0] == op.REPEAT, 1:3].T
+    if len(np.unique(loops)) < len(loops):
+        raise Malformed("two REPEATs count in one place")
+    if ((counts < 0) | (counts >= 1 << 32)).any():
+        raise Malformed("a REPEAT of a number that no program has")
+    try:
+        ControlFlow(ops).check_counts()
+    except Unstructured as error:
+        raise Malformed(str(error)) from None
+
+
+def _check_calls(
+    ops: npt.NDArray[np.int64], section: npt.NDArray[np.int64], begins: npt.NDArray[np.int64]
+) -> None:
+    """Check that calls go to functions, none of which calls itself through others."""
+    rows = np.flatnonzero(ops[:, 0] == op.CALL)
+    if not len(rows):
+        return
+    if not np.isin(ops[rows, 1], begins[1:]).all():
+        raise Malformed("a CALL leads to no function")
+    calls = np.unique(np.stack([section[rows], section[ops[rows, 1]]], axis=1), axis=0)
+    waiting = np.bincount(calls[:, 1], minlength=len(begins))
+    free = np.flatnonzero(waiting == 0).tolist()
+    done = 0
+    while free:
+        function = free.pop()
+        done += 1
+        low, high = np.searchsorted(calls[:, 0], [function, function + 1])
+        for callee in calls[low:high, 1].tolist():
+            waiting[callee] -= 1
+            if waiting[callee] == 0:
+                free.append(callee)
+    if done < len(begins):
+        raise Malformed("a function calls itself")
+
+
+# -- fields of vertices ----------------------------------------------------------------------------
+# Checks that the fields of vertices are inside the arena, however their rows are written.
+#
+# The least and the greatest number of a column are known without listing its numbers: those of an
+# affine column from both ends of each run, those of a table from its least and greatest entry.  So
+# is the end of a field, `start + length`, but for one case: tables of starts and of lengths may be
+# large in different vertices.  Only then are the numbers of all vertices listed.  The least and the
+# greatest word of all rows come first: mostly they are enough, as steps of few vertices have one
+# row.
+
+MOST = 1 << 58
+"""Greatest number in a row, either way from zero: sums of a few do not wrap."""
+
+
+@frozen(eq=False)
+class _Numbers:
+    """The numbers of one column.
+
+    Attributes:
+        count: int64[rows], vertices of each row.
+        first: int64[rows], the number of the first vertex, or the base of a table.
+        step: int64[rows], the distance to the next number; 0 with a table.
+        table: uint32[n], offsets from `first`; None without a table.
+        begin: int64[rows], where in the table the vertices of a row begin.
+        added: least and greatest number of the table.
+        within: a range that holds all numbers, and may hold others.
+    """
+
+    count: Int64
+    first: Int64
+    step: Int64
+    table: npt.NDArray[Any] | None
+    begin: Int64
+    added: tuple[int, int]
+    within: tuple[int, int]
+
+    def listed(self) -> Int64:
+        """Return the numbers of all vertices."""
+        row = np.repeat(np.arange(len(self.count)), self.count)
+        within = np.arange(len(row)) - np.repeat(np.cumsum(self.count) - self.count, self.count)
+        numbers = self.first[row] + self.step[row] * within
+        return numbers if self.table is None else numbers + self.table[self.begin[row] + within]
+
+    def ends(self) -> Int64:
+        """Return the numbers of the first and the last vertex of each row, without a table."""
+        return np.concatenate([self.first, self.first + self.step * (self.count - 1)])
+
+
+class _Words(NamedTuple):
+    """The rows of vertices, int64[rows, words], and the least and the greatest of each word."""
+
+    rows: Int64
+    least: list[int]
+    most: list[int]
+
+
+Parts = dict[str, _Numbers]
+
+
+def check_vertices(group: Vertices, arena: int, num_vertices: int) -> int:
+    """Check a group of vertices, and return how many it describes.
+
+    `arena` is its size in bytes, `num_vertices` are those of the compute set.
+    """
+    _check_columns(group)
+    rows = group.rows
+    if rows.ndim != 2 or rows.shape[1] != width(group.columns) or not len(rows):
+        raise Malformed(f"rows of shape {rows.shape}, {width(group.columns)} words are needed")
+    if group.weights.shape != (len(rows),) or int(group.weights.min()) < 0:
+        raise Malformed(f"weights of shape {group.weights.shape} of {len(rows)} rows")
+    words = _Words(rows, rows.min(axis=0).tolist(), rows.max(axis=0).tolist())
+    # Both ends, as the least integer has no absolute value.
+    if (
+        int(group.weights.max()) > MOST // len(rows)
+        or not -MOST <= min(words.least) <= max(words.most) <= MOST
+    ):
+        raise Malformed("a number in a row is too large")
+    count = int(rows[:, COUNT_WORD].sum())
+    if words.least[COUNT_WORD] < 1 or words.most[COUNT_WORD] > num_vertices or count > num_vertices:
+        raise Malformed(f"{count:,} vertices of {num_vertices:,}")
+    parts: dict[int, Parts] = {}
+    for number, (column, at) in enumerate(positions(group.columns)):
+        table = group.tables.get(number)
+        parts.setdefault(column.field, {})[column.part] = _numbers(column, words, at, table)
+    _check_range([parts[NUMBER]["number"]], num_vertices - 1, "the number of a vertex")
+    for position, field in enumerate(group.cls.fields.values()):
+        elements = arena // field.element.size_bytes
+        own = parts[position]
+        if "stride" in own:
+            _check_even(own, elements, field.name)
+        elif "base" in own:
+            pairs = "pairs" if "pairs" in own else "wide"
+            where = group.columns.index(Column(position, pairs, "table"))
+            _check_pairs(own, group.tables[where], elements, field.name)
+        elif field.depth:
+            _check_range([own["start"]], elements, field.name)
+            _check_range([own["length"]], elements, field.name)
+            _check_range([own["start"], own["length"]], elements, field.name)
+        else:
+            _check_range([own["start"]], elements - 1, field.name)
+    return count
+
+
+def check_vertex_tiles(numbers: VertexTiles, count: int, limit: int) -> None:
+    """Check numbers of `count` vertices, such as their tiles, all of them below `limit`."""
+    stops, tiles = numbers.stops, numbers.tiles
+    if tiles.ndim != 1 or (stops is not None and stops.shape != tiles.shape):
+        raise Malformed(f"numbers of shape {tiles.shape}")
+    if stops is not None and (not len(stops) or stops[0] < 1 or (stops[1:] <= stops[:-1]).any()):
+        raise Malformed("its runs do not rise")
+    if numbers.count != count:
+        raise Malformed(f"{numbers.count:,} of {count:,} vertices")
+    if count and not 0 <= int(tiles.min()) <= int(tiles.max()) < limit:
+        raise Malformed(f"numbers {int(tiles.min()):,} to {int(tiles.max()):,} of {limit:,}")
+
+
+def _check_columns(group: Vertices) -> None:
+    fields = list(group.cls.fields.values())
+    forms = forms_of(group.columns, len(fields))
+    if any((form is not None) != (f.depth == 2) for form, f in zip(forms, fields, strict=True)):
+        raise Malformed("its columns do not describe the fields")
+    plain = columns(fields, forms)
+    alike = len(plain) == len(group.columns) and all(
+        (mine.field, mine.part) == (known.field, known.part)
+        and (mine.kind == known.kind or (mine.kind == "flat" and known.kind != "table"))
+        for mine, known in zip(group.columns, plain, strict=True)
+    )
+    if not alike:
+        raise Malformed("its columns do not describe the fields")
+    needed = {n for n, column in enumerate(plain) if column.kind == "table"}
+    needed |= {n for n, column in enumerate(group.columns) if column.kind == "flat"}
+    if set(group.tables) != needed:
+        raise Malformed("its columns and its tables do not belong together")
+
+
+def _numbers(column: Column, words: _Words, at: int, table: npt.NDArray[Any] | None) -> _Numbers:
+    rows, (least, most) = words.rows, (words.least[at], words.most[at])
+    count, first = rows[:, COUNT_WORD], rows[:, at]
+    step = begin = np.zeros(len(rows), np.int64)
+    if table is not None:
+        check_room(8 * table.size, "a table")
+    if column.kind == "table":
+        kind = np.uint32 if column.part == "pairs" else np.int64
+        if table is None or table.dtype != kind or table.shape[1:] != (2,):
+            raise Malformed("a table of pairs is of the wrong type")
+        return _Numbers(count, first, step, None, begin, (0, 0), (least, most))
+    if column.kind == "flat":
+        begin = rows[:, at + WORDS["flat"] - 1]
+        if table is None or table.dtype != np.uint32 or table.ndim != 1:
+            raise Malformed("a table is of the wrong type")
+        if int(begin.min()) < 0 or int((begin + count).max()) > len(table):
+            raise Malformed(f"a table of {len(table):,} numbers is too short")
+        if int(count.sum()) > len(table):  # so that listing them all takes no more than the file
+            raise Malformed(f"a table of {len(table):,} numbers is read more than once")
+        added = int(table.min()), int(table.max())
+        within = least + added[0], most + added[1]
+        return _Numbers(count, first, step, table, begin, added, within)
+    span = 0, 0
+    if column.kind == "affine":
+        step = rows[:, at + 1]
+        behind = words.most[COUNT_WORD] - 1
+        span = min(0, behind * words.least[at + 1]), max(0, behind * words.most[at + 1])
+        if span[1] - span[0] > MOST and ((count - 1).astype(np.float64) * abs(step) > MOST).any():
+            raise Malformed("a number in a row is too large")
+    return _Numbers(count, first, step, None, begin, (0, 0), (least + span[0], most + span[1]))
+
+
+def _bounds(*parts: _Numbers) -> tuple[int, int]:
+    """Return a lower and an upper bound of a sum of columns; they are exact without tables."""
+    first = np.sum([part.first for part in parts], axis=0)
+    last = first + (parts[0].count - 1) * np.sum([part.step for part in parts], axis=0)
+    low, high = int(np.minimum(first, last).min()), int(np.maximum(first, last).max())
+    return low + sum(part.added[0] for part in parts), high + sum(part.added[1] for part in parts)
+
+
+def _check_range(parts: Sequence[_Numbers], most: int, what: str) -> None:
+    """Check that a sum of columns is in [0, most] for all vertices."""
+    low, high = (sum(ends) for ends in zip(*(part.within for part in parts), strict=True))
+    if low < 0 or high > most:
+        low, high = _bounds(*parts)
+    if (low < 0 or high > most) and any(part.table is not None for part in parts):
+        total = np.sum([part.listed() for part in parts], axis=0)
+        low, high = int(total.min()), int(total.max())
+    if low < 0 or high > most:
+        raise Malformed(f"{what}: {low:,} to {high:,} of {most:,}")
+
+
+def _check_even(parts: Parts, elements: int, what: str) -> None:
+    """Check lists whose rows are evenly spaced."""
+    least, most = _bounds(parts["rows"])
+    shortest = _bounds(parts["length"])[0]
+    if least < 0 or shortest < 0:
+        raise Malformed(f"{what}: {least:,} rows of {shortest:,} elements")
+    if not most:
+        return
+    reach = [0, *((most - 1) * stride for stride in _bounds(parts["stride"]))]
+    begin, end = _bounds(parts["start"])[0], _bounds(parts["start"], parts["length"])[1]
+    if begin + min(reach) >= 0 and end + max(reach) <= elements:
+        return
+    has_table = any(part.table is not None for part in parts.values())
+    each = {name: part.listed() if has_table else part.ends() for name, part in parts.items()}
+    some = each["rows"] > 0
+    behind, stride = (each["rows"] - 1)[some], each["stride"][some]
+    if not some.any():
+        return
+    if (behind.astype(np.float64) * abs(stride) > MOST).any():
+        raise Malformed(f"{what}: rows too far apart")
+    span, start = behind * stride, each["start"][some]
+    low = int((start + np.minimum(span, 0)).min())
+    high = int((start + np.maximum(span, 0) + each["length"][some]).max())
+    if low < 0 or high > elements:
+        raise Malformed(f"{what}: {low:,} to {high:,} of {elements:,}")
+
+
+def _check_pairs(parts: Parts, table: npt.NDArray[Any], elements: int, what: str) -> None:
+    """Check lists whose rows are found by pairs of start and length."""
+    at = parts["pairs"] if "pairs" in parts else parts["wide"]
+    _check_range([parts["rows"]], len(table), what)
+    _check_range([at, parts["first"]], len(table), what)
+    _check_range([at, parts["first"], parts["rows"]], len(table), what)
+    if not len(table):
+        return
+    start, length = table.T
+    if int(length.min()) < 0 or int(length.max()) > elements or int(start.max()) > MOST:
+        raise Malformed(f"{what}: rows of {int(length.min()):,} to {int(length.max()):,} elements")
+    least, most = _bounds(parts["base"])
+    low, high = least + int(start.min()), most + int((start.astype(np.int64) + length).max())
+    if low < 0 or high > elements:
+        raise Malformed(f"{what}: {low:,} to {high:,} of {elements:,}")

@@ -1,0 +1,654 @@
+"""Loops over tiles: views cut where the tile changes; loads of an exchange, workers, memory.
+
+A table of segments says on which tile addresses live: `breaks[k]` up to `breaks[k + 1]` are on
+`tiles[k]`, -1 for none.  `buckets` finds a segment without a long search: the breaks before
+bucket `b`, which holds `1 << shift` addresses, are the first `buckets[b]`.
+
+A piece is a stretch of the flattened view on one tile.  Both kernels that cut write each piece's
+tile and end, if there is room, and always add up pieces and elements by tile: `totals[2 * row]`
+and `totals[2 * row + 1]`, where row 0 is for no tile, row 1 for tile 0 and so on.
+
+Walks over runs and segments find the tiles of elements: `places` are the distances from the
+addresses of each segment to places (`poplite.cost.locations`), `begin` and `end` first
+addresses of runs, and those after the last; at most `room` results are written.
+"""
+
+from __future__ import annotations
+
+from poplite.jit.kernels import Bytes, Int32s, Int64s
+
+LEVEL_WORDS = 6
+"""Words of a level: extent, stride, index, and of one block: least and greatest step, elements."""
+
+
+def segment_at(breaks: Int64s, buckets: Int32s, shift: int, at: int) -> int:
+    """Return the segment of an address."""
+    bucket = (at - breaks[0]) >> shift
+    low, high = buckets[bucket], buckets[bucket + 1]
+    while low < high:
+        middle = (low + high) >> 1
+        if breaks[middle] <= at:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1
+
+
+def another_segment(breaks: Int64s, buckets: Int32s, shift: int, k: int, at: int) -> int:
+    """Return the segment, not `k`, of an address: often the next."""
+    if breaks[k + 1] <= at and at < breaks[k + 2]:
+        return k + 1
+    return segment_at(breaks, buckets, shift, at)
+
+
+def end_piece(
+    totals: Int64s, out_tile: Int32s, out_end: Int64s, room: int, piece: int, tile: int,
+    begin: int, end: int,
+) -> int:  # fmt: skip
+    """Write piece number `piece`, and return the number of the next."""
+    if piece < room:
+        out_tile[piece] = tile
+        out_end[piece] = end
+    totals[2 * tile + 2] += 1
+    totals[2 * tile + 3] += end - begin
+    return piece + 1
+
+
+def cut_strided(
+    levels: Int64s, depth: int, at: int, breaks: Int64s, buckets: Int32s, shift: int,
+    tiles: Int32s, totals: Int64s, out_tile: Int32s, out_end: Int64s, room: int,
+) -> int:  # fmt: skip
+    """Cut a strided view, and return the number of its pieces.
+
+    Levels are the digits, innermost first, then one for the complete view.  A block of a level is
+    all that its inner levels reach; one of level 0 is a run.  As many blocks as lie in one
+    segment are taken at once, of the highest level that can begin at this place.
+    """
+    position = begin = piece = 0
+    k = segment_at(breaks, buckets, shift, at)
+    low, high, tile = breaks[k], breaks[k + 1], tiles[k]
+    level = depth
+    while level <= depth:
+        if at < low or at >= high:
+            k = another_segment(breaks, buckets, shift, k, at)
+            low, high = breaks[k], breaks[k + 1]
+            if tiles[k] != tile:
+                piece = end_piece(totals, out_tile, out_end, room, piece, tile, begin, position)
+                tile, begin = tiles[k], position
+        word = level * LEVEL_WORDS
+        first, last = at + levels[word + 3], at + levels[word + 4]
+        if level > 0 and (first < low or last >= high):
+            level -= 1
+            continue
+        stride, blocks = levels[word + 1], levels[word] - levels[word + 2]
+        if last >= high:
+            # A run that sticks out of its segment, perhaps of several.
+            rest, stop = levels[word + 5], at
+            while rest > 0:
+                if stop == high:
+                    k += 1
+                    high = breaks[k + 1]
+                    if tiles[k] != tile:
+                        piece = end_piece(
+                            totals, out_tile, out_end, room, piece, tile, begin, position
+                        )
+                        tile, begin = tiles[k], position
+                step = rest if rest < high - stop else high - stop
+                stop += step
+                position += step
+                rest -= step
+            low, blocks = breaks[k], 1
+        else:
+            if stride > 0:
+                fitting = (high - 1 - last) // stride + 1
+            elif stride < 0:
+                fitting = (first - low) // -stride + 1
+            else:
+                fitting = blocks
+            blocks = fitting if fitting < blocks else blocks
+            position += blocks * levels[word + 5]
+        at += blocks * stride
+        levels[word + 2] += blocks
+        while level <= depth and levels[word] == levels[word + 2]:
+            at -= levels[word] * levels[word + 1]
+            levels[word + 2] = 0
+            level += 1
+            word += LEVEL_WORDS
+            if level <= depth:
+                at += levels[word + 1]
+                levels[word + 2] += 1
+    return end_piece(totals, out_tile, out_end, room, piece, tile, begin, position)
+
+
+def cut_runs(
+    starts: Int64s, lengths: Int64s, step: int, count: int, breaks: Int64s, buckets: Int32s,
+    shift: int, tiles: Int32s, totals: Int64s, out_tile: Int32s, out_end: Int64s, room: int,
+) -> int:  # fmt: skip
+    """Cut runs of addresses, and return the number of pieces.
+
+    Run `i` has `lengths[i * step]` elements.
+    """
+    position = begin = piece = 0
+    k = segment_at(breaks, buckets, shift, starts[0])
+    low, high, tile = breaks[k], breaks[k + 1], tiles[k]
+    for i in range(count):
+        at = starts[i]
+        stop = at + lengths[i * step]
+        while at < stop:
+            if at < low or at >= high:
+                k = another_segment(breaks, buckets, shift, k, at)
+                low, high = breaks[k], breaks[k + 1]
+                if tiles[k] != tile:
+                    piece = end_piece(totals, out_tile, out_end, room, piece, tile, begin, position)
+                    tile, begin = tiles[k], position
+            taken = (stop if stop < high else high) - at
+            position += taken
+            at += taken
+    return end_piece(totals, out_tile, out_end, room, piece, tile, begin, position)
+
+
+def by_tile(tile: Int32s, end: Int64s, count: int, cursors: Int64s, out: Int64s) -> int:
+    """Put pieces, as pairs of begin and end, into rows by tile.
+
+    `cursors` says where the next piece of each row goes.  Begin and end are written as pairs, since
+    every row is written at a place of its own, and fewer places stay in the cache better.
+    """
+    begin = 0
+    for i in range(count):
+        row = tile[i] + 1
+        place = cursors[row]
+        cursors[row] = place + 1
+        out[2 * place] = begin
+        begin = end[i]
+        out[2 * place + 1] = begin
+    return count
+
+
+# -- the tiles of the elements of runs -------------------------------------------------------------
+
+
+SUM_BITS = 31
+"""Bits of each of the two sums that identify edges: products fit in 64 bits."""
+
+MODULUS = (1 << SUM_BITS) - 1
+"""The modulus of these sums: a prime."""
+
+FIRST_FACTOR, SECOND_FACTOR = 48271, 69621
+"""The factors of these sums: powers of either are all numbers below the prime."""
+
+
+def away(
+    breaks: Int64s, buckets: Int32s, shift: int, tiles: Int32s, places: Int64s,
+    tile: Int64s, begin: Int64s, end: Int64s, count: int,
+    held: Int64s, least: Int64s, low: int, high: int,
+    source: Int64s, to: Int64s, at: Int64s, size: Int64s, jumps: Int64s, room: int,
+) -> int:  # fmt: skip
+    """Find the pieces of runs that live on other tiles than their own; return how many there are.
+
+    Its own arguments:
+        tile: of each run.
+        held: number of pieces by the tile on which they live; added to if `room` is 0.
+        least: the least of these tiles by the tile of the run; lowered if `room` is 0.
+        low: least tile of the pieces that are written.
+        high: one past the greatest.
+        source: the tile on which each piece lives.
+        to: the tile of its run.
+        at: its first place.
+        size: its elements.
+        jumps: 1 where an element before or behind it, in place of the neighbouring piece, lives on
+            the tile of the run.
+    """
+    piece = k = 0
+    for i in range(count):
+        start, stop, own = begin[i], end[i], tile[i]
+        # Whether the segment before is on the run's own tile; whether it has just been written.
+        is_behind = was_written = 0
+        while start < stop:
+            if start < breaks[k] or start >= breaks[k + 1]:
+                k = another_segment(breaks, buckets, shift, k, start)
+            rest = stop if stop < breaks[k + 1] else breaks[k + 1]
+            home = tiles[k]
+            if home == own:
+                if was_written > 0:
+                    jumps[piece - 1] = 1
+                is_behind, was_written = 1, 0
+            else:
+                was_written = 0
+                if room == 0:
+                    held[home] += 1
+                    least[own] = home if home < least[own] else least[own]
+                    piece += 1
+                elif low <= home and home < high:
+                    if piece < room:
+                        source[piece], to[piece], at[piece] = home, own, start + places[k]
+                        size[piece], jumps[piece] = rest - start, is_behind
+                        was_written = 1
+                    piece += 1
+                is_behind = 0
+            start = rest
+    return piece
+
+
+def stretches(
+    breaks: Int64s, buckets: Int32s, shift: int, tiles: Int32s, places: Int64s,
+    first: Int64s, begin: Int64s, size: Int64s, tile: Int64s, count: int,
+    counts: Int64s, sums: Int64s, edge: Int64s, at: Int64s, within: Int64s, length: Int64s,
+    room: int,
+) -> int:  # fmt: skip
+    """Find what lies on the tile of its vertex, but is not all of its edge; return its rows.
+
+    Consecutive elements on one tile are a row, wherever they are in a variable.
+
+    Its own arguments:
+        first: the first run of each edge, and one past the last of all.
+        tile: of each edge.
+        count: how many edges.
+        counts: for each edge the number of its rows.
+        sums: for each edge with rows, a number for its places; others seldom have the same.
+        edge: the edge of each row.
+        at: its first place.
+        within: its first position in the edge.
+        length: its elements.
+    """
+    row = k = 0
+    for e in range(count):
+        top = row
+        position = pieces = one = other = 0
+        goes_on, last, is_own = -1, -1, False
+        for i in range(first[e], first[e + 1]):
+            start, stop = begin[i], begin[i] + size[i]
+            while start < stop:
+                if start < breaks[k] or start >= breaks[k + 1]:
+                    k = another_segment(breaks, buckets, shift, k, start)
+                step = (stop if stop < breaks[k + 1] else breaks[k + 1]) - start
+                place = start + places[k]
+                if place != goes_on or tiles[k] != last:
+                    pieces += 1
+                    last = tiles[k]
+                    one = mixed(one, place, position, FIRST_FACTOR)
+                    other = mixed(other, place, position, SECOND_FACTOR)
+                    is_own = last == tile[e]
+                    if is_own:
+                        if row < room:
+                            edge[row], at[row], within[row], length[row] = e, place, position, 0
+                        row += 1
+                if is_own and row <= room:
+                    length[row - 1] += step
+                position += step
+                start += step
+                goes_on = place + step
+        if pieces < 2:
+            row = top
+        counts[e] = row - top
+        one = mixed(one, 0, position, FIRST_FACTOR)
+        sums[e] = (one << SUM_BITS) + mixed(other, 0, position, SECOND_FACTOR)
+    return row
+
+
+def mixed(total: int, place: int, position: int, factor: int) -> int:
+    """Return a sum of places, continued: all numbers below `MODULUS` are equally likely."""
+    total = (total + place) % MODULUS * factor % MODULUS
+    return (total + position) % MODULUS * factor % MODULUS
+
+
+def crossing(
+    breaks: Int64s, buckets: Int32s, shift: int, tiles: Int32s, places: Int64s,
+    begin: Int64s, end: Int64s, count: int,
+) -> int:  # fmt: skip
+    """Return how many runs have elements of several segments."""
+    found = k = 0
+    for i in range(count):
+        if begin[i] < breaks[k] or begin[i] >= breaks[k + 1]:
+            k = another_segment(breaks, buckets, shift, k, begin[i])
+        found += end[i] > breaks[k + 1]
+    return found
+
+
+def pair(
+    breaks: Int64s, buckets: Int32s, shift: int, tiles: Int32s, places: Int64s,
+    begin: Int64s, size: Int64s, other_begin: Int64s, other_size: Int64s, count: int,
+    source: Int64s, to: Int64s, at: Int64s, into: Int64s, length: Int64s, room: int,
+) -> int:  # fmt: skip
+    """Cut two lists of runs where a run of either ends or changes its tile; return the pieces.
+
+    Both lists have equally many elements, no run is empty, and the first list has `count` runs.
+    Written are, for each piece, its tile and first place in the first list, `source` and `at`,
+    those in the second, `to` and `into`, and its elements, `length`.
+    """
+    piece = k = m = i = j = 0
+    one, one_end = begin[0], begin[0] + size[0]
+    other, other_end = other_begin[0], other_begin[0] + other_size[0]
+    while True:
+        if one < breaks[k] or one >= breaks[k + 1]:
+            k = another_segment(breaks, buckets, shift, k, one)
+        if other < breaks[m] or other >= breaks[m + 1]:
+            m = another_segment(breaks, buckets, shift, m, other)
+        rest = one_end if one_end < breaks[k + 1] else breaks[k + 1]
+        others = other_end if other_end < breaks[m + 1] else breaks[m + 1]
+        step = rest - one if rest - one < others - other else others - other
+        if piece < room:
+            source[piece], to[piece] = tiles[k], tiles[m]
+            at[piece], into[piece], length[piece] = one + places[k], other + places[m], step
+        piece += 1
+        one += step
+        other += step
+        if one == one_end:
+            i += 1
+            if i == count:
+                return piece
+            one, one_end = begin[i], begin[i] + size[i]
+        if other == other_end:
+            j += 1
+            other, other_end = other_begin[j], other_begin[j] + other_size[j]
+
+
+# -- what a step costs tiles -----------------------------------------------------------------------
+
+PIECE_WORDS = 8
+"""Words of each piece: source, receiver, address, elements, bytes of one, a jump, words, route."""
+
+PLACE_WORDS = 6
+"""Words of a tile's place: row, column, whether right, whether second of its column, lane, pair."""
+
+LOAD_WORDS = 8
+"""Words of a tile's load: words in, words out, its lane's, controls, first, last, bytes in, out."""
+
+
+def route(places: Int64s, cycles: Int64s, source: int, to: int) -> int:
+    """Return the time from issuing a word at one tile to choosing its sender at another.
+
+    `places` are PLACE_WORDS of each tile.  `cycles` are: between columns; entering the near pair,
+    and the far one; a column's place left of the middle, and right of it; a turn; between rows;
+    the release by sync.
+    """
+    a, b = source * PLACE_WORDS, to * PLACE_WORDS
+    if places[b + 2] == places[b + 3]:
+        entry = cycles[1] + places[b + 4]
+    else:
+        entry = cycles[2] - places[b + 4]
+    across = cycles[0] * (places[b + 1] - places[a + 1] - (places[a + 2] ^ places[a + 3])) + entry
+    if across < 0:
+        across = -across
+    side = cycles[4] if places[b + 2] > 0 else cycles[3]
+    time = across + side * (places[a + 1] - places[b + 1])
+    if places[a + 2] > places[b + 2]:
+        time += cycles[5]
+    return time + cycles[6] * (places[a] - places[b]) - cycles[7]
+
+
+def routes(
+    places: Int64s, cycles: Int64s, source: Int64s, to: Int64s, count: int, out: Int64s
+) -> int:
+    """Find the routes of many pieces, and return how many."""
+    for i in range(count):
+        out[i] = route(places, cycles, source[i], to[i])
+    return count
+
+
+def fragments(
+    source: Int64s, to: Int64s, at: Int64s, size: Int64s, width: Int64s, jumps: Bytes, count: int,
+    out: Int64s,
+) -> int:  # fmt: skip
+    """Join pieces that continue where the one before ends, and return the number of fragments.
+
+    Args:
+        source: the tile that each piece leaves; one that stays on its tile is left out.
+        to: the tile that it reaches; pieces are ordered by it, and by place there.
+        at: its first place.
+        size: its elements.
+        width: bytes of an element.
+        jumps: whether it lands elsewhere than behind the piece before.
+        count: how many pieces.
+        out: PIECE_WORDS of each fragment; words and route are found later.
+    """
+    piece = jump = 0
+    for i in range(count):
+        if jumps[i] > 0:
+            jump = 1
+        if source[i] == to[i]:
+            jump = 1
+            continue
+        last = piece - PIECE_WORDS
+        goes_on = piece > 0 and jump == 0 and out[last] == source[i] and out[last + 1] == to[i]
+        goes_on = goes_on and out[last + 4] == width[i]
+        if goes_on and out[last + 2] + out[last + 3] == at[i]:
+            out[last + 3] += size[i]
+            continue
+        out[piece], out[piece + 1], out[piece + 2] = source[i], to[i], at[i]
+        out[piece + 3], out[piece + 4], out[piece + 5] = size[i], width[i], jump
+        piece += PIECE_WORDS
+        jump = 0
+    return piece // PIECE_WORDS
+
+
+def receive(pieces: Int64s, count: int, costs: Int64s, load: Int64s) -> int:
+    """Add up what tiles receive, find the words of each piece, and return how many there are.
+
+    `pieces` are as `fragments` leaves them, ordered by receiver and place there; their words are
+    written.  `costs` are: bytes of a word; words of the longest send; controls of a receiver that
+    turns to a source, and to a place; controls of a send.  `load`, LOAD_WORDS of each tile, is
+    added to.
+    """
+    for i in range(count):
+        piece = i * PIECE_WORDS
+        row = pieces[piece + 1] * LOAD_WORDS
+        size = pieces[piece + 3] * pieces[piece + 4]
+        words = (size + costs[0] - 1) // costs[0]
+        pieces[piece + 6] = words
+        is_first = load[row + 6] == 0
+        load[row] += words
+        load[row + 6] += size
+        before = piece - PIECE_WORDS
+        if pieces[piece + 5] > 0 or is_first:
+            load[row + 3] += costs[2] + costs[3]
+        elif i == 0 or pieces[piece] != pieces[before] or pieces[piece + 1] != pieces[before + 1]:
+            load[row + 3] += costs[2]
+    return count
+
+
+def fresh_words(pieces: Int64s, piece: int, fresh: int, word_bytes: int) -> int:
+    """Return the words of `fresh` elements of a piece."""
+    if fresh == pieces[piece + 3]:
+        return pieces[piece + 6]
+    return (fresh * pieces[piece + 4] + word_bytes - 1) // word_bytes
+
+
+def send(
+    pieces: Int64s, order: Int64s, count: int, once: int, costs: Int64s, constant: int, setup: int,
+    arrival: int, cycles: Int64s, places: Int64s, load: Int64s,
+) -> int:  # fmt: skip
+    """Add up what tiles send, and when it arrives, and return how many sends there are.
+
+    Args:
+        pieces: as `receive` leaves them; their routes are written.
+        order: pieces by source and place there; of equal ones, by receiver.
+        count: how many pieces.
+        once: 1 where no element leaves its tile twice; then pieces may have any order.
+        costs: as for `receive`.
+        constant: the latency of all pieces, or 0 where `places` are known.
+        setup: cycles until a tile can send or listen.
+        arrival: cycles from the entry of a tile of row 0 to its memory.
+        cycles: as for `route`.
+        places: PLACE_WORDS of each tile.
+        load: LOAD_WORDS of each tile; added to.
+    """
+    begin = sends = sent = apart = 0
+    tile = -1
+    while begin < count:
+        piece = order[begin] * PIECE_WORDS
+        at = pieces[piece + 2]
+        if once > 0 or pieces[piece] != tile:
+            tile, sent, apart = pieces[piece], at, at
+        # All pieces that begin here leave at once, when the last receiver listens.
+        end, least, most = begin, 0, 0
+        while end < count:
+            piece = order[end] * PIECE_WORDS
+            if pieces[piece] != tile or pieces[piece + 2] != at:
+                break
+            if constant == 0:
+                time = route(places, cycles, tile, pieces[piece + 1])
+                pieces[piece + 7] = time
+                least = time if time < least else least
+            most = pieces[piece + 6] if pieces[piece + 6] > most else most
+            end += 1
+        row = tile * LOAD_WORDS
+        load[row + 3] += costs[4]
+        if most > costs[1]:
+            load[row + 3] += costs[4] * ((most - 1) // costs[1])
+        before = -1
+        for k in range(begin, end):
+            piece = order[k] * PIECE_WORDS
+            to, words, latency = pieces[piece + 1], pieces[piece + 6], constant
+            other = to * LOAD_WORDS
+            if constant == 0:
+                latency = setup - least + pieces[piece + 7]
+                latency += arrival + cycles[6] * places[to * PLACE_WORDS]
+            if latency < load[row + 4]:
+                load[row + 4] = latency
+            if latency < load[other + 4]:
+                load[other + 4] = latency
+            if latency + words > load[other + 5]:
+                load[other + 5] = latency + words
+            pair = places[to * PLACE_WORDS + 5]
+            if before >= 0 and pieces[before + 3] == pieces[piece + 3]:
+                near = pieces[before + 1]
+                if near != to and places[near * PLACE_WORDS + 5] == pair:
+                    load[other] -= words // 2
+                    load[near * LOAD_WORDS] -= words // 2
+            before = piece
+            stop = at + pieces[piece + 3]
+            low = sent if sent > at else at
+            if stop > low:
+                load[row + 7] += (stop - low) * pieces[piece + 4]
+                load[row + 1] += fresh_words(pieces, piece, stop - low, costs[0])
+                sent = stop
+            low = apart if apart > at else at
+            if stop > low and places[tile * PLACE_WORDS + 5] != pair:
+                load[row + 2] += fresh_words(pieces, piece, stop - low, costs[0])
+                apart = stop
+        sends += 1
+        begin = end
+    return sends
+
+
+# -- workers of a tile -----------------------------------------------------------------------------
+
+
+def pack(tiles: Int32s, slots: Int64s, count: int, workers: int, busy: Int64s) -> int:
+    """Give every vertex to the worker of its tile that is free first, and return how many.
+
+    Vertices come in the order in which they start; `slots` are the worker slots of each.  `busy` is
+    [tiles, workers], slots given to each worker so far; added to.
+    """
+    for vertex in range(count):
+        begin = tiles[vertex] * workers
+        free, least = begin, busy[begin]
+        for worker in range(begin + 1, begin + workers):
+            if busy[worker] < least:
+                free, least = worker, busy[worker]
+        busy[free] = least + slots[vertex]
+    return count
+
+
+def finish(busy: Int64s, tiles: int, workers: int, cycles: Int64s) -> int:
+    """Add the time of the slowest worker of each tile, free all, and return the most of all tiles.
+
+    `busy` is [tiles, workers], slots given to each worker; 0 afterwards.  Workers take turns, so
+    each slot is `workers` cycles.  `cycles`, of each tile, are added to.
+    """
+    most = 0
+    for tile in range(tiles):
+        slowest = 0
+        for worker in range(tile * workers, (tile + 1) * workers):
+            if busy[worker] > slowest:
+                slowest = busy[worker]
+            busy[worker] = 0
+        cycles[tile] += slowest * workers
+        if cycles[tile] > most:
+            most = cycles[tile]
+    return most
+
+
+# -- memory of a tile ------------------------------------------------------------------------------
+
+
+ALWAYS = -1
+"""First step of things that are needed all the time."""
+
+
+def aligned(address: int, align: int) -> int:
+    """Return the next multiple of an alignment."""
+    return (address + align - 1) // align * align
+
+
+def first_fit(
+    size: Int64s, align: Int64s, upper: Int64s, first: Int64s, last: Int64s, count: int,
+    border: int, limit: int, active: Int64s, out: Int64s,
+) -> int:  # fmt: skip
+    """Find addresses, and return the bytes in use, gaps included.
+
+    Where things lie on both sides of a border, free memory below it can be used, and is not a gap;
+    but it is a gap if the things above reach beyond the end of memory.
+
+    Args:
+        size: bytes of each thing; those without any are skipped.
+        align: alignment of each address.
+        upper: 1 for things that lie above the border.
+        first: the first step of each, `ALWAYS` before all others, and then rising.
+        last: the last step of each.
+        count: how many things.
+        border: the first address of the upper part, if there are things for it.
+        limit: the end of memory.
+        active: room for all: those that are needed in the present step, by address.
+        out: the addresses.
+    """
+    split = 0
+    for i in range(count):
+        if upper[i] > 0 and size[i] > 0:
+            split = 1
+    low = lowest = live = 0
+    high = highest = border
+    for i in range(count):
+        if size[i] == 0:
+            continue
+        # Things that have ended make room: no later thing begins before this one.
+        kept = 0
+        for k in range(live):
+            if last[active[k]] >= first[i]:
+                active[kept] = active[k]
+                kept += 1
+        live = kept
+        at = high if upper[i] > 0 else low
+        at = aligned(at, align[i])
+        if split > 0 and at < high and at + size[i] > border:
+            at = aligned(high, align[i])
+        place = 0
+        for k in range(live):
+            other = active[k]
+            if at + size[i] <= out[other]:
+                break
+            if out[other] + size[other] > at:
+                at = aligned(out[other] + size[other], align[i])
+                if split > 0 and at < high and at + size[i] > border:
+                    at = aligned(high, align[i])
+            place = k + 1
+        out[i] = at
+        end = at + size[i]
+        above = split > 0 and at >= border
+        if first[i] == ALWAYS:
+            if above:
+                high = end
+            else:
+                low = end
+        else:
+            for k in range(live, place, -1):
+                active[k] = active[k - 1]
+            active[place] = i
+            live += 1
+        if above and end > highest:
+            highest = end
+        if not above and end > lowest:
+            lowest = end
+    if split > 0 and highest > limit:
+        return highest
+    return lowest + highest - border

@@ -1,1 +1,0 @@
-"""What runs took, as the data of reports."""

@@ -1,0 +1,400 @@
+"""Many mappings or parameters of one program, measured one by one in several processes.
+
+    build(split=1) -> graph, program       here, so that others find compiled code in the cache
+    build(split=1) -> graph, program       worker 1
+    build(split=2) -> graph, program       worker 2
+    build(split=3) -> graph, program       worker 1
+
+A worker makes the graph itself, as graphs are never sent, and returns a row of numbers.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module
+from pickle import PicklingError
+from typing import Any, Protocol
+
+import numpy as np
+
+from poplite.errors import ControlProgramError, DeviceRuntimeError, ElementTypeError
+from poplite.graph.graph import Graph
+from poplite.report.diff import report_since
+from poplite.report.report import Report
+from poplite.report.sweep import BYTES, CYCLES, ERROR, MEASURES, Scalar, Sweep
+from poplite.simulator.engine import Engine
+from poplite.simulator.running import shown
+from poplite.simulator.sent_functions import (
+    Received,
+    Sent,
+    WarningThere,
+    check_not_imported_by_worker,
+    gathered,
+    tell,
+)
+from poplite.source import SourceLocation
+from poplite.text import clipped, of_type
+
+Grid = Mapping[str, Sequence[Scalar]] | Sequence[Mapping[str, Scalar]]
+
+LAUNCHERS = "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"
+"""Variables in which `mpiexec` tells a process how many ranks there are."""
+
+
+class Client(Protocol):
+    """What runs functions elsewhere: a dask client, or an executor of `concurrent.futures`."""
+
+    def submit(self, function: Callable[..., Row | RowThere], /, *arguments: Any) -> Any:
+        """Run a function with some arguments; return what has its `result()`."""
+
+
+def sweep(
+    build: Callable[..., object],
+    grid: Grid,
+    *,
+    workers: int | Client = 1,
+    progress: bool = False,
+) -> Sweep:
+    """Build, compile and run a program at each point of a grid, and return what each took.
+
+    The first point runs once more before all others, in this process, which fills the cache of
+    compiled code and is not measured; with several workers, all points then run in processes of
+    one thread. A point that fails has a row with its message.
+
+    Args:
+        build: takes the parameters of a point by name, and returns a graph and its programs (what
+            follows in the tuple is left alone), or an engine, of which what it has run before is
+            not counted. All programs run once, in order. With several workers it is sent to them,
+            with the vertex classes and globals that it uses as they are now; it may be of a script,
+            a notebook or a function. What it imports is imported there anew.
+        grid: the values of each parameter, for all their combinations, of which the last changes
+            fastest; or a list of points. Values are numbers and texts.
+        workers: how many processes, which takes `pip install 'poplite[sweep]'`; 1 runs all here. A
+            dask client, or another object with `submit`, runs points wherever it does.
+        progress: show on standard error how many points are done.
+
+    Returns:
+        Arrays by name, in the order of the grid; `to_pandas()` makes a data frame of them.
+
+    Raises:
+        ElementTypeError: for a grid, a value, a `build` or `workers` of another kind.
+        ControlProgramError: for a grid without points, parameters that `build` does not take or
+            that are called like a measure, for a vertex class whose text is not known, which
+            cannot be sent to workers, for a first point that takes other cycles or bytes in a
+            worker than here, on several ranks of an MPI job, and where a worker that imports
+            `build` makes the same call.
+        DeviceRuntimeError: where joblib or cloudpickle is missing, `build` holds what cannot be
+            sent, such as a lock, or a worker ended without a result or lacks a module.
+
+    >>> import poplite as pl
+    >>> def build(tiles):
+    ...     graph = pl.Graph(pl.Target(tiles=tiles))
+    ...     x, y = (graph.add_variable(pl.INT, (64,), n, mapping="linear") for n in "xy")
+    ...     return graph, pl.Copy(x, y.reverse(0))
+    >>> found = sweep(build, {"tiles": [1, 2, 4, -1]})
+    >>> found["tiles"].tolist(), found["received"].tolist()
+    ([1, 2, 4, -1], [0.0, 256.0, 256.0, nan])
+    >>> found["error"][3][:19]
+    'InvalidMachineModel'
+    """
+    _check_alone()
+    if not callable(build):
+        raise ElementTypeError(
+            f"sweep: build {clipped(build)} is not a function",
+            found=of_type(build),
+            fix="def build(split): ...; return graph, program",
+        )
+    points = _points(grid)
+    _check_parameters(build, points[0])
+    sent = Sent(build)
+    measure = _measuring(sent, workers)
+    with shown("sweep", "points", len(points), wanted=progress) as bar:
+        told: set[WarningThere] = set()
+        if _is_here(workers):
+            row_of(build, points[0])
+        else:
+            first, given = gathered(lambda: row_of(build, points[0]), sent.rules, sent.at)
+            tell(given, told)
+        rows: list[Row] = []
+        for row in measure(points):
+            if isinstance(row, RowThere):
+                tell(row.warnings, told)
+                row = row.row
+                if not rows:
+                    check_same(first, row, sent.at)
+            rows.append(row)
+            bar.update(lambda: len(rows))
+    return Sweep(tuple(points[0]), rows)
+
+
+def _check_alone() -> None:
+    """Refuse to start processes from the ranks of a job."""
+    ranks = max(
+        (int(n) for name in LAUNCHERS if (n := os.environ.get(name, "")).isdigit()), default=1
+    )
+    module = sys.modules.get("mpi4py.MPI")
+    if module is not None and module.Is_initialized() and not module.Is_finalized():
+        ranks = max(ranks, module.COMM_WORLD.Get_size())
+    if ranks > 1:
+        raise ControlProgramError(
+            f"sweep: this is one of {ranks:,} ranks of an MPI job, and each would do all of it",
+            fix="run the script without mpiexec; a sweep starts processes of its own",
+        )
+
+
+def _points(grid: Any) -> list[Point]:
+    """Return the points of a grid, or refuse anything else."""
+    if isinstance(grid, Mapping):
+        for name, values in grid.items():
+            if isinstance(values, str | bytes | bytearray) or not np.iterable(values):
+                raise ElementTypeError(
+                    f"sweep: parameter {clipped(name)} has {clipped(values)}, which is not a list",
+                    found=of_type(values),
+                    fix=f"{{{name!r}: [{clipped(values)}]}}",
+                )
+        combinations = itertools.product(*grid.values())
+        points = [dict(zip(grid, values, strict=True)) for values in combinations]
+    elif isinstance(grid, Sequence) and all(isinstance(point, Mapping) for point in grid):
+        points = [dict(point) for point in grid]
+    else:
+        raise ElementTypeError(
+            f"sweep: grid {clipped(grid)} is not a grid",
+            found=of_type(grid),
+            fix="{'split': range(1, 41)}, or a list of points [{'split': 1}, ...]",
+        )
+    if not points or not points[0]:
+        raise ControlProgramError(
+            "sweep: the grid has no points", fix="sweep(build, {'split': range(1, 41)})"
+        )
+    first = list(points[0])
+    for name in first:
+        if not isinstance(name, str):
+            raise ElementTypeError(
+                f"sweep: parameter {clipped(name)} is not a name",
+                found=of_type(name),
+                fix="the names of the parameters of build: {'split': range(1, 41)}",
+            )
+    for point in points:
+        if list(point) != first:
+            raise ControlProgramError(
+                f"sweep: point {clipped(point)} has other parameters than the first one",
+                found=f"those of the first: {', '.join(map(str, first))}",
+                fix="the same parameters in the same order for all points",
+            )
+    return [{name: _scalar(name, value) for name, value in point.items()} for point in points]
+
+
+def _scalar(name: str, value: Any) -> Scalar:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, str | int | float):
+        return plain
+    raise ElementTypeError(
+        f"sweep: parameter '{name}' has {clipped(value)}, which is neither number nor text",
+        found=of_type(value),
+        fix="name each, and let build look the name up in a dictionary",
+    )
+
+
+def _check_parameters(build: Callable[..., object], point: Point) -> None:
+    for name in point:
+        if name in (*MEASURES, ERROR):
+            raise ControlProgramError(
+                f"sweep: parameter '{name}' has the name of a measure",
+                found=f"measured are {', '.join((*MEASURES, ERROR))}",
+                fix=f"{name}_ or another name",
+            )
+    try:
+        inspect.signature(build).bind(**point)
+    except TypeError as error:
+        raise ControlProgramError(
+            f"sweep: build does not take the parameters of the grid: {error}",
+            found=f"parameters: {', '.join(point)}",
+            fix=f"def build({', '.join(point)}): ...",
+        ) from error
+    except ValueError:  # a function without a signature: calling it tells
+        pass
+
+
+def _is_here(workers: Any) -> bool:
+    """Return whether points are measured in this process, so that nothing is sent."""
+    return workers == 1 or isinstance(workers, ThreadPoolExecutor)
+
+
+def _measuring(sent: Sent, workers: Any) -> Callable[[Sequence[Point]], Iterator[Row | RowThere]]:
+    """Return what yields the rows of points, in order, as they become known."""
+    if not _is_here(workers):
+        check_not_imported_by_worker()
+    if callable(getattr(workers, "submit", None)):
+        if not _is_here(workers):
+            sent.contents()
+
+        def by_client(points: Sequence[Point]) -> Iterator[Row | RowThere]:
+            waiting = [workers.submit(measured, sent, point) for point in points]
+            return _collected(each.result() for each in waiting)
+
+        return by_client
+    if type(workers) is not int or workers < 1:
+        raise ElementTypeError(
+            f"sweep: workers={clipped(workers)} is not a number of processes",
+            found=of_type(workers),
+            fix="workers=2, or a dask client",
+        )
+    if workers == 1:
+        return lambda points: (row_of(sent.build, point) for point in points)
+    try:
+        joblib = import_module("joblib")
+    except ImportError as error:
+        raise DeviceRuntimeError(
+            f"sweep: {workers:,} workers take joblib, which is not installed",
+            fix="pip install 'poplite[sweep]'; workers=1 runs all points in this process",
+        ) from error
+    sent.contents()  # what cannot be sent is refused before anything runs
+
+    def by_processes(points: Sequence[Point]) -> Iterator[Row | RowThere]:
+        # One thread for each: as many as processors for all of them would wait for each other.
+        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+            parallel = joblib.Parallel(n_jobs=workers, return_as="generator")
+            found = parallel(joblib.delayed(measured)(sent, point) for point in points)
+        try:
+            yield from _collected(found)
+        finally:
+            with warnings.catch_warnings():  # of joblib, where a refusal leaves points behind
+                warnings.simplefilter("ignore")
+                found.close()
+
+    return by_processes
+
+
+def _collected(rows: Iterator[Row | RowThere]) -> Iterator[Row | RowThere]:
+    try:
+        yield from rows
+    except PicklingError as error:
+        raise DeviceRuntimeError(
+            "sweep: build cannot be sent to workers",
+            found=str(error.__cause__ or error).strip('" \n').rpartition("\n")[2],
+            fix="a build that opens by itself what it needs of files, locks and processes",
+        ) from error
+    except Exception as error:
+        module = type(error).__module__.partition(".")[0]
+        if not isinstance(error, BrokenExecutor) and module != "distributed":
+            raise
+        raise DeviceRuntimeError(
+            "sweep: a worker ended without a result",
+            found=str(error).partition("\n")[0],
+            fix="fewer workers, where memory was short; what a worker printed tells more",
+        ) from error
+
+
+# -- measuring a point -----------------------------------------------------------------------------
+
+
+Point = dict[str, Scalar]
+Row = dict[str, Any]
+COMPARED = ERROR, *CYCLES, *BYTES
+
+
+@dataclass(frozen=True)
+class RowThere:
+    """The row of a point that was measured in another process, and its warnings."""
+
+    row: Row
+    warnings: list[WarningThere]
+
+
+def measured(build: Callable[..., object] | Received, point: Point) -> Row | RowThere:
+    """Return the row of a point; with the message of what it raised, where it did.
+
+    Raises what making `build` of what was sent raises, as no point could run then.
+    """
+    if isinstance(build, Received):
+        made, rules, at = build.opened()
+        return RowThere(*gathered(lambda: row_of(made, point), rules, at))
+    return row_of(build, point)
+
+
+def row_of(build: Callable[..., object], point: Point) -> Row:
+    """Return the same for a build of this process."""
+    try:
+        return {**point, **_measures(build, point), ERROR: ""}
+    except (Exception, SystemExit) as error:  # the row tells
+        return {**point, ERROR: f"{type(error).__name__}: {error}"}
+
+
+def check_same(found: Row, away: Row, at: SourceLocation) -> None:
+    """Refuse a sweep whose point takes other cycles or bytes in another process than here.
+
+    What workers do not get would else change the answer: values that a script set in modules
+    which they import anew, what a build does by chance, or what an earlier point left behind.
+    """
+    differing = [
+        f"{name} {our} here, {their} there"
+        for name, our, their in zip(COMPARED, _compared(found), _compared(away), strict=True)
+        if our != their
+    ]
+    if differing:
+        raise ControlProgramError(
+            "sweep: the first point takes other cycles or bytes in a worker than here",
+            at=at,
+            found="\n".join([*differing[:3], *filter(None, [away[ERROR] or found[ERROR]])]),
+            fix="give what build draws by chance a seed, and set in build what it needs of imported"
+            " modules; workers=1 runs all here",
+        )
+
+
+def _compared(row: Row) -> list[str]:
+    """Return the results that do not depend on the process; of an error its kind."""
+    kind = row[ERROR].partition(":")[0]
+    return [kind or "none", *(str(row.get(name, "none")) for name in COMPARED[1:])]
+
+
+def _measures(build: Callable[..., object], point: Point) -> Row:
+    begin = time.perf_counter()
+    made: Any = build(**point)
+    built = time.perf_counter()
+    seconds = {"build_seconds": built - begin}
+    before: Report | None = None
+    if isinstance(made, Engine):  # which may have run, and of which nobody knows how long it took
+        before = made.report()
+    elif isinstance(made, tuple) and len(made) > 1 and isinstance(made[0], Graph):
+        made = Engine(*made[:2])
+        seconds["compile_seconds"] = time.perf_counter() - built
+    else:
+        raise ElementTypeError(
+            f"sweep: build returned {clipped(made)}",
+            at=None,
+            found=of_type(made),
+            fix="return graph, program; or an engine",
+        )
+    compiled = time.perf_counter()
+    for program in made.executable.programs:
+        made.run(program)
+    seconds["run_seconds"] = time.perf_counter() - compiled
+    report = made.report()
+    return _modelled(report if before is None else report_since(report, before)) | seconds
+
+
+def _modelled(report: Report) -> Row:
+    """Return the cycles and bytes of a report; nothing where they are not modelled."""
+    memory = report.compilation.memory
+    if report.cycles is None or memory is None:
+        return {}
+    phases = [phase for step in report.execution.steps for phase in step.phases]
+    by_kind = {"compute": 0, "copy": 0, "exchange": 0}
+    for phase in phases:
+        by_kind[phase.kind if phase.kind in by_kind else "exchange"] += phase.cycles
+    return {
+        "cycles": report.cycles,
+        **by_kind,
+        "waiting": sum(phase.sync for phase in phases),
+        "received": sum(phase.received.total for phase in phases),
+        "fullest": memory.including_gaps.most,
+        "bytes": memory.including_gaps.total,
+    }
