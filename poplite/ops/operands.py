@@ -37,6 +37,7 @@ from poplite.program.control import check_graph
 from poplite.program.recording import graph_for, innermost, target
 from poplite.text import clipped, clipped_text, integer_or_none, of_type
 from poplite.types import (
+    CHAR,
     FLOAT,
     HALF,
     INT,
@@ -56,9 +57,9 @@ Given = Tensor | Expr
 FLOATS: tuple[ElementClass, ...] = (FLOAT, HALF)
 
 INTEGERS_32: tuple[ElementClass, ...] = (
-    *(SIGNED_CHAR, UNSIGNED_CHAR, SHORT, UNSIGNED_SHORT, INT, UNSIGNED_INT),
+    *(CHAR, SIGNED_CHAR, UNSIGNED_CHAR, SHORT, UNSIGNED_SHORT, INT, UNSIGNED_INT),
 )
-"""Integers of up to 32 bits, without CHAR, which arithmetic does not know."""
+"""Integers of up to 32 bits."""
 
 INTEGERS: tuple[ElementClass, ...] = (*INTEGERS_32, LONGLONG, UNSIGNED_LONGLONG)
 

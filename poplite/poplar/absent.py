@@ -190,7 +190,6 @@ CommGroup CommGroupType CollectiveOperator | a copy says for each replica which 
 dynamic SparsityParams | patterns are known when a graph is built | pl.ops.sparse_matmul(pattern, values, x)
 static_ CSRMatrix CSCMatrix COOMatrix | a pattern is an object of the products' own | pl.ops.SparsePattern, pl.ops.sparse_matmul(pattern, values, x)
 experimental Block | elements are single, not blocks | pl.ops.sparse_matmul(pattern, values, x)
-addCodelets | vertex classes are Python, and known as soon as they are defined | pl.ops.sparse_matmul(pattern, values, x)
 """,
         "poputil": """
 calcLinearTileMapping calcLinearTileMappingAndNewOffset chooseMappingOffset transformTileIndex invTransformTileIndex | mappings are set, and then asked for | poputil.mapTensorLinearlyWithOffset(...), graph.tile_mapping(t)

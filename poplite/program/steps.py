@@ -22,7 +22,6 @@ for the cost model and for checks.  How tensors are printed is as in Poplar's Pr
 from __future__ import annotations
 
 from dataclasses import InitVar
-from enum import StrEnum
 from typing import Literal, get_args
 
 from poplite.errors import (
@@ -171,7 +170,7 @@ class PrintTensorFormat:
     3
     """
 
-    class FloatFormat(StrEnum):
+    class FloatFormat(str, Enumeration):
         """The values of `float_format` by Poplar's names."""
 
         Auto = "auto"
@@ -179,6 +178,8 @@ class PrintTensorFormat:
         Scientific = "scientific"
         None_ = "none"
         """Poplar's `None`, which is a keyword of Python."""
+
+        __str__ = str.__str__
 
     summarise_threshold: int = 1000
     edge_items: int = 3
@@ -196,10 +197,13 @@ class PrintTensorFormat:
                 raise _refused(name, count, "a whole number from 0")
         if self.digits > MOST_DIGITS:
             raise _refused("digits", self.digits, f"at most {MOST_DIGITS:,}")
-        if not isinstance(self.float_format, str) or self.float_format not in get_args(FloatForm):
+        form: object = self.float_format
+        if isinstance(form, str):
+            form = self.FloatFormat.__members__.get(form, form)
+        if not isinstance(form, str) or form not in get_args(FloatForm):
             kinds = ", ".join(map(repr, get_args(FloatForm)))
-            raise _refused("float_format", self.float_format, f"one of {kinds}")
-        object.__setattr__(self, "float_format", str(self.float_format))
+            raise _refused("float_format", form, f"one of {kinds}")
+        object.__setattr__(self, "float_format", str(form))
         for name in _TEXTS:
             if not isinstance(text := getattr(self, name), str):
                 raise _refused(name, text, "text")

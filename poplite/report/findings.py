@@ -258,6 +258,8 @@ def _finding(group: Sequence[_Loss], compilation: Compilation, execution: Execut
         if tile is not None:
             why += _running(compilation, steps[most.step], tile)
         remedy = "spread the work of the slowest tile over others"
+    elif most.kind == "copied on its tile" and steps[most.step].kind == "copy":
+        remedy = "two buffers that take turns need no copy"
     if steps[most.step].operation and most.kind in ("waiting", "idle workers"):
         remedy = _OF_LIBRARY
     return Finding(

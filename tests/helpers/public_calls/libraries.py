@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import poplite as pl
-from poplite.compat import poplin, popnn, popops, poprand, poputil
+from poplite.compat import poplin, popnn, popops, poprand, popsparse, poputil
 from poplite.compat.popops import expr as pe
 
 CALLS = """
@@ -20,6 +20,7 @@ poplin.addCodelets(graph)
 popnn.addCodelets(graph)
 poprand.addCodelets(graph)
 poputil.addCodelets(graph)
+popsparse.addCodelets(graph)
 popops.allTrue(graph, flags, prog, "n")
 popops.cast(graph, x, pl.HALF, prog, "n")
 popops.cast(graph, k, x, "n")
@@ -300,7 +301,14 @@ def world() -> Iterator[dict[str, Any]]:
     popnn.gru.gruFwd(graph, gru, state, steps, gru_gates, kept_of_gru, prog)
     seed, cs = variable(pl.UNSIGNED_INT, 2), graph.add_compute_set("cs")
     libraries = {"popops": popops, "poplin": poplin, "popnn": popnn, "poprand": poprand}
-    more = {"poputil": poputil, "pe": pe, "layout": pl.layout, "operator": operator, "pl": pl}
+    more = {
+        "popsparse": popsparse,
+        "poputil": poputil,
+        "pe": pe,
+        "layout": pl.layout,
+        "operator": operator,
+        "pl": pl,
+    }
     yield {**locals(), **libraries, **more}
 
 

@@ -255,6 +255,22 @@ def test_dimension_none_is_all_elements() -> None:
     np.testing.assert_array_equal(sums, np.cumsum(values, dtype=np.int32))
 
 
+def test_characters_are_numbers_as_signed_ones_are() -> None:
+    values = drawn(5, (4, 9), "int8")
+
+    def record(graph: pl.Graph, program: pl.Sequence) -> list[pl.Tensor]:
+        x = placed(graph, values, 3).reinterpret(pl.CHAR)
+        at = ops.argsort(x, 1, program=program)
+        largest, _ = ops.top_k(x, 3, program=program)
+        sums = ops.cumulative_sum(x, 1, program=program)
+        return [ops.take_along_axis(x, at, 1, program=program), largest, sums]
+
+    taken, largest, sums = computed(record)
+    np.testing.assert_array_equal(taken, np.sort(values, 1))
+    np.testing.assert_array_equal(largest, -np.sort(-values.astype(int), 1)[:, :3])
+    np.testing.assert_array_equal(sums, np.cumsum(values, 1, dtype=np.int8))
+
+
 def test_views_and_expressions_are_sorted() -> None:
     values = drawn(4, (6, 8), "int32")
 

@@ -390,6 +390,8 @@ def test_the_form_follows_the_values() -> None:
         ("scientific", "[1.00000e-05 1.50000e+00]"),
         ("none", "[1e-05   1.5]"),
         ("auto", "[1.00000e-05 1.50000e+00]"),
+        ("Fixed", "[0.00001 1.50000]"),
+        (pl.PrintTensorFormat.FloatFormat("None_"), "[1e-05   1.5]"),
     ],
 )
 def test_forms_of_floats(kind: str, expected: str) -> None:
@@ -496,7 +498,7 @@ def test_separators_and_brackets() -> None:
         ("edge_items", 2.5, "(?s)edge_items=2.5, but a whole number from 0.*type float"),
         ("summarise_threshold", True, "(?s)summarise_threshold=True, but a whole.*type bool"),
         ("max_line_width", "75", "(?s)max_line_width='75'.*type str.*=75 is the default"),
-        ("float_format", "Auto", "float_format='Auto', but one of 'auto', 'fixed', 'scientific'"),
+        ("float_format", "Fix", "float_format='Fix', but one of 'auto', 'fixed', 'scientific'"),
         ("separator", None, "(?s)separator=None, but text is needed.*NoneType.*separator=' '"),
     ],
 )
