@@ -40,6 +40,7 @@ from poplite.poplar.callable_values import CalledInt
 from poplite.text import clipped, integer_or_none
 
 Int64 = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 SHOWN = 6
 """Intervals, or groups of them, that a repr lists."""
@@ -297,6 +298,19 @@ def distinct(values: Int64) -> Int64:
     first[1:] = ordered[1:] != ordered[:-1]
     found: Int64 = ordered[first]
     return found
+
+
+def repeated(count: Int64) -> tuple[Int64, Int64]:
+    """Return for `count[k]` copies of each number k: which k it is, and which copy.
+
+    >>> [a.tolist() for a in repeated(np.array([2, 0, 3]))]
+    [[0, 0, 2, 2, 2], [0, 1, 0, 1, 2]]
+    """
+    number = np.arange(len(count))
+    if (count == 1).all():
+        return number, np.zeros_like(number)
+    source = np.repeat(number, count)
+    return source, np.arange(len(source)) - (np.cumsum(count) - count)[source]
 
 
 def merge(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:

@@ -1,4 +1,26 @@
 """What a step costs on the machine that is modelled: cycles, bytes moved, bytes held.
 
 Prices of single instructions, for vertices without a formula, are in `poplite.simulator.pricing`.
+These names are for planners, which use `poplite.cost` whole: most operations need no plan, and
+load none of it.
 """
+
+from typing import TYPE_CHECKING
+
+from poplite.public import loaded_on_use
+
+if TYPE_CHECKING:
+    from poplite.cost.exchange_cycles import (
+        MovedPieces as MovedPieces,
+        exchange_phase as exchange_phase,
+        load_of as load_of,
+    )
+    from poplite.cost.model import step_costs as step_costs
+    from poplite.cost.moved_data import (
+        CopiedRows as CopiedRows,
+        copy_phase as copy_phase,
+        joined_rows as joined_rows,
+    )
+    from poplite.cost.step_cost import slowest_tile as slowest_tile, tile_cycles as tile_cycles
+
+__all__, __getattr__, __dir__ = loaded_on_use(__name__)

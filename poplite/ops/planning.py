@@ -18,11 +18,8 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
+from poplite import cost
 from poplite.arrays.intervals import Int64, sorted_order
-from poplite.cost.exchange_cycles import MovedPieces, exchange_phase, load_of
-from poplite.cost.model import step_costs
-from poplite.cost.moved_data import CopiedRows, copy_phase, joined_rows
-from poplite.cost.step_cost import tile_cycles
 from poplite.errors import GraphMemoryAllocationError
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import edge_table
@@ -264,15 +261,15 @@ def cycles_of_reads(target: Target, several: Sequence[Reads], *, once: bool = Fa
         found.append(_moved(reads, base))
         base += reads.mapping.num_elements + 1
     rows = [rows for _, rows in found if len(rows.tile)]
-    cycles = copy_phase(target, joined_rows(rows), ()).cycles.most if rows else 0
+    cycles = cost.copy_phase(target, cost.joined_rows(rows), ()).cycles.most if rows else 0
     pieces = _by_source(target, [pieces for pieces, _ in found])
     if len(pieces.to):
-        phase = exchange_phase(target, load_of(target, [pieces], once), ())
+        phase = cost.exchange_phase(target, cost.load_of(target, [pieces], once), ())
         cycles += phase.sync + phase.cycles.most
     return cycles
 
 
-def _moved(reads: Reads, base: int) -> tuple[MovedPieces, CopiedRows]:
+def _moved(reads: Reads, base: int) -> tuple[cost.MovedPieces, cost.CopiedRows]:
     """Return the elements from other tiles, and those put between them.
 
     `base` is the place of the variable's first element.
@@ -294,11 +291,11 @@ def _moved(reads: Reads, base: int) -> tuple[MovedPieces, CopiedRows]:
     jumps = np.zeros(len(to), np.bool_)
     jumps[1:] = follows & is_own[:-1]
     jumps[:-1] |= follows & is_own[1:]
-    rows = CopiedRows(to, vertex, at, low - begin[vertex], size, width)
+    rows = cost.CopiedRows(to, vertex, at, low - begin[vertex], size, width)
     kept = is_own & (counts[vertex] > 1)
     return (
-        MovedPieces(source, to, at, size, width, jumps).ordered(np.flatnonzero(~is_own)),
-        CopiedRows._make(column[kept] for column in rows),
+        cost.MovedPieces(source, to, at, size, width, jumps).ordered(np.flatnonzero(~is_own)),
+        cost.CopiedRows._make(column[kept] for column in rows),
     )
 
 
@@ -310,9 +307,9 @@ def _places(owner: Int64, size: Int64) -> Int64:
     return places
 
 
-def _by_source(target: Target, several: Sequence[MovedPieces]) -> MovedPieces:
+def _by_source(target: Target, several: Sequence[cost.MovedPieces]) -> cost.MovedPieces:
     """Return the pieces of several variables by receiver and sender."""
-    every = MovedPieces._make(map(np.concatenate, zip(*several, strict=True)))
+    every = cost.MovedPieces._make(map(np.concatenate, zip(*several, strict=True)))
     order = sorted_order(every.to * target.tiles + every.source)
     every = every.ordered(order)
     variable = np.repeat(np.arange(len(several)), [len(pieces.to) for pieces in several])[order]
@@ -328,11 +325,11 @@ def _by_source(target: Target, several: Sequence[MovedPieces]) -> MovedPieces:
 def cycles_of_graph(graph: Graph, copies: Sequence[TensorCopy]) -> int:
     """Return the cycles by the cost model of all compute sets and of copies, each of them once."""
     cycles = 0
-    for cost in step_costs(graph, graph.compute_sets, edge_table, copies):
-        slots = [each.slots for each in cost.vertices if each.slots is not None]
-        for phase in (*cost.before, *cost.after):
+    for step in cost.step_costs(graph, graph.compute_sets, edge_table, copies):
+        slots = [each.slots for each in step.vertices if each.slots is not None]
+        for phase in (*step.before, *step.after):
             cycles += phase.sync + phase.cycles.most
-        cycles += tile_cycles(cost.vertices, slots, graph.target).most
+        cycles += cost.tile_cycles(step.vertices, slots, graph.target).most
     return cycles
 
 

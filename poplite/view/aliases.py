@@ -37,7 +37,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, Mask
 from poplite.arrays.series import Digit
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import address, native
@@ -47,8 +47,6 @@ from poplite.view.concatenation import SlicedViews
 from poplite.view.contiguous_runs import MOST_RUNS, below, leaves_of, runs, stacked
 from poplite.view.regions import chunks
 from poplite.view.view import NOWHERE, Cat, Storage, View, once
-
-Mask = npt.NDArray[np.bool_]
 
 FEW_PAIRS = 1024
 """So few pairs are always compared one by one: a few milliseconds."""

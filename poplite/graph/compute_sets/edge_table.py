@@ -49,9 +49,8 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64, sorted_with_order
+from poplite.arrays.intervals import Int64, Mask, sorted_with_order
 from poplite.arrays.series import NARROW, Listed, Series, Steps, compact, constant, counting
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import StateValues, Vectors
@@ -267,8 +266,6 @@ def _state(field: Field, values: Sequence[Any]) -> StateValues:
     lengths = compact(np.array([len(vector) for vector in vectors], np.int64))
     return Vectors(np.concatenate(vectors).astype(field.element.dtype), lengths)
 
-
-Mask = npt.NDArray[np.bool_]
 
 _NONE = np.zeros(0, np.int64)
 

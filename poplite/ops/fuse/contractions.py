@@ -22,15 +22,13 @@ from poplite.expr.tree import Applied, Contraction, Expr, Leaf, Reduction, Shape
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.machine.target import Target
+from poplite.ops import products
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.gathering import ReadOperand, copied_cycles, exchange_cycles
 from poplite.ops.fuse.placement import Mappings
 from poplite.ops.fuse.pricing import Bound
 from poplite.ops.fuse.recipe import OperandPart, Straight, SumRecipe, in_order, straight
 from poplite.ops.fuse.storing import rebuilt, with_operands
-from poplite.ops.products.layout import MatrixBlocks, Options, ProductLayout
-from poplite.ops.products.matmul import layout_for
-from poplite.ops.products.matmul_steps import BlockParts, Epilogue, Multiplication
 from poplite.types import FLOAT
 from poplite.vertices.estimators.reductions import Slots
 
@@ -49,7 +47,7 @@ def as_matrices(node: Contraction, left: Tensor, right: Tensor) -> tuple[Tensor,
     return _of_groups(left, groups), _of_groups(right, groups)
 
 
-def layout_of(graph: Graph, node: Contraction) -> tuple[Graph, ProductLayout]:
+def layout_of(graph: Graph, node: Contraction) -> tuple[Graph, products.ProductLayout]:
     """Return how tiles share a product, and the graph of the tiles; raises if they cannot."""
     one, other = (each.shape for each in node.operands)
     columns = other[-1] if len(other) > 1 else 1
@@ -59,10 +57,10 @@ def layout_of(graph: Graph, node: Contraction) -> tuple[Graph, ProductLayout]:
     else:  # all rows are multiplied by the same matrix
         sizes = 1, math.prod(one[:-1]), one[-1], columns
     how: Any = node.how
-    return layout_for(graph, how, sizes, node.operands[0].element_type)
+    return products.layout_for(graph, how, sizes, node.operands[0].element_type)
 
 
-def made_where(layout: ProductLayout) -> str:
+def made_where(layout: products.ProductLayout) -> str:
     """Return where a product is made."""
     pm, pk, pn = layout.grid
     sets = f"{layout.sets} sets of " if layout.sets > 1 else ""
@@ -82,10 +80,10 @@ def _of_groups(tensor: Tensor, groups: Shape) -> Tensor:
 def epilogue_of(
     expr: Expr,
     node: Contraction,
-    work: Multiplication,
+    work: products.Multiplication,
     stored: Mapping[Expr, Tensor],
     kept: set[Expr],
-) -> tuple[Epilogue, Straight]:
+) -> tuple[products.Epilogue, Straight]:
     """Return how vertices that add up slices of a product compute an expression of its sums."""
     total = Leaf(work.partials)
     body = straight(_replaced(expr, {node: cast(total, node.element_type)}, kept), stored)
@@ -98,7 +96,7 @@ def epilogue_of(
     by_rows = OperandPart.ROW in parts or OperandPart.COLUMN in parts
     vertex = class_of(SumRecipe(body.body, parts, expr.element_type, number))
 
-    def fields(parts: BlockParts) -> dict[str, object]:
+    def fields(parts: products.BlockParts) -> dict[str, object]:
         made: dict[str, object] = {
             f"x{n}": _cut(part, tensor, work.layout, parts)
             for n, (part, tensor) in enumerate(operands)
@@ -108,10 +106,12 @@ def epilogue_of(
             made["columns"] = work.layout.product.sizes(parts.i, parts.l)[1]
         return made | {f"k{n}": each.value.item() for n, each in enumerate(body.numbers)}
 
-    return Epilogue(vertex, by_rows, fields), body
+    return products.Epilogue(vertex, by_rows, fields), body
 
 
-def _operand(tensor: Tensor, shape: Shape, layout: ProductLayout) -> tuple[OperandPart, Tensor]:
+def _operand(
+    tensor: Tensor, shape: Shape, layout: products.ProductLayout
+) -> tuple[OperandPart, Tensor]:
     """Return what vertices have of an operand of a product's shape, and that as a vector."""
     request = layout.request
     view = tensor.reshape((1,) * (len(shape) - tensor.rank) + tensor.shape)
@@ -132,7 +132,7 @@ def _operand(tensor: Tensor, shape: Shape, layout: ProductLayout) -> tuple[Opera
 
 
 def _cut(
-    part: OperandPart, tensor: Tensor, layout: ProductLayout, parts: BlockParts
+    part: OperandPart, tensor: Tensor, layout: products.ProductLayout, parts: products.BlockParts
 ) -> Tensor | Slices:
     """Return what each vertex has of an operand."""
     blocks = layout.product
@@ -263,9 +263,9 @@ def _ends(node: Contraction) -> tuple[int, int]:
 def _may_be_sum(node: Contraction) -> bool:
     """Return whether a plan may be any, with partial sums of FLOAT, and there are such sums."""
     how, has_sums = node.how, node.operands[0].shape[-1] > 0
-    if not isinstance(how, Options):
+    if not isinstance(how, products.Options):
         return has_sums and how is None
-    is_free = how.partials in (None, FLOAT) and how == Options(how.partials, how.result)
+    is_free = how.partials in (None, FLOAT) and how == products.Options(how.partials, how.result)
     return has_sums and is_free
 
 
@@ -347,7 +347,7 @@ class Arrivals(NamedTuple):
 
 
 def bounds_of_product(
-    mappings: Mappings, layout: ProductLayout, left: Tensor, right: Tensor
+    mappings: Mappings, layout: products.ProductLayout, left: Tensor, right: Tensor
 ) -> Iterator[Bound]:
     """Yield the cycles of products of matrices, [groups, m, k] and [groups, k, n], as they lie."""
     (_, product, sums), passes = layout.cycles, layout.num_passes
@@ -378,7 +378,9 @@ def bounds_of_product(
     yield Bound(float(cycles), is_exact=True)
 
 
-def _arrivals(mappings: Mappings, blocks: MatrixBlocks, matrices: Tensor, tiles: Int64) -> Arrivals:
+def _arrivals(
+    mappings: Mappings, blocks: products.MatrixBlocks, matrices: Tensor, tiles: Int64
+) -> Arrivals:
     """Return what blocks of matrices take that tiles use, int64[blocks, copies]."""
     target, size = mappings.graph.target, matrices.element_type.size_bytes
     begin, end = blocks.spans(*blocks.all())

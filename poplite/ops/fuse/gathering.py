@@ -16,12 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64, overlay
+from poplite.arrays.intervals import Int64, Mask, overlay, repeated
 from poplite.arrays.series import Digit
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.planning import received_cycles
-from poplite.ops.reductions.stage import Mask, repeated
 from poplite.vertices.estimators.reductions import Slots
 
 

@@ -28,6 +28,7 @@ from poplite.expr.tree import (
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import mapping_graph
+from poplite.ops import products, reductions
 from poplite.ops.fuse.contractions import (
     ProductPrices,
     as_matrices,
@@ -69,10 +70,6 @@ from poplite.ops.fuse.storing import (
     split_positions,
     with_operands,
 )
-from poplite.ops.products.layout import ProductLayout
-from poplite.ops.products.matmul_steps import Multiplication, product_of, rows_cost_more
-from poplite.ops.reductions.build import Fused, FusedReduction, reduce_into
-from poplite.ops.reductions.order import ordered
 from poplite.program.recording import Recorder
 from poplite.view import storages
 
@@ -102,7 +99,9 @@ class Lowering:
     _epilogues: dict[Expr, list[Contraction]] = field(default_factory=dict)
     _left: set[Contraction] = field(default_factory=set)
     _prices: dict[Contraction, ProductPrices] = field(default_factory=dict)
-    _sums: dict[Reduction, FusedReduction] = field(default_factory=dict)  # priced, not yet made
+    _sums: dict[Reduction, reductions.FusedReduction] = field(
+        default_factory=dict
+    )  # priced, not yet made
     _first: int = 0  # the number of the first variable that is made here
 
     @property
@@ -324,7 +323,7 @@ class Lowering:
         return graph.add_variable(element, shape, root.name, mapping=root.mapping)
 
     def _flat_out(
-        self, root: Root, expr: Expr, work: Multiplication, operands: Sequence[Tensor]
+        self, root: Root, expr: Expr, work: products.Multiplication, operands: Sequence[Tensor]
     ) -> Tensor | None:
         """Return `out` as blocks, if vertices can write it while operands are read."""
         out = root.out
@@ -353,20 +352,22 @@ class Lowering:
         self._sums[total] = fused
         return total
 
-    def _product_prices(self, expr: Contraction, fused: FusedReduction) -> ProductPrices:
+    def _product_prices(self, expr: Contraction, fused: reductions.FusedReduction) -> ProductPrices:
         """Return the cycles of a product by one row or column, by its plan and as a sum."""
         left, right = self._operands(expr)
         _, layout = layout_of(self.graph, expr)
         sent = sent_to_sums(self.mappings, expr, left, right)
         sums = (each.and_also(sent) for each in fused.bounds())
-        products = bounds_of_product(self.mappings, layout, *as_matrices(expr, left, right))
-        prices = ProductPrices(*compared(products, sums))
+        multiplied = bounds_of_product(self.mappings, layout, *as_matrices(expr, left, right))
+        prices = ProductPrices(*compared(multiplied, sums))
         if prices.is_sum:
             fits = self._fits_as_sum(expr, fused, layout.request.memory)
             prices = prices._replace(fits=fits)
         return prices
 
-    def _fits_as_sum(self, expr: Contraction, fused: FusedReduction, share: float) -> bool:
+    def _fits_as_sum(
+        self, expr: Contraction, fused: reductions.FusedReduction, share: float
+    ) -> bool:
         """Return whether what a sum needs takes no more of tiles than a plan may."""
         whole = self.graph.target.tile_memory_bytes
         if not fused.is_in_one:
@@ -374,7 +375,7 @@ class Lowering:
         matrix, other = put_together_for_sums(self.mappings, expr, *self._operands(expr))
         return other <= share * (whole - matrix)
 
-    def _planned(self, expr: Contraction, layout: ProductLayout) -> str:
+    def _planned(self, expr: Contraction, layout: products.ProductLayout) -> str:
         """Return where a product is made, and why it is not a sum."""
         prices = self._prices.get(expr)
         return made_where(layout) + (f"; {prices}" if prices else "")
@@ -385,30 +386,30 @@ class Lowering:
             _tensor(each) if isinstance(each, Leaf) else self.stored[each] for each in expr.operands
         ]
 
-    def _multiplication(self, expr: Contraction) -> Multiplication:
+    def _multiplication(self, expr: Contraction) -> products.Multiplication:
         one, other = as_matrices(expr, *self._operands(expr))
         graph, layout = layout_of(self.graph, expr)
-        return Multiplication(graph, self.recorder, layout, one, other)
+        return products.Multiplication(graph, self.recorder, layout, one, other)
 
-    def _product(self, expr: Contraction, work: Multiplication, name: str) -> Tensor:
+    def _product(self, expr: Contraction, work: products.Multiplication, name: str) -> Tensor:
         """Store a product in a new tensor, where the plan makes it."""
-        flat = product_of(work.graph, work.layout, name, expr.element_type)
+        flat = products.product_of(work.graph, work.layout, name, expr.element_type)
         with self.graph.scope(name):
             work.products(flat)
         made = work.layout.product.matrices(flat).reshape(expr.shape)
         self._note("multiplied", expr, self._planned(expr, work.layout), "", made)
         return made
 
-    def _with_products(self, root: Root, expr: Expr, products: Sequence[Contraction]) -> Tensor:
+    def _with_products(self, root: Root, expr: Expr, nodes: Sequence[Contraction]) -> Tensor:
         """Store an expression around products that nothing else reads, where sums are made."""
-        totals = {each: self._as_sum(each) for each in products}
+        totals = {each: self._as_sum(each) for each in nodes}
         for each, total in totals.items():
             if total is not None:
                 name = f"{root.name}/{step_name(each) or 'value'}"
                 self.stored[each] = self._reduced(total, Root(total, name=name))
-        left = [each for each in products if totals[each] is None]
+        left = [each for each in nodes if totals[each] is None]
         made = self._with_product(root, expr, *left) if left else self._mapped(expr, root)
-        for each in products:
+        for each in nodes:
             self.stored.pop(each, None)
         return made
 
@@ -431,7 +432,7 @@ class Lowering:
         return made
 
     def _summed(
-        self, root: Root, expr: Expr, node: Contraction, work: Multiplication
+        self, root: Root, expr: Expr, node: Contraction, work: products.Multiplication
     ) -> Tensor | None:
         """Store an expression that the vertices compute which add up slices of k, if that pays."""
         layout, out = work.layout, root.out
@@ -439,14 +440,14 @@ class Lowering:
             return None
         with self.graph.scope(root.name):
             epilogue, body = epilogue_of(expr, node, work, self.stored, self._kept)
-        if epilogue.by_rows and rows_cost_more(self.graph.target, layout):
+        if epilogue.by_rows and products.rows_cost_more(self.graph.target, layout):
             return None
         operands = [each for each in body.tensors if each is not work.partials]
         flat = self._flat_out(root, expr, work, operands)
         if flat is None:
             name = root.name if out is None else f"{root.name}/value"
             element, rows = expr.element_type, epilogue.by_rows
-            flat = product_of(work.graph, layout, name, element, by_rows=rows)
+            flat = products.product_of(work.graph, layout, name, element, by_rows=rows)
             out = layout.product.matrices(flat).reshape(node.shape)
         assert out is not None
         with self.graph.scope(root.name):
@@ -470,7 +471,7 @@ class Lowering:
                 source = self._store(operand, Root(operand, name=f"{root.name}/operand"))
         if made is None:
             target = self._target(expr, root.out, [source])
-            made = reduce_into(
+            made = reductions.reduce_into(
                 self.recorder, source, expr.dims, expr.how, target, root.name, expr.element_type
             )
             self._note("reduced", expr, "a reduction", "", made)
@@ -501,7 +502,7 @@ class Lowering:
         self._note("reduced", expr, why, "", made, fused.body)
         return made
 
-    def _fused(self, expr: Reduction, out: Tensor | None) -> FusedReduction | None:
+    def _fused(self, expr: Reduction, out: Tensor | None) -> reductions.FusedReduction | None:
         """Return a reduction of an expression that need not be stored.
 
         None where it lies as none of its tensors, or is long: storing it costs little then.
@@ -515,16 +516,16 @@ class Lowering:
         main = like(self.mappings, operand.shape, body.tensors)
         if main is None:
             return None
-        order = ordered(main, expr.dims)
+        order = reductions.ordered(main, expr.dims)
         operands = [
             each.reshape(()) if each.num_elements == 1 else broadcast_to(each, operand.shape)
             for each in body.tensors
         ]
         shares = [self._share_of(each, main) for each in body.tensors]
         lies = spread(self.mappings, operand.shape, body.tensors, operand.element_type)
-        return FusedReduction(
+        return reductions.FusedReduction(
             self.recorder,
-            Fused(body, operand.element_type, expr.how, main, order, operands, shares),
+            reductions.Fused(body, operand.element_type, expr.how, main, order, operands, shares),
             main,
             order,
             expr.dims,

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poplite import cost
 from poplite.arrays.intervals import Int64
-from poplite.cost.step_cost import slowest_tile
 from poplite.expr.tree import ElementClass, Leaf, Shape
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
@@ -104,7 +104,7 @@ def map_cycles(
             for each in dict.fromkeys(rows)
         }
         slots = [price[each] for each in rows]
-        computed = slowest_tile(np.zeros(len(rows), np.int64), slots, target)
+        computed = cost.slowest_tile(np.zeros(len(rows), np.int64), slots, target)
         return computed + gathering_cycles(target, [*_reads(grid, found, target, tile, shares)])
 
     slow = _slow_tiles(mapping, grid, shares)

@@ -1,1 +1,26 @@
-"""Matrix products, with a plan of how they are cut."""
+"""Matrix products, with a plan of how they are cut.
+
+These names are for expressions around products, which use `poplite.ops.products` whole: a map
+without a product loads none of it.
+"""
+
+from typing import TYPE_CHECKING
+
+from poplite.public import loaded_on_use
+
+if TYPE_CHECKING:
+    from poplite.ops.products.layout import (
+        MatrixBlocks as MatrixBlocks,
+        Options as Options,
+        ProductLayout as ProductLayout,
+    )
+    from poplite.ops.products.matmul import layout_for as layout_for
+    from poplite.ops.products.matmul_steps import (
+        BlockParts as BlockParts,
+        Epilogue as Epilogue,
+        Multiplication as Multiplication,
+        product_of as product_of,
+        rows_cost_more as rows_cost_more,
+    )
+
+__all__, __getattr__, __dir__ = loaded_on_use(__name__)

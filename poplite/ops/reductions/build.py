@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64, distinct
+from poplite.arrays.intervals import Int64, Mask, distinct, repeated
 from poplite.arrays.series import Digit, row_major
 from poplite.expr.tree import ElementClass
 from poplite.graph.compute_sets.compute_set import ComputeSet
@@ -45,7 +45,7 @@ from poplite.ops.reductions.plan import (
     is_cheaper_in_one,
     plan_for,
 )
-from poplite.ops.reductions.stage import Mask, StageWork, repeated
+from poplite.ops.reductions.stage import StageWork
 from poplite.program.recording import Recorder
 from poplite.types import FLOAT, HALF, ElementType
 from poplite.vertex.vertex import Vertex

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64, distinct, overlay
+from poplite.arrays.intervals import Int64, Mask, distinct, overlay, repeated
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Slices, Tensor
@@ -25,7 +25,6 @@ from poplite.ops.fuse.gathering import exchange_cycles
 from poplite.ops.fuse.placement import Mappings, spread_evenly
 from poplite.ops.reductions.order import Order
 from poplite.ops.reductions.plan import Levels, RemainingPartials, cheapest_levels
-from poplite.ops.reductions.stage import Mask, repeated
 from poplite.program.recording import Recorder
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.reduce import (

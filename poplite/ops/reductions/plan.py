@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64, distinct
-from poplite.cost.step_cost import slowest_tile
+from poplite import cost
+from poplite.arrays.intervals import Int64, Mask, distinct, repeated
 from poplite.expr.tree import ElementClass
 from poplite.frozen import frozen
 from poplite.graph.tile_mapping import NO_TILE, TileMapping
@@ -27,14 +27,12 @@ from poplite.ops.planning import received_cycles
 from poplite.ops.reductions.stage import (
     LEAST_WORK,
     Effort,
-    Mask,
     OutputPieces,
     StageWork,
     joined,
     pieces_of,
     plan_contiguous_outputs,
     plan_runs,
-    repeated,
     stage,
     together,
 )
@@ -538,7 +536,7 @@ class ReductionWay(NamedTuple):
             for result in (types.partial, types.result)
         }
         taken = np.where(work.is_final, made[types.result], made[types.partial])
-        cycles = float(slowest_tile(work.tile, taken, target))
+        cycles = float(cost.slowest_tile(work.tile, taken, target))
         if stage.name not in ACROSS:
             reads = VectorReads(work.tile, work.ptr, work.begin, work.end)
             lies = reads.in_memory(self.problem.mapping) if is_first else reads

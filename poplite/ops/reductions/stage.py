@@ -20,9 +20,8 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64, distinct, overlay
+from poplite.arrays.intervals import Int64, Mask, distinct, overlay, repeated
 from poplite.machine.target import Target
 from poplite.types import FLOAT
 from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
@@ -116,19 +115,6 @@ def joined(parts: list[OutputPieces]) -> OutputPieces:
     return OutputPieces(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def repeated(count: Int64) -> tuple[Int64, Int64]:
-    """Return for `count[k]` copies of each number k: which k it is, and which copy.
-
-    >>> [a.tolist() for a in repeated(np.array([2, 0, 3]))]
-    [[0, 0, 2, 2, 2], [0, 1, 0, 1, 2]]
-    """
-    number = np.arange(len(count))
-    if (count == 1).all():
-        return number, np.zeros_like(number)
-    source = np.repeat(number, count)
-    return source, np.arange(len(source)) - (np.cumsum(count) - count)[source]
-
-
 def pieces_of(tile: Int64, begin: Int64, end: Int64, reduced: int, inner: int) -> OutputPieces:
     """Cut what tiles hold of a flattened tensor into pieces.
 
@@ -183,9 +169,6 @@ def pieces_of(tile: Int64, begin: Int64, end: Int64, reduced: int, inner: int) -
 #
 # A range is dealt out to the tiles of its pieces, or to those where its outputs are wanted.  Where
 # its group has all elements of its outputs, what comes out are these; otherwise partial results.
-
-
-Mask = npt.NDArray[np.bool_]
 
 
 class Ranges(NamedTuple):
