@@ -29,12 +29,11 @@ from poplite.errors import (
     TensorIndexError,
     checked_truth,
 )
-from poplite.expr.equality import JOINS_TRUTHS, Equality, check_no_truth
-from poplite.expr.formula import REDUCTIONS, formula
 from poplite.expr.numpy_names import refused_of_numpy
-from poplite.expr.operand import Operand
+from poplite.expr.operand import JOINS_TRUTHS, Equality, Operand, check_no_truth
 from poplite.expr.operations import CAST, OPERATIONS, ElementClass, ElementOperation, Kind, kind_of
 from poplite.expr.tree import (
+    REDUCTIONS,
     Applied,
     Contraction,
     Expr,
@@ -44,6 +43,7 @@ from poplite.expr.tree import (
     Reduction,
     Shape,
     Weak,
+    formula,
 )
 from poplite.text import clipped, clipped_text, of_type
 from poplite.types import BOOL, FLOAT, HALF, INT, as_double, element_type

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from poplite.errors import ElementTypeError, ImplicitOuterProductError, SizeOverflowError
-from poplite.expr.equality import JOINS_TRUTHS, check_no_truth
+from poplite.expr.operand import JOINS_TRUTHS, check_no_truth
 from poplite.expr.operations import OPERATIONS, kind_of
 from poplite.expr.tree import ElementClass
 from poplite.graph.host_values import held_number

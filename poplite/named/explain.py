@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from poplite.expr.formula import PRECEDENCE, applied, bracketed, number_text
 from poplite.expr.operations import CAST, OPERATIONS
+from poplite.expr.tree import PRECEDENCE, applied, bracketed, number_text
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTables, Family

@@ -17,7 +17,7 @@ import numpy as np
 
 from poplite.errors import AbsentMember, AxisError, ElementTypeError, did_you_mean, not_called
 from poplite.expr.build import NUMPYS_REDUCTIONS
-from poplite.expr.equality import Equality, is_value, not_compared
+from poplite.expr.operand import Equality, is_value, not_compared
 from poplite.expr.tree import ElementClass
 from poplite.named.axes import Axes
 from poplite.named.changed_axes import spelled

@@ -83,8 +83,8 @@ if TYPE_CHECKING:
         variance_to_inv_std_dev as variance_to_inv_std_dev,
         where as where,
     )
-    from poplite.ops.fuse.levels import Root as Root
     from poplite.ops.fuse.recipe import Note as Note
+    from poplite.ops.fuse.storing import Root as Root
     from poplite.ops.mathematics import (
         acos as acos,
         asin as asin,

@@ -23,9 +23,8 @@ from poplite.errors import (
     SizeOverflowError,
     made_by,
 )
-from poplite.expr.equality import Equality, check_no_truth
 from poplite.expr.numpy_names import absent_method
-from poplite.expr.operand import Operand, as_read
+from poplite.expr.operand import Equality, Operand, as_read, check_no_truth
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from poplite.expr.arguments import argument as _argument
 from poplite.expr.build import apply, cast as _cast, iota as _iota
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
+from poplite.ops.operands import argument as _argument
 from poplite.types import INT, ElementTypeLike
 
 # -- arithmetic ------------------------------------------------------------------------------------

@@ -8,25 +8,34 @@ from dataclasses import replace
 from typing import Any
 
 from poplite.errors import ElementTypeError, TensorCreationError, checked_items
-from poplite.expr.arguments import bind, number_of_arguments
 from poplite.expr.build import as_expr, typed_number
-from poplite.expr.formula import formula, step_name
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Contraction, ElementClass, Expr, IotaExpr, Leaf, Weak, new_parts
+from poplite.expr.tree import (
+    Contraction,
+    ElementClass,
+    Expr,
+    IotaExpr,
+    Leaf,
+    Weak,
+    formula,
+    new_parts,
+    step_name,
+)
+from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.host_values import check_room
 from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Tensor, check_own
 from poplite.graph.tensor.tensor_text import shared
 from poplite.ops.fuse.contractions import is_dot, layout_of
-from poplite.ops.fuse.levels import Root
 from poplite.ops.fuse.lowering import Lowering
 from poplite.ops.fuse.placement import Mappings
 from poplite.ops.fuse.recipe import NOTES
-from poplite.ops.fuse.storing import distinct
+from poplite.ops.fuse.storing import Root, distinct
 from poplite.ops.operands import (
     FLOATS,
     Given,
+    bind,
     called,
     check_closed,
     check_name,
@@ -35,6 +44,7 @@ from poplite.ops.operands import (
     check_writeable,
     described,
     graph_of,
+    number_of_arguments,
     operand,
     own_operand,
     steps_for,

@@ -53,8 +53,7 @@ from poplite.errors import (
     not_called,
     refuse_copies,
 )
-from poplite.expr.equality import is_value, not_compared
-from poplite.expr.operand import Operand
+from poplite.expr.operand import Operand, is_value, not_compared
 from poplite.frozen import frozen
 from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor

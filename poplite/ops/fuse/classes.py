@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from poplite.expr.formula import PRECEDENCE, REDUCTIONS, Writer, applied, bracketed
 from poplite.expr.operations import CAST, OPERATIONS
+from poplite.expr.tree import PRECEDENCE, REDUCTIONS, Writer, applied, bracketed
 from poplite.ops.fuse.pricing import KINDS, Computed, computed_of, slots_of, steps_of, walked
 from poplite.ops.fuse.recipe import (
     JOINS,

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from poplite.expr.formula import step_name
 from poplite.expr.tree import (
     Applied,
     Contraction,
@@ -24,6 +23,7 @@ from poplite.expr.tree import (
     Reduction,
     Shape,
     ViewExpr,
+    step_name,
 )
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -41,10 +41,9 @@ from poplite.ops.fuse.contractions import (
     products_of_epilogues,
     put_together_for_sums,
     sent_to_sums,
-    with_dots,
+    without_dot,
 )
 from poplite.ops.fuse.gathering import HeldShare, common_share
-from poplite.ops.fuse.levels import IndependentSteps, Root, is_view, levels
 from poplite.ops.fuse.maps import add_copy, add_map, broadcast_to
 from poplite.ops.fuse.placement import (
     Mappings,
@@ -62,11 +61,16 @@ from poplite.ops.fuse.pricing import Remembered, compared
 from poplite.ops.fuse.recipe import Note, Straight, in_order, straight
 from poplite.ops.fuse.storing import (
     MOST_FIELDS,
+    IndependentSteps,
+    Root,
     all_parts,
     cut,
     decide,
     interned,
+    is_view,
+    levels,
     read_once,
+    rebuilt,
     split_positions,
     with_operands,
 )
@@ -115,7 +119,7 @@ class Lowering:
         Values stored for a tensor are forgotten when a root writes it; a root without `out` shares
         nothing with tensors that are there, so that a later write changes no result.
         """
-        exprs = read_once(with_dots([root.expr for root in roots]))
+        exprs = read_once(rebuilt([root.expr for root in roots], Contraction, without_dot))
         exprs = interned(split_positions(self.mappings, exprs))
         parts = all_parts(exprs)
         kept: set[Expr] = {
@@ -139,7 +143,9 @@ class Lowering:
         for part in cut([*groups, *[each.expr for each in decisions if each.is_stored]], kept):
             why = f"a vertex has at most {MOST_FIELDS} tensors and numbers"
             self.notes.append(Note.of("stored", part, why))
-        self._kept, self._epilogues = kept, products_of_epilogues(parts, exprs, kept)
+        self._kept = kept
+        if any(isinstance(node, Contraction) for node in parts):
+            self._epilogues = products_of_epilogues(parts, exprs, kept)
         self._left = {product for each in self._epilogues.values() for product in each}
         self._first = len(self.graph.space.variables)
         at_once: dict[int, Tensor] = {}

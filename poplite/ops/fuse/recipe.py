@@ -14,9 +14,8 @@ from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from poplite.errors import made_by
-from poplite.expr.formula import formula
 from poplite.expr.operations import CAST, HELPERS, OPERATIONS, ElementOperation, cast_text, kind_of
-from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number, Shape
+from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number, Shape, formula
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor

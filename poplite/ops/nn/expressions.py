@@ -9,10 +9,9 @@ import math
 
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.build import cast, iota
-from poplite.expr.formula import formula
 from poplite.expr.operand import Operand, as_read
 from poplite.expr.operations import kind_of
-from poplite.expr.tree import ElementClass, Expr, labelled
+from poplite.expr.tree import ElementClass, Expr, formula, labelled
 from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape

@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 from poplite.errors import InvalidOption, TensorCreationError
 from poplite.expr.build import as_expr, cast
-from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Expr, Weak, labelled, reshaped
+from poplite.expr.tree import Expr, Weak, formula, labelled, reshaped
 from poplite.frozen import frozen
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared
-from poplite.ops.fuse.levels import Root
+from poplite.ops.fuse.storing import Root
 from poplite.ops.mathematics import rsqrt
 from poplite.ops.nn.expressions import by_result
 from poplite.ops.operands import check_closed, check_name, count_of, the_tensor

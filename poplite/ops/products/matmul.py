@@ -14,9 +14,8 @@ from functools import lru_cache, partial
 
 from poplite.errors import InvalidOption, TensorCreationError
 from poplite.expr.build import apply, as_expr, contraction
-from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Expr, Leaf, Weak
+from poplite.expr.tree import Expr, Leaf, Weak, formula
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph

@@ -13,10 +13,9 @@ from typing import Any
 
 from poplite.errors import ElementTypeError, TensorCreationError, did_you_mean
 from poplite.expr.build import apply, as_expr, cast, reduction
-from poplite.expr.formula import operation_name
 from poplite.expr.operand import Operand
 from poplite.expr.operations import kind_of
-from poplite.expr.tree import Expr, Reduction, Weak
+from poplite.expr.tree import Expr, Reduction, Weak, operation_name
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.control import together
 from poplite.ops.record import map as stored

@@ -20,10 +20,9 @@ from poplite.compat import popops
 from poplite.compat.popops import expr as pe
 from poplite.compat.popops.expr import Const, Lt, Shr, _1
 from poplite.expr.build import apply
-from poplite.expr.formula import formula
 from poplite.expr.numpy_names import _OPERATIONS
 from poplite.expr.operations import OPERATIONS
-from poplite.expr.tree import Expr, Leaf, viewed
+from poplite.expr.tree import Expr, Leaf, formula, viewed
 from poplite.ops.fuse.classes import class_text
 from poplite.ops.fuse.recipe import MapRecipe, OperandPart, straight
 from poplite.testing.fuzz_integers import TYPES

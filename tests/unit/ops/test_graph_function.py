@@ -12,8 +12,8 @@ import poplite as pl
 import poplite.named as ng
 from helpers.depth import interpreted, interpreted_everywhere
 from poplite.expr.tree import ViewExpr
-from poplite.ops.fuse.levels import Root
 from poplite.ops.fuse.lowering import Lowering
+from poplite.ops.fuse.storing import Root
 from poplite.program.recording import Recorder
 
 # -- functions of the graph ------------------------------------------------------------------------
