@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from poplite.expr.numpy_names import operations_on_use as _operations_on_use
 
 if TYPE_CHECKING:
-    from poplite.ops.mathematics import gelu as gelu, relu as relu
+    from poplite.ops.elementwise import gelu as gelu, relu as relu
     from poplite.ops.nn.attention import (
         Attention as Attention,
         AttentionGradient as AttentionGradient,

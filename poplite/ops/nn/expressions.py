@@ -15,8 +15,7 @@ from poplite.expr.tree import ElementClass, Expr, formula, labelled
 from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.ops.elementwise import absolute, clamp, equal, where
-from poplite.ops.mathematics import erfc, exp, log, sigmoid, softplus
+from poplite.ops.elementwise import absolute, clamp, equal, erfc, exp, log, sigmoid, softplus, where
 from poplite.ops.operands import dimension
 from poplite.ops.reductions.expressions import float_operand, max, sum
 from poplite.types import FLOAT

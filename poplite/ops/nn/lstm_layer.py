@@ -18,7 +18,7 @@ from poplite.expr.tree import Expr
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.control import together
-from poplite.ops.mathematics import sigmoid, tanh
+from poplite.ops.elementwise import sigmoid, tanh
 from poplite.ops.nn.recurrent import (
     Layer,
     RecurrentWeights,

@@ -16,8 +16,8 @@ from poplite.expr.tree import Expr, Weak, formula, labelled, reshaped
 from poplite.frozen import frozen
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared
+from poplite.ops.elementwise import rsqrt
 from poplite.ops.fuse.storing import Root
-from poplite.ops.mathematics import rsqrt
 from poplite.ops.nn.expressions import by_result
 from poplite.ops.operands import check_closed, check_name, count_of, the_tensor
 from poplite.ops.record import lower

@@ -15,8 +15,8 @@ from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.virtual import home_graph
+from poplite.ops.elementwise import sqrt
 from poplite.ops.fuse.storing import Root
-from poplite.ops.mathematics import sqrt
 from poplite.ops.operands import beside, check_name
 from poplite.ops.record import lower
 from poplite.program import Sequence

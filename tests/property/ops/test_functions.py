@@ -17,7 +17,7 @@ import poplite as pl
 from helpers.depth import deep, examples, forms, interpreted, thinned, values_only
 from poplite import ops
 from poplite.expr.operations import OPERATIONS, kind_of
-from poplite.ops import mathematics, nn
+from poplite.ops import nn
 
 # -- every operation on every type -----------------------------------------------------------------
 
@@ -508,10 +508,10 @@ def functions() -> dict[str, Any]:
     of_nn = {name: each for name, each in shown.items() if inspect.isfunction(each)}
     assert of_nn.keys() >= RECORD_STEPS
     found = {f"nn.{name}": each for name, each in of_nn.items() if name not in RECORD_STEPS}
-    for name, each in vars(mathematics).items():
-        if inspect.isfunction(each) and each.__module__ == mathematics.__name__:
-            found[name] = each
-    del found["sqrt_trunc"]  # of integers
+    for name, operation in OPERATIONS.items():
+        is_of_floats = operation.text.keys() == {"float"} and operation.gives == "same"
+        if is_of_floats and "variance" not in name:  # whose second operand is a number as a rule
+            found[name] = getattr(ops, name)
     return found
 
 
