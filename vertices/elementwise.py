@@ -18,7 +18,7 @@ import numpy.typing as npt
 from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.machine.target import Target
 from poplite.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, ElementType
-from poplite.vertex.compute.mathematics.functions import evaluate
+from poplite.vertex.compute.mathematics import evaluate
 from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, Vector, Vertex
 from poplite.vertices.estimators.poplibs import binary, broadcast, scaled_add, unary
 

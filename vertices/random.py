@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.types import FLOAT, LONGLONG, UNSIGNED_INT, UNSIGNED_LONGLONG, ElementType
-from poplite.vertex.compute.mathematics.functions import evaluate
+from poplite.vertex.compute.mathematics import evaluate
 from poplite.vertex.vertex import InOut, Input, Output, State, Vector, Vertex, dtype_of
 
 T = TypeVar("T", bound=ElementType[Any])

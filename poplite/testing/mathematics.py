@@ -30,7 +30,7 @@ from poplite.machine.target import Target
 from poplite.program import Sequence as Steps
 from poplite.simulator.engine import Engine
 from poplite.types import FLOAT
-from poplite.vertex.compute.mathematics.functions import PAIRS, evaluate
+from poplite.vertex.compute.mathematics import PAIRS, evaluate
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]

@@ -36,7 +36,7 @@ from poplite.machine.floating_point import STOCHASTIC
 from poplite.simulator.codegen import codecs, mathematics
 from poplite.simulator.codegen.codecs import half_by_mode, quarter_by_mode, random_bits
 from poplite.types import BOOL, FLOAT, HALF, QUARTER, ElementType
-from poplite.vertex.compute.mathematics.functions import PAIRS
+from poplite.vertex.compute.mathematics import PAIRS
 from poplite.vertex.vertex import Field, MultiVertex, Vertex
 
 if TYPE_CHECKING:

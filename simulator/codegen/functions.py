@@ -25,7 +25,7 @@ from poplite.jit.rules import code_for, code_in_place_of, rule_for
 from poplite.simulator.codegen.accessors import INDEX, NUMBER, OF_DOUBLE, storage_type
 from poplite.types import BOOL, FLOAT, HALF, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.compute.dialect import FUSED, STORED
-from poplite.vertex.compute.mathematics.functions import KERNELS, PAIRS
+from poplite.vertex.compute.mathematics import KERNELS, PAIRS
 from poplite.vertex.compute.number_functions import (
     float_bits,
     float_from_bits,

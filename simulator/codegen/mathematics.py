@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from poplite.vertex.compute.mathematics.functions import DOUBLES, KERNELS
+from poplite.vertex.compute.mathematics import DOUBLES, KERNELS
 
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
 _INTEGERS = {FLOAT: ir.IntType(32), DOUBLE: ir.IntType(64)}

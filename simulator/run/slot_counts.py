@@ -44,7 +44,7 @@ from poplite.simulator.codegen.compute_code import MOST_COUNTED, Counting, modes
 from poplite.simulator.run.launches import LaunchTable
 from poplite.types import HALF, QUARTER
 from poplite.vertex.compute import check, flow_of
-from poplite.vertex.compute.mathematics.functions import KERNELS
+from poplite.vertex.compute.mathematics import KERNELS
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 # -- which classes ---------------------------------------------------------------------------------

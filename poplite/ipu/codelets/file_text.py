@@ -27,7 +27,7 @@ from poplite.ipu.codelets.class_text import class_text
 from poplite.ipu.codelets.terms import identifier, literal, unused
 from poplite.text import clipped, items_or_none
 from poplite.vertex.compute.arithmetic import Kind
-from poplite.vertex.compute.mathematics.functions import DOUBLES, KERNELS, PAIRS
+from poplite.vertex.compute.mathematics import DOUBLES, KERNELS, PAIRS
 from poplite.vertex.vertex import Vertex
 
 _HEAD = """\

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from poplite.types import BOOL, UNSIGNED_LONGLONG, ElementType
-from poplite.vertex.compute.mathematics.functions import (
+from poplite.vertex.compute.mathematics import (
     DOUBLES,
     EVALUATOR,
     KERNELS,

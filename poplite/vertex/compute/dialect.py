@@ -47,7 +47,7 @@ from poplite.types import (
     ElementType,
 )
 from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN
-from poplite.vertex.compute.mathematics.functions import KERNELS
+from poplite.vertex.compute.mathematics import KERNELS
 from poplite.vertex.compute.number_functions import BITS, fma
 from poplite.vertex.compute.source_text import DEEPEST, SHALLOWER, TOO_DEEP, SourceText
 from poplite.vertex.faster import promise_of

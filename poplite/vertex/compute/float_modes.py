@@ -42,7 +42,7 @@ from poplite.machine.floating_point import (
 from poplite.types import FLOAT, HALF, NAN_CODE, ElementType, QuarterFormat, QuarterMetadata, encode
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import Kind, Number, as_f32, kind_of
-from poplite.vertex.compute.mathematics.functions import KERNELS
+from poplite.vertex.compute.mathematics import KERNELS
 
 # -- traps -----------------------------------------------------------------------------------------
 

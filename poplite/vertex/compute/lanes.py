@@ -38,7 +38,7 @@ from poplite.text import clipped, of_type
 from poplite.types import ElementType
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import Kind, Number, element_kind, fits_lanes, lanes_text
-from poplite.vertex.compute.mathematics.functions import fused as fused_arrays
+from poplite.vertex.compute.mathematics import fused as fused_arrays
 
 # -- numbers outside of compute --------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.vertex.compute import arithmetic, lanes
 from poplite.vertex.compute.arithmetic import Kind
 from poplite.vertex.compute.lanes import no_number, number_of
-from poplite.vertex.compute.mathematics.functions import fused
+from poplite.vertex.compute.mathematics import fused
 
 # -- bits of floats --------------------------------------------------------------------------------
 

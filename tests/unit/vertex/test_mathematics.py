@@ -25,7 +25,7 @@ from poplite.testing.mathematics import (
     main,
     worst_double,
 )
-from poplite.vertex.compute.mathematics.functions import DOUBLES, KERNELS, PAIRS, evaluate
+from poplite.vertex.compute.mathematics import DOUBLES, KERNELS, PAIRS, evaluate
 
 # -- float32 ---------------------------------------------------------------------------------------
 
