@@ -2,27 +2,31 @@
 
 Where a C++ function changes its arguments, the one here returns what they become.
 
-Source: PopLibs, `poputil/TileMapping.hpp`, `poputil/Broadcast.hpp`, `poputil/Util.hpp`.
+Source: PopLibs, `poputil/TileMapping.hpp`, `poputil/Broadcast.hpp`, `poputil/Util.hpp`;
+`popops::createOutputForElementWiseOp` and `poputil::TensorUseTracker` for the mappings of results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from zlib import crc32
 
 import numpy as np
 
-from poplite.arrays.intervals import Interval
+from poplite.arrays.intervals import Int64, Interval
 from poplite.compat.arguments import bound, checked, library_codelets as _library_codelets, sizes_of
-from poplite.compat.placing import dithered, linear_mapping, mapping_by_use, part_ends
-from poplite.errors import TensorCreationError, TensorIndexError
+from poplite.errors import InvalidOption, TensorCreationError, TensorIndexError
+from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.graph import Graph
 from poplite.graph.partition import checked_regions, cut_regions
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.placement import grain_of
 from poplite.poplar.absent import shown as _shown
 from poplite.program import Copy, Sequence as Steps
 from poplite.program.recording import target
+from poplite.text import clipped, integer_or_none
 from poplite.types import ElementTypeLike
 
 __all__ = _shown(
@@ -261,3 +265,123 @@ def _stretched(t: Tensor, shape: tuple[int, ...]) -> Tensor:
         if t.shape[dim] != size:
             t = t.broadcast(size, dim)
     return t
+
+
+# -- mappings --------------------------------------------------------------------------------------
+
+
+def part_ends(what: str, size: int, grain: int, most: int, least: int) -> Int64:
+    """Return where parts of nearly equal size end: as few parts as have no larger one."""
+    numbers = {"grain": grain, "parts": most, "minimum": least}
+    for name, number in numbers.items():
+        if integer_or_none(number) is None or number < (name != "minimum"):
+            raise InvalidOption(
+                f"poputil.{what}: {name} {clipped(number)}",
+                found=", ".join(f"{each} {clipped(n)}" for each, n in numbers.items()),
+                fix="whole numbers of at least 1; the minimum may be 0",
+            )
+    grain = min(grain, max(1, size))
+    grains = -(-size // grain)
+    largest = -(-grains // most)
+    if least:
+        largest = max(largest, -(-grains // max(1, grains // -(-least // grain))))
+    parts = -(-grains // max(1, largest))
+    return np.minimum(np.arange(1, parts + 1) * grains // max(1, parts) * grain, size)
+
+
+def linear_mapping(
+    tiles: int, size: int, grain: int, least: int, offset: int = 0, *, ascending: bool = True
+) -> TileMapping:
+    """Return a mapping of elements in order, from a tile on; tiles wrap around at the last."""
+    ends = part_ends("mapTensorLinearly", size, grain, tiles, least)
+    tile = (np.arange(len(ends)) + offset % tiles) % tiles
+    tile = tile if ascending else tiles - 1 - tile
+    return TileMapping(tiles, tile, np.diff(ends, prepend=0))
+
+
+def output_mapping(graph: Graph, inputs: Iterable[object], result: Tensor | Expr) -> TileMapping:
+    """Return the mapping of the result of an elementwise function, a tensor or an expression.
+
+    It is that of the input whose fullest tile has least; of equal ones, the one on most tiles, then
+    of fewest pieces. Inputs that are broadcast, or hold an element twice, do not count.
+    """
+    tensors = [each for each in inputs if isinstance(each, Tensor)]
+    sized = [each for each in tensors if each.shape == result.shape]
+    chosen = [each for each in sized if not each.contains_aliases()]
+    if not chosen and sized and sized[0].num_elements == 1:
+        chosen = sized[:1]
+    if chosen:
+        found = [graph.tile_mapping(each) for each in chosen]
+        return min(
+            found,
+            key=lambda mapping: (
+                mapping.elements_per_tile.max(initial=0),
+                -len(mapping.tiles),
+                len(mapping.begin),
+            ),
+        )
+    grain = grain_of(result.element_type)
+    return linear_mapping(graph.target.tiles, result.num_elements, grain, 0)
+
+
+def mapping_by_use(graph: Graph, full: Tensor, dim: int, element: ElementClass) -> TileMapping:
+    """Return the mapping of a vector that is broadcast along all dimensions of a tensor but one.
+
+    Elements are shared among the tiles that use them; neighbours that some tile uses both, among
+    the tiles of both.
+    """
+    size = full.shape[dim]
+    mapping = graph.tile_mapping(full.dim_roll(dim, full.rank - 1))
+    tile = np.repeat(np.arange(len(mapping)), np.diff(mapping.ptr))
+    groups: dict[tuple[int, ...], list[Interval]] = {}
+    for low, high, users in _joined(_uses(tile, mapping.begin, mapping.end, size)):
+        groups.setdefault(tuple(sorted(users)), []).append(Interval(low, high))
+    owner = np.zeros(size, np.int64)
+    for tiles, held in groups.items():
+        count = sum(end - begin for begin, end in held)
+        ends = part_ends("createBroadcastOperand", count, grain_of(element), len(tiles), 0)
+        for each, part in zip(tiles, cut_regions(held, ends), strict=False):
+            for begin, end in part:
+                owner[begin:end] = each
+    return TileMapping(len(mapping), owner, np.ones(size, np.int64))
+
+
+def dithered(mapping: TileMapping, shape: Sequence[int]) -> TileMapping:
+    """Return a mapping whose tiles are moved on, by as many as follow from a shape."""
+    tiles = len(mapping)
+    by = crc32(str(tuple(shape)).encode())
+    return mapping.renumbered((np.arange(tiles) + by) % tiles, tiles)
+
+
+def _uses(tile: Int64, begin: Int64, end: Int64, size: int) -> list[tuple[int, int, set[int]]]:
+    """Return ranges of the vector that the same tiles use, in order: intervals count modulo."""
+    changes: dict[int, list[tuple[int, int]]] = {0: []}
+    for at, first, last in zip(tile.tolist(), begin.tolist(), end.tolist(), strict=True):
+        low, high = first % size, (last - 1) % size + 1
+        whole = last - first >= size
+        ranges = [(0, size)] if whole else [(low, high)] if low < high else [(low, size), (0, high)]
+        for each, stop in ranges:
+            changes.setdefault(each, []).append((at, 1))
+            changes.setdefault(stop, []).append((at, -1))
+    counts: dict[int, int] = {}
+    found = []
+    breaks = sorted({*changes, size})
+    for low, high in zip(breaks[:-1], breaks[1:], strict=True):
+        for at, by in changes.get(low, ()):
+            counts[at] = counts.get(at, 0) + by
+            if not counts[at]:
+                del counts[at]
+        found.append((low, high, set(counts)))
+    return found
+
+
+def _joined(uses: list[tuple[int, int, set[int]]]) -> list[tuple[int, int, set[int]]]:
+    """Return neighbouring ranges that have a user in common as one, with the users of all."""
+    found: list[tuple[int, int, set[int]]] = []
+    for low, high, users in uses:
+        if found and found[-1][2] & users:
+            begin, _, before = found[-1]
+            found[-1] = begin, high, before | users
+        else:
+            found.append((low, high, users))
+    return found

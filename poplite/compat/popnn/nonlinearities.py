@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from poplite import ops
-from poplite.compat.arguments import checked, with_first
-from poplite.compat.placing import Place, one_set, output_mapping
+from poplite.compat.arguments import Place, checked, one_set, with_first
+from poplite.compat.poputil import output_mapping
 from poplite.errors import (
     ControlProgramError,
     Enumeration,

@@ -24,7 +24,6 @@ from typing import Any, overload
 
 from poplite import ops
 from poplite.compat.arguments import Options, check_name, check_options, operand_of, over_graph
-from poplite.compat.placing import output_mapping
 from poplite.compat.popops.expr import (
     Any as Expr,
     BinaryOp,
@@ -35,6 +34,7 @@ from poplite.compat.popops.expr import (
     UnaryOp,
     UnaryOpType,
 )
+from poplite.compat.poputil import output_mapping
 from poplite.errors import ElementTypeError, InvalidOption, checked_items
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr as Node, Weak

@@ -10,8 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 
 from poplite import ops
-from poplite.compat.arguments import Options, bound, check_options, checked, with_first
-from poplite.compat.placing import Place, checked_set, one_set, output_mapping
+from poplite.compat.arguments import (
+    Options,
+    Place,
+    bound,
+    check_options,
+    checked,
+    checked_set,
+    one_set,
+    with_first,
+)
+from poplite.compat.poputil import output_mapping
 from poplite.errors import ControlProgramError, ElementTypeError, InvalidOption
 from poplite.expr.build import as_expr, typed_number
 from poplite.expr.operand import Operand

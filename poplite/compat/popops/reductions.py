@@ -12,14 +12,15 @@ from typing import NamedTuple
 from poplite import ops
 from poplite.compat.arguments import (
     Options,
+    Places,
     bound,
     check_options,
     check_params,
     check_tensors,
     checked,
+    list_of_sets,
     sizes_of,
 )
-from poplite.compat.placing import Places, list_of_sets
 from poplite.errors import (
     ElementTypeError,
     Enumeration,
