@@ -21,8 +21,7 @@ import numpy.typing as npt
 
 from poplite.errors import TensorIndexError
 from poplite.ipu.building import compile_with, cpp_compiler
-from poplite.ipu.codelets.class_text import declared_fields
-from poplite.ipu.codelets.file_text import CodeletFile, codelet_file
+from poplite.ipu.codelets.file_text import CodeletFile, codelet_file, declared_fields
 from poplite.ipu.codelets.function import member
 from poplite.testing.addressed import checked
 from poplite.testing.drawn_fields import (

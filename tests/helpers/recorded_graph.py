@@ -18,8 +18,7 @@ import numpy as np
 import poplite as pl
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ipu.codelets.class_text import declared_fields
-from poplite.ipu.codelets.file_text import CodeletFile
+from poplite.ipu.codelets.file_text import CodeletFile, declared_fields
 from poplite.ipu.codelets.function import member
 from poplite.program.function import FunctionCall
 from poplite.types import (

@@ -56,8 +56,7 @@ from poplite.graph.compute_sets.edge_table import EdgeTable, EdgeTables, Family,
 from poplite.graph.compute_sets.vertex_block import Edges, VertexBlock
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ipu.codelets.class_text import declared_fields
-from poplite.ipu.codelets.file_text import CodeletFile, codelet_file
+from poplite.ipu.codelets.file_text import CodeletFile, codelet_file, declared_fields
 from poplite.ipu.codelets.function import member
 from poplite.ipu.tables.columns import (
     ALIGNMENT,
@@ -70,16 +69,14 @@ from poplite.ipu.tables.columns import (
 from poplite.ipu.tables.elements import (
     CopiedInput,
     EdgesTable,
-    VariableColumns,
-    copied_inputs,
-    type_number,
-)
-from poplite.ipu.tables.host_places import (
     HostPlaces,
     Place,
+    VariableColumns,
+    copied_inputs,
     handle_columns,
     handle_places,
     host_variables,
+    type_number,
 )
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
 from poplite.program import (
