@@ -147,7 +147,7 @@ def _selftest_command(parser: argparse.ArgumentParser) -> None:
 def _selftest(arguments: argparse.Namespace) -> int:
     import poplite
     from poplite.ipu.building import find_sdk
-    from poplite.ipu.device.device import Device
+    from poplite.ipu.device import Device
     from poplite.ipu.selftest import selftest, selftest_text
 
     sdk = find_sdk()

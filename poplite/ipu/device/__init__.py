@@ -1,1 +1,0 @@
-"""Real IPUs behind `Engine`: a process that drives one, and what Python keeps of it."""
