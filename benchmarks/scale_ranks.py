@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import poplite as pl
 from poplite.mpi.device import OnRank
-from poplite.tools.command.run import mpiexec
+from poplite.tools.command import mpiexec
 from rows import Row, run
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import poplite as pl
 from helpers.ranks import needs_mpi
 from helpers.scripts import go_to
 from poplite.errors import FileLoadError
-from poplite.tools.command.main import main as poplite
+from poplite.tools.command import main as poplite
 from poplite.tools.viz.load_report import load
 from poplite.tools.viz.main import main
 

@@ -138,7 +138,7 @@ LOADED_BY_NAME = {
     "simulator.pricing.native_slots": "what compiles the slots of a class, in any process",
     "simulator.run.binding": "none: it knows classes of the library by their module",
     "testing.native_codelets": "the folder of headers in C++",
-    "tools.command.run": "itself, in the processes of ranks",
+    "tools.command": "itself, in the processes of ranks",
     "viz.draw.html": "the folder of style sheets",
 }
 """Modules that load others by a name that is no import statement, and which."""
