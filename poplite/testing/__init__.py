@@ -8,11 +8,11 @@
         reversed_twice = my_reverse(my_reverse(t.tensor))
         check_tensor(reversed_twice, t.addresses)
 
-`vertices` runs one vertex in both forms on elements laid out in drawn ways (`regions`),
+`vertices` runs one vertex in both forms on elements laid out in drawn ways,
 `faster_forms` a faster form beside `compute`, and `native_codelets` its C++; `plugin` has fixtures
-for pytest. `addressed` pairs a tensor with the addresses of its elements, `draw` makes random ones
-from a seed, `check` asks everything, `strategies` are for Hypothesis, which only they need, and
-`python -m poplite.testing.fuzz` checks as many tensors as there is time for.
+for pytest. `addressed` pairs a tensor with the addresses of its elements, and asks everything of
+it; `random_tensors` makes some from a seed, `strategies` are for Hypothesis, which only they need,
+and `python -m poplite.testing.fuzz` checks as many tensors as there is time for.
 """
 
 from __future__ import annotations
@@ -25,15 +25,13 @@ if TYPE_CHECKING:
     from poplite.testing.addressed import (
         AddressedTensor as AddressedTensor,
         appended as appended,
-        concatenated as concatenated,
-        variables as variables,
-    )
-    from poplite.testing.check import (
         check_intersection as check_intersection,
         check_sorted_regions as check_sorted_regions,
         check_tensor as check_tensor,
         check_tile_mapping as check_tile_mapping,
+        concatenated as concatenated,
         tiles_of as tiles_of,
+        variables as variables,
     )
     from poplite.testing.faster_forms import check_faster as check_faster
     from poplite.testing.native_codelets import check_codelet as check_codelet

@@ -16,15 +16,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from random import Random
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.errors import (
     ArgumentKind,
     ElementTypeError,
+    TensorCreationError,
     UnknownName,
     annotated,
     checked_integer,
@@ -38,7 +41,10 @@ from poplite.errors import (
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import append, concat
+from poplite.graph.tensor.regions import SortedRegions, VariableInterval
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tile_mapping import TileMapping
+from poplite.graph.variable_mapping import NO_TILE
 from poplite.machine.target import Target
 from poplite.text import clipped
 from poplite.types import INT, QuarterMetadata
@@ -319,3 +325,267 @@ _METHODS: dict[str, Callable[..., Addresses]] = {
     "upsample": np.repeat,
 }
 """What NumPy calls the methods of a tensor."""
+
+
+# -- queries of a tensor, compared with the addresses of its elements ------------------------------
+# Each check states the answer as plainly as NumPy allows, over every element.  A difference is an
+# `AssertionError` with the question, the answer and what the addresses say.
+
+
+SHOWN = 300
+"""Characters of an answer in a message."""
+
+
+@checked
+def check_tensor(tensor: Tensor, addresses: Int64) -> None:
+    """Assert that every question about a tensor has the answer that its addresses give.
+
+    Args:
+        tensor: any view.
+        addresses: int64[shape], of the element at each index; element `i` of a variable has
+            the address `variable.storage.base + i`.
+
+    Raises:
+        AssertionError: with the question, the answer, and what was expected.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.INT, (2, 3), "x")
+    >>> check_tensor(x.T, np.array([[0, 3], [1, 4], [2, 5]]))
+    >>> check_tensor(x[0], np.array([1, 2]))
+    Traceback (most recent call last):
+    AssertionError: shape is (3,), expected (2,)
+    """
+    check_view(tensor, addresses)
+    tiles = tiles_of(tensor.graph)
+    check_tile_mapping(tensor, addresses, tiles)
+    check_sorted_regions(tensor, addresses, tiles)
+
+
+def check_view(tensor: Tensor, addresses: Int64) -> None:
+    """Assert what `check_tensor` does but for tiles and the order of memory.
+
+    Args:
+        tensor: any view.
+        addresses: int64[shape], of the element at each index.
+
+    Raises:
+        AssertionError: with the question, the answer, and what was expected.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.INT, (2,), "x")
+    >>> check_view(x.broadcast(2, 0), np.array([0, 1, 0, 1]))
+    """
+    _same("shape", tensor.shape, addresses.shape)
+    _same("num_elements", tensor.num_elements, addresses.size)
+    flat = addresses.reshape(-1)
+    owners = _owners(tensor.graph, flat)
+    _check_regions(tensor, flat, owners)
+    used = [tensor.graph.variables[k] for k in np.unique(owners)]
+    constant = any([variable.constant for variable in used])
+    aliased = len(np.unique(flat)) < len(flat)
+    _same("contains_constant()", tensor.contains_constant(), constant)
+    _same("contains_aliases()", tensor.contains_aliases(), aliased)
+    _same("is_parallel_writeable()", tensor.is_parallel_writeable(), not (constant or aliased))
+    _same("intersects_with(itself)", tensor.intersects_with(tensor), len(flat) > 0)
+
+
+def _check_regions(tensor: Tensor, flat: Int64, owners: Int64) -> None:
+    breaks = np.flatnonzero(np.diff(flat, prepend=flat[:1] - 2) != 1)
+    ends = np.append(breaks[1:], len(flat))[: len(breaks)]
+    contiguous = list(zip(breaks.tolist(), ends.tolist(), strict=True))
+    variables = tensor.graph.variables
+    regions = []
+    for begin, end in contiguous:
+        variable = variables[owners[begin]]
+        first = int(flat[begin]) - variable.storage.base
+        regions.append(VariableInterval(variable, first, first + end - begin))
+    _same("var_regions()", tensor.var_regions(), regions)
+    _same("contiguous_regions()", tensor.contiguous_regions(), contiguous)
+    _same("is_contiguous()", tensor.is_contiguous(), len(contiguous) < 2)
+
+
+@checked
+def check_intersection(one: Tensor, addresses: Int64, other: Tensor, others: Int64) -> None:
+    """Assert that two tensors share an element where their addresses do.
+
+    Args:
+        one: a tensor.
+        addresses: int64[shape], of its elements.
+        other: another tensor of the graph.
+        others: int64[shape], addresses of its elements.
+
+    Raises:
+        AssertionError: when one of the two says otherwise.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
+    >>> check_intersection(x[::2], np.array([0, 2]), x[1::2], np.array([1, 3]))
+    """
+    shared = bool(np.isin(addresses, others).any())
+    _same("intersects_with(other)", one.intersects_with(other), shared)
+    _same("other.intersects_with(tensor)", other.intersects_with(one), shared)
+
+
+@checked
+def tiles_of(graph: Graph) -> Int64:
+    """Return the tile at every address of a graph, -1 for none.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> _ = graph.add_variable(pl.INT, (2,), mapping=1), graph.add_variable(pl.INT, (2,))
+    >>> tiles_of(graph).tolist()
+    [1, 1, -1, -1, -1]
+    """
+    last = graph.variables[-1].storage if graph.variables else None
+    tiles = np.full(last.base + last.num_elements if last else 0, NO_TILE)
+    for variable in graph.variables:
+        breaks, own = variable.mapping.pieces()
+        base = variable.storage.base
+        tiles[base : base + variable.num_elements] = np.repeat(own, np.diff(breaks))
+    return tiles
+
+
+@checked
+def check_tile_mapping(tensor: Tensor, addresses: Int64, tiles: Int64) -> None:
+    """Assert that a tensor's elements are where their addresses are.
+
+    Args:
+        tensor: any view.
+        addresses: int64, of its elements, in order.
+        tiles: int64, tile at every address, -1 for none.
+
+    Raises:
+        AssertionError: when they are not, or intervals are not as long as they can be.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x = graph.add_variable(pl.INT, (4,), mapping="linear")
+    >>> check_tile_mapping(x[::-1], np.array([3, 2, 1, 0]), np.array([0, 0, 1, 1]))
+    """
+    expected = _tiles_at(addresses.reshape(-1), tiles, "check_tile_mapping")
+    cuts = [0, *(np.flatnonzero(np.diff(expected)) + 1).tolist(), len(expected)]
+    nested: list[list[tuple[int, int]]] = [[] for _ in range(tensor.graph.target.tiles)]
+    holes: list[tuple[int, int]] = []
+    for begin, end in pairwise(cuts if len(expected) else []):
+        held = nested[expected[begin]] if expected[begin] != NO_TILE else holes
+        held.append((begin, end))
+    answer = tensor.graph.tile_mapping(tensor, require_complete=False)
+    _same("graph.tile_mapping(tensor)", _nested(answer), nested)
+    _same("graph.tile_mapping(tensor).unmapped", answer.unmapped, holes)
+    count = np.bincount(expected[expected != NO_TILE], minlength=len(nested)).tolist()
+    _same("...elements_per_tile", answer.elements_per_tile.tolist(), count)
+    _same("...num_unmapped", answer.num_unmapped, len(expected) - sum(count))
+
+
+def _nested(mapping: TileMapping) -> list[list[tuple[int, int]]]:
+    return [[(begin, end) for begin, end in held] for held in mapping]
+
+
+@checked
+def check_sorted_regions(tensor: Tensor, addresses: Int64, tiles: Int64) -> None:
+    """Assert that a tensor's groups are its elements in the order of memory, whole and by tile.
+
+    Args:
+        tensor: any view.
+        addresses: int64, of its elements, in order.
+        tiles: int64, tile at every address, -1 for none.
+
+    Raises:
+        AssertionError: when an element is missing or in the wrong place, or a group or an
+            interval is not as long as it can be.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x = graph.add_variable(pl.INT, (4,), mapping="linear")
+    >>> check_sorted_regions(x[::-1], np.array([3, 2, 1, 0]), np.array([0, 0, 1, 1]))
+    """
+    graph, flat = tensor.graph, addresses.reshape(-1)
+    nowhere = np.zeros_like(flat)
+    _same_groups("regions", graph.sorted_contiguous_regions(tensor), *_groups(flat, nowhere))
+    once = graph.sorted_contiguous_regions(tensor, remove_aliased=True)
+    _check_once(once, flat, nowhere)
+    _check_aliases(graph.sorted_contiguous_regions(tensor, report_aliases=True), flat)
+    own = _tiles_at(flat, tiles, "check_sorted_regions")
+    if (own != NO_TILE).all():
+        by_tile = graph.sorted_contiguous_regions_by_tile(tensor)
+        ptr, begin, end = _groups(flat, own)
+        _same_groups("regions by tile", by_tile.groups, ptr, begin, end)
+        tile_ptr = np.searchsorted(own[begin][ptr[:-1]], np.arange(graph.target.tiles + 1))
+        _same("regions by tile: groups of each tile", by_tile.tile_ptr, tile_ptr)
+        once_by_tile = graph.sorted_contiguous_regions_by_tile(tensor, remove_aliased=True)
+        _check_once(once_by_tile.groups, flat, own)
+
+
+def _groups(flat: Int64, tiles: Int64) -> tuple[Int64, Int64, Int64]:
+    """Group positions by tile and address: the breaks of groups, begins and ends of intervals."""
+    new = np.append(True, (np.diff(flat) != 1) | (np.diff(tiles) != 0))[: len(flat)]
+    begin = np.flatnonzero(new)
+    end = np.append(begin[1:], len(flat))[: len(begin)]
+    order = np.lexsort((flat[begin], tiles[begin]))  # stable: what comes first stays first
+    begin, end = begin[order], end[order]
+    joined = (flat[end[:-1] - 1] + 1 == flat[begin[1:]]) & (np.diff(tiles[begin]) == 0)
+    breaks = np.flatnonzero(np.append(True, ~joined)[: len(begin)])
+    return np.append(breaks, len(begin)), begin, end
+
+
+def _same_groups(
+    question: str, answer: SortedRegions, ptr: Int64, begin: Int64, end: Int64
+) -> None:
+    _same(f"{question}: groups", answer.ptr, ptr)
+    _same(f"{question}: begins", answer.begin, begin)
+    _same(f"{question}: ends", answer.begin + answer.length, end)
+
+
+def _check_once(answer: SortedRegions, flat: Int64, tiles: Int64) -> None:
+    """Assert that groups list every address once, in order, and cannot be joined."""
+    positions = _positions(answer.begin, answer.length)
+    memory, first = np.unique(flat, return_index=True)
+    order = np.argsort(tiles[first], kind="stable")
+    memory, tile = memory[order], tiles[first][order]
+    _same("without aliases: addresses", flat[positions], memory)
+    cuts = np.append(True, (np.diff(memory) != 1) | (np.diff(tile) != 0))[: len(memory)]
+    starts = (np.cumsum(answer.length) - answer.length)[answer.ptr[:-1]]
+    _same("without aliases: begins of groups", starts, np.flatnonzero(cuts))
+    inside = np.ones(len(answer.begin), np.bool_)
+    inside[answer.ptr[:-1]] = False
+    goes_on = inside[1:] & (answer.begin[1:] == (answer.begin + answer.length)[:-1])
+    _same("without aliases: intervals that continue", np.flatnonzero(goes_on), [])
+
+
+def _check_aliases(answer: SortedRegions, flat: Int64) -> None:
+    """Assert that every element is listed, and intervals say where their memory comes first."""
+    assert answer.aliases is not None
+    positions = _positions(answer.begin, answer.length)
+    _same("with aliases: elements", np.sort(positions), np.arange(len(flat)))
+    _, first, which = np.unique(flat, return_index=True, return_inverse=True)
+    origins = _positions(answer.aliases, answer.length)
+    _same("aliases", origins, first[which.reshape(-1)[positions]])
+
+
+def _positions(begin: Int64, length: Int64) -> Int64:
+    first = np.repeat(begin - (np.cumsum(length) - length), length)
+    return first + np.arange(len(first))
+
+
+def _tiles_at(flat: Int64, tiles: Int64, call: str) -> Int64:
+    """Return the tile of each element, or refuse tiles that are not one for each address."""
+    if tiles.ndim != 1 or (len(flat) and not 0 <= flat.min() <= flat.max() < len(tiles)):
+        raise TensorCreationError(
+            f"testing.{call}: tiles of shape {tiles.shape} have none for each address",
+            fix="tiles_of(graph)",
+        )
+    return tiles[flat]
+
+
+def _owners(graph: Graph, flat: Int64) -> Int64:
+    bases = np.array([variable.storage.base for variable in graph.variables], np.int64)
+    return np.searchsorted(bases, flat, side="right") - 1
+
+
+def _same(question: str, answer: object, expected: object) -> None:
+    if isinstance(answer, np.ndarray):
+        answer, expected = answer.tolist(), np.asarray(expected).tolist()
+    if answer != expected:
+        raise AssertionError(
+            f"{question} is {clipped(answer, SHOWN)}, expected {clipped(expected, SHOWN)}"
+        )

@@ -7,12 +7,15 @@ check_faster(Shift, values={"places": range(8)})             values that make se
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from poplite.errors import PopliteError, TensorIndexError
+from poplite.errors import PopliteError, TensorIndexError, VertexCompileError
+from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
@@ -20,20 +23,12 @@ from poplite.program import Execute
 from poplite.simulator.engine import Engine
 from poplite.simulator.strict.replay import differing
 from poplite.testing.addressed import checked
-from poplite.testing.drawn_fields import (
-    DrawnFields,
-    Rows,
-    Shapes,
-    classes_of,
-    drawn_fields,
-    fields_text,
-    smallest_difference,
-)
 from poplite.text import amount
-from poplite.types import BOOL, QUARTER, UNSIGNED_CHAR, QuarterMetadata
+from poplite.types import BOOL, HALF, QUARTER, UNSIGNED_CHAR, ElementType, QuarterMetadata
 from poplite.vertex.compute import FasterForm, check, faster_form
 from poplite.vertex.fields import Field, definition_error
-from poplite.vertex.vertex import Vertex
+from poplite.vertex.templates import allowed_elements
+from poplite.vertex.vertex import MultiVertex, Vertex
 
 METADATA = QuarterMetadata("F143", scale=1)
 """Of all QUARTER fields."""
@@ -212,3 +207,244 @@ def _difference(
                 more = f" ({amount(len(wrong), 'element')} of {len(want):,})" if index else ""
                 return f"'{field}'{index} is {want[at]!s} by compute, and {got[at]!s}{more}"
     return ""
+
+
+# -- fields drawn from a seed, of all sizes, with hard numbers among them --------------------------
+
+Array = npt.NDArray[Any]
+Rows = list[Array]
+"""The elements of a field, one array for each of its edges."""
+
+Shapes = Callable[[int], Mapping[str, int | tuple[int, ...]]]
+"""What fits a size: lengths of vectors, and rows and columns of lists, by field."""
+
+SIZES = (0, 1, 2, 3, 7, 8, 9, 31, 32, 33, 63, 64, 65)
+"""Elements of vectors: none, and numbers just below and above the lanes of machines."""
+
+MOST_SHOWN = 70
+"""Elements of a field that a message shows, before it leaves some out."""
+
+
+@frozen(eq=False)
+class DrawnFields:
+    """What one vertex is connected to: edges, by name, and values of State."""
+
+    cls: type[Vertex]
+    edges: Mapping[str, Rows]
+    state: Mapping[str, Any]
+
+    @property
+    def size(self) -> int:
+        """All elements."""
+        lists = (value for value in self.state.values() if isinstance(value, list))
+        rows = (row for rows in self.edges.values() for row in rows)
+        return sum(map(len, lists)) + sum(map(len, rows))
+
+
+def classes_of(vertex: type[Vertex]) -> list[type[Vertex]]:
+    """Return a class, or those that a template can be made to."""
+    if not vertex.type_variables:
+        return [vertex]
+    found: list[type[Vertex]] = []
+    template: Any = vertex
+    refused: VertexCompileError | None = None
+    for elements in product(*map(allowed_elements, vertex.type_variables)):
+        try:
+            cls = template[elements]
+            check(cls)
+            found.append(cls)
+        except VertexCompileError as error:  # compute has no meaning for these
+            refused = error
+    if not found and refused is not None:
+        raise refused
+    return found
+
+
+def drawn_fields(
+    cls: type[Vertex],
+    rng: np.random.Generator,
+    shapes: Shapes | None,
+    values: Mapping[str, Sequence[Any]],
+    count: int,
+) -> list[DrawnFields]:
+    """Return fields of so many vertices, those with the fewest elements first.
+
+    `shapes` and `values` are those of `check_faster`.
+    """
+    drawn = [_drawn(cls, rng, shapes, values) for _ in range(count)]
+    return sorted(drawn, key=lambda each: each.size)
+
+
+def _drawn(
+    cls: type[Vertex],
+    rng: np.random.Generator,
+    shapes: Shapes | None,
+    values: Mapping[str, Sequence[Any]],
+) -> DrawnFields:
+    size = int(rng.choice(SIZES))
+    others = [size, size, int(rng.choice(SIZES)), *rng.integers(0, 6, 2).tolist()]
+    fitting = shapes(size) if shapes is not None else {}
+    is_even = rng.random() < 0.7
+    special = float(rng.choice([0.0, 0.05, 1.0]))
+    edges: dict[str, Rows] = {}
+    state: dict[str, Any] = {}
+    for name, field in cls.fields.items():
+        if field.is_implicit or (name == "num_workers" and issubclass(cls, MultiVertex)):
+            continue
+        shape = fitting.get(name)
+        lengths = _lengths(field, rng, shape, others, is_even=is_even)
+        rows = [_elements(field, length, rng, special, values.get(name)) for length in lengths]
+        if field.is_edge:
+            edges[name] = rows
+        else:
+            state[name] = rows[0].tolist() if field.depth else rows[0].tolist()[0]
+    return DrawnFields(cls, edges, state)
+
+
+def _lengths(
+    field: Field,
+    rng: np.random.Generator,
+    shape: int | tuple[int, ...] | None,
+    sizes: Sequence[int],
+    *,
+    is_even: bool,
+) -> list[int]:
+    """Return the elements of each edge of a field; `is_even` fields are of one size."""
+    if field.depth == 0:
+        return [1]
+    if shape is not None:
+        *rows, length = (shape,) if isinstance(shape, int) else shape
+        return [length] * (rows[0] if rows else 1)
+    length = sizes[0] if is_even else int(rng.choice(sizes))
+    if field.depth == 1:
+        return [length]
+    rows = [sizes[0] if is_even else int(rng.choice(sizes))]
+    is_ragged = not is_even and rng.random() < 0.3
+    return [int(rng.choice(sizes)) if is_ragged else length for _ in range(rows[0])]
+
+
+def _elements(
+    field: Field,
+    length: int,
+    rng: np.random.Generator,
+    special: float,
+    values: Sequence[Any] | None,
+) -> Array:
+    """Return elements of a field, some of them `special`."""
+    dtype = field.element.dtype
+    if values is not None:
+        return np.asarray([values[k] for k in rng.integers(0, len(values), length)], dtype)
+    if field.role == "state" and dtype.kind in "iu":
+        return rng.integers(0, 10, length).astype(dtype)
+    usual = _usual(field.element, length, rng)
+    return np.where(
+        rng.random(length) < special, rng.choice(_special(field.element), length), usual
+    )
+
+
+def _usual(element: type[ElementType[Any]], length: int, rng: np.random.Generator) -> Array:
+    dtype = element.dtype
+    if dtype.kind == "b":
+        return rng.random(length) < 0.5
+    if dtype.kind == "f":
+        powers = rng.integers(-2, 3, length) if element is HALF else rng.integers(-5, 6, length)
+        return (rng.standard_normal(length) * 10.0**powers).astype(dtype)
+    if element is QUARTER or rng.random() < 0.5:
+        return rng.integers(0, 256, length * dtype.itemsize, np.uint8).view(dtype)
+    return rng.integers(0, 100, length).astype(dtype)
+
+
+def _special(element: type[ElementType[Any]]) -> Array:
+    dtype = element.dtype
+    if dtype.kind == "b":
+        return np.array([False, True])
+    if dtype.kind == "f":
+        limits: Any = np.finfo(dtype)
+        small = [limits.smallest_subnormal, limits.smallest_normal]
+        positive = np.array([0.0, *small, 1.0, limits.max, np.inf, np.nan], dtype)
+        return np.concatenate([positive, -positive])
+    if element is QUARTER:
+        return np.array([0, 1, 0x7F, 0x80, 0x81, 0xFF], dtype)
+    ends: Any = np.iinfo(dtype.name)
+    return np.array([ends.min, ends.min + 1, 0, 1, ends.max - 1, ends.max], dtype)
+
+
+Differences = Callable[[Sequence[DrawnFields]], Iterator[str | None]]
+"""Yields how each vertex differs, empty where it does not; None for one that indexes outside of its
+fields by its definition, which does not count."""
+
+
+def smallest_difference(
+    drawn: Sequence[DrawnFields], differences: Differences, what: str, which: str, call: str
+) -> tuple[DrawnFields, str] | None:
+    """Return the smallest fields that differ, and how; None where none of those drawn does.
+
+    Args:
+        drawn: the fields.
+        differences: of some of them; it is not asked for more after the first that differs.
+        what: the definition, for the message where it indexes outside of all fields.
+        which: these fields, for the same.
+        call: the beginning of the user's call, for the same.
+
+    Raises:
+        AssertionError: when nothing was compared.
+    """
+    __tracebackhide__ = True
+    compared, found = _first_difference(drawn, differences)
+    if not compared and found is None:
+        raise AssertionError(
+            f"{what} indexes outside of the fields {which}, so nothing was compared\n"
+            f"  try: {call}, lambda n: {{...}}), the lengths that fit a size, or values={{...}}"
+        )
+    smallest = found
+    while found is not None:
+        smallest, size = found, found[0].size
+        parts = (each for each in parts_of(found[0]) if each.size < size)
+        _, found = _first_difference(sorted(parts, key=lambda each: each.size), differences)
+    return smallest
+
+
+def _first_difference(
+    drawn: Sequence[DrawnFields], differences: Differences
+) -> tuple[int, tuple[DrawnFields, str] | None]:
+    """Return how many vertices are equal, and fields and difference of the first that is not."""
+    compared = 0
+    for fields, why in zip(drawn, differences(drawn), strict=False):
+        if why:
+            return compared, (fields, why)
+        compared += why is not None
+    return compared, None
+
+
+def parts_of(fields: DrawnFields) -> Iterator[DrawnFields]:
+    """Yield fields with fewer elements, the same ones of all vectors of a length."""
+    declared, rows_of = fields.cls.fields, list(fields.edges.values())
+    sizes = {len(row) for rows in rows_of for row in rows} | {len(rows) for rows in rows_of}
+    for size in sorted(sizes - {0}):
+        ends = [(0, size // 2), (size // 2, size), *((k, k + 1) for k in range(size))]
+        for begin, end in dict.fromkeys(each for each in ends if each != (0, size)) or [(0, 0)]:
+            kept = slice(begin, end)
+            edges = {name: _part(rows, kept, size) for name, rows in fields.edges.items()}
+            edges |= {name: fields.edges[name] for name in edges if not declared[name].depth}
+            lists = (name for name in edges if declared[name].depth == 2)
+            edges |= {name: edges[name][kept] for name in lists if len(edges[name]) == size}
+            state = {
+                name: value[kept] if isinstance(value, list) and len(value) == size else value
+                for name, value in fields.state.items()
+            }
+            yield DrawnFields(fields.cls, edges, state)
+
+
+def _part(rows: Rows, kept: slice, size: int) -> Rows:
+    return [row[kept] if len(row) == size else row for row in rows]
+
+
+def fields_text(fields: DrawnFields) -> str:
+    """Return fields one a line, for messages."""
+    lines = [f"  {name} = {value!r}" for name, value in fields.state.items()]
+    for name, rows in fields.edges.items():
+        for number, row in enumerate(rows):
+            at = f"{name}[{number}]" if len(rows) > 1 else name
+            text = np.array2string(row, threshold=MOST_SHOWN, separator=", ", max_line_width=100)
+            lines.append(f"  {at} = {text}".replace("\n", "\n    "))
+    return "\n".join(lines)

@@ -24,8 +24,8 @@ from typing import NamedTuple
 from warnings import catch_warnings, simplefilter
 
 from poplite.errors import ConstantRemappedWarning
-from poplite.testing.addressed import AddressedTensor
-from poplite.testing.check import (
+from poplite.testing.addressed import (
+    AddressedTensor,
     check_intersection,
     check_sorted_regions,
     check_tile_mapping,

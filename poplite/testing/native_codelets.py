@@ -24,7 +24,7 @@ from poplite.ipu.building import compile_with, cpp_compiler
 from poplite.ipu.codelets.file_text import CodeletFile, codelet_file, declared_fields
 from poplite.ipu.codelets.function import member
 from poplite.testing.addressed import checked
-from poplite.testing.drawn_fields import (
+from poplite.testing.faster_forms import (
     DrawnFields,
     Shapes,
     classes_of,

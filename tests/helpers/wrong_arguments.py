@@ -25,7 +25,7 @@ from helpers.public_calls import around
 from poplite import errors, ops
 from poplite.compat import arguments
 from poplite.expr import numpy_names
-from poplite.testing import addressed, check, vertices
+from poplite.testing import addressed, vertices
 
 _OTHER = pl.Graph(pl.Target(tiles=2))
 _H = ng.make_axis(3, "H")
@@ -166,7 +166,7 @@ def fault_of(text: str, code: CodeType | str, names: dict[str, Any], *callers: s
             return ""
         if isinstance(error, TypeError | AttributeError) and frame.filename in callers:
             return ""
-        if isinstance(error, AssertionError) and frame.filename == check.__file__:
+        if isinstance(error, AssertionError) and frame.filename == addressed.__file__:
             return ""  # what a test finds
         return f"{text}: {type(error).__name__}: {error} [{frame.filename}:{frame.lineno}]"
     return ""

@@ -14,7 +14,7 @@ from helpers.depth import examples
 from poplite.arrays.intervals import Int64
 from poplite.graph.tensor.tensor_text import made_from
 from poplite.testing import random_shape, random_step, random_tensor, random_variables
-from poplite.testing.check import check_view
+from poplite.testing.addressed import check_view
 from poplite.view import (
     Storage,
     View,
