@@ -23,8 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 WHOLE = (
-    *["building", "compilation", "engine", "executable", "host", "ipu", "named", "ops"],
-    *["ops_building", "pictures", "scale", "startup", "startup_cold", "views"],
+    *["compilation", "engine", "executable", "host", "ipu", "named"],
+    *["ops", "pictures", "scale", "startup", "views"],
 )
 """Scripts with times that need nothing but poplite's own packages and those of its tests."""
 

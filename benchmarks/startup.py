@@ -3,17 +3,24 @@
     python benchmarks/startup.py [--samples 9] [--json FILE] [--small]
 
 Every sample is a process of its own.  In the first rows the code is on disk for both sides;
-in the others nothing is, but for poplite's own kernels where the row says so.
+in those after them nothing is, but for poplite's own kernels where the row says so.
+
+The last rows are what compiling costs: processes with an empty cache folder, and with a full one.
+They are of processor time, of a process and of all that it starts, unless they say otherwise. The
+baseline of a product is the same with a full cache; that of classes are their bodies under `@njit`.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rows import Row, in_turn, run, seconds
@@ -100,6 +107,27 @@ graph.add_vertex(work, Count, tile=0, x=x, n=n)
 pl.Engine(graph, pl.Execute(work)).run()
 """
 
+FIVE = "5"
+
+PRODUCT = """
+import poplite as pl
+from poplite import ops
+
+graph = pl.Graph(pl.Target(tiles=64))
+a, b = (
+    graph.add_variable(pl.{element}, (64, 64), name, mapping="linear", initial_value=1)
+    for name in "ab"
+)
+with graph.steps() as step:
+    c = ops.map(ops.matmul(a, b), name="c")
+engine = pl.Engine(graph, step)
+engine.run()
+assert (engine.read(c) == 64).all()
+"""
+
+ADOPTS_ORPHANS = 36
+"""Of prctl: processes whose parent ended become children, so that their time is counted."""
+
 
 def python(*arguments: str, cache: Path) -> str:
     """Run one process that keeps its byte code, as Python does; return what it prints."""
@@ -140,7 +168,7 @@ def rows(small: bool, samples: int) -> list[Row]:
             lambda: python("-c", "pass", cache=cache),
             samples,
         )
-        cold = cold_rows(cache, samples)
+        cold = first_rows(cache, samples)
     beyond = min(imports) - min(numpy)
     help_beyond = min(helps) - min(bare)
     return [
@@ -156,10 +184,11 @@ def rows(small: bool, samples: int) -> list[Row]:
             numba,
         ),
         *cold,
+        *compiled_rows(samples),
     ]
 
 
-def cold_rows(folder: Path, samples: int) -> list[Row]:
+def first_rows(folder: Path, samples: int) -> list[Row]:
     """Rows in which vertex classes are compiled, and one in which they were."""
     texts = {"first": FIRST, "prange": FIRST_HAND_WRITTEN, "own": OWN_KERNELS}
     scripts = {name: folder / f"{name}.py" for name in (*texts, "functions")}
@@ -214,6 +243,95 @@ def cold_rows(folder: Path, samples: int) -> list[Row]:
             folder / "nothing",
         ),
     ]
+
+
+# -- what compiling costs --------------------------------------------------------------------------
+
+
+def processor_seconds(work: Callable[[], object]) -> float:
+    """Return the processor time of the processes that start meanwhile, and of theirs."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    work()
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+class Processes:
+    """Runs scripts in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._empty = folder, folder / "empty"
+
+    def cold(self, *arguments: str) -> Callable[[], str]:
+        """Return what runs a process whose cache is empty."""
+
+        def work() -> str:
+            shutil.rmtree(self._empty, ignore_errors=True)
+            return python(*arguments, cache=self._empty)
+
+        return work
+
+    def full(self, *arguments: str) -> Callable[[], str]:
+        """Return what runs a process whose cache is full."""
+
+        def work() -> str:
+            return python(*arguments, cache=self._folder / "full")
+
+        work()
+        return work
+
+
+def product_rows(processes: Processes, folder: Path, element: str, samples: int) -> list[Row]:
+    """The first product of a machine."""
+    script = folder / f"{element}.py"
+    script.write_text(PRODUCT.format(element=element))
+    cold, full = processes.cold(str(script)), processes.full(str(script))
+    spent, spent_full, waited, waited_full = [], [], [], []
+    for _ in range(samples):
+        spent.append(processor_seconds(cold))
+        spent_full.append(processor_seconds(full))
+        waited.append(seconds(cold))
+        waited_full.append(seconds(full))
+    beyond, name = min(spent) - min(spent_full), f"first product of {element}"
+    return [
+        Row(f"{name}, beyond a full cache", beyond, "s", "<=", 1.2, spent, spent_full),
+        Row(f"{name}, time on the clock", min(waited), "s", "<=", 2.0, waited, waited_full),
+    ]
+
+
+def class_rows(processes: Processes, folder: Path, samples: int) -> list[Row]:
+    """Five hand-written classes."""
+    script = folder / "functions.py"
+    script.write_text(python(str(CLASSES), "functions", FIVE, cache=folder / "full"))
+    ours = [str(CLASSES), "strict", FIVE]
+    cold, full, hand = processes.cold(*ours), processes.full(*ours), processes.cold(str(script))
+    spent, spent_full, by_hand = [], [], []
+    for _ in range(samples):
+        spent.append(processor_seconds(cold))
+        spent_full.append(processor_seconds(full))
+        by_hand.append(processor_seconds(hand))
+    return [
+        Row(f"5 classes, {how} / 5 @njit", min(own) / min(by_hand), "x", "<=", limit, own, by_hand)
+        for how, own, limit in (("cold", spent, 2.0), ("from the cache", spent_full, 1.2))
+    ]
+
+
+def compiled_rows(samples: int) -> list[Row]:
+    """Rows of processor time, from an empty cache and from a full one."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(ADOPTS_ORPHANS, 1, 0, 0, 0)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        processes = Processes(folder)
+        made = [
+            row
+            for element in ("FLOAT", "HALF")
+            for row in product_rows(processes, folder, element, samples)
+        ]
+        return [*made, *class_rows(processes, folder, samples)]
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ class JoinedCopyCost:
 FEW = 8
 """Most numbers that are handled without arrays.
 
-Kept for benchmarks/building.py: `100,000 compute sets of one vertex, built and compiled`.
+Kept for benchmarks/compilation.py: `100,000 compute sets of one vertex, built and compiled`.
 """
 
 _ONE = ((1, 0),)

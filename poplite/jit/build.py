@@ -229,7 +229,7 @@ def _kinds(function: Callable[..., int]) -> list[type[ctypes.c_int64 | ctypes.c_
 FEW = 512
 """Numbers up to which `run_kernel` interprets: about a millisecond, less than loading code takes.
 
-Kept for benchmarks/startup_cold.py: the first programs of a machine would compile two kernels more.
+Kept for benchmarks/startup.py: the first programs of a machine would compile two kernels more.
 """
 
 

@@ -66,7 +66,6 @@ SHELL_COMMANDS = {
     ".venv/bin/pip install -e '.[dev]'": ".ci/run",
     ".venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy": ".ci/run",
     ".venv/bin/python benchmarks/engine.py": "tests/examples/test_benchmarks.py",
-    ".venv/bin/python benchmarks/building.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/compilation.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/executable.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/host.py": "tests/examples/test_benchmarks.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import pytest
 import poplite as pl
 from helpers.depth import deep
 from helpers.running import python
+from helpers.scripts import script
 from poplite.graph.partition import grid_blocks
 
 ENGINE = [
@@ -71,12 +73,6 @@ VIEWS = [
                 *["import poplite", "poplite-viz --help", "examples/pi.py"],
                 *["11 vertex classes, cold, strict", "11 vertex classes, cold, fast"],
                 *["11 vertex classes from a full cache", "first engine on a machine"],
-            ],
-            marks=deep,
-        ),
-        pytest.param(
-            "startup_cold.py",
-            [
                 *["first product of FLOAT"] * 2,
                 *["first product of HALF"] * 2,
                 *["5 classes, cold", "5 classes, from the cache"],
@@ -85,12 +81,8 @@ VIEWS = [
         ),
         pytest.param(
             "compilation.py",
-            ["R17"] * 2 + ["R18"] * 2 + ["100 Copies", "add_vertex with two slices"],
-            marks=deep,
-        ),
-        pytest.param(
-            "building.py",
             [
+                *["R17"] * 2 + ["R18"] * 2 + ["100 Copies", "add_vertex with two slices"],
                 *["100 compute sets of one vertex, built"] * 2,
                 *["1,000 variables of one element", "1,000 Executes of 100 compute sets"],
             ],
@@ -209,6 +201,26 @@ def test_a_row_without_its_baseline_says_so_and_misses_nothing(
     assert row.reached
     assert rows.run("title", lambda small, samples: [row], []) == 0
     assert capsys.readouterr().out.endswith("  skipped, not installed\n")
+
+
+OF_OTHERS = {"engine_axpy", "engine_kernels", "ops_maps", "ops_multigrid", "startup_classes"}
+"""Scripts whose rows are those of others, or that others run."""
+
+
+def test_development_names_the_command_of_every_script(root: Path) -> None:
+    page = (root / "docs" / "development.md").read_text()
+    named = set(re.findall(r"^\S+ benchmarks/(\w+)\.py$", page, re.MULTILINE))
+    texts = {path.stem: path.read_text() for path in (root / "benchmarks").glob("*.py")}
+    scripts = {name for name, text in texts.items() if '__name__ == "__main__"' in text}
+    assert named == scripts - OF_OTHERS - {"compare"}
+    assert scripts >= OF_OTHERS
+
+
+def test_whole_scripts_are_compared_by_default(root: Path) -> None:
+    compared = set(script(root / "benchmarks" / "compare.py").WHOLE)
+    assert len(compared) == 11
+    assert all((root / "benchmarks" / f"{name}.py").exists() for name in compared)
+    assert compared & OF_OTHERS == set()
 
 
 SCRIPT = """
