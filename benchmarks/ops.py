@@ -32,8 +32,7 @@ from poplite.ops.convolutions.plan import (
     exact_cycles as exact_convolution_cycles,
     ranked,
 )
-from poplite.ops.products.matmul import planned
-from poplite.ops.products.search import cheapest_ways, exact_cycles
+from poplite.ops.products.matmul import cheapest_ways, exact_cycles, planned
 from poplite.vertices.random import words_reference
 from rows import BLAS_SPINS, SETTLING, Row, check, in_turn, run
 

@@ -13,8 +13,7 @@ import poplite as pl
 from helpers.depth import examples
 from poplite.machine.facts import Architecture
 from poplite.vertices.amp import AmpMatMul, AmpMatMulInHalf, amp_cycles
-from poplite.vertices.convolution import convolution_cycles
-from poplite.vertices.pooling import pooling_cycles
+from poplite.vertices.convolution import convolution_cycles, pooling_cycles
 
 # tessellate-ipu, notebooks/IPU Peak Flops.ipynb: columns, and cycles on a Bow.
 MEASURED = {

@@ -327,7 +327,7 @@ def put_together_for_sums(
 #     block (i, j) of the left matrix, for tile t     has a part of it itself, which is put in place
 #                                                     receives the rest from others
 #
-# Products and sums are those of the plan (`poplite.ops.products.search`).
+# Products and sums are those of the plan (`poplite.ops.products.matmul`).
 
 
 class Arrivals(NamedTuple):

@@ -83,8 +83,8 @@ from poplite.program import Sequence as Steps
 from poplite.program.recording import Recorder, recorder
 from poplite.types import FLOAT
 from poplite.vertex.vertex import Vertex
+from poplite.vertices.convolution import How, PoolMax, PoolMaxGradient, PoolSum, pooling_cycles
 from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
-from poplite.vertices.pooling import How, PoolMax, PoolMaxGradient, PoolSum, pooling_cycles
 
 MEMORY = 0.6
 """Share of a tile's memory that blocks may take."""

@@ -11,8 +11,12 @@ import numpy.typing as npt
 from helpers.recipes.shared import Expected, Recipe, Values, floats
 from helpers.vertex_classes import Key
 from poplite.vertices.amp import amp_reference
-from poplite.vertices.convolution import convolution_reference
-from poplite.vertices.pooling import How, gradient_reference, pooling_reference
+from poplite.vertices.convolution import (
+    How,
+    convolution_reference,
+    gradient_reference,
+    pooling_reference,
+)
 from poplite.vertices.reduce import Join, columns_reference, partials_reference, rows_reference
 
 
@@ -175,9 +179,9 @@ RECIPES: dict[Key, Recipe] = {
     ("vertices/amp.py", "AmpMatMul"): amp,
     ("vertices/amp.py", "AmpMatMulInHalf"): amp_in_half,
     ("vertices/convolution.py", "AmpConvolution"): convolution,
-    ("vertices/pooling.py", "PoolMax"): partial(pooling, how="max"),
-    ("vertices/pooling.py", "PoolMaxGradient"): pooling_back,
-    ("vertices/pooling.py", "PoolSum"): partial(pooling, how="sum"),
+    ("vertices/convolution.py", "PoolMax"): partial(pooling, how="max"),
+    ("vertices/convolution.py", "PoolMaxGradient"): pooling_back,
+    ("vertices/convolution.py", "PoolSum"): partial(pooling, how="sum"),
     ("vertices/filling.py", "CountFrom"): count_from,
     ("vertices/filling.py", "CountOn"): count_on,
     ("vertices/reduce.py", "AddPartials"): add_partials,

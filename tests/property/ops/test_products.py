@@ -21,9 +21,15 @@ from helpers.running import words_of
 from poplite import ops
 from poplite.ops.planning import cycles_of_graph
 from poplite.ops.products.layout import ProductLayout, ProductRequest
-from poplite.ops.products.matmul import MatMulPlan, planned, ranked
+from poplite.ops.products.matmul import (
+    MatMulPlan,
+    cheapest_ways,
+    exact_cycles,
+    least_cycles,
+    planned,
+    ranked,
+)
 from poplite.ops.products.matmul_steps import Multiplication, left_of, product_of, right_of
-from poplite.ops.products.search import cheapest_ways, exact_cycles, least_cycles
 from poplite.program.recording import Recorder
 
 # -- dense products --------------------------------------------------------------------------------
