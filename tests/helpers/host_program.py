@@ -27,8 +27,10 @@ import numpy.typing as npt
 import pytest
 
 from helpers.codelets import EXACT, NATIVE, STAND_IN, WARNINGS, compiler
+from poplite.errors import FileLoadError
 from poplite.ipu.building import Sdk
 from poplite.ipu.tables import Place, Tables
+from poplite.ipu.tables.columns import HEAD, MAGIC, ROW, VERSION, with_checksum
 
 CLEAN = (*WARNINGS, "-Wno-init-list-lifetime")
 FLAGS = ("-std=c++17", "-O0", *CLEAN)  # compiling takes longer than what it runs
@@ -234,3 +236,32 @@ def _put(made: Path, at: Path) -> None:
         made.rename(at)
     except OSError:
         shutil.rmtree(made)
+
+
+# -- its tables, read by Python as it reads them ---------------------------------------------------
+
+
+def read_columns(data: bytes) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of a file by name.
+
+    Raises `FileLoadError` if it is not such a file.
+    """
+    if len(data) < HEAD.size or not data.startswith(MAGIC):
+        raise FileLoadError("no file of tables", at=None, fix="make it with poplite export")
+    _, version, count, _ = HEAD.unpack_from(data)
+    if version != VERSION:
+        raise FileLoadError(
+            f"tables of version {version}, but {VERSION} is read here",
+            at=None,
+            fix="export once more",
+        )
+    if with_checksum(data) != data:
+        raise FileLoadError(
+            "tables are damaged: their checksum differs", at=None, fix="export once more"
+        )
+    columns = {}
+    for number in range(count):
+        name, kind, at, size = ROW.unpack_from(data, HEAD.size + number * ROW.size)
+        kind = np.dtype(kind.decode()).newbyteorder("<")
+        columns[name.rstrip(b"\0").decode()] = np.frombuffer(data, kind, size, at)
+    return columns

@@ -15,7 +15,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import deep, interpreted, thinned, values_only
-from helpers.virtual_tiles import tiles_made
+from helpers.made import tiles_made
 from poplite import ops
 from poplite.compat import poplin, popnn, popops, poprand, poputil
 from poplite.compat.popops import Operation, ReduceParams, TopKParams, expr as pe

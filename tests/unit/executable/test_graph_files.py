@@ -18,8 +18,8 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.depth import examples
 from helpers.fuzz_files import program as program_with_everything
+from helpers.made import tiles_made
 from helpers.mutated_files import mutated
-from helpers.virtual_tiles import tiles_made
 from poplite.testing.strategies import tensors
 
 T = TypeVar("T")

@@ -14,10 +14,9 @@ import pytest
 import poplite as pl
 from helpers.codelets import NATIVE, STAND_IN
 from helpers.depth import deep, values_only
-from helpers.host_program import Session, building, host_binary, session
+from helpers.host_program import Session, building, host_binary, read_columns, session
 from helpers.mirrored import Mirrors
 from helpers.recorded_graph import Recorded
-from helpers.table_columns import read_columns
 from helpers.vertex_classes import vertex_classes
 from poplite.ipu.building import host_text
 from poplite.ipu.selftest import (

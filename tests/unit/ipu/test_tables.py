@@ -14,8 +14,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import thinned
-from helpers.host_program import host_binary, library_of
-from helpers.table_columns import read_columns
+from helpers.host_program import host_binary, library_of, read_columns
 from poplite.arrays.series import Listed, Steps, compact
 from poplite.ipu.tables import Tables, columns, tables_of
 from poplite.ipu.tables.columns import SeriesTable

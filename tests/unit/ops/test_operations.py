@@ -14,7 +14,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import deep, values_only
-from helpers.virtual_tiles import tiles_made
+from helpers.made import tiles_made
 from poplite import ops
 from poplite.ipu.codelets.file_text import codelet_file
 from poplite.ops import linalg, nn, random

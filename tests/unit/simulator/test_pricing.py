@@ -13,7 +13,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import deep
-from helpers.pricing import MK2, Dot, Sort, slots
+from helpers.vertices import MK2, Dot, Sort, slots
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.recipe import Body, Line, ReductionRecipe
 from poplite.simulator.pricing import is_data_dependent, slots_of

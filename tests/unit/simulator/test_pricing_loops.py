@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers.pricing import MK2, Dot, slots
+from helpers.vertices import MK2, Dot, slots
 from poplite.simulator.pricing import slots_of
 from poplite.simulator.pricing.blocks import Pointers, blocks_of, loops_of, pointers_of
 from poplite.vertex.fields import fields_of

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
-from helpers.pricing import Sort
 from helpers.running import simulated
+from helpers.vertices import Sort
 from poplite.executable.executable import Checks
 from poplite.report.execution import ExecutionStep
 from poplite.simulator.accounts import Accounts
