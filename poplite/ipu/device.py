@@ -1,21 +1,8 @@
-"""The public class: an IPU, or the SDK's model of one, for `Engine(..., device=)`.
-
-The programs of an engine on a device, driven by a process of its own.
+"""An IPU, or the SDK's model of one, as the device of an engine: `Engine(..., device=)`.
 
 tables and codelets, written and compiled      once, when the engine is made
 start                                          the device builds and compiles its graph
 run, read, write                               commands; streams are served while programs run
-
-The times of runs on a device, next to those of the simulator's model for the same programs.
-
-The variables of a device, as the host reads and writes them.
-
-A device has no bytes that Python could look at. Those of each variable are moved as a whole through
-a file that both processes share, to and from an arena laid out as the simulator's; views and
-handles are then found there::
-
-    engine.read(x[3:5])     read variable:x     shared file -> arena -> x[3:5]
-    engine.write(x[3], 7)   read variable:x     arena[x[3]] = 7     write variable:x
 """
 
 from __future__ import annotations
@@ -144,7 +131,7 @@ class Device(PoplarDevice):
         return f"<Device {self.kind}, {self.arch}>"
 
 
-# -- loaded ----------------------------------------------------------------------------------------
+# -- the programs of an engine, driven by a process of their own -----------------------------------
 
 
 FORMS = {"hardware": "on an IPU", "model": "on the IPU Model"}
@@ -399,7 +386,7 @@ def _no_state_file(call: str) -> ControlProgramError:
     )
 
 
-# -- measuring -------------------------------------------------------------------------------------
+# -- the times of runs, next to those of the simulator's model -------------------------------------
 
 
 class Measuring:
@@ -452,7 +439,13 @@ class Measuring:
         )
 
 
-# -- memory ----------------------------------------------------------------------------------------
+# -- the variables of a device, as the host reads and writes them ----------------------------------
+# A device has no bytes that Python could look at. Those of each variable are moved as a whole
+# through a file that both processes share, to and from an arena laid out as the simulator's; views
+# and handles are then found there::
+#
+#     engine.read(x[3:5])     read variable:x     shared file -> arena -> x[3:5]
+#     engine.write(x[3], 7)   read variable:x     arena[x[3]] = 7     write variable:x
 
 
 class DeviceMemory:

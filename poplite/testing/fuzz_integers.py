@@ -8,13 +8,6 @@ their ranges. Expressions of some operations are drawn over them, and computed f
     in Python     integers of any length, cut to the type
 
 The first difference ends the run with a report: the expression, its operands, and all results.
-
-Operations of `poplite.ops` on integers of Python's, cut to an element type: the oracle of tests.
-
-    wrapped(pl.SHORT, 40_000)                  -25536
-    ELEMENTWISE["popcount"](pl.SHORT, -1)      16
-
-Results are of any length where they are computed, and `wrapped` cuts them.
 """
 
 from __future__ import annotations
@@ -361,11 +354,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
-# -- integers --------------------------------------------------------------------------------------
+# -- operations on integers of Python's, cut to an element type: the oracle ------------------------
+#
+#     wrapped(pl.SHORT, 40_000)                  -25536
+#     ELEMENTWISE["popcount"](pl.SHORT, -1)      16
+#
+# Results are of any length where they are computed, and `wrapped` cuts them.
 
 
 ElementClass = type[ElementType[Any]]
@@ -502,3 +496,7 @@ def as_float(value: int) -> float:
     """Return the float32 nearest to an integer of up to 64 bits."""
     exact = np.uint64(value) if value >= 1 << 63 else np.int64(value)
     return float(exact.astype(np.float32))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

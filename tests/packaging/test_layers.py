@@ -256,6 +256,19 @@ def test_exceptions_join_only_graphs_and_programs() -> None:
     assert {module.split(".")[0] for module in largest} == {"graph", "program"}
 
 
+def test_a_module_that_runs_as_a_script_defines_everything_before() -> None:
+    running = [
+        module
+        for module, path in MODULES.items()
+        if '\nif __name__ == "__main__"' in path.read_text()
+    ]
+    assert "testing.fuzz_integers" in running
+    for module in running:
+        last = tree_of(f"poplite.{module}").body[-1]
+        assert isinstance(last, ast.If), module
+        assert ast.unparse(last.test) == "__name__ == '__main__'", module
+
+
 # -- sizes and names -------------------------------------------------------------------------------
 
 
