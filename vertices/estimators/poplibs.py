@@ -655,9 +655,6 @@ def update_listed(
     return update_rows(element, inside, 0, width, target) + LISTED_LIST * lists
 
 
-# -- one row that is joined with several -----------------------------------------------------------
-
-
 # -- maps ------------------------------------------------------------------------------------------
 # What an operation takes of its own is its loop without the loads of its operands, and these are
 # words of 64 bits; the store of a result stays with the operation that makes it::
