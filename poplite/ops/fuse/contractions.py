@@ -28,7 +28,7 @@ from poplite.ops.fuse.gathering import ReadOperand, copied_cycles, exchange_cycl
 from poplite.ops.fuse.placement import Mappings
 from poplite.ops.fuse.pricing import Bound
 from poplite.ops.fuse.recipe import OperandPart, Straight, SumRecipe, in_order, straight
-from poplite.ops.fuse.storing import with_operands
+from poplite.ops.fuse.storing import rebuilt, with_operands
 from poplite.types import FLOAT
 from poplite.vertices.estimators.reductions import Slots
 
@@ -239,9 +239,9 @@ class ProductPrices(NamedTuple):
         return f"{self.multiplied} cycles by a plan, {self.summed} as a sum{why}"
 
 
-def without_dot(node: Contraction) -> Expr:
-    """Return a sum in the place of a product of one row by one column; others as they are."""
-    return as_sum(node) if is_dot(node) else node
+def with_dots(roots: Sequence[Expr]) -> list[Expr]:
+    """Return expressions with sums in the place of products of one row by one column."""
+    return rebuilt(roots, Contraction, lambda node: as_sum(node) if is_dot(node) else node)
 
 
 def is_vector_product(node: Contraction) -> bool:

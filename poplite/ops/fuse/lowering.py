@@ -41,7 +41,7 @@ from poplite.ops.fuse.contractions import (
     products_of_epilogues,
     put_together_for_sums,
     sent_to_sums,
-    without_dot,
+    with_dots,
 )
 from poplite.ops.fuse.gathering import HeldShare, common_share
 from poplite.ops.fuse.maps import add_copy, add_map, broadcast_to
@@ -70,7 +70,6 @@ from poplite.ops.fuse.storing import (
     is_view,
     levels,
     read_once,
-    rebuilt,
     split_positions,
     with_operands,
 )
@@ -119,7 +118,9 @@ class Lowering:
         Values stored for a tensor are forgotten when a root writes it; a root without `out` shares
         nothing with tensors that are there, so that a later write changes no result.
         """
-        exprs = read_once(rebuilt([root.expr for root in roots], Contraction, without_dot))
+        exprs = [root.expr for root in roots]
+        has_products = any(isinstance(node, Contraction) for node in all_parts(exprs))
+        exprs = read_once(with_dots(exprs) if has_products else exprs)
         exprs = interned(split_positions(self.mappings, exprs))
         parts = all_parts(exprs)
         kept: set[Expr] = {
@@ -144,7 +145,7 @@ class Lowering:
             why = f"a vertex has at most {MOST_FIELDS} tensors and numbers"
             self.notes.append(Note.of("stored", part, why))
         self._kept = kept
-        if any(isinstance(node, Contraction) for node in parts):
+        if has_products:
             self._epilogues = products_of_epilogues(parts, exprs, kept)
         self._left = {product for each in self._epilogues.values() for product in each}
         self._first = len(self.graph.space.variables)
