@@ -331,7 +331,7 @@ def merge(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:
 FEW = 2048
 """Numbers up to which NumPy sorts.
 
-Kept for benchmarks/startup_cold.py, where small programs would compile the kernel, and others for
+Kept for benchmarks/startup.py, where small programs would compile the kernel, and others for
 benchmarks/views.py: NumPy takes five times as long for T11 and T15.
 """
 

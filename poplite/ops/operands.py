@@ -39,7 +39,6 @@ from poplite.expr.tree import (
     formula,
     new_parts,
 )
-from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.space import checked_name
 from poplite.graph.tensor.arguments import no_tensor

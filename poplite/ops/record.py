@@ -21,7 +21,6 @@ from poplite.expr.tree import (
     new_parts,
     step_name,
 )
-from poplite.graph.connect.rules import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.host_values import check_room
 from poplite.graph.tensor.arguments import no_tensor
