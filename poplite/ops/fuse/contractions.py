@@ -18,17 +18,28 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64, overlay
 from poplite.expr.build import apply, cast
-from poplite.expr.tree import Applied, Contraction, Expr, Leaf, Reduction, Shape, reshaped
+from poplite.expr.tree import (
+    Applied,
+    Contraction,
+    ElementClass,
+    Expr,
+    Leaf,
+    Reduction,
+    Shape,
+    reshaped,
+)
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Slices, Tensor
+from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
-from poplite.ops import products
+from poplite.ops import products, reductions
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.gathering import ReadOperand, copied_cycles, exchange_cycles
-from poplite.ops.fuse.placement import Mappings
-from poplite.ops.fuse.pricing import Bound
+from poplite.ops.fuse.maps import map_cycles
+from poplite.ops.fuse.placement import Mappings, place, sent_to, share_of
+from poplite.ops.fuse.pricing import Bound, compared, followed
 from poplite.ops.fuse.recipe import OperandPart, Straight, SumRecipe, in_order, straight
-from poplite.ops.fuse.storing import rebuilt, with_operands
+from poplite.ops.fuse.storing import all_parts, rebuilt, with_operands
 from poplite.types import FLOAT
 from poplite.vertices.estimators.reductions import Slots
 
@@ -209,8 +220,9 @@ def _replaced(expr: Expr, by: Mapping[Expr, Expr], kept: set[Expr]) -> Expr:
 #
 #     p @ q                         sum(p * q)
 #     ops.matmul(row, column)       the same, of shape (1, 1); of several pairs, as many sums
-#     a @ v, v @ b                  sum(a * v, 1), sum(v[:, None] * b, 0), where that is cheaper
+#     a @ v, v @ b                  sum(a * v, 1), sum(v[:, None] * b, 0)
 #
+# Each is a sum where that is cheaper, with what becomes of the product (`UseOfProduct`).
 # The unit that multiplies matrices would be used for one of its rows or columns; a sum reads both
 # operands once, where they lie. HALF is multiplied and added in FLOAT, and rounded once, at the
 # end.
@@ -240,7 +252,13 @@ class ProductPrices(NamedTuple):
 
 
 def with_dots(roots: Sequence[Expr]) -> list[Expr]:
-    """Return expressions with sums in the place of products of one row by one column."""
+    """Return expressions with sums in the place of products of one row by one column.
+
+    Sums of several share their steps, and are cheaper than any plan; one by itself is priced.
+    """
+    several = [each for each in all_parts(roots) if isinstance(each, Contraction | Reduction)]
+    if len(several) < 2:
+        return [*roots]
     return rebuilt(roots, Contraction, lambda node: as_sum(node) if is_dot(node) else node)
 
 
@@ -289,8 +307,148 @@ def as_sum(node: Expr) -> Reduction:
     return made
 
 
-def sent_to_sums(mappings: Mappings, node: Contraction, left: Tensor, right: Tensor) -> float:
+class UseOfProduct(NamedTuple):
+    """What becomes of a product: it is stored, or something is computed of it.
+
+    Attributes:
+        mappings: where tensors are.
+        product: stands for the product, and lies nowhere.
+        out: what takes the result, if that is there already.
+        element: the element type of the result.
+        body: what is computed of the product; None where it is stored as it is.
+    """
+
+    mappings: Mappings
+    product: Tensor
+    out: Tensor | None
+    element: ElementClass
+    body: Straight | None
+
+    @classmethod
+    def of(
+        cls,
+        mappings: Mappings,
+        node: Contraction,
+        out: Tensor | None,
+        behind: Expr | None,
+        stored: Mapping[Expr, Tensor],
+    ) -> UseOfProduct:
+        """Return the use of a product, with what is computed behind it of what is stored."""
+        if out is not None and (out.contains_aliases() or not mappings.is_complete(out)):
+            out = None
+        made = Graph(mappings.graph.target).add_variable(node.element_type, node.shape, "product")
+        if behind is None:
+            return cls(mappings, made, out, node.element_type, None)
+        body = straight(behind, {**stored, node: made})
+        return cls(mappings, made, out, behind.element_type, body)
+
+    @property
+    def key(self) -> object:
+        """All that its price depends on besides the product; None for what is not remembered."""
+        read = [*self._read, *([] if self.out is None else [self.out])]
+        lies = self.mappings.key(*read)
+        return None if lies is None else (lies, self.out is None, self.body and self.body.body)
+
+    @property
+    def _read(self) -> list[Tensor]:
+        """The tensors that are read besides the product."""
+        tensors = [] if self.body is None else self.body.tensors
+        return [each for each in tensors if each is not self.product]
+
+    def behind_sum(self, lies: TileMapping) -> float:
+        """Return the cycles of what follows a sum, whose result lies there."""
+        return 0 if self.body is None else self._map(self._trial(lies), self.body, self.out)
+
+    def behind_plan(self, layout: products.ProductLayout) -> float:
+        """Return the cycles of what follows a product as a plan has it, or is computed with it."""
+        body, target = self.body, self.mappings.graph.target
+        by_rows = any(each.num_elements > 1 for each in self._read)
+        joins = layout.has_partials and not (by_rows and products.rows_cost_more(target, layout))
+        trial = self._trial(products.mapping_of_product(target, layout, by_rows and joins))
+        in_place = self.product if self.element is self.product.element_type else None
+        if body is not None and not joins:
+            return self._map(trial, body, in_place if self.out is None else self.out)
+        cycles = 0.0
+        if body is not None:
+            cycles = self._map(trial, body, self.product)
+            cycles -= target.workers * target.cost("unary_entry")
+            if layout.grid[1] > 1 and sent_to(trial, self.product, self._read).cycles:
+                cycles -= exchange_cycles(target, 0, 0)
+        if self.out is not None and self.out.shape == self.product.shape:
+            cycles += sent_to(trial, self.out, [self.product]).cycles
+        return cycles
+
+    def _map(self, trial: Mappings, body: Straight, out: Tensor | None) -> float:
+        """Return the cycles of a map in a step of its own."""
+        if out is None:
+            out = trial.graph.add_variable(self.element, self.product.shape, "out")
+            place(trial, out, out.shape, body.tensors)
+        shares = [share_of(trial, each, out) for each in body.tensors]
+        target, lies = trial.graph.target, trial.of(out)
+        computed = map_cycles(body, out.shape, self.element, lies, target, shares)
+        return sent_to(trial, out, body.tensors).cycles + computed
+
+    def _trial(self, lies: TileMapping) -> Mappings:
+        """Return mappings by which the product lies there."""
+        trial = Mappings(self.product.graph)
+        trial.suppose(self.product, lies)
+        for each in (*self._read, *([] if self.out is None else [self.out])):
+            trial.suppose(each, self.mappings.of(each))
+        return trial
+
+
+def prices_of(
+    use: UseOfProduct,
+    node: Contraction,
+    fused: reductions.FusedReduction,
+    left: Tensor,
+    right: Tensor,
+) -> ProductPrices:
+    """Return the cycles of a product by one row or column, by its plan and as a sum."""
+    mappings = use.mappings
+    _, layout = layout_of(mappings.graph, node)
+    sent = sent_to_sums(mappings, node, fused, left, right)
+    sums = (each.and_also(sent) for each in fused.bounds())
+    products = bounds_of_product(mappings, layout, *as_matrices(node, left, right))
+    prices = ProductPrices(
+        *compared(
+            followed(products, lambda: use.behind_plan(layout)),
+            followed(sums, lambda: use.behind_sum(fused.lies())),
+        )
+    )
+    if prices.is_sum:
+        share = layout.request.memory
+        fits = _fits_as_sum(mappings, node, fused, share, left, right)
+        prices = prices._replace(fits=fits)
+    return prices
+
+
+def _fits_as_sum(
+    mappings: Mappings,
+    node: Contraction,
+    fused: reductions.FusedReduction,
+    share: float,
+    left: Tensor,
+    right: Tensor,
+) -> bool:
+    """Return whether what a sum needs takes no more of tiles than a plan may."""
+    whole = mappings.graph.target.tile_memory_bytes
+    if not fused.is_in_one:
+        return fused.stored_bytes() <= share * whole
+    matrix, other = put_together_for_sums(mappings, node, left, right)
+    return other <= share * (whole - matrix)
+
+
+def sent_to_sums(
+    mappings: Mappings,
+    node: Contraction,
+    fused: reductions.FusedReduction,
+    left: Tensor,
+    right: Tensor,
+) -> float:
     """Return the cycles of sending tiles what their elements of a matrix are multiplied by."""
+    if left.num_elements == right.num_elements:  # which are sent element by element
+        return 0 if fused.is_spread else sent_to(mappings, fused.main, fused.body.tensors).cycles
     is_down = _ends(node)[1] > 1  # a row by a matrix, down whose columns it goes
     vector, matrix = (left, right) if is_down else (right, left)
     lies, target = mappings.of(matrix), mappings.graph.target
@@ -365,7 +523,7 @@ def bounds_of_product(
         )
     )
     copied = one.copied + other.copied
-    cycles = passes * (product + sums) + float(copied.max())
+    cycles = passes * product + float(copied.max())
     if copied.any():
         cycles += passes * target.cost("worker_call")
     received, pieces, sent = (
@@ -373,9 +531,12 @@ def bounds_of_product(
         (one.pieces + other.pieces) / passes,
         (one.sent + other.sent) / passes,
     )
-    if received.any():
-        cycles += passes * exchange_cycles(target, received, pieces, sent)
-    yield Bound(float(cycles), is_exact=True)
+    if received.any():  # a tile that only sends goes on with nothing
+        multiplies = np.zeros(target.tiles, np.bool_)
+        multiplies[of_left] = True
+        cycles += passes * exchange_cycles(target, received, pieces, np.where(multiplies, sent, 0))
+        cycles = max(cycles, passes * exchange_cycles(target, 0, 0, sent))
+    yield Bound(float(cycles + passes * sums), is_exact=True)
 
 
 def _arrivals(

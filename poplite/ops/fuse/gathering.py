@@ -87,6 +87,41 @@ def exchange_cycles(
     return float(received_cycles(target, most))
 
 
+class MovedElements(NamedTuple):
+    """What goes from tile to tile, by tile.
+
+    Attributes:
+        sent: elements for others.
+        received: elements from others.
+        pieces: in which they come.
+    """
+
+    sent: Slots
+    received: Slots
+    pieces: Slots
+
+
+def moves_of(
+    tiles: int, owner: Int64, begin: Int64, end: Int64, breaks: Int64, tile: Int64
+) -> MovedElements:
+    """Return what goes from the owners of intervals to the tiles that want it, break to break.
+
+    >>> breaks = np.array([0, 2, 4])
+    >>> moves_of(2, np.array([0]), np.array([1]), np.array([4]), breaks, np.arange(2)).received
+    array([0., 2.])
+    """
+    source, segment, begin, end = overlay(begin, end, breaks)
+    moves = owner[source] != tile[segment]
+    elements, to = (end - begin)[moves], tile[segment][moves]
+    one = np.ones(len(to))
+    return MovedElements(
+        *[
+            np.bincount(at, weights, tiles).astype(np.float64)
+            for at, weights in ((owner[source][moves], elements), (to, elements), (to, one))
+        ]
+    )
+
+
 def common_share(one: TileMapping, other: TileMapping) -> float:
     """Return how many elements of two tensors of a shape are on the same tile, of all of them.
 

@@ -31,19 +31,17 @@ from poplite.graph.virtual import mapping_graph
 from poplite.ops import products, reductions
 from poplite.ops.fuse.contractions import (
     ProductPrices,
+    UseOfProduct,
     as_matrices,
     as_sum,
-    bounds_of_product,
     epilogue_of,
     is_vector_product,
     layout_of,
     made_where,
+    prices_of,
     products_of_epilogues,
-    put_together_for_sums,
-    sent_to_sums,
     with_dots,
 )
-from poplite.ops.fuse.gathering import HeldShare, common_share
 from poplite.ops.fuse.maps import add_copy, add_map, broadcast_to
 from poplite.ops.fuse.placement import (
     Mappings,
@@ -55,9 +53,10 @@ from poplite.ops.fuse.placement import (
     place,
     positions,
     sent_to,
+    share_of,
     spread,
 )
-from poplite.ops.fuse.pricing import Remembered, compared
+from poplite.ops.fuse.pricing import Remembered
 from poplite.ops.fuse.recipe import Note, Straight, in_order, straight
 from poplite.ops.fuse.storing import (
     MOST_FIELDS,
@@ -301,9 +300,9 @@ class Lowering:
 
     def _multiplied(self, expr: Contraction, root: Root) -> Tensor:
         """Store a product: where its plan makes it, or in a tensor that is there."""
-        if (total := self._as_sum(expr)) is not None:
-            return self._reduced(total, root)
         root = self._with_variable(root)
+        if (total := self._as_sum(expr, root.out)) is not None:
+            return self._reduced(total, root)
         work = self._multiplication(expr)
         flat = self._flat_out(root, expr, work, ())
         if flat is not None and root.out is not None:
@@ -343,44 +342,32 @@ class Lowering:
         request = work.layout.request
         return work.layout.product.flat(out.reshape((request.groups, request.m, request.n)))
 
-    def _as_sum(self, expr: Contraction) -> Reduction | None:
-        """Return a product by one row or column as a sum, where that is cheaper."""
+    def _as_sum(
+        self, expr: Contraction, out: Tensor | None = None, behind: Expr | None = None
+    ) -> Reduction | None:
+        """Return a product by one row or column as a sum, where that is cheaper.
+
+        Args:
+            expr: the product.
+            out: what takes it, or what is computed of it; None for a new tensor.
+            behind: what is computed of it: by a map behind its sum, or where its plan adds up.
+        """
         if not is_vector_product(expr) or not expr.num_elements:
             return None
-        total = as_sum(with_operands(expr, tuple(map(Leaf, self._operands(expr)))))
-        fused = self._fused(total, None)
+        left, right = self._operands(expr)
+        total = as_sum(with_operands(expr, (Leaf(left), Leaf(right))))
+        fused = self._fused(total, out if behind is None else None)
         if fused is None:
             return None
-        key = fused.key and (fused.key, expr.how)
-        prices = self._prices[expr] = _PRICES.of(key, lambda: self._product_prices(expr, fused))
+        use = UseOfProduct.of(self.mappings, expr, out, behind, self.stored)
+        key = fused.key and use.key and (fused.key, expr.how, use.key)
+        prices = _PRICES.of(key, lambda: prices_of(use, expr, fused, left, right))
+        self._prices[expr] = prices
         if not prices.is_sum:
             return None
         self.notes.append(Note.of("reduced", expr, str(prices)))
         self._sums[total] = fused
         return total
-
-    def _product_prices(self, expr: Contraction, fused: reductions.FusedReduction) -> ProductPrices:
-        """Return the cycles of a product by one row or column, by its plan and as a sum."""
-        left, right = self._operands(expr)
-        _, layout = layout_of(self.graph, expr)
-        sent = sent_to_sums(self.mappings, expr, left, right)
-        sums = (each.and_also(sent) for each in fused.bounds())
-        multiplied = bounds_of_product(self.mappings, layout, *as_matrices(expr, left, right))
-        prices = ProductPrices(*compared(multiplied, sums))
-        if prices.is_sum:
-            fits = self._fits_as_sum(expr, fused, layout.request.memory)
-            prices = prices._replace(fits=fits)
-        return prices
-
-    def _fits_as_sum(
-        self, expr: Contraction, fused: reductions.FusedReduction, share: float
-    ) -> bool:
-        """Return whether what a sum needs takes no more of tiles than a plan may."""
-        whole = self.graph.target.tile_memory_bytes
-        if not fused.is_in_one:
-            return fused.stored_bytes() <= share * whole
-        matrix, other = put_together_for_sums(self.mappings, expr, *self._operands(expr))
-        return other <= share * (whole - matrix)
 
     def _planned(self, expr: Contraction, layout: products.ProductLayout) -> str:
         """Return where a product is made, and why it is not a sum."""
@@ -409,12 +396,15 @@ class Lowering:
 
     def _with_products(self, root: Root, expr: Expr, nodes: Sequence[Contraction]) -> Tensor:
         """Store an expression around products that nothing else reads, where sums are made."""
-        totals = {each: self._as_sum(each) for each in nodes}
-        for each, total in totals.items():
-            if total is not None:
-                name = f"{root.name}/{step_name(each) or 'value'}"
-                self.stored[each] = self._reduced(total, Root(total, name=name))
-        left = [each for each in nodes if totals[each] is None]
+        left: list[Contraction] = []
+        for each in nodes:
+            is_alone = each is nodes[-1] and not left
+            total = self._as_sum(each, *((root.out, expr) if is_alone else ()))
+            if total is None:
+                left.append(each)
+                continue
+            name = f"{root.name}/{step_name(each) or 'value'}"
+            self.stored[each] = self._reduced(total, Root(total, name=name))
         made = self._with_product(root, expr, *left) if left else self._mapped(expr, root)
         for each in nodes:
             self.stored.pop(each, None)
@@ -499,9 +489,7 @@ class Lowering:
 
     def _reduced_in_one(self, expr: Reduction, root: Root) -> Tensor | None:
         """Reduce an expression that is not stored; None where that cannot be, or costs more."""
-        fused = self._sums.pop(expr, None)
-        if fused is None or root.out is not None:
-            fused = self._fused(expr, root.out)
+        fused = self._sums.pop(expr, None) or self._fused(expr, root.out)
         if fused is None or not fused.is_in_one:
             return None
         made = fused.build(root.name)
@@ -528,8 +516,9 @@ class Lowering:
             each.reshape(()) if each.num_elements == 1 else broadcast_to(each, operand.shape)
             for each in body.tensors
         ]
-        shares = [self._share_of(each, main) for each in body.tensors]
+        shares = [share_of(self.mappings, each, main) for each in body.tensors]
         lies = spread(self.mappings, operand.shape, body.tensors, operand.element_type)
+        output = self._target(expr, out, body.tensors)
         return reductions.FusedReduction(
             self.recorder,
             reductions.Fused(body, operand.element_type, expr.how, main, order, operands, shares),
@@ -537,28 +526,12 @@ class Lowering:
             order,
             expr.dims,
             expr.how,
-            self._target(expr, out, body.tensors),
+            output,
             expr.element_type,
             sent_to(self.mappings, main, body.tensors) if lies else Sending(),
             lies or (self.mappings.of(main), Sending()),
-            self.mappings.key(*body.tensors),
+            self.mappings.key(*body.tensors, *([] if output is None else [output])),
         )
-
-    def _share_of(self, tensor: Tensor, main: Tensor) -> HeldShare:
-        """Return how much of a tensor is on the tiles of another of its shape, or stretched."""
-        if tensor.contains_aliases():  # as if all were there: to look could take long
-            return HeldShare(1)
-        mapping, lies = self.mappings.of(tensor), self.mappings.of(main)
-        tiles = tuple(mapping.tiles.tolist())
-        if tensor.shape == main.shape:
-            if mapping == lies:
-                return HeldShare(1)
-            share = 1 if len(tiles) == 1 else common_share(mapping, lies)
-            return HeldShare(share, tiles, mapping=mapping)
-        share, read = (
-            int(each.elements_per_tile.max()) / each.num_elements for each in (mapping, lies)
-        )
-        return HeldShare(share, tiles, read, mapping)
 
     def _copied(self, root: Root, source: Tensor, why: str = "as it is") -> Tensor:
         out = root.out

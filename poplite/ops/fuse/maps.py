@@ -82,7 +82,7 @@ def map_cycles(
     target: Target,
     shares: Sequence[HeldShare],
 ) -> float:
-    """Return the cycles of a map whose operations have a price, by those of its fullest tile.
+    """Return the cycles of a map by those of its fullest tile; 0 where an operation has no price.
 
     Args:
         body: what it computes.
@@ -93,7 +93,10 @@ def map_cycles(
         shares: how much of each operand its tiles have themselves.
     """
     grid = _grid(body.tensors, shape)
-    steps, loads = _priced(body, grid, element)
+    priced = _priced(body, grid, element)
+    if priced is None:
+        return 0
+    steps, loads = priced
 
     def of_tile(tile: int) -> float:
         found = _cuts_of(mapping, tile, target, grain_of(element))
@@ -116,17 +119,21 @@ def least_map_cycles(
     body: Straight, shape: Shape, element: ElementClass, mapping: TileMapping, target: Target
 ) -> float:
     """Return cycles that a map takes at least: its loops over the elements of its fullest tile."""
-    steps, loads = _priced(body, _grid(body.tensors, shape), element)
+    priced = _priced(body, _grid(body.tensors, shape), element)
+    if priced is None:
+        return 0
+    steps, loads = priced
     share = max(1, int(mapping.elements_per_tile.max()) // target.workers)
     return target.workers * least_slots(share, steps, loads, target)
 
 
 def _priced(
     body: Straight, grid: Grid, element: ElementClass
-) -> tuple[list[MapOperation], list[ElementClass]]:
-    """Return the operations of a map that have a price, and the element types that it loads."""
+) -> tuple[list[MapOperation], list[ElementClass]] | None:
+    """Return the operations of a map that all have a price, and the element types that it loads."""
     steps = steps_of(body.body, [KINDS[part] for part in grid.parts])
-    assert steps is not None, "expressions priced for a reduction are priced for a map"
+    if steps is None:
+        return None
     types = zip(body.body.tensors, grid.parts, strict=True)
     return steps, [each for each, part in types if KINDS[part] == "v"] or [element]
 

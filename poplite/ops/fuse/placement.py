@@ -35,7 +35,7 @@ from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.graph.variable_mapping import Linear
 from poplite.machine.target import Target
-from poplite.ops.fuse.gathering import exchange_cycles
+from poplite.ops.fuse.gathering import HeldShare, common_share, exchange_cycles, moves_of
 from poplite.types import BOOL
 from poplite.vertices import filling as library
 
@@ -202,8 +202,25 @@ def spread(
 def sent_to(mappings: Mappings, main: Tensor, operands: Sequence[Tensor]) -> Sending:
     """Return the sending of what operands have elsewhere to the tiles of one of their shape."""
     tile, begin, _ = _in_order(mappings.of(main))
-    read = [each for each in operands if each.shape == main.shape]
+    read = [each for each in operands if each.num_elements == main.num_elements]
     return _sending(mappings, read, np.append(begin, main.num_elements), tile)
+
+
+def share_of(mappings: Mappings, tensor: Tensor, main: Tensor) -> HeldShare:
+    """Return how much of a tensor is on the tiles of another of its shape, or stretched."""
+    if tensor.contains_aliases():  # as if all were there: to look could take long
+        return HeldShare(1)
+    mapping, lies = mappings.of(tensor), mappings.of(main)
+    tiles = tuple(mapping.tiles.tolist())
+    if tensor.shape == main.shape:
+        if mapping == lies:
+            return HeldShare(1)
+        share = 1 if len(tiles) == 1 else common_share(mapping, lies)
+        return HeldShare(share, tiles, mapping=mapping)
+    share, read = (
+        int(each.elements_per_tile.max()) / each.num_elements for each in (mapping, lies)
+    )
+    return HeldShare(share, tiles, read, mapping)
 
 
 def spread_evenly(
@@ -247,13 +264,10 @@ def _sending(mappings: Mappings, operands: Sequence[Tensor], breaks: Int64, tile
     sent, received, pieces = np.zeros((3, target.tiles))
     for operand in operands:
         width = _sent_bytes(target, operand)
-        owner, begin, end = held(mappings.of(operand))
-        source, segment, begin, end = overlay(begin, end, breaks)
-        moves = owner[source] != tile[segment]
-        num_bytes = (end - begin)[moves] * width
-        sent += np.bincount(owner[source][moves], num_bytes, target.tiles)
-        received += np.bincount(tile[segment][moves], num_bytes, target.tiles)
-        pieces += np.bincount(tile[segment][moves], minlength=target.tiles)
+        own = moves_of(target.tiles, *held(mappings.of(operand)), breaks, tile)
+        sent += own.sent * width
+        received += own.received * width
+        pieces += own.pieces
     if not received.any():
         return Sending()
     goes_on = np.bincount(tile, minlength=target.tiles) > 0

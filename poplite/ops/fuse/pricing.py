@@ -305,6 +305,12 @@ class Bound(NamedTuple):
         return f"{'' if self.is_exact else 'at least '}{self.cycles:,.0f}"
 
 
+def followed(bounds: Iterator[Bound], cycles: Callable[[], float]) -> Iterator[Bound]:
+    """Yield bounds of a way that another step follows, whose cycles the exact one has, too."""
+    for each in bounds:
+        yield each.and_also(cycles()) if each.is_exact else each
+
+
 def compared(one: Iterator[Bound], other: Iterator[Bound]) -> tuple[Bound, Bound]:
     """Return the cycles of two ways, as nearly as it takes to know which are fewer.
 

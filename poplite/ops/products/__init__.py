@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         BlockParts as BlockParts,
         Epilogue as Epilogue,
         Multiplication as Multiplication,
+        mapping_of_product as mapping_of_product,
         product_of as product_of,
         rows_cost_more as rows_cost_more,
     )

@@ -350,9 +350,9 @@ def matmul(
 
     An element is the sum of its products in the order of k, in float32, for each slice of k that
     the plan makes; and then of these sums, in their order. HALF is rounded once, at the end.
-    A product of one row by one column is `ops.sum(a * b)` instead, in the order of that, as long
-    as neither a plan nor constraints, memory or partials of HALF are asked for; so is one by a
-    single row or column where the operands lie so that this takes fewer cycles.
+    A product by a single row or column is `ops.sum(a * b)` instead, in the order of that, where
+    this takes fewer cycles as the operands lie, and as long as neither a plan nor constraints,
+    memory or partials of HALF are asked for; so are several of a row by a column in one expression.
 
     Args:
         a: a vector [k], a matrix [m, k], or several [..., m, k], of HALF or FLOAT.

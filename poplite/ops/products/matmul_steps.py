@@ -227,7 +227,8 @@ def mapping_of(
     """Return the tiles of blocks, each cut among several, int64[blocks, parts]."""
     begin, end = blocks.spans(*blocks.all())
     edges = part_edges(end - begin, tiles.shape[1], grains(target, layout, blocks.all(), by_rows))
-    return TileMapping(target.tiles, tiles.ravel(), np.diff(edges).ravel())
+    sizes = np.diff(edges).ravel()
+    return TileMapping(target.tiles, tiles.ravel()[sizes > 0], sizes[sizes > 0])
 
 
 def grains(

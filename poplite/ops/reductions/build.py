@@ -19,7 +19,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64, Mask, distinct, repeated
 from poplite.arrays.series import Digit, row_major
-from poplite.expr.tree import ElementClass
+from poplite.expr.tree import ElementClass, Shape
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.partition import map_linearly
@@ -151,10 +151,7 @@ class Builder:
                 # The rest of the operand comes first.
                 self._source = concat(self._source, partials) if each.has_kept else partials
         if self._output is None:
-            tile, low, high = plan.homes
-            first = np.argsort(low)
-            found = TileMapping(graph.target.tiles, tile[first], (high - low)[first])
-            graph.set_tile_mapping(self._result, found)
+            graph.set_tile_mapping(self._result, plan.mapping(graph.target))
 
     def ways(
         self, fused: Fused, stored: Order, here: Sending, mapping: TileMapping, there: Sending
@@ -449,7 +446,9 @@ class FusedReduction:
         key: how the operands lie, as `Mappings.key` has it.
 
     Attributes:
+        main: a tensor of its shape, which lies as it.
         body: the lines of the expression.
+        is_spread: whether its price has the sending of its operands of that shape.
         key: all that its price depends on; None for one that is not remembered.
     """
 
@@ -469,19 +468,23 @@ class FusedReduction:
     ) -> None:
         self._graph, self._dims = recorder.graph, dims
         self.key: object = None
-        if key is not None and output is None:
+        if key is not None:
             self.key = self._graph.target, fused.body.body, key, main.shape, dims, how, result_type
-        self._fused, self._main, self._output = fused, main, output
+        self._fused, self.main, self._output = fused, main, output
         self._type, self.body = result_type, fused.body
         way = OPERATIONS[how]
         self._builder = Builder(recorder.graph, way, order, output, result_type, recorder, fused)
         self._sent, self._stored = sent, stored
+        self.is_spread = sent.cycles > 0
 
     @cached_property
     def _ways(self) -> tuple[ReductionWay, ReductionWay]:
         """The expression in one, and stored."""
-        order = ordered(self._main, self._dims, row_major(self._main.shape))
-        return self._builder.ways(self._fused, order, self._sent, *self._stored)
+        return self._builder.ways(self._fused, self._stored_order, self._sent, *self._stored)
+
+    @cached_property
+    def _stored_order(self) -> Order:
+        return ordered(self.main, self._dims, row_major(self.main.shape))
 
     @cached_property
     def is_in_one(self) -> bool:
@@ -500,18 +503,32 @@ class FusedReduction:
             yield min(next(way.bounds(target)) for way in self._ways)
         yield Bound(self._ways[0 if self.is_in_one else 1].total(target), is_exact=True)
 
+    def lies(self) -> TileMapping:
+        """Return where the cheaper way puts a new result."""
+        target = self._graph.target
+        order = self._builder.order if self.is_in_one else self._stored_order
+        made = Graph(target).add_variable(self._type, self._kept, "result")
+        made.graph.set_tile_mapping(
+            order.result(made), self._ways[not self.is_in_one].plan().mapping(target)
+        )
+        return made.graph.tile_mapping(made)
+
     def stored_bytes(self) -> int:
         """Return the bytes of the expression on its fullest tile, if it is stored."""
         mapping, _ = self._stored
         return int(mapping.elements_per_tile.max()) * self._fused.element_type.size_bytes
 
+    @property
+    def _kept(self) -> Shape:
+        """The shape of the result."""
+        sizes = enumerate(self.main.shape)
+        return tuple([size for d, size in sizes if d not in self._dims])
+
     def build(self, name: str) -> Tensor:
         """Record the steps that compute it in one, and return the result."""
         result = self._output
         if result is None:
-            sizes = enumerate(self._main.shape)
-            kept = tuple([size for d, size in sizes if d not in self._dims])
-            result = self._graph.add_variable(self._type, kept, name)
+            result = self._graph.add_variable(self._type, self._kept, name)
         with self._graph.scope(name):
             self._builder.build(result)
         return result

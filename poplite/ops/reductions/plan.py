@@ -21,7 +21,13 @@ from poplite.expr.tree import ElementClass
 from poplite.frozen import frozen
 from poplite.graph.tile_mapping import NO_TILE, TileMapping
 from poplite.machine.target import Target
-from poplite.ops.fuse.gathering import ReadOperand, VectorReads, exchange_cycles, gathering_cycles
+from poplite.ops.fuse.gathering import (
+    ReadOperand,
+    VectorReads,
+    exchange_cycles,
+    gathering_cycles,
+    moves_of,
+)
 from poplite.ops.fuse.pricing import Bound, Computed, Remembered, compared
 from poplite.ops.planning import received_cycles
 from poplite.ops.reductions.stage import (
@@ -245,6 +251,12 @@ class Plan(NamedTuple):
     stages: list[Stage]
     homes: Int64
     prices: dict[object, float]
+
+    def mapping(self, target: Target) -> TileMapping:
+        """Return where it puts outputs, in their order."""
+        tile, low, high = self.homes
+        first = np.argsort(low)
+        return TileMapping(target.tiles, tile[first], (high - low)[first])
 
 
 _PLANS = Remembered[Plan](MOST_KEPT)
@@ -548,7 +560,20 @@ class ReductionWay(NamedTuple):
             read = (work.end - work.begin) * element.size_bytes
             received = np.bincount(work.tile[repeated(np.diff(work.ptr))[0]], read).max()
             cycles += exchange_cycles(target, float(received), 0)
-        return cycles
+        return cycles + self._sent_results(target, work)
+
+    def _sent_results(self, target: Target, work: StageWork) -> float:
+        """Return the cycles of sending what vertices make of outputs that are wanted elsewhere."""
+        wanted, final = self.problem.wanted, work.is_final
+        if wanted is None or not final.any():
+            return 0
+        begin, end, tile = wanted.in_order()
+        made = work.tile[final], work.low[final], work.high[final]
+        moves = moves_of(target.tiles, *made, np.append(begin, end[-1]), tile)
+        if not moves.pieces.any():
+            return 0
+        size = self.problem.types.result.size_bytes
+        return exchange_cycles(target, moves.received * size, moves.pieces, moves.sent * size)
 
 
 def is_cheaper_in_one(target: Target, in_one: ReductionWay, stored: ReductionWay) -> bool:

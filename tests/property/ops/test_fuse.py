@@ -17,6 +17,7 @@ from helpers.depth import deep, examples, thinned, values_only
 from poplite import ops
 from poplite.expr.build import as_expr
 from poplite.expr.tree import viewed
+from poplite.ops.fuse.contractions import ProductPrices
 from poplite.ops.reductions.build import FusedReduction
 
 # -- `ops.map` -------------------------------------------------------------------------------------
@@ -429,3 +430,46 @@ def test_sums_take_what_the_cheaper_way_takes(first: int, monkeypatch: pytest.Mo
     assert forced[0] != forced[1]
     assert over.max() < 1.2, (seeds[int(over.argmax())], over.max())
     assert over.mean() < 1.003
+
+
+def product_cycles(seed: int) -> int:
+    """Return the cycles of a drawn product by one row or column, with what is computed of it."""
+    rng = np.random.default_rng(seed)
+    graph = pl.Graph(pl.Target(tiles=int(rng.choice([4, 16, 64, 256]))))
+    element = pl.FLOAT if rng.random() < 0.5 else pl.HALF
+    m, k, groups = (int(2 ** rng.uniform(1, most)) for most in (7, 7, 5))
+    forms = [((m, k), (k,)), ((k,), (k, m)), ((groups, 1, k), (groups, k, 1)), ((k,), (k,))]
+    left, right = forms[int(rng.integers(4))]
+    a, b = graph.add_variable(element, left, "a"), graph.add_variable(element, right, "b")
+    c = graph.add_variable(element, (a @ b).shape, "c")
+    for each in (a, b, c):
+        laid(each, PLACES[int(rng.integers(len(PLACES)))], rng)
+    product = a @ b
+    made = [product, ops.relu(product + c), ops.tanh(product) * 2][int(rng.integers(3))]
+    with graph.steps() as steps:
+        if rng.random() < 0.3:
+            ops.assign(c, made)
+        else:
+            ops.map(made)
+    engine = pl.Engine(graph, steps, checks="none")
+    engine.run()
+    found = engine.report().cycles
+    assert found is not None
+    return found
+
+
+@pytest.mark.priced
+@pytest.mark.parametrize("first", thinned([0, 60, 120, 180, 240], keep=[0]))
+def test_products_take_what_the_cheaper_way_takes(
+    first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds = range(first, first + AT_ONCE // 2)
+    chosen = [product_cycles(seed) for seed in seeds]
+    forced = []
+    for is_sum in (True, False):
+        monkeypatch.setattr(ProductPrices, "is_sum", is_sum)
+        forced.append([product_cycles(seed) for seed in seeds])
+    over = np.array(chosen) / np.min(forced, axis=0)
+    assert forced[0] != forced[1]
+    assert over.max() < 1.3, (seeds[int(over.argmax())], over.max())
+    assert over.mean() < 1.015

@@ -13,7 +13,7 @@ import pytest
 import poplite as pl
 from helpers.depth import interpreted, thinned
 from poplite import ops
-from poplite.ops.fuse import lowering
+from poplite.ops.fuse import contractions, lowering
 from poplite.ops.fuse.contractions import ProductPrices
 from poplite.ops.fuse.gathering import ReadOperand, VectorReads, gathering_cycles
 from poplite.ops.fuse.pricing import Bound, Remembered, compared
@@ -274,6 +274,46 @@ def test_a_product_by_one_row_or_column_is_what_takes_fewer_cycles(
     assert "as a sum" in why
 
 
+USED = [
+    (1472, pl.HALF, (3, 1, 500), (3, 500, 1), "linear", 1745, 1589),
+    (64, pl.HALF, (57, 1, 2), (57, 2, 1), "linear", 1073, 996),
+    (64, pl.HALF, (2, 1, 1000), (2, 1000, 1), "linear", 1421, 1022),
+    (1472, pl.HALF, (59, 121), (121, 1), "linear", 1426, 1467),
+    (1472, pl.FLOAT, (7,), (7, 600), "linear", 1571, 1148),
+    (1472, pl.HALF, (1318, 2), (2, 1), 0, 1932, 1908),
+]
+
+
+@pytest.mark.parametrize(
+    ("tiles", "element", "left", "right", "place", "behind", "stored"),
+    thinned(USED, keep=[USED[0]]),
+)
+def test_a_product_is_priced_with_what_becomes_of_it(
+    tiles: int,
+    element: type[pl.ElementType[Any]],
+    left: tuple[int, ...],
+    right: tuple[int, ...],
+    place: Place,
+    behind: int,
+    stored: int,
+) -> None:
+    graph = pl.Graph(pl.Target(tiles=tiles))
+    a = graph.add_variable(element, left, "a", mapping="linear", initial_value=1)
+    b = graph.add_variable(element, right, "b", mapping="linear", initial_value=2)
+    shape = (a @ b).shape
+    c = graph.add_variable(element, shape, "c", mapping=place, initial_value=3)
+    with graph.steps() as steps:
+        made = ops.map(ops.relu(a @ b + c))
+    value, cycles = ran(graph, steps, made)
+    np.testing.assert_array_equal(value, np.full(shape, 2 * left[-1] + 3))
+    assert cycles == behind
+    with graph.steps() as steps:
+        ops.assign(c, a @ b)
+    value, cycles = ran(graph, steps, c)
+    np.testing.assert_array_equal(value, np.full(shape, 2 * left[-1]))
+    assert cycles == stored
+
+
 @pytest.mark.parametrize(
     ("tiles", "element", "size", "is_sum"),
     [
@@ -305,7 +345,7 @@ def test_products_that_lie_as_others_are_priced_once(monkeypatch: pytest.MonkeyP
         priced.append(1)
         return compared(one, other)
 
-    monkeypatch.setattr(lowering, "compared", counted)
+    monkeypatch.setattr(contractions, "compared", counted)
 
     def made(mapping: Any, element: type[pl.ElementType[Any]] = pl.FLOAT) -> str:
         graph = pl.Graph(pl.Target(tiles=4))
