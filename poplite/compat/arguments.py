@@ -28,7 +28,7 @@ from poplite.errors import (
     checked_truth,
     did_you_mean,
 )
-from poplite.expr.operand import Operand
+from poplite.expr.operand import Operand, as_read
 from poplite.expr.tree import Expr
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
@@ -87,9 +87,11 @@ def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callab
 
         @wraps(code)
         def door(*args: P.args, **kwargs: P.kwargs) -> R:
+            given: Any = kwargs.get("graph", args[place] if place < len(args) else None)
+            args = tuple([as_read(each, given) for each in args])  # type: ignore[assignment]
+            kwargs = {name: as_read(each, given) for name, each in kwargs.items()}  # type: ignore[assignment]
             for name, value in (*zip(names, args, strict=False), *kwargs.items()):
                 _check(what, name, value, texts.get(name, ""))
-            given: Any = kwargs.get("graph", args[place] if place < len(args) else None)
             if not has_graph or given is None:
                 return function(*args, **kwargs)
             graph: Any = working_graph(given)

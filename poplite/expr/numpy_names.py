@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial, wraps
 from importlib import import_module
-from inspect import unwrap
+from inspect import getmro, unwrap
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -260,12 +260,16 @@ def _close_name(name: str, own: Sequence[str]) -> str:
 
 
 def absent_method(operand: Operand, name: str, otherwise: str = "") -> AttributeError:
-    """Return the error for a name that a tensor or an expression does not have."""
+    """Return the error for a name that a tensor or an expression does not have.
+
+    `otherwise` is what to do about a name that tensors alone have.
+    """
+    tensors: list[type] = getmro(type(operand))[-2].__subclasses__() if otherwise else []
     instead = _OF_METHODS.get(name)
-    if instead is None and name in _OPERATIONS and (place := _place_of(name)):
-        instead = f"{place}(x, ...)"
-    if otherwise and not str(instead).startswith("ops."):  # no view of an expression
+    if any(hasattr(each, name) for each in tensors):
         instead = otherwise
+    elif instead is None and name in _OPERATIONS and (place := _place_of(name)):
+        instead = f"{place}(x, ...)"
     if instead is None:
         text = f"'{type(operand).__name__}' object has no attribute '{name}'"
         return AttributeError(text, name=name, obj=operand)

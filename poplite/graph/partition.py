@@ -53,7 +53,7 @@ from poplite.errors import (
 )
 from poplite.graph.graph import Graph
 from poplite.graph.space import MAX_ADDRESS
-from poplite.graph.tensor.arguments import described, no_tensor
+from poplite.graph.tensor.arguments import described, dimension, no_tensor, one_of
 from poplite.graph.tensor.placement import paint_linearly
 from poplite.graph.tensor.tensor import Tensor, check_own
 from poplite.graph.tile_mapping import TileMapping
@@ -533,7 +533,14 @@ def map_round_robin(graph: Graph, tensor: Tensor, *, grain: int = 1, first: int 
     graph.set_tile_mapping(tensor, TileMapping(graph.target.tiles, tile, length))
 
 
-def map_by_weights(graph: Graph, tensor: Tensor, weights: npt.ArrayLike, *, dim: int = 0) -> None:
+def map_by_weights(
+    graph: Graph,
+    tensor: Tensor,
+    weights: npt.ArrayLike,
+    *,
+    dim: int | None = None,
+    axis: int | None = None,
+) -> None:
     """Spread the indices of a dimension in order, so that tiles have about equal weight.
 
     Args:
@@ -542,10 +549,12 @@ def map_by_weights(graph: Graph, tensor: Tensor, weights: npt.ArrayLike, *, dim:
         weights: what each index weighs, such as the elements of a row of a sparse matrix: as many
             as the dimension has, not negative. No tile gets more than its share and the largest
             weight. Without any weight indices are spread evenly.
-        dim: the dimension; negative ones count from the last.
+        dim: the dimension, by default 0; negative ones count from the last.
+        axis: NumPy's name for `dim`.
 
     Raises:
-        TensorCreationError: for other weights, or a tensor without that dimension.
+        TensorCreationError: for other weights.
+        TensorIndexError: when the tensor has no such dimension.
         ElementTypeError: for anything but a graph and a tensor.
 
     >>> import poplite as pl
@@ -556,17 +565,13 @@ def map_by_weights(graph: Graph, tensor: Tensor, weights: npt.ArrayLike, *, dim:
     [Interval(begin=0, end=10)]
     """
     check_pair("map_by_weights", graph, tensor)
-    number = integer_or_none(dim)
-    if number is None or not -tensor.rank <= number < tensor.rank:
-        raise TensorCreationError(
-            f"map_by_weights: dimension {clipped(dim)} of '{tensor.name}', which has {tensor.rank}",
-            found=f"shape {tensor.shape}",
-        )
+    given = one_of("dim", dim, axis)
+    number = dimension(0 if given is None else given, tensor)
     size, weight = tensor.shape[number], _weights(weights)
     if weight.shape != (size,) or not (np.isfinite(weight) & (weight >= 0)).all():
         raise TensorCreationError(
             f"map_by_weights: weights of shape {weight.shape} for the {size} indices of dimension "
-            f"{dim} of '{tensor.name}'",
+            f"{number} of '{tensor.name}'",
             found=f"the least weight is {weight.min(initial=np.inf)}",
             fix=f"{size} finite numbers of at least 0",
         )
@@ -576,7 +581,7 @@ def map_by_weights(graph: Graph, tensor: Tensor, weights: npt.ArrayLike, *, dim:
     tiles = graph.target.tiles
     tile = np.minimum((middle * tiles / weight.sum()).astype(np.int64), tiles - 1)
     each = tensor.num_elements // max(size, 1)
-    rows = tensor.dim_roll(number % tensor.rank, 0)
+    rows = tensor.dim_roll(number, 0)
     graph.set_tile_mapping(rows, TileMapping(tiles, tile, np.full(size, each)))
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from poplite.errors import ElementTypeError
 from poplite.expr.build import apply, cast as _cast, iota as _iota
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
@@ -258,7 +259,23 @@ def clamp(x: Operand | float, lower: Operand | float, upper: Operand | float) ->
     return apply("clamp", x, lower, upper)
 
 
-clip = clamp  # NumPy's name
+def clip(
+    x: Operand | float, min: Operand | float | None = None, max: Operand | float | None = None
+) -> Expr:
+    """Return `x`, raised to `min`, then lowered to `max`: NumPy's `clamp`, which may leave one out.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> clip(x, 0), clip(x, max=1)
+    (<Expr maximum(x, 0.0) float32[4]>, <Expr minimum(x, 1.0) float32[4]>)
+    """
+    if min is None and max is None:
+        raise ElementTypeError(
+            "ops.clip: neither min nor max is given", fix="ops.clip(x, 0), ops.clip(x, max=1)"
+        )
+    if max is None:
+        return apply("maximum", x, min)
+    return apply("minimum", x, max) if min is None else clamp(x, min, max)
 
 
 def variance_to_inv_std_dev(variance: Operand | float, epsilon: Operand | float) -> Expr:

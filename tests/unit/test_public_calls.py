@@ -53,7 +53,11 @@ MISFITS: dict[str, tuple[Callable[[], Any], str, str]] = {
         "ops.nn.softmax(x, dim=-1)",
         "ops.nn.softmax(..., dim=0)",
     ),
-    "ops.clip": (lambda: unchecked_ops.clip(_X, a_min=0), "ops.clip(x, lower, upper)", ""),
+    "ops.clip": (
+        lambda: unchecked_ops.clip(_X, a_min=0),
+        "ops.clip(x, min=None, max=None)",
+        "min=0",
+    ),
     "ops.one_hot": (
         lambda: unchecked_ops.one_hot(_X, 4, axis=0),
         "ops.one_hot(indices, depth, *,",

@@ -164,15 +164,23 @@ def are_counts(values: object) -> TypeGuard[Sequence[int]]:
 def dimension(value: object, tensor: NamedView, axis: object = None) -> int:
     """Return an argument as the number of an existing dimension, or refuse it.
 
-    It may be given as `axis`, NumPy's name.
+    Negative ones count from the last. It may be given as `axis`, NumPy's name.
     """
     if axis is not None:
         value = one_of("dim", value, axis)
-    dim = value if type(value) is int and value >= 0 else number(value, "dim", tensor)
-    if dim < len(tensor.view.shape):
-        return dim
     rank = len(tensor.view.shape)
+    given = value if type(value) is int else integer_or_none(value)
+    dim = number(value, "dim", tensor) if given is None or isinstance(value, np.ndarray) else given
+    if -rank <= dim < rank:
+        return dim if dim >= 0 else dim + rank
     raise outside(f"dimension {number_text(dim)} of a tensor of rank {rank}", tensor, rank, "dim")
+
+
+def dimensions(values: Sequence[int], what: str, tensor: NamedView) -> list[int]:
+    """Return an argument as the numbers of existing dimensions, or refuse it."""
+    if not is_sequence(values):
+        numbers(values, what, tensor)  # which refuses it
+    return [dimension(each, tensor) for each in values]
 
 
 def one_of(name: str, value: Any, axis: Any) -> Any:
@@ -403,7 +411,7 @@ def _permutes(rank: int, *values: object) -> bool:
 
 def permutation(values: Sequence[int], tensor: NamedView) -> list[int]:
     """Return a checked permutation of all dimensions."""
-    order, rank = numbers(values, "permutation", tensor), len(tensor.view.shape)
+    order, rank = dimensions(values, "permutation", tensor), len(tensor.view.shape)
     if sorted(order) != list(range(rank)):
         raise TensorCreationError(
             f"dim_shuffle by {order} of a tensor of rank {rank}",
@@ -415,8 +423,8 @@ def permutation(values: Sequence[int], tensor: NamedView) -> list[int]:
 
 def moved(source: Sequence[int], destination: Sequence[int], tensor: NamedView) -> list[int]:
     """Return the permutation that moves some dimensions; the others keep their order."""
-    dims = [dimension(d, tensor) for d in numbers(source, "source", tensor)]
-    to = [dimension(d, tensor) for d in numbers(destination, "destination", tensor)]
+    dims = dimensions(source, "source", tensor)
+    to = dimensions(destination, "destination", tensor)
     if len({*dims}) != len(to) or len({*to}) != len(dims):
         raise TensorCreationError(
             f"dim_shuffle_partial of dimensions {dims} to {to}",
@@ -503,18 +511,18 @@ def places(indices: Sequence[int], tensor: NamedView) -> list[int]:
     return found
 
 
+def new_dimension(value: object, tensor: NamedView) -> int:
+    """Return an argument as the number that one dimension more will have, or refuse it."""
+    given, after = integer_or_none(value), len(tensor.view.shape) + 1
+    dim = number(value, "dim", tensor) if given is None else given
+    if -after <= dim < after:
+        return dim % after
+    raise outside(f"dimension {number_text(dim)} of a stack of rank {after}", tensor, after, "dim")
+
+
 def spread_out(values: tuple[Any, ...]) -> Any:
     """Return numbers that are given one by one, or in one list."""
     return values[0] if len(values) == 1 and is_sequence(values[0]) else values
-
-
-def from_the_end(values: tuple[Any, ...], rank: int) -> Any:
-    """Return dimensions of `transpose` counted from 0, as far as they are whole numbers."""
-    spread = spread_out(values)
-    if not is_sequence(spread):
-        return spread
-    found = [(each, integer_or_none(each)) for each in spread]
-    return [each if n is None or not -rank <= n < 0 else n + rank for each, n in found]
 
 
 def removed(indices: int | Sequence[int] | None, tensor: NamedView) -> list[int]:
@@ -523,7 +531,7 @@ def removed(indices: int | Sequence[int] | None, tensor: NamedView) -> list[int]
         return [d for d, size in enumerate(tensor.view.shape) if size == 1]
     if isinstance(indices, int):
         indices = [indices]
-    found = [dimension(d, tensor) for d in numbers(indices, "indices", tensor)]
+    found = dimensions(indices, "indices", tensor)
     for d in found:
         size = tensor.view.shape[d]
         if size != 1:

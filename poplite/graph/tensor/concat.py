@@ -44,14 +44,14 @@ def concat(tensors: Sequence[Tensor], /, *, axis: int) -> Tensor: ...
 def concat(tensors: Tensor, other: Tensor, /, dim: int = 0) -> Tensor: ...
 
 
-def concat(tensors: Any, other: Any = None, /, dim: Any = None, *, axis: Any = None) -> Tensor:
+def concat(tensors: Any, other: Any = None, /, dim: Any = None, *, axis: Any = ...) -> Tensor:
     """Join tensors along one dimension.
 
     Args:
         tensors: a list of tensors, or the first of two.
         other: the dimension after a list, or the second tensor.
-        dim: the dimension, by default 0.
-        axis: NumPy's name for `dim`.
+        dim: the dimension, by default 0; negative ones count from the last.
+        axis: NumPy's name for `dim`; None joins all elements, as there.
 
     Returns:
         A tensor that views all of them, in order.
@@ -76,6 +76,8 @@ def concat(tensors: Any, other: Any = None, /, dim: Any = None, *, axis: Any = N
             raise no_tensor("concat", tensors)
         items = listed if isinstance(listed, Slices) else [as_read(item) for item in listed]
         d = _one_of("concat", other, dim, axis)
+    if axis is None:
+        items = [item.flatten() if isinstance(item, Tensor) else item for item in items]
     if not items:
         raise TensorCreationError(
             "concat of 0 tensors", fix="concat at least one; its type is the result's"
@@ -127,7 +129,7 @@ def stack(tensors: Any, dim: int | None = None, *, axis: int | None = None) -> T
         raise TensorCreationError(
             "stack of 0 tensors", fix="stack at least one; its type is the result's"
         )
-    at = arguments.dimension(d, items[0][None])
+    at = arguments.new_dimension(d, items[0])
     for item in items:
         if item.shape != items[0].shape:
             raise TensorCreationError(
@@ -141,7 +143,7 @@ def stack(tensors: Any, dim: int | None = None, *, axis: int | None = None) -> T
 
 def _one_of(what: str, *given: Any) -> Any:
     """Return the dimension that is given by one of its names, 0 if by none."""
-    named = [each for each in given if each is not None]
+    named = [each for each in given if each is not None and each is not ...]
     if len(named) > 1:
         raise repeated_argument(what, "dim", named[0], named[1])
     return named[0] if named else 0
@@ -164,13 +166,16 @@ def _concat_slices(slices: Slices, axis: int) -> Tensor | None:
     return tensor._of(views.concat_slices(tensor.view, slices.begin, slices.end, dim, axis))
 
 
-def append(tensor: Tensor, other: Tensor, dim: int = 0) -> Tensor:
+def append(
+    tensor: Tensor, other: Tensor, dim: int | None = None, *, axis: int | None = None
+) -> Tensor:
     """Extend a dimension by one index.
 
     Args:
         tensor: the tensor to extend.
         other: the elements at the new, last index: a tensor with one dimension less.
-        dim: the dimension to extend.
+        dim: the dimension to extend, by default 0; negative ones count from the last.
+        axis: NumPy's name for `dim`.
 
     Returns:
         A tensor that views both.
@@ -188,7 +193,7 @@ def append(tensor: Tensor, other: Tensor, dim: int = 0) -> Tensor:
     for item in (tensor, other):
         if not isinstance(item, Tensor):
             raise no_tensor("append", item)
-    d = arguments.dimension(dim, tensor)
+    d = arguments.dimension(_one_of("append", dim, axis), tensor)
     if other.rank != tensor.rank - 1:
         raise TensorCreationError(
             f"append of a tensor of rank {other.rank} to one of rank {tensor.rank}",

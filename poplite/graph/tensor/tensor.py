@@ -327,7 +327,9 @@ class Tensor(Displayed, Operand, TensorSpelling):
         | Sequence[tuple[int, int]]
         | Sequence[Sequence[tuple[int, int]]]
         | IntArray,
-        dim: int = 0,
+        dim: int | None = None,
+        *,
+        axis: int | None = None,
     ) -> Sequence[Tensor]:
         """Select several ranges of one dimension.
 
@@ -335,7 +337,8 @@ class Tensor(Displayed, Operand, TensorSpelling):
             intervals: for each result an interval `(begin, end)`, an index (its dimension
                 stays, with size 1), or a list of intervals to concatenate; or as an array,
                 int64[N, 2] intervals or int64[N] indices.
-            dim: the dimension.
+            dim: the dimension, by default 0; negative ones count from the last.
+            axis: NumPy's name for `dim`.
 
         Returns:
             A sequence with a tensor for each item, made on access; `concat` takes millions of
@@ -346,11 +349,15 @@ class Tensor(Displayed, Operand, TensorSpelling):
             SizeOverflowError: for a list of intervals of more than 2**62 elements.
 
         >>> import poplite as pl
-        >>> t = pl.Graph().add_variable(pl.FLOAT, (6,))
-        >>> [s.shape for s in t.slices([(0, 4), (2, 3)])], t.slices([[(0, 1), (3, 6)]])[0].shape
-        ([(4,), (1,)], (4,))
+        >>> x = pl.Graph().add_variable(pl.FLOAT, (6,), "x")  # [0, 1, 2, 3, 4, 5]
+        >>> first, both = x.slices([(0, 4), [(0, 1), (3, 6)]])
+        >>> first  # [0, 1, 2, 3]
+        <Tensor 'x'[:4] float32[4] on no tile, 16 B>
+        >>> both  # [0, 3, 4, 5]
+        <Tensor concat(['x'[0].expand([0]), 'x'[3:]]) float32[4] on no tile, 16 B>
         """
-        d = arguments.dimension(dim, self)
+        given = arguments.one_of("dim", dim, axis)
+        d = arguments.dimension(0 if given is None else given, self)
         if not arguments.is_sequence(intervals):
             raise arguments.no_interval(intervals, self)
         return slices_of(self, intervals, d)
@@ -363,6 +370,8 @@ class Tensor(Displayed, Operand, TensorSpelling):
 
         >>> import poplite as pl
         >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+        >>> x.index([1])  # [3, 4, 5]
+        <Tensor 'x'[1] float32[3] on no tile, 12 B>
         >>> x.index([1, 2])  # 5
         <Tensor 'x'[1, 2] float32[] on no tile, 4 B>
         """
@@ -445,8 +454,10 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """
         return self._of(self.view.dim_shuffle(arguments.moved(source, destination, self)))
 
-    def dim_roll(self, dim: int, new_index: int = 0) -> Tensor:
-        """Move one dimension; the others keep their order.
+    def dim_roll(
+        self, dim: int | None = None, new_index: int = 0, *, axis: int | None = None
+    ) -> Tensor:
+        """Move one dimension; the others keep their order. NumPy's name for `dim` is `axis`.
 
         Raises:
             TensorIndexError: when there is no such dimension.
@@ -456,14 +467,14 @@ class Tensor(Displayed, Operand, TensorSpelling):
         >>> x.dim_roll(1)  # [[0, 3], [1, 4], [2, 5]]
         <Tensor 'x'.T float32[3, 2] on no tile, 24 B>
         """
-        return self.dim_shuffle_partial([dim], [new_index])
+        return self.dim_shuffle_partial([arguments.dimension(dim, self, axis)], [new_index])
 
     def transpose(self, *permutation: SupportsIndex | Sequence[int]) -> Tensor:
         """Swap the dimensions of a tensor of rank 2, or permute those of any other.
 
         Args:
             permutation: dimension k of the result is dimension `permutation[k]` of this tensor;
-                as in NumPy, -1 is the last one.
+                negative ones count from the last.
 
         Raises:
             TensorCreationError: without a permutation, for another rank; with one, unless it has
@@ -477,7 +488,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         <Tensor 'x'.T float32[3, 2] on no tile, 24 B>
         """
         if permutation:
-            return self.dim_shuffle(arguments.from_the_end(permutation, self.rank))
+            return self.dim_shuffle(arguments.spread_out(permutation))
         if self.rank != 2:
             raise arguments.not_a_matrix(self)
         return self._of(self.view.dim_shuffle((1, 0)))
@@ -634,9 +645,9 @@ class Tensor(Displayed, Operand, TensorSpelling):
                 have the same metadata.
 
         >>> import poplite as pl
-        >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
-        >>> x.reinterpret(pl.INT)  # [[0, 1, 2], [3, 4, 5]]
-        <Tensor 'x'.reinterpret(INT) int32[2, 3] on no tile, 24 B>
+        >>> x = pl.Graph().add_variable(pl.INT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
+        >>> x.reinterpret(pl.UNSIGNED_INT)  # [[0, 1, 2], [3, 4, 5]]
+        <Tensor 'x'.reinterpret(UNSIGNED_INT) uint32[2, 3] on no tile, 24 B>
         """
         new = element_type(element_type_)
         if new.size_bytes != self.element_type.size_bytes:

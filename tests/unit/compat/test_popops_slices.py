@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import interpreted
+from poplite import ops
 from poplite.compat import popops, poprand, poputil
 from poplite.compat.popops import SortOrder, TopKParams
 from poplite.vertices.random import words_reference
@@ -446,3 +447,17 @@ def test_another_seed_is_refused_before_anything_is_made(seeded: SeededBench) ->
     with pytest.raises(pl.ElementTypeError, match="two words"):
         poprand.setSeed(seeded.graph, seeded.reference, 0, seeded.prog)
     assert len(seeded.graph.variables) == before
+
+
+def test_the_index_of_a_loop_is_a_tensor() -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    table = np.arange(24, dtype=np.float32).reshape(6, 4)
+    x = graph.add_variable(pl.FLOAT, (6, 4), "x", mapping="linear", initial_value=table)
+    total = graph.add_variable(pl.FLOAT, (4,), "total", mapping=0, initial_value=0)
+    with graph.steps() as program, ops.repeat(3) as i:
+        body: Any = None  # the steps of the loop
+        row = popops.dynamicSlice(graph, x, i, [0], [1], body)
+        ops.assign(total, total + row.flatten() * popops.cast(graph, i, pl.FLOAT, body))
+    engine = pl.Engine(graph, program, interpret=True)
+    engine.run()
+    assert engine.read(total).tolist() == (table[1] + 2 * table[2]).tolist()

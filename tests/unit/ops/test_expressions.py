@@ -287,6 +287,24 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
         lambda x: np.cumsum(x, axis=1),
     ),
     "clip": (lambda x: any_ops.clip(x, 1, 3), lambda x: np.clip(x, 1, 3)),
+    "clip from below": (lambda x: any_ops.clip(x, 2), lambda x: np.clip(x, 2, None)),
+    "clip from above": (lambda x: any_ops.clip(x, None, 2), lambda x: np.clip(x, None, 2)),
+    "concatenate all": (
+        lambda x: any_ops.concatenate([x, x[:1]], axis=None) + 0,
+        lambda x: np.concatenate([x, x[:1]], axis=None),
+    ),
+    "concatenate from the end": (
+        lambda x: any_ops.concatenate([x, x], axis=-1) + 0,
+        lambda x: np.concatenate([x, x], axis=-1),
+    ),
+    "stack from the end": (
+        lambda x: any_ops.stack([x, x], axis=-1) + 0,
+        lambda x: np.stack([x, x], axis=-1),
+    ),
+    "transpose from the end": (
+        lambda x: any_ops.transpose(x, (-1, 0)) + 0,
+        lambda x: np.transpose(x, (-1, 0)),
+    ),
     "concatenate": (
         lambda x: any_ops.concatenate([x, x], axis=1) + 0,
         lambda x: np.concatenate([x, x], axis=1),
@@ -344,6 +362,26 @@ VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
+FROM_THE_END: dict[str, Callable[[Any, int], Any]] = {
+    "reverse": lambda x, dim: x.reverse(dim),
+    "broadcast": lambda x, dim: x.broadcast(2, dim),
+    "slice": lambda x, dim: x.slice(0, 1, dim),
+    "slices": lambda x, dim: x.slices([1, 0], axis=dim)[0],
+    "sub_sample": lambda x, dim: x.sub_sample(2, dim),
+    "upsample": lambda x, dim: x.upsample(2, dim),
+    "dim_roll": lambda x, dim: x.dim_roll(axis=dim),
+    "dim_shuffle": lambda x, dim: x.dim_shuffle([dim, 1 - dim % 2]),
+    "append": lambda x, dim: pl.append(x, x.slice(0, 1, dim).squeeze(dim), axis=dim),
+}
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("name", FROM_THE_END)
+def test_dimensions_of_views_count_from_the_end(name: str, dim: int) -> None:
+    x, use = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x"), FROM_THE_END[name]
+    assert use(x, dim - 2) == use(x, dim)
+
+
 @pytest.mark.parametrize("name", VIEWS)
 def test_views_take_axis(name: str) -> None:
     x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -379,6 +417,22 @@ def test_functions_of_numpy_say_what_to_use(name: str) -> None:
         assert (caught.value.fix, "out" in caught.value.found) == (instead, False)
 
 
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("dot", "a @ b, or ops.matmul(a, b)"),
+        ("cumsum", "ops.cumulative_sum(x, dim)"),
+        ("reshape", "take it of the operands, or store it first: t = ops.map(expression)"),
+        ("shap", ""),
+    ],
+)
+def test_an_expression_says_what_to_use(name: str, fix: str) -> None:
+    expression = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x") + 1
+    with pytest.raises(AttributeError) as caught:
+        getattr(expression, name)
+    assert getattr(caught.value, "fix", "") == fix
+
+
 def test_numpy_asks_for_shapes() -> None:
     x: Any = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
     for each in (x, x + 1):
@@ -402,6 +456,7 @@ REFUSED_NAMES: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "both of stack, the first": (lambda x: pl.stack([x, x], 0, axis=1), "stack: dimensions are"),
     "nothing": (lambda x: pl.stack([]), "stack of 0 tensors"),
+    "no bound": (lambda x: any_ops.clip(x), "clip: neither min nor max is given"),
     "one": (lambda x: pl.stack(x), r"one tensor, not of a list.*pl.stack\(\[x, y\]\)"),
     "no size": (lambda x: x.reshape(5, -1), r"no size fits.*24 elements.*other sizes is 5"),
     "two gaps": (lambda x: x.reshape(-1, -1), r"\(-1, -1\): 2 sizes are -1, but one may be"),

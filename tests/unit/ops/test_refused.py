@@ -154,7 +154,7 @@ REST: dict[str, Call] = {
     ),
     "round robin, first": lambda t: pl.map_round_robin(t.graph, t.bare, first=None),  # type: ignore[arg-type]
     "weights, text": lambda t: pl.map_by_weights(t.graph, t.bare, "x"),
-    "weights, dimension": lambda t: pl.map_by_weights(t.graph, t.bare, [1] * 9, dim=None),  # type: ignore[arg-type]
+    "weights, dimension": lambda t: pl.map_by_weights(t.graph, t.bare, [1] * 9, dim=2),
     "matmul, plan": lambda t: ops.map(
         ops.matmul(t.m * 2, t.m.T, ops.plan_matmul(t.m.graph, m=3, k=6, n=1)) * 2, program=t.p
     ),
