@@ -33,11 +33,13 @@ class OptionFlags(dict[str, object]):
     def __init__(self, options: Mapping[str, object] | Iterable[tuple[str, object]] = ()) -> None:
         super().__init__(_dictionary(options, type(self).__name__))
 
-    def set(self, name: str | Mapping[str, object], value: object = None) -> None:
-        """Set an option, or all those of a dictionary.
+    def set(
+        self, name: str | Mapping[str, object] | Iterable[tuple[str, object]], value: object = None
+    ) -> None:
+        """Set an option, or all those of a dictionary or a list of pairs.
 
         Args:
-            name: of the option; or a dictionary of options.
+            name: of the option; or a dictionary of options, or pairs of names and values.
             value: its value.
 
         Raises:
@@ -48,11 +50,12 @@ class OptionFlags(dict[str, object]):
         >>> flags
         OptionFlags({'debug.instrument': 'false'})
         """
-        given = list(name.items()) if isinstance(name, Mapping) else [(name, value)]
-        for each, _ in given:
+        what = f"{type(self).__name__}.set"
+        given = {name: value} if isinstance(name, str) else _dictionary(name, what)
+        for each in given:
             if not isinstance(each, str):
                 raise InvalidOption(
-                    f"{type(self).__name__}.set: {clipped(each)} is not an option name",
+                    f"{what}: {clipped(each)} is not an option name",
                     found=of_type(each),
                     fix='flags.set("debug.instrument", "false")',
                 )

@@ -154,6 +154,7 @@ logUniform | it is an expression of uniform numbers | pl.ops.exp(pl.ops.random.u
 shapedDropout | it is a product with few random numbers | x * pl.ops.random.bernoulli(key, shape)
 """,
         "popnn": """
+experimental | its functions are not declared as stable | pl.ops.nn
 spatialSoftMax2D | it is an expression of a softmax | pl.ops.nn.softmax(x)
 ctc ctc_infer | no operation computes or decodes the loss of CTC | class Loss(pl.Vertex)
 rnn rnnFwdSequence rnnBwdSequence | layers of any cell are written with loops | popnn.lstm, popnn.gru, or pl.counted_loop(graph, begin, end, step, body)
@@ -166,6 +167,11 @@ distributedBatchNormStatistics distributedBatchNormGradients | statistics are th
 """,
         "popnn.in_": """
 getFwdFlops getBwdFlops getWuFlops | operations are those of the report | engine.report()
+""",
+        "popnn.pooling": """
+getFwdFlops getBwdFlops getFwdPerfectCycleCount getBwdPerfectCycleCount | operations and cycles are those of the report | engine.report()
+getOutputFieldShape | a method of the parameters has it | params.getOutputFieldShape()
+asString | an enumeration has a name | popnn.PoolingType.MAX.name
 """,
         "popnn.gru": """
 auGruFwd auGruBwd auGruBwdWithWU auGruWU createAttention | gates are without attention | pl.ops.nn.gru(...)
@@ -201,6 +207,7 @@ expandToMatchRanks | operands broadcast as NumPy's do | t[None], or poputil.broa
 TensorUseTracker TensorUseTrackerState | what reads a tensor decides its tiles by a mapping of yours | pl.map_like(graph, t, other)
 createPartitionableTensor iterateTensorPartitions balancedPartition | blocks are mapped by a function | pl.map_blocks(graph, t)
 dimIsSplitOverIPUs dimIsSplitOverTiles getTileImbalance | a mapping tells where elements are | graph.tile_mapping(t)
+flattenIndex unflattenIndex | NumPy counts in row-major order | np.ravel_multi_index(index, shape), np.unravel_index(n, shape)
 factorDims unfactorDims | views have any shape | t.reshape(shape), t.dim_shuffle(permutation)
 flattenIntervals mergeAdjacentRegions intervalSequenceNumElements calculateUnshufflingIntervals | intervals are arrays | graph.sorted_contiguous_regions(t)
 castToDeviceHalfValue checkAccuracyWhenCast | NumPy has half | np.float16(value)

@@ -20,4 +20,4 @@ groupNormParamGradients = _NORM.named("groupNormParamGradients", _Norm.param_gra
 groupNormGradients = _NORM.named("groupNormGradients", _Norm.gradients)
 groupNormParamUpdate = _NORM.named("groupNormParamUpdate", _Norm.param_update)
 
-__all__ = _shown(globals(), _names_of(globals()))
+__all__ = _shown(globals(), _names_of(globals()), "popnn.gn")

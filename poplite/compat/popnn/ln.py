@@ -20,4 +20,4 @@ layerNormParamGradients = _NORM.named("layerNormParamGradients", _Norm.param_gra
 layerNormGradients = _NORM.named("layerNormGradients", _Norm.gradients)
 layerNormParamUpdate = _NORM.named("layerNormParamUpdate", _Norm.param_update)
 
-__all__ = _shown(globals(), _names_of(globals()))
+__all__ = _shown(globals(), _names_of(globals()), "popnn.ln")

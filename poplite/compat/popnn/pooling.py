@@ -21,9 +21,12 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops import nn
 from poplite.ops.convolutions.request import check_fields, check_number, forward, spacings
+from poplite.poplar.absent import shown as _shown
 from poplite.program import Sequence as Steps
 from poplite.text import clipped
 from poplite.types import ElementTypeLike, element_type
+
+__all__ = _shown(globals(), "PoolParams PoolingType pool poolInputGradient", "popnn.pooling")
 
 _KNOWN = ("poolUseIntrospectiveMapping", "optimizeForSpeed", "useFloatPartialsWhereBeneficial")
 

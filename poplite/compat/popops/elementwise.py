@@ -42,7 +42,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
 from poplite.program import Sequence as Steps
-from poplite.text import clipped, of_type
+from poplite.text import amount, clipped, of_type
 from poplite.types import FLOAT, HALF
 
 OpType = UnaryOpType | BinaryOpType | TernaryOpType
@@ -216,7 +216,7 @@ def _completed(
     missing = [name for name in names if name not in given]
     if len(arguments) > len(names) or unfit or missing:
         raise ElementTypeError(
-            f"popops.{what}: {len(arguments) + 1} arguments",
+            f"popops.{what}: {amount(len(arguments) + 1, 'argument')}",
             found="; ".join(
                 f"{fault}: {', '.join(found)}"
                 for fault, found in (("missing", missing), ("not to be named", unfit))

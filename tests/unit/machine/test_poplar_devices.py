@@ -331,7 +331,7 @@ def test_arguments_without_effect_are_checked_all_the_same() -> None:
         lambda: engine.printProfileSummary(io.StringIO(), {"showExecutionStep": "true"}),
         lambda: engine.run(0, {"nope": 1}),  # type: ignore[arg-type]
         lambda: pl.OptionFlags(wrong),
-        lambda: pl.OptionFlags().set(["a"], 1),  # type: ignore[arg-type]
+        lambda: pl.OptionFlags().set(["a"], 1),  # type: ignore[list-item]
         lambda: pl.read_json("{}", {}),  # type: ignore[arg-type]
     ]
     for call in options:

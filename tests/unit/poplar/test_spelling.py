@@ -62,7 +62,7 @@ MISFITS = {
     "x.slices([(0, 1)], dimension=1)": (
         "slices: got an unexpected keyword argument 'dimension'",
         "given [(0, 1)], dimension",
-        "in order; by name as slices(intervals, dim=0)",
+        "in order; by name as slices(intervals, dim=None, *, axis=None)",
     ),
     "x.isContiguous(3)": ("isContiguous: too many", "given 3", "bool isContiguous() const"),
     "stream.numElements(3)": ("numElements: too many", "given 3", "size_t numElements() const"),
