@@ -59,7 +59,7 @@ from poplite.types import QUARTER_METADATA, ElementType
 from poplite.vertex.compute import ClassCode, code_of
 from poplite.vertex.compute.identity import cycles_code
 from poplite.vertex.fields import PLAIN, Field, Layout, Role
-from poplite.vertex.from_source import saved_code, stand_in, why_missing
+from poplite.vertex.from_source import saved_as, stand_in, why_missing
 from poplite.vertex.templates import specialise
 from poplite.vertex.vertex import MultiVertex, Vertex
 from poplite.view import View, empty, storages
@@ -132,6 +132,9 @@ def declared_class(cls: type[Vertex]) -> DeclaredClass:
     >>> declared_class(Add[HALF]).full_name
     'Add[HALF]'
     """
+    if why_missing(cls) is not None:
+        declared: DeclaredClass = saved_as(cls)
+        return declared
     if cls.type_variables:
         variables = ", ".join(str(each) for each in cls.type_variables)
         raise FileLoadError(
@@ -153,9 +156,6 @@ def declared_class(cls: type[Vertex]) -> DeclaredClass:
 
 
 def _code_of(cls: type[Vertex]) -> ClassCode | None:
-    if why_missing(cls) is not None:
-        code: ClassCode | None = saved_code(cls)
-        return code
     try:
         code = code_of(cls)
     except VertexCompileError:
@@ -249,7 +249,7 @@ def _stand_in(declared: DeclaredClass, why: str) -> type[Vertex]:
             fields,
             is_multi=declared.is_multi,
             why=why,
-            code=declared.code,
+            saved=declared,
         )
     except VertexDefinitionError as error:
         raise Malformed(error.what) from None

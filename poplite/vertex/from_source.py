@@ -183,7 +183,7 @@ def _shown(text: str, file: str, line: int) -> str:
 # -- classes of which only the fields are known ----------------------------------------------------
 
 
-_WHY, _CODE = "@why_missing", "@saved_code"  # no identifiers, so no name hides them
+_WHY, _SAVED = "@why_missing", "@saved_as"  # no identifiers, so no name hides them
 
 _BY_ROLE: dict[str, Any] = {role: cls for cls, role in ROLES.items()}
 
@@ -195,13 +195,15 @@ def stand_in(
     *,
     is_multi: bool = False,
     why: str,
-    code: Any = None,
+    saved: Any = None,
 ) -> type[Vertex]:
-    """Return a class that declares these fields; `why` says why it takes the place of another.
+    """Return a class with these fields; `why` says why it takes the place of another.
 
-    `code` is what the file records of that one's code.  Raises VertexDefinitionError where no class
-    can have such fields.
+    `saved` is all that the file says of that one, and is saved again of this one.  Raises
+    VertexDefinitionError where no class can have such fields.
     """
+    base = MultiVertex if is_multi else Vertex
+    own = [f for f in fields if not f.is_implicit and f != base.fields.get(f.name)]
 
     def compute(self: Any) -> None:
         raise NotImplementedError(why)
@@ -212,12 +214,12 @@ def stand_in(
     members = {
         "__module__": module,
         "__qualname__": name,
-        "__annotations__": {f.name: _annotation(f) for f in fields if not f.is_implicit},
+        "__annotations__": {f.name: _annotation(f) for f in own},
         "compute": compute_of_worker if is_multi else compute,
         _WHY: why,
-        _CODE: code,
+        _SAVED: saved,
     }
-    return type(name, (MultiVertex if is_multi else Vertex,), members)
+    return type(name, (base,), members)
 
 
 def why_missing(cls: type[Vertex]) -> str | None:
@@ -226,9 +228,9 @@ def why_missing(cls: type[Vertex]) -> str | None:
     return why
 
 
-def saved_code(cls: type[Vertex]) -> Any:
-    """Return what the file recorded of the code of the class that this one replaces."""
-    return vars(cls)[_CODE]
+def saved_as(cls: type[Vertex]) -> Any:
+    """Return what the file says of the class that this one replaces."""
+    return vars(cls)[_SAVED]
 
 
 def _annotation(field: Field) -> Any:

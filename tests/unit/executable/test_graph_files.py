@@ -471,6 +471,35 @@ def test_a_class_that_changed_is_drawn_and_not_compiled() -> None:
     assert saved(graph, programs) == content
 
 
+class Many(pl.MultiVertex):
+    x: pl.InOut[pl.INT]
+
+    def compute(self, worker: int) -> None:
+        if worker == 0:
+            self.x += self.num_workers
+
+
+class Seven(pl.Vertex, Generic[T]):
+    x: pl.InOut[T]
+
+    def compute(self) -> None:
+        self.x = self.x * 7
+
+
+@pytest.mark.parametrize("cls", [Many, Seven[pl.INT]])
+def test_a_graph_keeps_its_classes_where_they_are_missing(cls: type[pl.Vertex]) -> None:
+    name = cls.__name__.partition("[")[0]
+    content = renamed(pairs(cls, cls), name, "Gone")
+    kept = saved(*loaded(content))
+    assert kept == content
+    assert values_of(renamed(kept, "Gone", name)) == [7] * 4
+
+
+def test_a_missing_multi_vertex_with_another_number_of_workers_is_kept() -> None:
+    content = renamed(pairs(Many, Many), '"num_workers"', '"y"')
+    assert saved(*loaded(content)) == content
+
+
 def test_a_file_without_code_takes_no_class_of_several() -> None:
     twice, thrice = factory(2), factory(3)
     members = zipped(pairs(twice, twice))
