@@ -238,20 +238,32 @@ def unpacked(
 
     Raises OSError or Malformed.
     """
-    size = check_regular(path)
-    add_room(size)
-    with undamaged():
-        archive = zipfile.ZipFile(path)
-    with archive:
-        _check_members(archive.infolist(), size)
-        with undamaged():
-            text = archive.read(MANIFEST)
+    add_room(check_regular(path))
+    with opened(path) as (text, archive):
         manifest = parsed_json(text, MANIFEST, _distinct)
         kind.parts(manifest)
         for name in archive.namelist():
             if name != MANIFEST and not is_allowed(name):
                 raise Malformed(f"its member {name!r:.80} is not one of a {kind.kind}")
         yield manifest, archive
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[tuple[bytes, zipfile.ZipFile]]:
+    """Open an archive; yield the bytes of its manifest, and the zip file.
+
+    Members are checked before any is read: none takes more memory than the file has bytes.
+
+    Raises OSError or Malformed.
+    """
+    size = check_regular(path)
+    with undamaged():
+        archive = zipfile.ZipFile(path)
+    with archive:
+        _check_members(archive.infolist(), size)
+        with undamaged():
+            text = archive.read(MANIFEST)
+        yield text, archive
 
 
 @contextmanager

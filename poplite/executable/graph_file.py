@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, get_type_hints
@@ -26,7 +25,7 @@ from typing import Any, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from poplite.codec.archive import MANIFEST, ArrayWriter, read_archive, write_archive
+from poplite.codec.archive import ArrayWriter, opened, read_archive, write_archive
 from poplite.codec.codec import (
     Coder,
     EitherCoder,
@@ -585,12 +584,10 @@ def _written(graph: Graph, programs: Mapping[str, Program]) -> tuple[dict[str, J
 
 def is_saved_graph(path: str | os.PathLike[str]) -> bool:
     """Return whether a file is a zip file whose manifest says that it is a graph."""
-    if not zipfile.is_zipfile(path):
-        return False
     try:
-        with zipfile.ZipFile(path) as archive:
-            return f'"kind":"{GRAPHS.kind}"'.encode() in archive.read(MANIFEST)
-    except (KeyError, zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError):
+        with opened(path) as (text, _):
+            return f'"kind":"{GRAPHS.kind}"'.encode() in text
+    except (OSError, Malformed):
         return False  # reading it as another kind reports the fault
 
 

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import sys
+import tracemalloc
 import xml.etree.ElementTree as ET
 import zipfile
 from dataclasses import replace
@@ -704,3 +705,21 @@ def test_a_report_that_cannot_be_is_refused(capsys: pytest.CaptureFixture[str]) 
     Path("run.json").write_text(json.dumps(data))
     said = printed(capsys, "tensor", "run.json", "x", code=1)
     assert "Variable.element_type cannot be 'FLAOT'" in said
+
+
+def test_a_file_that_is_compressed_is_refused_before_it_is_unpacked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with zipfile.ZipFile(bomb := tmp_path / "bomb", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("manifest.json", bytes(1 << 24))
+    content = bomb.read_bytes()
+    torn = content[:43] + b"\xff" * 4 + content[47:]  # where what is compressed begins
+    (tmp_path / "torn").write_bytes(torn)
+    for name in ("bomb", "torn"):
+        tracemalloc.start()
+        try:
+            said = printed(capsys, "summary", str(tmp_path / name), code=1)
+            assert tracemalloc.get_traced_memory()[1] < 1 << 24
+        finally:
+            tracemalloc.stop()
+        assert "its member 'manifest.json' is compressed" in said
