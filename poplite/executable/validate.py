@@ -43,7 +43,7 @@ from poplite.executable.steps import (
 from poplite.executable.validate_code import check_code, check_vertex_tiles, check_vertices
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.graph.space import COMMON, Variable
-from poplite.machine.target import MOST_REPLICAS, Target
+from poplite.machine.target import MOST_REPLICAS
 from poplite.report.memory import Category
 from poplite.report.program_tree import Program, num_steps
 from poplite.report.validate import Known, check_parts
@@ -181,7 +181,6 @@ def _check_costs(executable: Executable) -> None:
             raise Malformed("there are costs, but no memory")
         return
     tiles, arena = executable.target.tiles, executable.layout.size_bytes
-    check_workers(executable.target)
     check_step_costs(costs, executable.steps, tiles=tiles, arena=arena)
     check_action_costs(action_costs, executable.actions)
     for name, code in executable.programs.items():
@@ -406,16 +405,6 @@ def _check_host(tensor: HostTensor, arena: int) -> None:
 #
 # Reports add up these numbers, partly in compiled code.  Numbers that the file does not list one by
 # one are not listed here either.
-
-MOST_WORKERS = 1 << 28
-"""Most workers of all tiles together: there is a number of each while vertices are shared out."""
-
-
-def check_workers(target: Target) -> None:
-    """Check that a target has no more workers than can be shared out."""
-    if target.tiles * target.workers > MOST_WORKERS:
-        raise Malformed(f"target: {target.tiles:,} tiles of {target.workers:,} workers")
-
 
 def check_step_costs(
     costs: Sequence[StepCost], steps: Sequence[ComputeStep | CopyStep], *, tiles: int, arena: int

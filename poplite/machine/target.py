@@ -89,6 +89,9 @@ T = TypeVar("T")
 MOST_TILES = 2**22
 """Tiles of the largest machine, some 2,800 IPUs: every mapping stores a few numbers per tile."""
 
+MOST_WORKERS = 2**28
+"""Workers of all tiles together: there is a number of each while vertices are shared out."""
+
 _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_bytes_per_cycle")
 """Constants that have arguments of their own."""
 
@@ -109,7 +112,7 @@ class Target(TargetSpelling):
 
     Args:
         tiles: number of tiles of all IPUs together, at most 2**22.
-        workers: hardware worker contexts of a tile.
+        workers: hardware worker contexts of a tile; those of all tiles together at most 2**28.
         tile_memory_bytes: bytes of memory of a tile.
         clock_hz: clock frequency of the tiles, in hertz.
         exchange_bytes_per_cycle: bytes a tile can receive from the exchange in a cycle.
@@ -120,8 +123,8 @@ class Target(TargetSpelling):
 
     Raises:
         InvalidMachineModel: when a number is not positive and finite, a count is not whole, the
-            tiles are too many or do not divide among the IPUs, the architecture is unknown, or a
-            cost is below 0.
+            tiles or their workers are too many, the tiles do not divide among the IPUs, the
+            architecture is unknown, or a cost is below 0.
         UnknownName: when a cost has the name of no constant.
     """
 
@@ -170,6 +173,12 @@ class Target(TargetSpelling):
                 f"Target: {amount(self.tiles, 'tile')} cannot be divided among {self.ipus:,} IPUs",
                 found=f"every IPU has as many tiles; {self.tiles % self.ipus:,} are left over",
                 fix=f"Target(tiles={whole}, ipus={self.ipus}); tiles counts those of all IPUs",
+            )
+        if self.tiles * self.workers > MOST_WORKERS:
+            raise InvalidMachineModel(
+                f"Target: {amount(self.tiles, 'tile')} of {amount(self.workers, 'worker')}, "
+                f"but the most is {MOST_WORKERS:,} of all tiles together",
+                fix=f"Target(workers={MOST_WORKERS // self.tiles})",
             )
 
     def fact(self, name: str) -> Fact:

@@ -215,6 +215,14 @@ def test_more_tiles_than_mappings_are_made_for_are_refused(sizes: dict[str, int]
     assert Target(tiles=2**22).tiles == 2**22
 
 
+@pytest.mark.parametrize("tiles", [1, 3, 2**22])
+def test_more_workers_than_vertices_are_shared_among_are_refused(tiles: int) -> None:
+    with pytest.raises(InvalidMachineModel, match=r"the most is 268,435,456 of all") as caught:
+        Target(tiles=tiles, workers=2**28 // tiles + 1)
+    assert caught.value.fix == f"Target(workers={2**28 // tiles})"
+    assert Target(tiles=tiles, workers=2**28 // tiles).tiles == tiles
+
+
 # -- constants -------------------------------------------------------------------------------------
 
 
