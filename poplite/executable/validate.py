@@ -406,6 +406,7 @@ def _check_host(tensor: HostTensor, arena: int) -> None:
 # Reports add up these numbers, partly in compiled code.  Numbers that the file does not list one by
 # one are not listed here either.
 
+
 def check_step_costs(
     costs: Sequence[StepCost], steps: Sequence[ComputeStep | CopyStep], *, tiles: int, arena: int
 ) -> None:

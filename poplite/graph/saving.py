@@ -37,17 +37,21 @@ from poplite.errors import (
     Enumeration,
     FileLoadError,
     InvalidOption,
+    PopliteError,
+    UnknownName,
     checked_member,
 )
-from poplite.files import check_stream, passing_file
+from poplite.files import WRONG_CONTENT, check_stream, passing_file
+from poplite.frozen import frozen
 from poplite.graph.space import variable_named
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Slices, Tensor, check_own, of_variable
 from poplite.text import clipped, items_or_none, of_type
-from poplite.types import ELEMENT_TYPES, ElementType
+from poplite.types import ElementType
 from poplite.view import empty
 
 if TYPE_CHECKING:
+    from poplite.codec.codec import Json
     from poplite.graph.graph import Graph
     from poplite.program.base import Program
     from poplite.vertex.vertex import Vertex
@@ -57,6 +61,39 @@ if TYPE_CHECKING:
 
 
 FORMAT = "poplite tensors 1"
+
+ElementClass = type[ElementType[Any]]
+
+
+@frozen(eq=False)
+class SavedTensor:
+    """A tensor as its text has it.
+
+    Attributes:
+        regions: variable, by its place in `variables`, first element and end of each.
+    """
+
+    type: ElementClass
+    shape: tuple[int, ...]
+    variables: tuple[str, ...]
+    variable_types: tuple[ElementClass, ...]
+    regions: tuple[tuple[int, int, int], ...]
+
+
+def _rows(tensors: Sequence[SavedTensor]) -> Json:
+    # Few tensors are saved, and all graphs are made sooner without the codec.
+    from poplite.codec.codec import Writer, coder_of
+
+    return coder_of(tuple[SavedTensor, ...]).encode(tensors, Writer())
+
+
+def _saved(rows: Json) -> tuple[SavedTensor, ...]:
+    from poplite.codec.archive import ArrayReader
+    from poplite.codec.codec import Reader, coder_of, decoded
+
+    of = Reader(ArrayReader({}), (), (), ())
+    found: tuple[SavedTensor, ...] = decoded(coder_of(tuple[SavedTensor, ...]), rows, of)
+    return found
 
 
 class SerializationFormat(Enumeration):
@@ -111,18 +148,17 @@ def serialize_tensors(
     for tensor in given:
         check_own(graph, tensor, "serialize_tensors")
         regions = tensor.var_regions()
-        names = [variable.name for variable in regions.variables]
-        kinds = [variable.element_type.__name__ for variable in regions.variables]
+        numbers = regions.number, regions.begin, regions.end
         rows.append(
-            {
-                "type": tensor.element_type.__name__,
-                "shape": list(tensor.shape),
-                "variables": names,
-                "variable_types": kinds,
-                "regions": np.stack([regions.number, regions.begin, regions.end], 1).tolist(),
-            }
+            SavedTensor(
+                tensor.element_type,
+                tensor.shape,
+                tuple(variable.name for variable in regions.variables),
+                tuple(variable.element_type for variable in regions.variables),
+                tuple(zip(*(each.tolist() for each in numbers), strict=True)),
+            )
         )
-    text = json.dumps({"format": FORMAT, "tensors": rows})
+    text = json.dumps({"format": FORMAT, "tensors": _rows(rows)})
     written: Any = text if format is SerializationFormat.JSON else text.encode()
     stream.write(written)
 
@@ -147,43 +183,43 @@ def deserialize_tensors(
     format = checked_format(format)
     check_stream(stream, "graph.deserialize_tensors", reading=True)
     try:
-        found: Any = json.load(stream)
+        found = parsed_json(stream.read(), "the text")
         rows = found["tensors"] if found["format"] == FORMAT else None
-        tensors = [_tensor(graph, row) for row in rows]  # type: ignore[union-attr]
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+        return [_tensor(graph, saved) for saved in _saved(rows)]
+    except (FileLoadError, UnknownName):
+        raise
+    except (PopliteError, *WRONG_CONTENT) as error:
+        is_told = isinstance(error, Malformed | PopliteError)
+        told = str(error).partition("\n")[0]
         raise FileLoadError(
             f"deserialize_tensors: the file holds no tensors of {graph!r}",
-            found=f"{type(error).__name__}: {error}",
+            found=told if is_told else f"{type(error).__name__}: {told}",
             fix="graph.serialize_tensors(stream, tensors) writes such a file",
         ) from None
-    return tensors
 
 
-_TYPES = {each.__name__: each for each in ELEMENT_TYPES}
-
-
-def _tensor(graph: Graph, row: dict[str, Any]) -> Tensor:
-    call, element_type = "graph.deserialize_tensors", _TYPES[row["type"]]
-    if not row["regions"]:
-        return Tensor(graph, element_type, empty((0,))).reshape(row["shape"])
-    owners = [variable_named(graph.space, name, call=call) for name in row["variables"]]
-    for owner, kind in zip(owners, row["variable_types"], strict=True):
-        if owner.element_type is not _TYPES[kind]:
+def _tensor(graph: Graph, saved: SavedTensor) -> Tensor:
+    call = "graph.deserialize_tensors"
+    if not saved.regions:
+        return Tensor(graph, saved.type, empty((0,))).reshape(saved.shape)
+    owners = [variable_named(graph.space, name, call=call) for name in saved.variables]
+    for owner, kind in zip(owners, saved.variable_types, strict=True):
+        if owner.element_type is not kind:
             raise FileLoadError(
                 f"deserialize_tensors: variable {owner.name!r} is {owner.element_type.__name__} in "
-                f"this graph, but {kind} in the file",
-                found=f"a view of it as {element_type.__name__}",
+                f"this graph, but {kind.__name__} in the file",
+                found=f"a view of it as {saved.type.__name__}",
                 fix="read the file with the graph that it was made of, or an equal one",
             )
     wholes = [of_variable(graph, owner).flatten() for owner in owners]
-    number, begin, end = np.array(row["regions"], np.int64).T
+    number, begin, end = np.array(saved.regions, np.int64).T
     size = np.array([whole.num_elements for whole in wholes], np.int64)
     if np.any((begin < 0) | (begin > end) | (end > size[number]) | (number < 0)):
         raise IndexError("ranges outside their variables")
     # All variables in a row, so that many ranges are cut at once by their arrays.
     first = (np.cumsum(size) - size)[number]
-    joined = concat([_of_type(whole, element_type) for whole in wholes])
-    return concat(Slices(joined, 0, first + begin, first + end)).reshape(row["shape"])
+    joined = concat([_of_type(whole, saved.type) for whole in wholes])
+    return concat(Slices(joined, 0, first + begin, first + end)).reshape(saved.shape)
 
 
 def _of_type(tensor: Tensor, element_type: type[ElementType[object]]) -> Tensor:

@@ -537,6 +537,27 @@ def test_other_files_are_no_tensors(graph: pl.Graph, text: str) -> None:
         graph.deserialize_tensors(io.StringIO(text))
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("[0, 0, 4]", f"[0, 0, {10**30}]"),
+        ("[0, 0, 4]", "[0, 0, Infinity]"),
+        ("[0, 0, 4]", '[0, 0, "4"]'),
+        ("[0, 0, 4]", "[" * 100_000),
+        ("[0, 0, 4]", "[1, 0, 4]"),
+        ('"shape": [4]', '"shape": [5]'),
+        ('"shape": [4]', '"shape": ["4"]'),
+        ('"type": "INT"', '"type": "HALF"'),
+    ],
+)
+def test_numbers_that_are_of_no_tensor_are_refused(graph: pl.Graph, old: str, new: str) -> None:
+    file = io.StringIO()
+    graph.serialize_tensors(file, [graph.add_variable(pl.INT, (4,), "w")])
+    assert old in file.getvalue()
+    with pytest.raises(pl.FileLoadError, match="the file holds no tensors"):
+        graph.deserialize_tensors(io.StringIO(file.getvalue().replace(old, new)))
+
+
 def test_a_variable_that_is_not_there_is_named(graph: pl.Graph) -> None:
     file = io.StringIO()
     graph.serialize_tensors(file, [graph.add_variable(pl.INT, (2,), "weights")])
