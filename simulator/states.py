@@ -343,6 +343,7 @@ class EngineState:
         file.check_members(self._sizes())
         accounts = file.bytes_of("accounts").view("<i8").astype(np.int64)
         self._check_accounts(accounts)
+        self._check_counted(accounts)
         bools = [
             (name, at, at + math.prod(shape))
             for name, kind, shape, at in saved.variables
@@ -371,6 +372,18 @@ class EngineState:
         most = max([int(each.max()) for each in counts.values()] + accounts[at:].tolist())
         if most > MOST_CYCLES or Accounts(self._executable, counts).exceed(MOST_CYCLES):
             raise Malformed(f"its accounts hold more than {MOST_CYCLES:,} cycles")
+
+    def _check_counted(self, accounts: Int64) -> None:
+        """Refuse what vertices took of rows that never ran; a fault may leave it out of others."""
+        ends = np.cumsum([len(rows) for rows in self._rows.values()]).tolist()
+        first = dict(zip(self._rows, [0, *ends], strict=False))
+        at = ends[-1] if ends else 0
+        for (name, row), words in self._words():
+            counted = accounts[at : at + len(words)]
+            at += len(words)
+            times = counted[op.TOTAL_EXECUTIONS]
+            if times > accounts[first[name] + row] or (not times and counted.any()):
+                raise Malformed(f"its accounts count what a row of program '{name}' never ran")
 
     def _other(self, name: str, difference: str) -> FileLoadError:
         return FileLoadError(

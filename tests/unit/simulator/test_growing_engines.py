@@ -578,6 +578,18 @@ def test_members_that_cannot_be_are_refused(path: Path) -> None:
         path.write_bytes(whole)
 
 
+def test_vertices_were_counted_where_rows_ran(path: Path) -> None:
+    with zipfile.ZipFile(path) as file:
+        accounts = np.frombuffer(file.read("accounts"), np.int64)
+        counted = json.loads(file.read("manifest.json"))["counted"]
+    rows, places = len(accounts) - sum(words for *_, words in counted), np.arange(len(accounts))
+    assert accounts[rows] == 1  # the first word of what is counted: how often
+    for wrong in (places < rows, places == rows):
+        changed(path, keep, accounts=np.where(wrong, 0, accounts).tobytes())
+        with pytest.raises(pl.FileLoadError, match="count what a row of program '0' never ran"):
+            engine_of().load_state(path)
+
+
 def memory_of(path: Path) -> int:
     with zipfile.ZipFile(path) as file:
         return file.getinfo("memory/0").file_size
