@@ -31,12 +31,13 @@ def _bars(grid: SweepGrid, style: Style) -> list[str]:
     names = [cut(value, 24) for value in grid.values[0]]
     texts = [grid.text(value) for value in grid.least.tolist()]
     room = max(map(cells, names)), max(map(cells, texts))
-    most = max((v for v in grid.least.tolist() if not math.isnan(v)), default=0.0) or 1.0
+    most = max((v for v in grid.least.tolist() if v > 0), default=1.0)  # NaN is not
     block = "#" if style.ascii_only else "█"
     long = max(1, min(BAR, style.width - sum(room) - 4))
     lines = []
     for name, text, value in zip(names, texts, grid.least.tolist(), strict=True):
-        bar = "" if math.isnan(value) else block * max(1, round(long * value / most))
+        part = max(value / most, 0.0)
+        bar = "" if math.isnan(value) else block * max(1, round(long * part))
         padding = " " * (room[0] - cells(name)), " " * (room[1] - cells(text))
         lines.append(f"{padding[0]}{name}  {padding[1]}{text}  {bar}")
     return lines

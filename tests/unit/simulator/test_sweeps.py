@@ -519,6 +519,17 @@ def test_pictures_show_the_least_and_what_failed(
         assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("seconds", [1e308, -1e308])
+def test_numbers_of_any_size_have_bars(
+    seconds: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"k": k, "build_seconds": v, "error": ""} for k, v in ((1, seconds), (2, 1.0))]
+    made(rows).save(path := tmp_path / "sweep.json")
+    assert main(["sweep", str(path), "--by", "build_seconds", "--width", "60"]) == 0
+    bars = [line.count("█") for line in capsys.readouterr().out.splitlines()[-2:]]
+    assert bars == ([40, 1] if seconds > 1 else [1, 40])
+
+
 def test_squares_and_bars_say_what_they_are() -> None:
     squares = draw_sweep_svg(sweep_grid(TWO))
     assert squares.count("<title>") == 6 + 1 + 3  # the least is marked; facts are tips too
