@@ -595,6 +595,15 @@ def add_vertices(graph: Graph, compute_set: ComputeSet, saved: SavedComputeSet) 
             continue
         for each in part:
             compute_set.vertices.append(_vertex(graph, compute_set, each))
+    if len(compute_set.vertices.parts) > 1:
+        _check_together(list(compute_set.vertices.blocks()))
+
+
+def _check_together(blocks: Sequence[VertexBlock]) -> None:
+    """Refuse more edges than a file may list: those of several blocks are not short any more."""
+    edges = sum(each.rows.total() for block in blocks for each in block.edges.values())
+    count = sum(map(len, blocks)) + edges
+    check_room(BYTES_AN_EDGE * count, f"{count:,} vertices and edges of several blocks")
 
 
 def _vertex(graph: Graph, compute_set: ComputeSet, saved: SavedVertex) -> VertexInstance:

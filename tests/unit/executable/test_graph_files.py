@@ -20,6 +20,7 @@ from helpers.depth import examples
 from helpers.fuzz_files import program as program_with_everything
 from helpers.made import tiles_made
 from helpers.mutated_files import mutated
+from poplite.codec import loading
 from poplite.testing.strategies import tensors
 
 T = TypeVar("T")
@@ -608,6 +609,27 @@ def test_what_cannot_be(told: str) -> None:
         loaded(made.getvalue())
     assert told in str(refusal.value)
     assert "save it again" in refusal.value.fix
+
+
+def test_blocks_of_a_compute_set_share_the_memory_of_their_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loading, "LEAST_BYTES", 0)
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (1 << 12,), "x", mapping=0)
+    cs = graph.add_compute_set("cs")
+    graph.add_vertices(cs, Many, tile=0, x=x)
+    members = zipped(saved(graph))
+    manifest = json.loads(members["manifest.json"])
+    parts = manifest["graph"]["compute_sets"][0]["parts"]
+    for times, is_refused in ((1, False), (30, True)):
+        manifest["graph"]["compute_sets"][0]["parts"] = parts * times
+        content = of_members(members | {"manifest.json": json.dumps(manifest).encode()})
+        if not is_refused:
+            assert loaded(content)[0].num_vertices == times << 12
+            continue
+        with pytest.raises(pl.FileLoadError, match="245,760 vertices and edges of several"):
+            loaded(content)
 
 
 def test_what_is_no_program_of_the_graph_is_refused(tmp_path: Path) -> None:
