@@ -111,9 +111,11 @@ def judge(
         is_other, is_own = _hold_fills(value, runs_again, own, variant)
         is_passed = np.isin(value, held[:num_held]) & (runs > 1)
         is_passed &= bool(row[kernels.FIELD_PASSES])
-        is_hole = (holes[:, part] & (old[:, part] == value) & is_own) | (is_passed & is_other)
+        is_hole = holes[:, part] & (old[:, part] == value) & is_own
         found[:, part] = np.select(
-            [written, is_hole], [kernels.WRITTEN, kernels.HOLE], kernels.DEPENDENT
+            [written, is_hole, is_passed & is_other],
+            [kernels.WRITTEN, kernels.HOLE, kernels.PASSED],
+            kernels.DEPENDENT,
         )
         wrong += int(np.count_nonzero(found[:, part] == kernels.DEPENDENT))
     return wrong

@@ -29,9 +29,9 @@ different ones."""
 SPREAD, SPREAD_SHIFT, SPREAD_NUMBERS = 2654435769, 28, (1 << 31) - 1
 """Which variant: a few bits of the product of the golden ratio and the number of an element."""
 
-HOLE, WRITTEN, DEPENDENT = range(3)
-"""What the runs make of an element: it holds what nothing has written, as before or by a copy;
-its value is the same in all runs; or it depends on what nothing has written."""
+HOLE, WRITTEN, DEPENDENT, PASSED = range(4)
+"""What the runs make of an element: it holds what nothing has written, as before; its value is the
+same in all runs; it depends on what nothing has written; or it holds that, by a copy."""
 
 INCOMPLETE, LOSSY, GAINED = 1, 2, 4
 """Results of moving or marking: not all of it is written; something written no longer is.  Of
@@ -215,7 +215,7 @@ def judge(
         fills: FILL_WORDS of each way of each field.
         ways: in how many ways each field is filled, or an element that was copied to it.
         holes: which elements nothing had written before.
-        found: written: HOLE, WRITTEN or DEPENDENT.
+        found: written: HOLE, WRITTEN, DEPENDENT or PASSED.
         old: what elements held before.
         result: what they hold after the real run, for fields that vertices write.
         first: what they hold after the first further run.
@@ -252,6 +252,7 @@ def judge(
                         continue
                     is_passed = is_other and runs > 1 and fields[row + FIELD_PASSES] > 0
                     if is_passed and is_among(value, held, num_held) > 0:
+                        found[here] = PASSED
                         continue
                     found[here] = DEPENDENT
                     wrong += 1
@@ -266,9 +267,9 @@ def mark(
 ) -> int:  # fmt: skip
     """Record in the shadow which results are written.
 
-    `holes` are those of before, `found` is WRITTEN or HOLE for each result.  Returned is INCOMPLETE
-    when an element that vertices touch is not written now, with LOSSY when one of them was written
-    before.
+    `holes` are those of before, `found` is WRITTEN, HOLE or PASSED for each result.  Returned is
+    INCOMPLETE when an element that vertices touch is not written now, with LOSSY when one of them
+    was written before.
     """
     flags = 0
     for replica in range(replicas):
