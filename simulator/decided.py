@@ -374,7 +374,7 @@ class Decisions(StrictChecks):
             self._moving[number] = self.shadow.moving(step.moves, step.replica_map)
         self._note(flags := self._moving[number]())
         if flags & INCOMPLETE:
-            self._copies.note(number)
+            self.copies.note(step)
         self._rest(number, flags)
         runner.run_launches(self._places[number].launches(op.GATHER))
         return True

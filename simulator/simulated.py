@@ -28,6 +28,7 @@ from poplite.simulator.codegen.compute_code import modes_of
 from poplite.simulator.compiled_program import EnginePrograms
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, check_root
 from poplite.simulator.host.actions import Host
+from poplite.simulator.host.handles import RemoteWatch
 from poplite.simulator.host.tensors import HostTensors
 from poplite.simulator.run.arena import Arena, Bytes, Floats, Runs as Bounds, carry_memory, within
 from poplite.simulator.running import Announcer, Peers
@@ -86,7 +87,9 @@ class Simulated:
             self.strict = checks(
                 executable, self.arena, interpret=setup.interpret, forms=forms, peers=peers
             )
-            self.links.watch(self.strict.shadow.parts, self.strict.arm)
+            strict = self.strict
+            watch = RemoteWatch(strict.shadow.parts, strict.arm, strict.copies.note_rows)
+            self.links.watch(watch)
         with Announcer(setup.progress):
             self.runs = EnginePrograms(
                 executable,

@@ -198,13 +198,10 @@ class HostLinks:
             self.remote[handle].continue_from(other.remote[handle])
         self.loaded |= other.loaded
 
-    def watch(self, parts: Sequence[Bytes], lost: Callable[[], object]) -> None:
-        """Let strict checks follow rows of remote buffers; `parts` say which bytes are written.
-
-        `lost` is called when written elements become unwritten.
-        """
+    def watch(self, watch: RemoteWatch) -> None:
+        """Let strict checks follow rows of remote buffers."""
         for rows in self.remote.values():
-            rows.watch = RemoteWatch(parts, lost)
+            rows.watch = watch
 
     def connect_as(self, other: HostLinks) -> None:
         """Connect what another engine of the same streams has, and print where it does."""
@@ -403,10 +400,13 @@ class RemoteWatch:
 
     Attributes:
         lost: called when written elements become unwritten.
+        moved: called with an action, its replica and the rows that it moved, if not all of their
+            elements are written.
     """
 
     parts: Sequence[Bytes]
     lost: Callable[[], object]
+    moved: Callable[[RowTransfer, int, npt.NDArray[np.int64]], object]
 
 
 class RemoteRows:
@@ -556,11 +556,17 @@ class RemoteRows:
                 of_block = view_of(action.block, self.watch.parts[replica]).view(np.uint8)
                 shadow = of_block.reshape(-1, rows.shape[1], element.size_bytes)
             moved = chosen()
+            if action.to_device:
+                written = rows[moved]
+                is_whole = written.tobytes() == whole
+            else:
+                is_whole = shadow.tobytes() == bytes_of_whole
+                rows[moved] = is_whole or shadow.all(axis=2)
+            if not is_whole:
+                self.watch.moved(action, replica, np.atleast_1d(moved).astype(np.int64))
             if not action.to_device:
-                rows[moved] = shadow.tobytes() == bytes_of_whole or shadow.all(axis=2)
                 return
-            written = rows[moved]
-            if written.tobytes() == whole:
+            if is_whole:
                 shadow.fill(1)
                 return
             written = written.reshape(*shadow.shape[:2], 1)

@@ -5,7 +5,8 @@ Each step is *armed* at first: Python runs it when its turn comes.  A Copy then 
 well, a compute set runs several times (`poplite.simulator.strict.replay`).  A step whose elements
 are all written by then is disarmed, and from then on costs nothing.  Where elements become
 unwritten, because unwritten ones are copied over them, all steps are armed again.  A step that was
-looked at `MOST_LOOKS` times is trusted: what it writes counts as written.
+looked at `MOST_LOOKS` times is trusted: what it writes counts as written.  What moves unwritten
+elements is noted, so that messages say where these come from (`poplite.simulator.strict.origins`).
 
 In loops Python soon leaves a step that it looks at again and again to compiled code, which knows
 what follows where all is written afterwards (`poplite.simulator.strict.looks`).
@@ -43,12 +44,12 @@ from poplite.simulator.strict.looks import (
     plan_of_copy,
 )
 from poplite.simulator.strict.messages import ProgramRow
+from poplite.simulator.strict.origins import UnwrittenCopies
 from poplite.simulator.strict.replay import Replay, Runner
 from poplite.simulator.strict.shadow import (
     Moving,
     Read,
     Shadow,
-    UnwrittenCopies,
     are_written,
     look_at_action,
     shadow_of_written,
@@ -81,6 +82,7 @@ class StrictChecks:
 
     Attributes:
         shadow: which bytes of the memory are written.
+        copies: where unwritten elements come from.
         runs_again: how often the vertices of a compute set ran again.
         has_run: whether the step at which it looked last ran, also where an error came afterwards.
         on_armed: called when all steps are armed again.
@@ -103,7 +105,7 @@ class StrictChecks:
         classes = vertex_classes(executable.steps) if interpret else ()
         self._shown = frozenset(cls for cls in classes if check(cls).shows)
         self.shadow = Shadow(executable.layout)
-        self._copies = UnwrittenCopies(executable, self.shadow)
+        self.copies = UnwrittenCopies(executable, self.shadow)
         self.runs_again, self.has_run = 0, False
         self.on_armed: list[Callable[[], None]] = []
         self._armed = [True] * len(executable.steps)
@@ -128,6 +130,7 @@ class StrictChecks:
     def load(self) -> None:
         """Forget what was written; only initial contents count as written."""
         self.shadow.load()
+        self.copies.forget()
         self.arm()
 
     def look(self, code: Code, row: int, calls: Sequence[int], runner: Runner) -> int:
@@ -160,7 +163,7 @@ class StrictChecks:
         return row
 
     def _place(self, code: Code, row: int, calls: Sequence[int]) -> ProgramRow:
-        return ProgramRow(self._executable, code, row, tuple(calls), self._copies)
+        return ProgramRow(self._executable, code, row, tuple(calls), self.copies)
 
     def rows(self, code: Code) -> list[int]:
         """Return the rows of a program that are looked at before they run while all are armed."""
@@ -191,7 +194,7 @@ class StrictChecks:
         shadows = (place.read(self.shadow, replica) for replica in access.replicas)
         bytes_of = partial(place.bytes_of, self._executable.layout)
         read = Read(access.call, None, [are_written(each) for each in shadows], bytes_of)
-        warning = uninitialized(read, self._copies)
+        warning = uninitialized(read, self.copies)
         if warning is not None:
             self._warned_lines.add(line)
             warn(warning)
@@ -207,12 +210,13 @@ class StrictChecks:
         action = self._executable.actions[number]
         if isinstance(action, Undefine):
             self._undefine(number, action)
+            self.copies.note(action)
             self.arm()
             return True
         reads = look_at_action(self.shadow, action)
         if number not in self._warned:
             place = str(self._place(code, row, calls))
-            found = [uninitialized(read, self._copies, place) for read in reads]
+            found = [uninitialized(read, self.copies, place) for read in reads]
             warnings = [each for each in found if each is not None]
             self._warned |= {number} if warnings else set()
             is_host = self._peers is None or self._peers.is_host
@@ -295,13 +299,14 @@ class StrictChecks:
             flags = moving()
         except BaseException:  # KeyboardInterrupt too: the elements have moved
             moving()
+            self.copies.note(step)
             self.arm()
             raise
         is_armed = not is_trusted and bool(flags & INCOMPLETE)
         self._armed[number] = is_armed or self._peers is not None
         if is_armed:
             self._looks[number] += 1
-            self._copies.note(number)
+            self.copies.note(step)
         if flags & LOSSY:
             self.arm()
         return True
@@ -339,6 +344,8 @@ class StrictChecks:
             replay.run(is_first=is_first)
         finally:
             self.runs_again += replay.runs_on_ranks
+            if replay.has_run:
+                self.copies.note_passed(number, *replay.passed_on())
             if replay.is_lossy:
                 self.arm()
         self._looks[number] += not is_known

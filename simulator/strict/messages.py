@@ -23,7 +23,7 @@ from poplite.executable.steps import ComputeStep, NamedVertex, action_text
 from poplite.simulator.run.arena import Conflict
 from poplite.simulator.run.touched import FieldElements, element_name, gathered_from
 from poplite.simulator.strict.looks import Mask
-from poplite.simulator.strict.shadow import CopyOrigin, UnwrittenCopies
+from poplite.simulator.strict.origins import CopyOrigin, UnwrittenCopies
 from poplite.text import amount, same_problem
 from poplite.vertex.compute import FasterForm
 
@@ -32,7 +32,7 @@ from poplite.vertex.compute import FasterForm
 class ProgramRow:
     """A row of a program that is looked at; `calls` are the CALL rows that have not returned.
 
-    `copies` are those that moved unwritten elements, for messages of them.
+    `copies` say where unwritten elements come from.
     """
 
     executable: Executable
@@ -118,13 +118,12 @@ class ProgramRow:
     def undecided(self, position: int) -> UninitializedReadError:
         """Return the error of a scalar, by first byte, that decides before anything wrote it."""
         origin = self._origin(position)
-        name = origin.through[0] if origin.through else origin.name
         return UninitializedReadError(
-            f"{name}{origin.copied} decides what runs next, but nothing has written it",
+            f"{origin.missed}{origin.copied} decides what runs next{origin.lack}",
             at=origin.variable.location,
             where=str(self),
-            found=_MEMORY,
-            fix=f"write '{origin.variable.name}' in an earlier step, or give it an initial_value",
+            found="\n".join([*origin.passed, _MEMORY]),
+            fix=origin.fix("in an earlier step"),
         )
 
     def dependent(self, field: FieldElements, number: int, value: str) -> str:
@@ -143,6 +142,7 @@ class ProgramRow:
         name, _ = self._element(field, number)
         origin = self._origin(self._byte(field, number))
         lines = [
+            *origin.passed,
             origin.made,
             why,
             f"{amount(count, 'element')} of '{field.cls.__name__}.{field.field.name}' "
@@ -151,12 +151,11 @@ class ProgramRow:
         ]
         return UninitializedReadError(
             f"{vertex}{self._of_replica(replica)} reads {field.name(number)}, which is {name}"
-            f"{origin.copied}, but nothing has written it",
+            f"{origin.copied}{origin.lack}",
             at=vertex.location,
             where=str(self),
             found="\n".join(lines),
-            fix=f"write {origin.name} in an earlier step or by engine.write, or give it an "
-            "initial_value",
+            fix=origin.fix("in an earlier step or by engine.write"),
         )
 
     def worker_race(

@@ -34,6 +34,8 @@ from poplite.jit.kernels.written import (
     DEPENDENT,
     INCOMPLETE,
     LOSSY,
+    PASSED,
+    WRITTEN,
     clear_log,
     count_conflicts,
 )
@@ -65,6 +67,9 @@ TURNS, ELEMENTS_PER_TURN = 256, 256
 """Of vertices that move rows, one execution in so many counts what of their tables is unwritten,
 and of many elements one more for each so many: so the cost of an execution does not grow with its
 tables."""
+
+
+_NONE = np.zeros(0, np.int64)
 
 
 class Runner(Protocol):
@@ -489,6 +494,25 @@ class Replay:
         element = self._fields[n].field.element
         value = np.array(stored).astype(f"u{element.size_bytes}").view(element.dtype)
         return str(value[()])
+
+    def passed_on(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return which results hold unwritten elements, and which of these vertices read.
+
+        Both are first bytes, of what vertices read one for each edge.  Results that hold what they
+        held before are left out, except for those of Outputs.
+        """
+        table, results, holes = self._table, [_NONE], [_NONE]
+        for field, part in zip(self._fields, table.parts, strict=True) if self._runs > 1 else ():
+            places, was = field.elements * field.size, table.holes[:, part]
+            if field.field.writes:
+                found = table.found[:, part]
+                lacks = found == PASSED if field.field.reads else found != WRITTEN
+                results.append(places[lacks.any(axis=0)])
+            if field.field.reads:
+                numbers = np.flatnonzero(was.any(axis=0))
+                edges = np.searchsorted(field.end, numbers, side="right")
+                holes.append(places[numbers[np.unique(edges, return_index=True)[1]]])
+        return np.concatenate(results), np.concatenate(holes)
 
     # -- saved memory, and who races ---------------------------------------------------------------
 

@@ -7,14 +7,6 @@ It is laid out as the arena, so whatever moves data moves the shadow in the same
     Copy(x, y)
     shadow    x: 1    0    0        y: 1    0    0
 
-An unwritten element is followed back through the Copies that moved it::
-
-    b                   nothing has written it
-    Copy(b, r)          so r is unwritten, too
-    Copy(r, v)          and v: whoever reads v is to hear of b
-
-The blocks of streams and host functions are followed like variables, and not named.
-
 What the host writes counts as written; a warning tells of elements that it reads and that nothing
 has written.  `uninitialized` says which elements those are::
 
@@ -25,7 +17,7 @@ has written.  `uninitialized` says which elements those are::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -35,12 +27,9 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.errors import SHOWN_FAULTS, UninitializedWarning, listed
 from poplite.executable.encoding import Moves
-from poplite.executable.executable import Executable
-from poplite.executable.layout import StoredVariable
 from poplite.executable.steps import (
     Action,
     ArenaBlock,
-    CopyStep,
     HostFunctionCall,
     HostTensor,
     Print,
@@ -56,7 +45,8 @@ from poplite.simulator.host.connections import view_of
 from poplite.simulator.host.tensors import bytes_of
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.interpreted_vertices import move_between
-from poplite.simulator.run.touched import MOST_ELEMENTS, element_name, moved_from
+from poplite.simulator.run.touched import MOST_ELEMENTS
+from poplite.simulator.strict.origins import UnwrittenCopies
 from poplite.source import SourceLocation
 from poplite.text import amount
 from poplite.types import ElementType
@@ -150,94 +140,6 @@ def _full(size: int) -> Any:
     return np.ones(size, np.uint8).view(f"u{size}")[0]
 
 
-# -- where unwritten elements come from ------------------------------------------------------------
-
-
-class CopyOrigin(NamedTuple):
-    """An unwritten element that was copied to where it is missed.
-
-    Attributes:
-        name: the element, as the graph calls it.
-        variable: the one that holds it.
-        through: the elements that it was copied to, the last one first.
-    """
-
-    name: str
-    variable: StoredVariable
-    through: tuple[str, ...]
-
-    @property
-    def made(self) -> str:
-        """Where its variable was made, in words."""
-        return f"'{self.variable.name}' was made at {self.variable.location}"
-
-    @property
-    def copied(self) -> str:
-        """What it was copied from, in words; none where it was not copied."""
-        if not self.through:
-            return ""
-        between = [*reversed(self.through[1:])]
-        several = "" if len(between) < 4 else f" and {amount(len(between) - 3, 'more element')}"
-        via = f" by way of {', '.join(between[:3])}{several}" if between else ""
-        return f", copied from {self.name}{via}"
-
-
-class UnwrittenCopies:
-    """The Copies that moved unwritten elements, in the order of their last times."""
-
-    def __init__(self, executable: Executable, shadow: Shadow) -> None:
-        self._executable, self._shadow = executable, shadow
-        self._steps: dict[int, None] = {}
-
-    def note(self, number: int) -> None:
-        """Note that a step moved unwritten elements just now."""
-        self._steps.pop(number, None)
-        self._steps[number] = None
-
-    def origin(self, position: int) -> CopyOrigin:
-        """Return where an unwritten element comes from, by its first byte.
-
-        It is looked for up to what has been written since, or what the host's blocks held.
-        """
-        layout = self._executable.layout
-        passed = [each for (each,) in self._passed(np.array([position]))]
-        end = layout.end_of_variables(len(layout.variables))
-        # In a damaged file, vertices may read what lies behind all variables.
-        inside = [each for each in dict.fromkeys(passed) if each < end] or [position]
-        variables = [layout.variable_at(each) for each in inside]
-        *through, name = [element_name(variable, index) for variable, index in variables]
-        return CopyOrigin(name, variables[-1][0], tuple(through))
-
-    def origins(self, positions: Int64) -> list[CopyOrigin]:
-        """Return one element of each variable that unwritten elements, by first bytes, are of.
-
-        These are in the order in which the elements miss them. Of blocks that no variable was
-        copied to there are none.
-        """
-        *_, last = self._passed(positions)
-        owners, first = np.unique(self._executable.layout.owners(last), return_index=True)
-        return [self.origin(int(positions[each])) for each in sorted(first[owners >= 0])]
-
-    def _passed(self, positions: Int64) -> Iterator[Int64]:
-        """Yield where unwritten elements were, as they are followed back by their first bytes."""
-        layout = self._executable.layout
-        end = layout.end_of_variables(len(layout.variables))
-        is_followed = np.ones(len(positions), np.bool_)
-        yield positions
-        for number in reversed(self._steps):
-            step = self._executable.steps[number]
-            assert isinstance(step, CopyStep)
-            source = moved_from(step.moves, positions)
-            is_moved = is_followed & (source >= 0)
-            if not is_moved.any():
-                continue
-            within = np.minimum(source, end - 1)
-            is_held = np.logical_and.reduce([part[within] != 0 for part in self._shadow.parts])
-            is_followed &= ~is_moved | ((source < end) & ~is_held)
-            positions = np.where(is_moved & is_followed, source, positions)
-            yield positions
-
-
 # -- what the host reads, and writes ---------------------------------------------------------------
 
 
@@ -300,15 +202,17 @@ def uninitialized(
         found.append(f"in {'replica' if len(some) == 1 else 'replicas'} {ranges(some)}")
     number = np.flatnonzero(lacking)[:MOST_ELEMENTS]
     origins = copies.origins(read.bytes_of(number))
-    made = [f"{o.through[0]}{o.copied}; {o.made}" if o.through else o.made for o in origins]
+    made = [f"{o.missed}{o.copied}; {o.made}" if o.copied else o.made for o in origins]
     found += [listed(made, "variables")] if made else []
-    names = ", ".join(f"'{origin.variable.name}'" for origin in origins[:SHOWN_FAULTS])
+    found += dict.fromkeys(text for origin in origins[:SHOWN_FAULTS] for text in origin.passed)
+    names = ", ".join(str(origin.variable) for origin in origins[:SHOWN_FAULTS])
+    value = ", give an initial_value" if all(each.takes_value for each in origins) else ""
     return UninitializedWarning(
         f"{read.what}: nothing has written {count:,} of {amount(each[0].size, 'element')}",
         at=read.at or next((origin.variable.location for origin in origins), None),
         where=where,
         found="\n".join([*found, "memory is zero there now; on a machine it may hold anything"]),
-        fix=f"write {names or 'them'} before, give an initial_value, or leave the elements out",
+        fix=f"write {names or 'them'} before{value}, or leave the elements out",
     )
 
 

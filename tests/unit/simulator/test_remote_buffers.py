@@ -212,7 +212,10 @@ def strict(interpret: bool, replicas: int = 1) -> tuple[pl.Engine, pl.Tensor, pl
     return pl.Engine(graph, programs, checks="strict", interpret=interpret), y, row
 
 
-UNWRITTEN = r"reads 'Total.x'\[{0}\], which is 'x'\[{0}\], but nothing has written it"
+UNWRITTEN = (
+    r"reads 'Total.x'\[{0}\], which is 'x'\[{0}\], copied from row \d of remote buffer 'table', "
+    "but nothing has written it"
+)
 
 
 @both_forms
@@ -248,7 +251,10 @@ def test_a_row_that_unwritten_elements_were_put_into() -> None:
     engine, _, row = strict(interpret=True)
     with pytest.warns(pl.UninitializedWarning, match="nothing has written 2 of 2 elements"):
         engine.run("put")
-    with pytest.raises(pl.UninitializedReadError, match=UNWRITTEN.format(0)):
+    match = (
+        r"'x'\[0\], copied from 'half'\[0\] by way of row 0 of remote buffer 'table', but nothing"
+    )
+    with pytest.raises(pl.UninitializedReadError, match=match):
         engine.run("add")
 
 

@@ -1,0 +1,385 @@
+"""Where unwritten elements come from.
+
+Whatever moves unwritten elements is noted each time, and nothing else is::
+
+    1  Copy(b, a)   noted: b is unwritten, and so is a now
+    2  zero(b)      not noted
+    3  a * 2        reads a, which 1 moved from b, to which nothing unwritten was moved before 1
+
+What is unwritten was not written since the last noted step that moved something to it, so that step
+made it unwritten, whatever its source holds by now.  So noted steps are gone through backwards once
+something is wrong.  Where vertices passed elements on, one of those that they took is followed.
+
+The blocks of streams and host functions are followed like variables, and not named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.executable.encoding import PIECE_WORDS, RECORD_WORDS, Moves
+from poplite.executable.executable import Executable
+from poplite.executable.steps import (
+    ComputeStep,
+    CopyStep,
+    Remote,
+    RowTransfer,
+    Undefine,
+    action_text,
+)
+from poplite.frozen import frozen
+from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.touched import element_name, gathered_from, moved_from, touched
+from poplite.source import SourceLocation
+from poplite.text import amount
+
+MOST_NOTED = 1 << 22
+"""Most numbers that are noted; with more of them all are forgotten."""
+
+NOWHERE = -1
+"""In place of where an element was moved from."""
+
+
+# -- what is noted ---------------------------------------------------------------------------------
+
+
+class RowsMoved(NamedTuple):
+    """Rows of a remote buffer that moved in a replica; the buffer has places from `begin` on."""
+
+    action: RowTransfer
+    replica: int
+    rows: Int64
+    begin: int
+
+    @property
+    def moves(self) -> Moves:
+        """The bytes that moved."""
+        size, block = _row_bytes(self.action.buffer), self.action.block
+        records = np.zeros((len(self.rows), RECORD_WORDS), np.int64)
+        records[:, 0] = block.at + size * np.arange(len(self.rows))
+        records[:, 1] = self.begin + size * self.rows
+        records[:, 2:4] = 1, size
+        moves = Moves(records, np.zeros((0, PIECE_WORDS), np.uint32))
+        return moves if self.action.to_device else moves.reversed()
+
+
+def _row_bytes(buffer: Remote) -> int:
+    return buffer.num_elements * buffer.element_type.size_bytes
+
+
+@frozen(eq=False)
+class PassedOn:
+    """An execution of a compute set whose vertices passed unwritten elements on.
+
+    Attributes:
+        results: the first bytes of elements that became unwritten, or were not written either.
+        holes: the first bytes of unwritten elements that vertices read, one for each edge.
+    """
+
+    number: int
+    step: ComputeStep
+    results: Int64
+    holes: Int64
+
+    def taken(self, positions: Int64) -> tuple[Int64, Int64]:
+        """Return the vertices that made some results, and all that these vertices may have taken.
+
+        Vertices are -1 where elements were not passed on.  What was taken is [vertex, first byte]
+        of each, those first that vertices only read.
+        """
+        made = moved_from(self.step.scatter, positions)
+        made = np.where(made < 0, positions, made)
+        vertices, taken = np.full(len(positions), NOWHERE), []
+        for field in sorted(touched(self.step), key=lambda each: each.field.writes):
+            places = field.elements * field.size
+            vertex = np.repeat(field.vertex, np.diff(field.end, prepend=0))
+            if field.field.writes:
+                order = np.argsort(places, kind="stable")
+                near = np.searchsorted(places, made, sorter=order)
+                near = order[np.minimum(near, len(order) - 1)]
+                is_here = (places[near] == made) & np.isin(made, self.results)
+                vertices = np.where(is_here, vertex[near], vertices)
+            if field.field.reads:
+                is_hole = np.isin(places, self.holes)
+                taken.append(np.stack([vertex[is_hole], places[is_hole]]))
+        return vertices, np.concatenate(taken, axis=1)
+
+
+Noted = CopyStep | RowsMoved | PassedOn | Undefine
+
+
+# -- where it leads --------------------------------------------------------------------------------
+
+
+class Owner(NamedTuple):
+    """A variable, or a remote buffer, that has unwritten elements."""
+
+    name: str
+    location: SourceLocation
+    has_values: bool = False
+    kind: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}'{self.name}'"
+
+
+class CopyOrigin(NamedTuple):
+    """Where an unwritten element comes from.
+
+    Attributes:
+        elements: it and those that it was copied from, each from the next, as the graph calls them.
+        variable: what holds the one that all come from.
+        name: what has to be written.
+        when: when it has to be written, in words; empty where any earlier step will do.
+        since: after what nothing has written the element, in words; empty where nothing ever has.
+        is_late: whether what all come from was written afterwards.
+        takes_value: whether an initial value would help.
+        passed: how vertices passed it on, in words, a text for each execution.
+    """
+
+    elements: tuple[str, ...]
+    variable: Owner
+    name: str
+    when: str
+    since: str
+    is_late: bool
+    takes_value: bool
+    passed: tuple[str, ...]
+
+    @property
+    def missed(self) -> str:
+        """The element itself."""
+        return self.elements[0]
+
+    @property
+    def made(self) -> str:
+        """Where its variable was made, in words."""
+        return f"{self.variable} was made at {self.variable.location}"
+
+    @property
+    def copied(self) -> str:
+        """What it was copied from, in words; empty where it was not copied."""
+        is_early = self.is_late and not self.passed
+        return _copied(self.elements) + f" before {self.elements[-1]} was written" * is_early
+
+    @property
+    def lack(self) -> str:
+        """What is wrong with it, in words."""
+        return f", but nothing has written it{self.since}"
+
+    def fix(self, how: str) -> str:
+        """Return what to do about it; `how` says what may write it."""
+        if self.variable.kind:
+            how = "by a Copy to it or by engine.copy_to_remote_buffer"
+        write = f"write {self.name} {self.when or how}"
+        return f"{write}, or give it an initial_value" if self.takes_value else write
+
+
+def _copied(elements: tuple[str, ...]) -> str:
+    """Return the words for what the first element was copied from; empty where it was not."""
+    if len(elements) == 1:
+        return ""
+    between = [*reversed(elements[1:-1])]
+    several = "" if len(between) < 4 else f" and {amount(len(between) - 3, 'more element')}"
+    via = f" by way of {', '.join(between[:3])}{several}" if between else ""
+    return f", copied from {elements[-1]}{via}"
+
+
+def _when(owner: Owner, undefined: str, *, is_late: bool) -> tuple[str, str]:
+    """Return when an element has to be written, and since when it is not, in words."""
+    if undefined:
+        return f"after {undefined}", f" since {undefined}"
+    if is_late:
+        return "before it is moved", " since"
+    if owner.has_values:  # what was noted is forgotten, or was on another rank
+        return "", " since unwritten elements were moved there"
+    return "", ""
+
+
+class UnwrittenCopies:
+    """What moved unwritten elements, one after the other since they were loaded."""
+
+    def __init__(self, executable: Executable, shadow: Arena) -> None:
+        self._executable, self._shadow = executable, shadow
+        self._begins: dict[str, int] = {}  # of remote buffers, behind the arena
+        self._buffers: dict[int, Remote] = {}  # by where they begin
+        self._end = executable.layout.size_bytes
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all that was noted."""
+        self._noted: list[Noted] = []
+        self._size = 0  # numbers that are noted
+        self._passed_on: dict[int, PassedOn] = {}  # the last execution of each step
+
+    def note(self, what: Noted, size: int = 1) -> None:
+        """Note what moved unwritten elements just now, or undefined some; `size` of its numbers."""
+        if self._noted and self._noted[-1] is what:
+            return
+        if self._size > MOST_NOTED:
+            self.forget()
+        self._size += size
+        self._noted.append(what)
+
+    def note_passed(self, number: int, results: Int64, holes: Int64) -> None:
+        """Note that vertices passed unwritten elements on just now, if there are `results`."""
+        if not len(results):
+            return
+        last, size = self._passed_on.get(number), 1
+        is_same = last is not None and (
+            np.array_equal(last.results, results) and np.array_equal(last.holes, holes)
+        )
+        if last is None or not is_same:
+            step = self._executable.steps[number]
+            assert isinstance(step, ComputeStep)
+            last, size = PassedOn(number, step, results, holes), len(results) + len(holes)
+        self.note(last, size)
+        self._passed_on[number] = last
+
+    def note_rows(self, action: RowTransfer, replica: int, rows: Int64) -> None:
+        """Note that some rows, not all of them written, moved in a replica just now."""
+        if (begin := self._begins.get(action.buffer.handle)) is None:
+            begin = self._begins[action.buffer.handle] = self._end
+            self._buffers[begin] = action.buffer
+            self._end += action.buffer.repeats * _row_bytes(action.buffer)
+        self.note(RowsMoved(action, replica, rows, begin), len(rows) + 1)
+
+    def origin(self, position: int) -> CopyOrigin:
+        """Return where an unwritten element comes from, by its first byte."""
+        parts: list[list[int]] = [[position]]
+        passed: list[PassedOn] = []
+        undefined = ""
+        for (at,), (replica,), noted in self._followed(np.array([position])):
+            part = self._shadow.parts[replica]
+            if isinstance(noted, PassedOn):
+                passed.append(noted)
+                parts.append([int(at)])
+            elif isinstance(noted, Undefine):
+                undefined = action_text(noted)
+            elif noted is not None:
+                parts[-1].append(int(at))
+        last, names = parts[-1][-1], [self._names(each) for each in parts]
+        texts = [
+            self._passing(each, parts[k][-1], names[k + 1], parts[k + 1][0])
+            for k, each in enumerate(passed)
+        ]
+        owner = self._owner(last) or self._variable(position)
+        is_late = not undefined and last < len(part) and bool(part[last])
+        when, since = _when(owner, undefined, is_late=is_late)
+        if passed:
+            since = f" since Execute '{passed[0].step.name}' left it unwritten"
+        name = str(owner) if passed else names[0][-1]
+        takes_value = not (undefined or owner.has_values or owner.kind)
+        return CopyOrigin(names[0], owner, name, when, since, is_late, takes_value, tuple(texts))
+
+    def origins(self, positions: Int64) -> list[CopyOrigin]:
+        """Return one element of each variable that unwritten elements, by first bytes, are of.
+
+        These are in the order in which the elements miss them. Of blocks that no variable was
+        copied to there are none.
+        """
+        *_, (last, _, _) = self._followed(positions)
+        layout = self._executable.layout
+        buffers = np.searchsorted([*self._buffers], last, side="right") + len(layout.variables) - 1
+        owners = np.where(last < layout.size_bytes, layout.owners(last), buffers)
+        owners, first = np.unique(owners, return_index=True)
+        return [self.origin(int(positions[each])) for each in sorted(first[owners >= 0])]
+
+    def _followed(self, positions: Int64) -> Iterator[tuple[Int64, Int64, Noted | None]]:
+        """Yield where unwritten elements were, in which replicas, and by what they moved on."""
+        lacking = [part[positions] == 0 for part in self._shadow.parts]
+        replicas = np.argmax(lacking, axis=0)
+        is_followed, idle = np.ones(len(positions), np.bool_), set[int]()
+        yield positions, replicas, None
+        for noted in reversed(self._noted):
+            if id(noted) in idle:  # it moved none of them before
+                continue
+            source = self._moved_from(noted, positions)
+            is_moved = is_followed & (source != NOWHERE)
+            if isinstance(noted, RowsMoved):
+                is_moved &= replicas == noted.replica
+            if not is_moved.any():
+                idle.add(id(noted))
+                continue
+            idle.clear()
+            if isinstance(noted, Undefine):
+                is_followed &= ~is_moved
+            elif isinstance(noted, CopyStep) and noted.replica_map is not None:
+                replicas = np.where(is_moved, np.argsort(noted.replica_map)[replicas], replicas)
+            positions = np.where(is_moved, source, positions)
+            yield positions, replicas, noted
+
+    def _moved_from(self, noted: Noted, positions: Int64) -> Int64:
+        """Return where elements were moved from, NOWHERE for others; undefined ones stay."""
+        if isinstance(noted, Undefine):
+            undefined = moved_from(noted.tensor.moves.reversed(), positions) != NOWHERE
+            return np.where(undefined, positions, NOWHERE)
+        if not isinstance(noted, PassedOn):
+            return moved_from(noted.moves, positions)
+        makers, (vertices, places) = noted.taken(positions)
+        vertices, first = np.unique(vertices, return_index=True)
+        found = np.full(noted.step.num_vertices + 1, NOWHERE)  # the last one is of no vertex
+        found[vertices] = self._at_home(noted, places[first])
+        return found[makers]
+
+    def _at_home(self, noted: PassedOn, places: Int64) -> Int64:
+        """Return where elements that vertices read were before they were gathered."""
+        places, base = places.copy(), self._executable.layout.temporary_base
+        is_gathered = places >= base
+        places[is_gathered] = gathered_from(noted.step.gather, places[is_gathered])
+        return places
+
+    # -- in words ----------------------------------------------------------------------------------
+
+    def _passing(self, noted: PassedOn, result: int, elements: tuple[str, ...], at: int) -> str:
+        """Return how vertices left a result unwritten: they took elements, one of them at `at`."""
+        (vertex,), (vertices, places) = noted.taken(np.array([result]))
+        taken = self._at_home(noted, places[vertices == vertex])
+        owners = [str(owner) for each in taken.tolist() if (owner := self._owner(each))]
+        others = [each for each in dict.fromkeys(owners) if each != str(self._owner(at))]
+        more = f"; others are of {', '.join(others)}" if others else ""
+        line = self._executable.origins[noted.number][vertex].location
+        return (
+            f"Execute '{noted.step.name}' left it unwritten: its vertex, added at {line}, takes "
+            f"unwritten elements, such as {elements[0]}{_copied(elements)}{more}"
+        )
+
+    def _names(self, positions: list[int]) -> tuple[str, ...]:
+        """Return the names of elements that were copied from each other, without round trips."""
+        last = positions[-1]
+        start = positions.index(last)
+        names = map(self._name, dict.fromkeys([*positions[:start], last]))
+        return tuple(name for name in names if name) or (self._element(positions[0]),)
+
+    def _name(self, position: int) -> str:
+        layout = self._executable.layout
+        if position < layout.end_of_variables(len(layout.variables)):
+            return self._element(position)
+        for begin, buffer in reversed(self._buffers.items()):
+            if position >= begin:
+                row = (position - begin) // _row_bytes(buffer)
+                return f"row {row:,} of remote buffer '{buffer.handle}'"
+        return ""
+
+    def _element(self, position: int) -> str:
+        """Return the element of a byte, which in a damaged file may be behind all variables."""
+        return element_name(*self._executable.layout.variable_at(position))
+
+    def _owner(self, position: int) -> Owner | None:
+        """Return what holds an element; None for blocks."""
+        layout = self._executable.layout
+        if position < layout.end_of_variables(len(layout.variables)):
+            return self._variable(position)
+        for begin, buffer in reversed(self._buffers.items()):
+            if position >= begin:
+                return Owner(buffer.handle, buffer.location, kind="remote buffer ")
+        return None
+
+    def _variable(self, position: int) -> Owner:
+        variable, _ = self._executable.layout.variable_at(position)
+        has_values = variable.initial_value is not None or bool(variable.replica_values)
+        return Owner(variable.name, variable.location, has_values)
