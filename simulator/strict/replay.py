@@ -43,6 +43,7 @@ from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.binding import is_put_off
 from poplite.simulator.run.touched import FieldElements, edges_of, elements_of
 from poplite.simulator.running import Peers
+from poplite.simulator.strict.endless import Place, WhileLoops
 from poplite.simulator.strict.looks import (
     FILLS,
     OUTPUT,
@@ -60,7 +61,7 @@ from poplite.simulator.strict.looks import (
 )
 from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.shadow import Shadow
-from poplite.vertex.compute import FasterForms, check
+from poplite.vertex.compute import MOST_TURNS, FasterForms, check
 from poplite.vertex.vertex import MultiVertex
 
 TURNS, ELEMENTS_PER_TURN = 256, 256
@@ -144,6 +145,10 @@ class Replay:
     @cached_property
     def _table(self) -> ElementTable:
         return ElementTable(self._fields, self._arena, self._shadow)
+
+    @cached_property
+    def _loops(self) -> WhileLoops:
+        return WhileLoops(self._step, self._arena)
 
     @cached_property
     def _writing(self) -> list[int]:
@@ -408,6 +413,8 @@ class Replay:
         table.put_old()
         if put_other is not None:
             put_other()
+            if self._goes_on(put_other):
+                return PopliteError(f"compute does not end in {MOST_TURNS:,} turns", at=None)
         try:
             self._set_returned(self._all_true)
             self._launch(self._vertices if phase is None else phase)
@@ -417,6 +424,37 @@ class Replay:
             return error
         table.take_other[number]()
         return None
+
+    def _goes_on(self, put_other: Callable[[], object]) -> bool:
+        """Return whether vertices would never end, as memory is after a change; it stays so.
+
+        Those that take very long without the change as well are let go on.
+        """
+        table, places = self._table, self._with_holes()
+        while places and (place := self._loops.first_endless(places)) is not None:
+            table.put_old()
+            takes_long = self._loops.first_endless({place}) is not None
+            table.put_old()
+            put_other()
+            if not takes_long:
+                return True
+            places.remove(place)
+        if places:
+            table.put_old()
+            put_other()
+        return False
+
+    def _with_holes(self) -> set[Place]:
+        """Return the vertices with `while` loops that read what nothing has written."""
+        holes, found = self._table.holes, set[Place]()
+        for field, part in zip(self._fields, self._table.parts, strict=True):
+            if field.field.reads and field.cls in self._loops.classes:
+                replicas, numbers = np.nonzero(holes[:, part])
+                found.update(
+                    (replica, field.vertex_of(number))
+                    for replica, number in zip(replicas.tolist(), numbers.tolist(), strict=True)
+                )
+        return found
 
     # -- what nothing has written ------------------------------------------------------------------
 

@@ -28,6 +28,9 @@ from poplite.vertex.compute.identity import (
     remembered as remembered,
 )
 from poplite.vertex.compute.interpret import (
+    MOST_TURNS as MOST_TURNS,
+    TooManyTurns as TooManyTurns,
+    bounded as bounded,
     calls_in as calls_in,
     interpreted as interpreted,
 )

@@ -50,6 +50,7 @@ from poplite.vertex.vertex import Vertex
 
 _ARITHMETIC = "@arithmetic"  # no identifier, so no name of the user's can hide it
 _LANES = "@lanes"
+_TURN = "@turn"
 
 _BUILTINS = (abs, bool, float, max, min, range)
 """Built-ins that serve as operations; in the text `@` comes before their names as well."""
@@ -80,6 +81,42 @@ def interpreted(vertex: type[Vertex], traps: int = 0) -> Callable[..., bool | No
     )
 
 
+MOST_TURNS = 1 << 20
+"""Turns of `while` loops, of one vertex, that `bounded` runs."""
+
+
+class TooManyTurns(Exception):
+    """A vertex whose `while` loops made more than `MOST_TURNS` turns."""
+
+
+class Turns:
+    """Counts the turns of `while` loops."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin with another vertex."""
+        self._left = MOST_TURNS
+
+    def __call__(self) -> bool:
+        """Count a turn, before its condition; return true."""
+        self._left -= 1
+        if self._left < 0:
+            raise TooManyTurns
+        return True
+
+
+def bounded(vertex: type[Vertex]) -> tuple[Callable[..., bool | None], Turns]:
+    """Return an interpreted form that raises `TooManyTurns`, and what counts the turns."""
+    return remembered(vertex, "bounded form", _bounded)
+
+
+def _bounded(checked: Checked) -> tuple[Callable[..., bool | None], Turns]:
+    turns = Turns()
+    return _made(checked, 0, turns), turns
+
+
 def _compiled_when_called(checked: Checked, traps: int) -> Callable[..., bool | None]:
     forms: list[Callable[..., bool | None]] = []
 
@@ -91,10 +128,12 @@ def _compiled_when_called(checked: Checked, traps: int) -> Callable[..., bool | 
     return form
 
 
-def _made(checked: Checked, traps: int) -> Callable[..., bool | None]:
+def _made(
+    checked: Checked, traps: int, turns: Turns | None = None
+) -> Callable[..., bool | None]:
     """Return the interpreted form; it is made by recursion, a few calls for each level of text."""
     try:
-        return _Compiler(traps).compiled(checked)
+        return _Compiler(traps, turns).compiled(checked)
     except RecursionError as error:
         raise VertexCompileError(
             f"'{checked.scope.label}': its text is nested too deep to be read from so many calls",
@@ -118,8 +157,8 @@ def calls_in(traceback: TracebackType | None) -> list[SourceLocation]:
 class _Compiler:
     """Compiles a `compute` and the functions that it calls."""
 
-    def __init__(self, traps: int) -> None:
-        self._arithmetic = trapping(traps)
+    def __init__(self, traps: int, turns: Turns | None) -> None:
+        self._arithmetic, self._turns = trapping(traps), turns
         self._may_trap = self._arithmetic is not arithmetic
         self._compiled: dict[Checked, Callable[..., Any]] = {}
 
@@ -143,12 +182,13 @@ class _Compiler:
             facts, checked, names, exceptions, numbers, may_trap=self._may_trap
         )
         tree = instrument.visit(tree)
+        tree = tree if self._turns is None else _CountingTurns().visit(tree)
         module = ast.fix_missing_locations(ast.Module([tree], []))
         function = checked.function
         code = compile(module, checked.text.code.co_filename, "exec", dont_inherit=True)
         inner = next(const for const in code.co_consts if isinstance(const, CodeType))
         visible: dict[str, Any] = {"__name__": function.__module__, _ARITHMETIC: self._arithmetic}
-        visible[_LANES] = lanes
+        visible[_LANES], visible[_TURN] = lanes, self._turns
         visible |= {names[callee]: self.compiled(callee) for callee in callees}
         visible |= {name: cls for cls, name in exceptions.items()}
         visible |= numbers | {f"@{known.__name__}": known for known in _BUILTINS}
@@ -420,6 +460,15 @@ class _Instrument(ast.NodeTransformer):
         if node.format_spec is None or node.conversion != -1:
             node.conversion = ord("s")
         return node
+
+
+class _CountingTurns(ast.NodeTransformer):
+    """Counts the turns of `while` loops; consumes the tree it visits."""
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        turn = ast.Call(ast.Name(_TURN, ast.Load()), [], [])
+        node.test = ast.copy_location(ast.BoolOp(ast.And(), [turn, node.test]), node.test)
+        return self.generic_visit(node)
 
 
 def _arithmetic(operation: str) -> ast.expr:

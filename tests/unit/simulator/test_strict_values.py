@@ -253,7 +253,7 @@ def engine_of(cls: type[pl.Vertex], interpret: bool, **values: Any) -> tuple[pl.
             metadata=pl.QuarterMetadata("F143", 0) if field.element is pl.QUARTER else None,
         )
         for name, field in cls.fields.items()
-        if not field.is_implicit  # the metadata of a QUARTER
+        if field.is_edge and not field.is_implicit  # the metadata of a QUARTER
     }
     graph.add_vertex(step, cls, tile=0, **fields)
     return pl.Engine(graph, pl.Execute(step), interpret=interpret, options=values_only()), fields
@@ -282,6 +282,83 @@ def test_a_use_is_found(interpret: bool, cls: type[pl.Vertex]) -> None:
         engine.run()
     engine.write(fields[name], True if fields[name].element_type is pl.BOOL else 1)
     engine.run()
+
+
+class ByTwo(Int):
+    """Ends for even numbers alone."""
+
+    def compute(self) -> None:
+        i = 0
+        while i != self.n:
+            i += 2
+        self.y = i
+
+
+class Against(Int):
+    """Ends for zero alone, though it compares by order."""
+
+    def compute(self) -> None:
+        i, step = self.n * 1, 0 if self.n else 1
+        while i * i >= self.n * self.n and i != 0:
+            i += step
+        self.y = i
+
+
+class ByTwoTogether(pl.MultiVertex):
+    n: pl.Input[pl.INT]
+    y: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self, worker: int) -> None:
+        i = 0
+        while i != self.n:
+            i += 2
+        if worker < 2:
+            self.y[worker] = i
+
+
+@pytest.mark.parametrize("cls", [ByTwo, Against, ByTwoTogether])
+@both_forms
+def test_a_loop_that_would_never_end_with_another_value(
+    interpret: bool, cls: type[pl.Vertex]
+) -> None:
+    engine, fields = engine_of(cls, interpret)
+    found = r"compute does not end in 1,048,576 turns"
+    with pytest.raises(pl.UninitializedReadError, match=f"reads '{cls.__name__}.n'") as error:
+        engine.run()
+    assert found in str(error.value)
+    engine.write(fields["n"], 0)
+    engine.run()
+
+
+class UpToZero(pl.Vertex):
+    """Looks at no element behind the first zero, and leaves the unwritten ones of y as they are."""
+
+    x: pl.Input[pl.Vector[pl.INT]]
+    y: pl.InOut[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        i = turns = 0
+        while self.x[i] != 0:
+            while turns != 20:
+                turns += 1
+            i += 1
+        self.y[0] = i
+
+
+@both_forms
+@pytest.mark.parametrize("most", [10, 1000])
+def test_loops_that_do_not_depend_on_what_is_unwritten(
+    interpret: bool, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where they turn more often than is counted."""
+    monkeypatch.setattr("poplite.vertex.compute.interpret.MOST_TURNS", most)
+    engine, fields = engine_of(UpToZero, interpret)
+    engine.write(fields["x"], [1, 0])
+    engine.write(fields["y"][0], 5)
+    engine.run()
+    assert engine.read(fields["y"][0]) == 1
+    with pytest.warns(pl.UninitializedWarning, match="written 1 of 2"):
+        engine.read(fields["y"])
 
 
 class Swap(pl.Vertex):

@@ -1,0 +1,72 @@
+"""Vertices that would never end with other values in place of unwritten elements.
+
+Only a `while` may go on for ever, and nobody can stop compiled code in it::
+
+    while i != self.n: i += 2      ends for n = 0, which memory holds; never for n = 75
+
+So before vertices with such loops run with other values, those that read one of them run in Python,
+which counts turns.  The vertices of the library end for all values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from poplite.executable.steps import ComputeStep
+from poplite.simulator.run.arena import Arena, Floats
+from poplite.simulator.run.interpreted_vertices import Values, described
+from poplite.simulator.run.touched import numbers_and_rows
+from poplite.vertex.compute import InterpretedSelf, TooManyTurns, bounded, flow_of
+from poplite.vertex.vertex import MultiVertex, Vertex
+
+Place = tuple[int, int]
+"""The replica of a vertex, and its position in the compute set."""
+
+
+def may_go_on(cls: type[Vertex]) -> bool:
+    """Return whether a vertex may never end."""
+    return flow_of(cls).may_not_end and not cls.__module__.startswith("poplite.vertices.")
+
+
+class WhileLoops:
+    """The vertices of a compute set that may never end; `classes` are theirs."""
+
+    def __init__(self, step: ComputeStep, arena: Arena) -> None:
+        self._arena = arena
+        self._groups = [
+            (group, numbers_and_rows(group, with_state=True))
+            for group in step.groups
+            if may_go_on(group.cls)
+        ]
+        self.classes = {group.cls for group, _ in self._groups}
+
+    def first_endless(self, places: Collection[Place]) -> Place | None:
+        """Run some of the vertices, up to the first that makes too many turns; return that one."""
+        for replica, memory in enumerate(self._arena.parts):
+            for group, rows in self._groups:
+                for number, values in described(group, memory, rows=rows):
+                    place = replica, number
+                    if place in places and _goes_on(group.cls, values, number, self._arena.floats):
+                        return place
+        return None
+
+
+def _goes_on(cls: type[Vertex], values: Values, number: int, floats: Floats) -> bool:
+    """Run a vertex; return whether it makes too many turns."""
+    form, turns = bounded(cls)
+    turns.reset()
+    try:
+        with np.errstate(all="ignore"):
+            vertex = InterpretedSelf(cls, values, floats.stores(number, 0))
+            if not issubclass(cls, MultiVertex):
+                form(vertex)
+                return False
+            for worker in range(vertex.num_workers):
+                form(InterpretedSelf(cls, values, floats.stores(number, worker)), worker)
+    except TooManyTurns:
+        return True
+    except Exception:
+        return False  # the compiled form stops there as well
+    return False
