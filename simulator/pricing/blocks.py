@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from graphlib import TopologicalSorter
 from itertools import chain
@@ -317,10 +317,11 @@ def _by_one(instruction: Instruction) -> Instruction:
 # -- what decides ----------------------------------------------------------------------------------
 
 
-def deciding(blocks: Sequence[BasicBlock]) -> frozenset[str]:
+def deciding(blocks: Sequence[BasicBlock], tables: Collection[str] = frozenset()) -> frozenset[str]:
     """Return what a function's branches depend on: names of arguments, and `DATA`.
 
     Behind `DATA` these are addresses as well, and what decides which of their elements are loaded.
+    What lies in `tables`, arguments, is not data, unless data decide where it is loaded.
     """
     made = {i.name: i for block in blocks for i in block.instructions if i.name}
     checks = checks_of(blocks)
@@ -341,10 +342,24 @@ def deciding(blocks: Sequence[BasicBlock]) -> frozenset[str]:
         if instruction is None:
             names.add(name)
         else:
-            if instruction.opcode == "load" or instruction.is_of_library:
+            if instruction.is_of_library or (
+                instruction.opcode == "load" and _pointed_to(instruction, made).isdisjoint(tables)
+            ):
                 names.add(DATA)
             pending += instruction.operands
     return frozenset(names)
+
+
+def _pointed_to(load: Instruction, made: Mapping[str, Instruction]) -> set[str]:
+    """Return the arguments in which an address may lie."""
+    pending, found = list(load.operands[:1]), set[str]()
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found.add(name)
+            if (by := made.get(name)) is not None and by.opcode != "load":
+                pending += by.operands[:1] if by.opcode == "getelementptr" else by.operands
+    return found
 
 
 # -- what loops cost -------------------------------------------------------------------------------

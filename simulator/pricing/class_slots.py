@@ -85,22 +85,33 @@ def slots_of(cls: type[Vertex], shapes: Int64, target: Target) -> Priced:
     return Priced(slots, "guessed" if guessed else "estimated", _formula(cls, target))
 
 
-def is_data_dependent(cls: type[Vertex], target: Target) -> bool:
-    """Return whether data decide how long vertices of a class take, if it is ever compiled."""
-    taking = _taking(cls, target)
-    return taking is not None and DATA in taking.deciding
+def is_data_dependent(cls: type[Vertex], target: Target, *, is_uneven: bool = False) -> bool:
+    """Return whether data decide how long vertices of a class take, if it is ever compiled.
+
+    `is_uneven`: rows of their lists differ in length, so that it matters which one is walked.
+    """
+    return DATA in _deciding(cls, target, is_uneven)
 
 
-def deciding_fields(cls: type[Vertex], target: Target) -> frozenset[str]:
+def deciding_fields(
+    cls: type[Vertex], target: Target, *, is_uneven: bool = False
+) -> frozenset[str]:
     """Return the edges whose data decide how long vertices of a class take."""
-    taking = _taking(cls, target)
-    if taking is None or DATA not in taking.deciding:
+    deciding = _deciding(cls, target, is_uneven)
+    if DATA not in deciding:
         return frozenset()
     edges = {name: field for name, field in cls.fields.items() if field.is_edge}
-    found = {name for name in taking.deciding if name in edges}
+    found = {name for name in deciding if name in edges}
     if any(edges[name].writes for name in found):  # its elements may come from all others
         found |= {name for name, field in edges.items() if field.reads}
     return frozenset(found)
+
+
+def _deciding(cls: type[Vertex], target: Target, is_uneven: bool) -> tuple[str, ...]:
+    taking = _taking(cls, target)
+    if taking is None:
+        return ()
+    return taking.uneven if is_uneven else taking.deciding
 
 
 @frozen(eq=False)
@@ -110,11 +121,13 @@ class _Taking:
     Attributes:
         workers: how many run each vertex.
         deciding: names of the arguments on which the slots depend, and `DATA`.
+        uneven: the same where the rows of lists are uneven.
     """
 
     code: Native
     workers: int
     deciding: tuple[str, ...]
+    uneven: tuple[str, ...]
 
     def parts(self, shapes: Int64) -> Int64:
         """Return 64ths of a slot for each shape, or `OVER`."""
@@ -148,7 +161,7 @@ def _compiled(cls: type[Vertex], target: Target) -> _Taking | None:
             return None  # nor will there be a driver: the class only runs as plain Python
         raise
     workers = target.workers if issubclass(cls, MultiVertex) else 1
-    return _Taking(code, workers, tuple(code.about["deciding"]))
+    return _Taking(code, workers, tuple(code.about["deciding"]), tuple(code.about["uneven"]))
 
 
 def add_slots(builds: Builds, cls: type[Vertex], target: Target) -> None:

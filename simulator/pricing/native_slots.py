@@ -209,7 +209,7 @@ def slots_job(name: str, cls: type[Vertex], costs: Mapping[str, float]) -> Job:
     The function is `slots(shapes, count, words, workers, budget, parts)`: for each of `count`
     shapes of `words` words it writes to `parts` the 64ths of a slot of the slowest of `workers`
     workers; `OVER` where they exceed `budget`. With the code {"deciding": names of arguments on
-    which its cost depends} is kept.
+    which its cost depends, "uneven": those where rows are uneven} is kept.
 
     Raises `VertexCompileError` when `compute` is outside the dialect.
     """
@@ -217,7 +217,9 @@ def slots_job(name: str, cls: type[Vertex], costs: Mapping[str, float]) -> Job:
 
     parameters = parameters_of(cls)
     over_shapes = str(_over_shapes(parameters, exported(name)))
-    texts = priced_text(cls), over_shapes, [astuple(each) for each in parameters]
+    uneven: Forms = tuple("pairs" if f.depth == 2 else None for f in cls.fields.values())
+    rows = priced_text(cls, uneven) if any(uneven) else ""
+    texts = priced_text(cls), rows, over_shapes, [astuple(each) for each in parameters]
     maker = "poplite.simulator.pricing.native_slots:slots_object"
     return Job(name, maker, (*texts, dict(costs), processor().words()))
 
@@ -225,6 +227,7 @@ def slots_job(name: str, cls: type[Vertex], costs: Mapping[str, float]) -> Job:
 def slots_object(
     exported: str,
     priced: str,
+    uneven: str,
     over_shapes: str,
     parameters: Sequence[Sequence[Any]],
     costs: Mapping[str, float],
@@ -232,8 +235,8 @@ def slots_object(
 ) -> Made:
     """Compile the code for the slots of the vertices of a class, as a job.
 
-    `priced` and `over_shapes` are texts of modules: with `PRICED`, and with what calls it for each
-    shape.
+    `priced`, `uneven` and `over_shapes` are texts of modules: with `PRICED`, also for uneven rows
+    if it has lists, and with what calls it for each shape.
     """
     decoded = [Parameter(*each) for each in parameters]
     module = folded(priced)
@@ -249,7 +252,22 @@ def slots_object(
     hide(counted, exported)
     optimize(counted)
     code, needed = object_of(counted, exported, Processor(*processor))
-    return code, needed, {"deciding": sorted(deciding(blocks))}
+    even = deciding(blocks)
+    return (
+        code,
+        needed,
+        {
+            "deciding": sorted(even),
+            "uneven": sorted(_deciding_uneven(uneven, decoded) if uneven else even),
+        },
+    )
+
+
+def _deciding_uneven(text: str, parameters: Sequence[Parameter]) -> frozenset[str]:
+    """Return what decides where rows are uneven; their lengths are not data themselves."""
+    blocks = blocks_of(folded(text).get_function(PRICED))
+    tables = {f"{p.field}.pairs" for p in parameters if p.kind == "rows"}
+    return deciding(blocks, tables)
 
 
 def block_costs(

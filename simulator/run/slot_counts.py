@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import compress
 
 import numpy as np
@@ -65,7 +66,7 @@ def counting_of(
             checked=cls in checked and not separately,
         )
         for cls in _candidates(executable, number)
-        if _is_data_dependent(cls, target)
+        if _is_data_dependent(cls, target, is_uneven=_has_uneven_rows(executable, number, cls))
     }
 
 
@@ -79,8 +80,11 @@ def deciding_fields(executable: Executable, number: int) -> Mapping[type[Vertex]
     """Return the edges whose data decide the cycles of a compute set, by class."""
     from poplite.simulator.pricing import deciding_fields
 
-    candidates = _candidates(executable, number)
-    return {cls: deciding_fields(cls, executable.target) for cls in candidates}
+    target, is_uneven = executable.target, partial(_has_uneven_rows, executable, number)
+    return {
+        cls: deciding_fields(cls, target, is_uneven=is_uneven(cls))
+        for cls in _candidates(executable, number)
+    }
 
 
 def _candidates(executable: Executable, number: int) -> Iterator[type[Vertex]]:
@@ -97,10 +101,18 @@ def _has_code(cls: type[Vertex]) -> bool:
     return QUARTER not in elements and (HALF not in elements or _has_half())
 
 
-def _is_data_dependent(cls: type[Vertex], target: Target) -> bool:
+def _has_uneven_rows(executable: Executable, number: int, cls: type[Vertex]) -> bool:
+    """Return whether vertices of a class find the rows of a list in a table."""
+    step = executable.steps[number]
+    groups = step.groups if isinstance(step, ComputeStep) else ()
+    forms = {form for group in groups if group.cls is cls for form in group.forms}
+    return not forms.isdisjoint(("pairs", "wide"))
+
+
+def _is_data_dependent(cls: type[Vertex], target: Target, *, is_uneven: bool) -> bool:
     from poplite.simulator.pricing import is_data_dependent
 
-    return is_data_dependent(cls, target)
+    return is_data_dependent(cls, target, is_uneven=is_uneven)
 
 
 def _has_half() -> bool:

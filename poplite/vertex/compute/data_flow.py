@@ -4,6 +4,7 @@
 
     while self.x[i] > limit             data decide how long it runs; it may never end
     for i in range(len(self.x))         lengths decide
+    for i in range(len(self.x[self.k])) data decide, where rows are not equally long
     self.y[i] = self.x[i]               y may get an element unchanged
     self.y = self.y + self.x            y never does: the value is a result
 
@@ -165,8 +166,11 @@ def _varies(checked: Checked, nodes: Iterable[ast.AST]) -> bool:
         below = (part for part in ast.walk(branch) if part is not branch)
         return any(isinstance(part, ends) or part in checked.facts.helpers for part in below)
 
+    in_row = _goes_over_row(checked)
     for node in nodes:
         if isinstance(node, ast.While) or (isinstance(node, _BRANCHES) and has_loop(node)):
+            return True
+        if isinstance(node, ast.For) and in_row(node.iter):
             return True
         match node:
             case ast.For(iter=ast.Call(func=ast.Name("range"), args=limits)):
@@ -205,6 +209,25 @@ def _is_of_data(checked: Checked, node: ast.expr, names: set[str] | None) -> boo
     return False
 
 
+def _goes_over_row(checked: Checked) -> Callable[[ast.expr], bool]:
+    """Return what says of the items of a loop whether data may decide which row they are of."""
+    names = _names_of_data(checked)
+
+    def is_row(node: ast.AST, rows: set[str]) -> bool:
+        match node:
+            case ast.Subscript(slice=index):
+                return _is_of_data(checked, index, names)
+            case ast.Name(name):
+                return name in rows
+        return False
+
+    def goes_over(items: ast.expr, rows: set[str]) -> bool:
+        return any(is_row(each, rows) for each in ast.walk(items))
+
+    rows = _locals(checked.text.tree, set(), goes_over)
+    return lambda items: goes_over(items, rows)
+
+
 def _helpers_first(checked: Checked, found: dict[Checked, None]) -> Iterable[Checked]:
     """Return a function and all that it calls, each once, behind those that it calls itself."""
     for helper in checked.facts.helpers.values():
@@ -230,12 +253,7 @@ def _compares_by_order(test: ast.expr) -> bool:
 
 def _depth(checked: Checked, of_helpers: Mapping[Checked, int]) -> int:
     """Return how many loops are nested whose iterations may depend on data, helpers included."""
-    tree = checked.text.tree
-    changed = {n.target.id for n in _augmented(tree) if isinstance(n.target, ast.Name)}
-    is_helper = checked.function is not checked.vertex.compute
-    first = changed | (_parameters(tree) if is_helper else set())
-    names = _locals(tree, first, partial(_is_of_data, checked))
-
+    tree, names = checked.text.tree, _names_of_data(checked)
     deepest, waiting = 0, list[tuple[ast.AST, int]]([(tree, 0)])
     while waiting:
         node, depth = waiting.pop()
@@ -245,6 +263,15 @@ def _depth(checked: Checked, of_helpers: Mapping[Checked, int]) -> int:
         deepest = max(deepest, depth + (of_helpers[helper] if helper is not None else 0))
         waiting += ((each, depth) for each in ast.iter_child_nodes(node))
     return deepest
+
+
+def _names_of_data(checked: Checked) -> set[str]:
+    """Return the locals that may depend on data; all parameters of a helper may."""
+    tree = checked.text.tree
+    changed = {n.target.id for n in _augmented(tree) if isinstance(n.target, ast.Name)}
+    is_helper = checked.function is not checked.vertex.compute
+    first = changed | (_parameters(tree) if is_helper else set())
+    return _locals(tree, first, partial(_is_of_data, checked))
 
 
 # -- elements passed on ----------------------------------------------------------------------------

@@ -128,9 +128,7 @@ def _compiled_when_called(checked: Checked, traps: int) -> Callable[..., bool | 
     return form
 
 
-def _made(
-    checked: Checked, traps: int, turns: Turns | None = None
-) -> Callable[..., bool | None]:
+def _made(checked: Checked, traps: int, turns: Turns | None = None) -> Callable[..., bool | None]:
     """Return the interpreted form; it is made by recursion, a few calls for each level of text."""
     try:
         return _Compiler(traps, turns).compiled(checked)

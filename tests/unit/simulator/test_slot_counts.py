@@ -16,7 +16,8 @@ from helpers.depth import thinned
 from helpers.running import simulated, words_of
 from poplite.executable.executable import Checks
 from poplite.report.execution import ExecutionStep
-from poplite.vertex.compute import DataFlow
+from poplite.simulator.pricing import deciding_fields
+from poplite.vertex.compute import DataFlow, flow_of
 
 
 class Long(pl.Vertex):
@@ -341,6 +342,75 @@ def test_uneven_rows_take_a_look_up_each() -> None:
     assert slots([7, 33, 1, 39]) == slots([39, 7, 33, 1]) == slots([1, 40, 19, 20])
 
 
+class OneRow(pl.Vertex):
+    """The sum of a row; data say which one."""
+
+    rows: pl.Input[pl.Vector[pl.Vector[pl.INT]]]
+    k: pl.Input[pl.INT]
+    y: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        total = 0
+        for i in range(len(self.rows[self.k])):
+            total += self.rows[self.k][i]
+        self.y = total
+
+
+class OneRowByName(OneRow):
+    def compute(self) -> None:
+        total = 0
+        row = self.rows[1 - self.k]
+        n = len(row)
+        for i in range(n):
+            total += row[i]
+        self.y = total
+
+
+class EachRow(OneRow):
+    """Its loop counter alone says which row it is."""
+
+    def sum_of(self, i: int) -> int:
+        total = 0
+        for k in range(len(self.rows[i])):
+            total += self.rows[i][k]
+        return total
+
+    def compute(self) -> None:
+        total = 0
+        for i in range(len(self.rows)):
+            total += self.sum_of(i)
+        self.y = total
+
+
+def cycles_of_rows(cls: type[pl.Vertex], sizes: tuple[int, int], k: int) -> tuple[int, str]:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (sum(sizes),), "x", mapping=0, initial_value=1)
+    row = graph.add_variable(pl.INT, (), "k", mapping=0, initial_value=k)
+    y = graph.add_variable(pl.INT, (), "y", mapping=0)
+    step = graph.add_compute_set("step")
+    fields = {"rows": [x[: sizes[0]], x[sizes[0] :]], "k": row, "y": y}
+    graph.add_vertex(step, cls, tile=0, **fields)
+    engine = pl.Engine(graph, pl.Execute(step), checks="fast")
+    engine.run()
+    (vertices,) = total_of(engine).vertex_types
+    return vertices.cycles, vertices.source
+
+
+@pytest.mark.parametrize("cls", [OneRow, OneRowByName])
+def test_which_of_uneven_rows_is_walked_may_depend_on_data(cls: type[pl.Vertex]) -> None:
+    assert flow_of(cls).may_depend_on_data
+    found = {cycles_of_rows(cls, (2, 500), k) for k in (0, 1)}
+    assert {source for _, source in found} == {"counted"}
+    assert 10 * min(found)[0] < max(found)[0]
+    assert {cycles_of_rows(cls, (251, 251), k)[1] for k in (0, 1)} == {"estimated"}
+    assert "k" in deciding_fields(cls, pl.Target(), is_uneven=True)
+    assert not deciding_fields(cls, pl.Target())
+
+
+def test_uneven_rows_that_a_counter_chooses_are_estimated() -> None:
+    assert cycles_of_rows(EachRow, (2, 500), 0)[1] == "estimated"
+
+
 def test_what_faults_is_told_by_python_and_leaves_no_count() -> None:
     graph = pl.Graph(pl.Target(tiles=2))
     x = graph.add_variable(pl.INT, (20,), "x", mapping=0, initial_value=np.arange(20))
@@ -533,7 +603,7 @@ def test_where_both_exist_the_count_is_the_estimate(
 
     estimated = total("fast")
     monkeypatch.setattr(DataFlow, "may_depend_on_data", True)
-    monkeypatch.setattr("poplite.simulator.pricing.is_data_dependent", lambda *_: True)
+    monkeypatch.setattr("poplite.simulator.pricing.is_data_dependent", lambda *_, **__: True)
     counted = total(checks)
     assert (estimated.vertex_types[0].source, counted.vertex_types[0].source) == (
         "estimated",
