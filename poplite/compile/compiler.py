@@ -79,6 +79,7 @@ from poplite.program import (
     children_first,
 )
 from poplite.program.base import programs_or_none, unknown_kind
+from poplite.program.control import runs_in_order
 from poplite.program.function import written_steps
 from poplite.report.memory import Memory, Operation
 from poplite.source import SourceLocation, here
@@ -674,7 +675,7 @@ def _num_runs(program: Program) -> int | None:
             number = 1
         elif isinstance(node, Repeat):
             number = 0 if node.count == 0 else number and number * node.count
-        elif (node.decided_by is not None or isinstance(node, Loop)) and number != 0:
+        elif not runs_in_order(node) and number != 0:
             number = None
         runs[id(node)] = number
     return runs[id(program)]

@@ -43,7 +43,6 @@ from poplite.jit.kernels.tiles import ALWAYS, first_fit
 from poplite.machine.target import Target
 from poplite.program import (
     If,
-    Loop,
     Program,
     Repeat,
     RepeatWhile,
@@ -52,6 +51,7 @@ from poplite.program import (
     children_first,
     distinct_steps,
 )
+from poplite.program.control import runs_in_order
 from poplite.report.memory import Held, Steps as Stretches
 from poplite.report.per_tile import PerTile
 from poplite.view import storages
@@ -179,8 +179,8 @@ def _after(
             for child in node.children:
                 _add(after, child, then)
         else:
-            if isinstance(node, Loop) or (isinstance(node, Repeat) and node.count > 1):
-                then |= flows[id(node.body)].reads
+            if not runs_in_order(node) and not (isinstance(node, Repeat) and node.count == 1):
+                then |= flows[id(node.children[0])].reads
             for child in reversed(node.children):
                 _add(after, child, then)
                 flow = flows[id(child)]

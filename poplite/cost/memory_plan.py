@@ -41,7 +41,8 @@ from poplite.graph.compute_sets.compute_set import Vectors
 from poplite.graph.compute_sets.vertex_block import VertexBlock, VertexTiles
 from poplite.graph.tile_mapping import ranges
 from poplite.jit.kernels.tiles import aligned
-from poplite.program import Execute, Loop, Program, Repeat, children_first
+from poplite.program import Execute, Program, children_first
+from poplite.program.control import runs_in_order
 from poplite.report.execution import PhaseKind
 from poplite.report.memory import (
     NO_STEP,
@@ -287,7 +288,7 @@ def _branches(programs: Iterable[Program]) -> Iterator[Program]:
     """Yield the programs that decide or repeat; one may come more than once."""
     for program in programs:
         for node in children_first(program):
-            if isinstance(node, Repeat | Loop) or node.decided_by is not None:
+            if node.decided_by is not None or not runs_in_order(node):
                 yield node
 
 

@@ -375,8 +375,10 @@ class ProgramWriter:
         self.functions.append(SavedFunction(function.name, program, function.location, made))
 
     def _add(self, node: Program) -> None:
-        kind = Sequence if isinstance(node, Sequence) else type(node)
-        if _KINDS.get(kind.__name__) is not kind:
+        # A user's class that derives from a kind is kept as that kind.
+        kinds = [kind for kind in type(node).__mro__ if _KINDS.get(kind.__name__) is kind]
+        kind = kinds[0] if kinds else Program
+        if kind is Program and type(node) is not Program:
             raise unknown_kind(node, "no file keeps what {} does")
         data = _node_coder(kind.__name__).encode(node, self._to)
         self._keep(node, len(self.nodes))

@@ -429,8 +429,8 @@ def made_kinds() -> list[type[Program]]:
     >>> made_kinds()[0].__name__
     'Program'
     """
-    bases = {base for kind in KINDS for base in kind.__mro__[1:]} - {Program}
     own = [kind for kind in KINDS if kind.__module__.startswith(f"{__package__}.")]
+    bases = {base for kind in own for base in kind.__mro__[1:]} - {Program}
     return [kind for kind in own if kind not in bases]
 
 

@@ -48,8 +48,9 @@ from poplite.program.base import (
     part,
     programs_or_none,
     set_once,
+    unknown_kind,
 )
-from poplite.program.function import functions_between
+from poplite.program.function import Call, functions_between
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, of_type
 from poplite.types import INT
@@ -658,6 +659,25 @@ def _pairs(cases: object) -> list[tuple[int, Program]]:
 
 MOST_VALUES = 8
 """Values of cases that a message lists."""
+
+
+# -- when parts run --------------------------------------------------------------------------------
+
+
+def runs_in_order(program: Program, unknown: str = "no op does what {} does") -> bool:
+    """Return whether all parts of a program run once each time that it runs, in order.
+
+    Who looks at parts asks here, so that a new kind is refused until it is listed; `unknown` says
+    so, as of `unknown_kind`.
+
+    >>> runs_in_order(Sequence(Program())), runs_in_order(Repeat(1, Program()))
+    (True, False)
+    """
+    if isinstance(program, Repeat | RepeatWhile | Loop | If | Switch):
+        return False
+    if program.children and not isinstance(program, Sequence | Block | Call):
+        raise unknown_kind(program, unknown)
+    return True
 
 
 # -- arguments of what appends to a sequence -------------------------------------------------------

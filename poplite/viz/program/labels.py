@@ -31,6 +31,7 @@ from poplite.program import (
     Switch,
 )
 from poplite.program.base import title_parts, unknown_kind, words_of_parts
+from poplite.program.control import runs_in_order
 from poplite.source import SourceLocation
 from poplite.text import amount
 from poplite.viz.draw.columns import pattern_of
@@ -44,6 +45,8 @@ A fraction is the average of a run that was counted.
 
 MOST = 10**12
 """Counts stop here: nested Repeats multiply without bound."""
+
+_NO_PICTURE = "no picture shows what {} does"
 
 LAST_STEP = 10**9
 """A range of steps that ends beyond this number is written as its beginning only."""
@@ -210,11 +213,7 @@ def times_of(node: Program) -> list[Times]:
             return [count]
         case RepeatWhile(times=int(times)):
             return [times + 1, times]
-    if node.decided_by is not None or isinstance(node, Loop):
-        return [None] * len(node.children)
-    if node.children and not isinstance(node, Sequence | Block | Call):
-        raise no_picture(node)
-    return [1] * len(node.children)
+    return [1 if runs_in_order(node, _NO_PICTURE) else None] * len(node.children)
 
 
 def product(runs: Times, times: Times) -> Times:
@@ -246,7 +245,7 @@ def no_picture(node: Program) -> ControlProgramError:
     >>> no_picture(Program()).what
     'no picture shows what a Program does'
     """
-    return unknown_kind(node, "no picture shows what {} does")
+    return unknown_kind(node, _NO_PICTURE)
 
 
 def line_of(node: Program) -> str:

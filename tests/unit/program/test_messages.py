@@ -12,6 +12,10 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from poplite.compile.compiler import Emitter
+from poplite.cost.liveness import lifetimes
+from poplite.cost.memory_plan import _branches
+from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.program.base import (
     Program,
     decides,
@@ -24,6 +28,7 @@ from poplite.program.base import (
     words_of_parts,
     writes,
 )
+from poplite.viz.program.text import program_text
 
 # -- arguments of a wrong kind ---------------------------------------------------------------------
 
@@ -298,6 +303,56 @@ def test_what_a_walk_does_not_know_is_refused(
     with pytest.raises(pl.ControlProgramError, match=f"{what} {type(program).__name__} does"):
         walk(x.graph, pl.Sequence(program), str(tmp_path / "new.graph"))
     assert not any(tmp_path.iterdir())
+
+
+def test_a_kind_that_is_taught_to_run_alone_is_refused(
+    x: pl.Tensor, y: pl.Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who looks at parts does not guess when they run."""
+    refused = "no op does what a Twice does"
+    opened = Emitter._open
+    monkeypatch.setattr(
+        Emitter,
+        "_open",
+        lambda self, node: 2 * [node.body] if isinstance(node, Twice) else opened(self, node),
+    )
+    program = Twice(pl.Copy(x, y))
+    with pytest.raises(pl.ControlProgramError, match=refused):
+        pl.Engine(x.graph, program)
+    with pytest.raises(pl.ControlProgramError, match=refused):
+        lifetimes(x.graph, {"main": program}, edge_table)
+    with pytest.raises(pl.ControlProgramError, match=refused):
+        list(_branches([program]))
+
+
+class TwoTimes(pl.Repeat):
+    """A user's class, of which nothing else is said."""
+
+
+@declared()
+class ThreeTimes(pl.Repeat):
+    """A kind that derives from another one."""
+
+
+class InOrder(pl.Sequence):
+    """A user's class of programs to which others are added."""
+
+
+def test_a_class_that_derives_from_a_kind_is_that_kind_everywhere(
+    x: pl.Tensor, y: pl.Tensor, tmp_path: Path
+) -> None:
+    copy = pl.Copy(x, y)
+    program = pl.Sequence(pl.Repeat(2, copy), TwoTimes(2, copy), ThreeTimes(3, InOrder(copy)))
+    engine = pl.Engine(x.graph, program, interpret=True)
+    engine.run()
+    assert engine.read(y).tolist() == [1, 1]
+    pl.ipu.export(x.graph, {"main": program}, tmp_path / "exported")
+    assert program_text(program).count("Repeat") == 3
+    x.graph.save(tmp_path / "k", {"main": program})
+    _, programs = pl.Graph.load(tmp_path / "k")
+    kinds = [type(each) for each in programs["main"].children]
+    assert kinds == [pl.Repeat] * 3
+    assert [repr(each) for each in programs["main"].children] == list(map(repr, program.children))
 
 
 def test_a_name_of_any_kind_is_a_text(x: pl.Tensor, y: pl.Tensor) -> None:
