@@ -222,10 +222,10 @@ class Swaps:
         """Return the copies to the other place, and those back."""
         into, back = NO_MOVES, NO_MOVES
         if self._runs[0]:
-            here, there, size = _joined(self._runs[0])
+            here, there, size = joined_columns(self._runs[0])
             into = copied_runs((here, size), (there, size))
         if self._runs[1]:
-            here, there, size = _joined(self._runs[1])
+            here, there, size = joined_columns(self._runs[1])
             back = copied_runs((there, size), (here, size))
         return _together(into, self._moves[0]), _together(back, self._moves[1])
 
@@ -235,9 +235,10 @@ def _side(elements: Steps, size: int) -> Side:
     return elements.first * size, digits
 
 
-def _joined(columns: list[_Columns]) -> _Columns:
-    here, there, size = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return here, there, size
+def joined_columns(columns: Sequence[_Columns]) -> _Columns:
+    """Return the columns of several tables, one behind the other."""
+    first, second, third = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return first, second, third
 
 
 def _together(runs: Moves, views: list[Moves]) -> Moves:

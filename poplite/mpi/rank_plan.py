@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.compile.copies import NO_MOVES
+from poplite.compile.places import joined_columns
 from poplite.cost.step_cost import tile_cycles
 from poplite.executable import encoding as op
 from poplite.executable.encoding import COUNT_WORD, Code, Moves, joined_moves, positions
@@ -243,7 +244,8 @@ def _compute_of_rank(step: ComputeStep, owners: Owners, vertex_ranks: Int64, ran
         save=_moves(step.save, _cut(step.save, own_writes, at_source=True)),
         restore=_moves(step.restore, _cut(step.restore, own_writes, at_source=False)),
     )
-    before, after = brought(*_columns(reads), owners), return_messages(*_columns(writes), owners)
+    before = brought(*joined_columns(reads), owners)
+    after = return_messages(*joined_columns(writes), owners)
     return RankStep(own, before, after, vertex_ranks)
 
 
@@ -300,13 +302,6 @@ def _moves(whole: Moves, own: CopiedPieces) -> Moves:
     if not len(own):
         return NO_MOVES
     return whole if int(own.size.sum()) == whole.size_bytes else own.moves()
-
-
-def _columns(
-    parts: Sequence[tuple[Int64, Int64, Int64]],
-) -> tuple[Int64, Int64, Int64]:
-    rank, begin, end = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return rank, begin, end
 
 
 # -- copies ----------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Protocol
 
+from poplite.arrays.series import locate
 from poplite.errors import AxisError, AxisLengthError
 from poplite.frozen import frozen
 from poplite.graph.tensor.concat import concat
@@ -281,15 +282,6 @@ def parted_digits(digits: Digits, lengths: Sequence[int]) -> list[Digits]:
     return found
 
 
-def element_address(digits: Digits, index: int) -> int:
-    """Return where an index leads to."""
-    found = 0
-    for length, stride in reversed(digits):
-        index, own = divmod(index, length)
-        found += own * stride
-    return found
-
-
 def digits_of_part(digits: Digits, part: range) -> Digits | None:
     """Return the digits of some indices of an axis; None where these have none."""
     if len(part) < 2:
@@ -435,7 +427,7 @@ class PartsStep:
                 digits.append(None)
                 continue
             first = part if isinstance(part, int) else part[0] if len(part) else 0
-            offset += element_address(own, first) if math.prod(n for n, _ in own) else 0
+            offset += locate(own, first) if math.prod(n for n, _ in own) else 0
             if isinstance(part, range):
                 digits.append(digits_of_part(own, part))
         return StridedAxes(offset, tuple(digits))

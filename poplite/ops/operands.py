@@ -161,16 +161,14 @@ def the_tensor(what: str, role: str, x: object) -> Tensor:
     return x
 
 
-def graph_of(
-    what: str, x: Operand, program: Steps | None, *others: object, is_placed: bool = False
-) -> Graph:
+def graph_of(what: str, x: Operand, program: Steps | None, *others: object) -> Graph:
     """Return the graph over whose tiles an operation works; `others` are its other operands.
 
     It is of the first operand; of an expression without tensors, that of the open block.
     """
     tensors = [*tensors_of(x, *others)]
     if tensors:
-        return graph_for(tensors[0].graph, tensors, program, is_placed=is_placed)
+        return graph_for(tensors[0].graph, tensors, program)
     assert isinstance(x, Expr)
     if program is None and not isinstance(x, Weak):
         return graph_for(innermost(what).graph.top_level_graph, (), None)

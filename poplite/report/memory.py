@@ -541,20 +541,6 @@ def bytes_by_step(memory: Memory, tile: int) -> Int64:
     return np.cumsum(change)[:-1]
 
 
-def step_of_memory(memory: Memory, program: str, row: int) -> int | None:
-    """Return the position in `memory.steps` of the step that a row of a program's code is.
-
-    >>> nothing = PerTile.nothing(2)
-    >>> steps = MemoryStep("main", "a", "", 0, 0), MemoryStep("main", "b", "", 0, 0, 2, (5, 9))
-    >>> step_of_memory(Memory(nothing, nothing, (), steps), "main", 9)
-    1
-    """
-    places = (
-        k for k, each in enumerate(memory.steps) if each.program == program and row in each.rows
-    )
-    return next(places, None)
-
-
 def changes(things: Iterable[Held]) -> tuple[dict[int, list[PerTile]], dict[int, list[PerTile]]]:
     """Return what begins in each step, and what ended in the step before."""
     begin: dict[int, list[PerTile]] = {}

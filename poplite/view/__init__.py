@@ -32,7 +32,6 @@ from poplite.view.regions import (
     chunks as chunks,
     is_contiguous as is_contiguous,
     num_runs as num_runs,
-    run_lists as run_lists,
     runs_of_many as runs_of_many,
     storages as storages,
 )

@@ -168,20 +168,6 @@ def _parts_of_cat(
 _NO_RUNS = np.empty(0, np.int64), np.empty(0, np.int64)
 
 
-def run_lists(view: View) -> tuple[list[int], list[int]]:
-    """Return the maximal runs of a view as lists.
-
-    >>> from poplite.view.view import all_of
-    >>> run_lists(all_of(Storage(0, 10, 6), (6,)).reverse(0).slice(0, 2, 0))
-    ([15, 14], [1, 1])
-    """
-    few = few_runs(view)
-    if few is not None:
-        return few
-    begin, length = runs(view)
-    return begin.tolist(), length.tolist()
-
-
 def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
     """Return the runs of many views at once; much faster than one by one where views are small.
 

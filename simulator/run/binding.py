@@ -306,8 +306,12 @@ def is_put_off(form: FasterForm) -> bool:
     They look at a `MultiVertex` for long, by its `compute`. The library's tests compare its forms;
     to compile them for that as well took half the time of a first product.
     """
-    is_library = form.vertex.__module__.startswith("poplite.vertices.")
-    return is_library and issubclass(form.vertex, MultiVertex)
+    return is_of_library(form.vertex) and issubclass(form.vertex, MultiVertex)
+
+
+def is_of_library(cls: type[Vertex]) -> bool:
+    """Return whether a vertex class, or the class of a faster form, is one of poplite's own."""
+    return cls.__module__.startswith("poplite.vertices.")
 
 
 def _add_first(executable: Executable, kinds: _Kinds, builds: Builds) -> None:

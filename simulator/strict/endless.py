@@ -16,6 +16,7 @@ import numpy as np
 
 from poplite.executable.steps import ComputeStep
 from poplite.simulator.run.arena import Arena, Floats
+from poplite.simulator.run.binding import is_of_library
 from poplite.simulator.run.interpreted_vertices import Values, described
 from poplite.simulator.run.touched import numbers_and_rows
 from poplite.vertex.compute import InterpretedSelf, TooManyTurns, bounded, flow_of
@@ -27,7 +28,7 @@ Place = tuple[int, int]
 
 def may_go_on(cls: type[Vertex]) -> bool:
     """Return whether a vertex may never end."""
-    return flow_of(cls).may_not_end and not cls.__module__.startswith("poplite.vertices.")
+    return flow_of(cls).may_not_end and not is_of_library(cls)
 
 
 class WhileLoops:

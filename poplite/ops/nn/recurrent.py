@@ -46,6 +46,7 @@ from poplite.ops.operands import (
 from poplite.ops.products.matmul import MatMulPlan, plan_matmul
 from poplite.ops.record import copy, map as stored
 from poplite.ops.slices.dynamic import create_sliceable, dynamic_slice, dynamic_update
+from poplite.ops.slices.grid import of_blocks
 from poplite.program import Sequence
 from poplite.program.control import check_graph
 from poplite.text import clipped, of_type
@@ -291,12 +292,6 @@ def _sizes(what: str, graph: Graph, batch: int, inputs: int, units: int) -> tupl
     )
 
 
-def as_matrix(weights: Tensor) -> Tensor:
-    """Return weights [gates, rows, units] as a matrix [rows, gates * units]."""
-    gates, rows, units = weights.shape
-    return weights.dim_shuffle((1, 0, 2)).reshape((rows, gates * units))
-
-
 def parted(matrix: Tensor, inputs: int, gates: int) -> tuple[Tensor, Tensor]:
     """Return the weights of inputs and of outputs, with a gate along dimension 0, of one matrix."""
     rows, columns = matrix.shape
@@ -346,7 +341,7 @@ class Layer:
     @property
     def matrix(self) -> Tensor:
         """All weights but biases: [inputs + units, gates * units]."""
-        return concat([as_matrix(self.weights.input), as_matrix(self.weights.output)])
+        return concat([of_blocks(self.weights.input), of_blocks(self.weights.output)])
 
     def lengths(self, lengths: Operand) -> Given:
         """Return the numbers of steps of the sequences, or raise."""

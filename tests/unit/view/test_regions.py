@@ -24,7 +24,6 @@ from poplite.view import (
     concat_slices,
     empty,
     num_runs,
-    run_lists,
     runs,
     runs_of_many,
     storages,
@@ -238,11 +237,6 @@ def test_storages_beside_those_that_are_read_are_not_found() -> None:
         other.space,
         one.space,
     )
-
-
-def test_lists_and_arrays_agree_where_there_are_many() -> None:
-    view = square(200).dim_shuffle((1, 0))
-    assert run_lists(view) == tuple(a.tolist() for a in runs(view))
 
 
 def compiled(function: Callable[..., int]) -> Callable[..., int]:

@@ -161,8 +161,6 @@ LN_2 = 0.6931471805599453
 LEAST, MOST = -104.0, 89.0
 """Below, e^x is less than half of the least float32; above, it is more than the greatest."""
 
-_LEAST_SINGLE, _MOST_SINGLE, _LOG2_E_SINGLE = map(np.float32, (LEAST, MOST, LOG2_E))
-
 _EXP = tuple(map(np.float32, (0.49999994, 0.16666521, 0.04166839, 0.0083687166, 0.001381461)))
 """(e^r - 1 - r) / r^2 for |r| <= ln(2) / 2, in float32; error of e^r 2^-28.3."""
 
