@@ -227,11 +227,11 @@ def transpose(
         x: a tensor. An expression is stored first.
         permutation: which dimension each of the result is; left out, all in opposite order.
         name: of the new variable and of the steps.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
         TensorIndexError: for anything but a permutation of the dimensions.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()

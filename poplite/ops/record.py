@@ -94,7 +94,7 @@ def map(  # noqa: A001  (the name that PopLibs has)
             fewer cycles. In the block of a virtual graph, or with operands that were all made with
             one, these are its tiles.
         name: of the new variable and of the steps; left out, the name of the operation.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The result: `out`, or the new variable.
@@ -107,7 +107,7 @@ def map(  # noqa: A001  (the name that PopLibs has)
         GraphConnectionError: for tensors of different graphs, and an `out` that cannot be
             written.
         InvalidTileMapping: when an element of the expression has no tile.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -133,7 +133,7 @@ def assign(
             broadcast to. A number is stored in all elements.
         expr: the expression, which may read the target.
         name: of the steps; left out, they are called after the target's variable.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The target.
@@ -185,7 +185,7 @@ def lower(
         graph: of all tensors.
         roots: expressions, or `ops.Root`s with where they go. They are stored one after the
             other: each sees what those before it stored.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The tensors of the roots.
@@ -403,7 +403,7 @@ def fill(
         target: of any type but QUARTER.
         value: a number of its type.
         name: of the step.
-        program: where it goes; left out, the block of `graph.steps()` that is open.
+        program: where it goes; by default, the open block of `graph.steps()`.
 
     Returns:
         The target.
@@ -449,7 +449,7 @@ def copy(
         source: the tensor to copy.
         target: of the same type, and of its shape or one that it is broadcast to.
         name: of the step.
-        program: where it goes; left out, the block of `graph.steps()` that is open.
+        program: where it goes; by default, the open block of `graph.steps()`.
 
     Returns:
         The target.

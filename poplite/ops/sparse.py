@@ -479,7 +479,7 @@ def sparse_matmul(
         transpose: multiply by the transposed matrix; then x has m rows, and the result k. That is
             the gradient by x. Each value goes to the tile that has its column.
         name: of the result and of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new variable [m, n], or [m], on the tiles that make it. An element is the sum of its
@@ -489,7 +489,7 @@ def sparse_matmul(
     Raises:
         ElementTypeError: for other types, no pattern, or a `transpose` that is not true or false.
         TensorCreationError: for values or x of another shape.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -535,7 +535,7 @@ def sparse_matmul_gradient(
         gradient: of the product, [m, n] or [m], of FLOAT or HALF.
         x: the dense matrix, [k, n] or [k], of the same type.
         name: of the result and of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new variable [non-zeros], in the order of the pattern: for the non-zero in row r and
@@ -546,7 +546,7 @@ def sparse_matmul_gradient(
     Raises:
         ElementTypeError: for other types, or no pattern.
         TensorCreationError: for a gradient or x of another shape.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()

@@ -96,7 +96,7 @@ def convolution(
         flip: whether the kernel is turned around, as in the convolution of mathematics.
         memory: the share of a tile's memory that it may take, as in `ops.plan_convolution`.
         name: of the result and of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new tensor [batch, output channels, size ...]. Along a dimension it has
@@ -107,7 +107,7 @@ def convolution(
         TensorCreationError: for shapes that do not fit each other, and for another plan.
         InvalidOption: for a parameter that is illegal.
         GraphMemoryAllocationError: where no plan fits.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()

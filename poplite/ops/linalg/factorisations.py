@@ -219,7 +219,7 @@ def triangular_solve(
         unit_diagonal: take the diagonal of a for 1; it is not looked at.
         block: rows of the blocks that one worker solves.
         name: of the result and of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new variable of the shape and type of b. Where the diagonal has a 0, the solution has
@@ -229,7 +229,7 @@ def triangular_solve(
         ElementTypeError: for other types, and for flags that are not true or false.
         TensorCreationError: for shapes that do not fit.
         SizeOverflowError: for a block below 1.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     The inverse of a triangular matrix is the solution for the identity.
 
@@ -328,7 +328,7 @@ def cholesky(
         lower: whether the result is L with L L' = a, or U with U' U = a.
         block: rows of the blocks that one worker factors.
         name: of the result and of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new variable of the shape and type of a: the factor, and 0 in its other triangle. Of a
@@ -340,7 +340,7 @@ def cholesky(
         ElementTypeError: for other types, and a `lower` that is not true or false.
         TensorCreationError: for a tensor that is not a square matrix.
         SizeOverflowError: for a block below 1.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -382,7 +382,7 @@ def lu(
         a: [m, n] of FLOAT or HALF, a tensor or an expression.
         block: rows of the blocks that one worker factors.
         name: of the steps, and what those of the results begin with.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         New variables L, [m, m] with 1 on its diagonal, and U, [m, n], of FLOAT, as PopLibs'
@@ -394,7 +394,7 @@ def lu(
         TensorCreationError: for a tensor that is not a matrix.
 
         SizeOverflowError: for a block below 1.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -469,7 +469,7 @@ def qr(
             and "reduced".
         block: columns that are reflected at a time; fewer where tiles have no room for them.
         name: of the steps, and what those of the results begin with.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         New variables Q and R, of the type of a. A number on the diagonal of R has the other sign
@@ -480,7 +480,7 @@ def qr(
         TensorCreationError: for a tensor that is not a matrix, or has more columns than rows.
         GraphMemoryAllocationError: for a column that is too long for all tiles.
         SizeOverflowError: for a block below 1.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -528,7 +528,7 @@ def inverse(
         a: [n, n] of FLOAT or HALF, a tensor or an expression.
         block: columns that are reflected, and rows that are solved, at a time.
         name: of the result and of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new variable of the shape and type of a; of a singular matrix infinities and NaN, or

@@ -132,13 +132,13 @@ def multi_head_attention(
         mask: BOOL, of a shape that is broadcast to [batch, heads, queries, keys]: which keys a
             query sees. A query that sees none makes NaN.
         name: of the result and of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
         ElementTypeError: for elements that are not floats, and a mask that is not BOOL.
         TensorCreationError: for operands of other shapes or another type.
         InvalidOption: for heads that do not divide the columns of weights.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -198,7 +198,7 @@ def multi_head_attention_gradient(
         forward: what `multi_head_attention` returned for these, with any mask.
         gradient: by the result, of its shape and type.
         name: of the steps, and it begins the names of the results.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
         TensorCreationError: for values that are not from `multi_head_attention`.

@@ -121,7 +121,7 @@ def gru(
             those in `outputs` are 0.
         inference: whether nothing is kept for `gru_gradient`.
         name: of the outputs and of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The outputs h of all steps, the last one, and what `gru_gradient` needs.
@@ -129,7 +129,7 @@ def gru(
     Raises:
         ElementTypeError: for an x that is not of floats, and for flags that are not true or false.
         TensorCreationError: for operands of other shapes or another type.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -214,7 +214,7 @@ def gru_gradient(
         by_output: by the last output, besides that in `gradient`; left out, zeros.
         reset_after: as in `gru`.
         name: of the steps, and it begins the names of the results.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
         TensorCreationError: for values that are not from `gru`, or of inference.

@@ -129,7 +129,7 @@ def lstm(
             there are 0.
         inference: whether to keep no values for `lstm_gradient`.
         name: of the outputs and of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The outputs h of all steps, the state after them, and values for `lstm_gradient`.
@@ -137,7 +137,7 @@ def lstm(
     Raises:
         ElementTypeError: for an x that is not of floats, and for flags that are not true or false.
         TensorCreationError: for operands of other shapes or another type.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -214,7 +214,7 @@ def lstm_gradient(
         by_state: with respect to the state after the last step, in addition to its output's share
             in `gradient`; left out, zeros.
         name: of the steps, and the prefix of the names of the results.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
         TensorCreationError: for values that are not from `lstm`, or from inference.

@@ -285,13 +285,13 @@ def running_statistics(
         variance: likewise; it begins with 1.
         momentum: the share of the batch.
         name: of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
         the errors of `batch_norm`.
         TensorCreationError: for channels of less than two values, and where two of x, mean and
             variance share elements.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()

@@ -47,7 +47,7 @@ def sgd(
         momentum: how much of the velocity stays.
         decay: how much of the parameter is added to its gradient.
         name: of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The parameter.
@@ -55,7 +55,7 @@ def sgd(
     Raises:
         ElementTypeError: for a parameter that is not a tensor of floats.
         TensorCreationError: for a gradient or a velocity of another shape.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -151,7 +151,7 @@ def adam(
         epsilon: a number added to the root.
         decay: how much of the parameter is taken off it, times the rate.
         name: of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The parameter.

@@ -109,7 +109,7 @@ def max_pool(
         padding: places before and after x that are in windows without being elements, likewise,
             or a pair for each dimension. Negative numbers leave elements out.
         name: of the result and of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new tensor of the type of x, `(size + padding - window) // stride + 1` along each
@@ -119,7 +119,7 @@ def max_pool(
         ElementTypeError: for elements that are not floats.
         TensorCreationError: for another rank, and a window that is larger than x.
         InvalidOption: for a parameter that is illegal.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()

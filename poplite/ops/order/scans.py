@@ -72,7 +72,7 @@ def cumulative_sum(
             order, and the result has rank 1.
         exclusive: whether each sum is of the elements before it, the first one 0.
         name: of the new variable and of the steps.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new tensor of the shape and type of x, whose parts are spread over the tiles.
@@ -80,7 +80,7 @@ def cumulative_sum(
     Raises:
         ElementTypeError: for other elements.
         TensorIndexError: for a dimension that x does not have.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -211,7 +211,7 @@ def unique_sorted(
     Args:
         x: FLOAT, HALF, or integers of up to 32 bits; rank 1. An expression is stored first.
         name: of the new variables and of the steps.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         Values and length.
@@ -219,7 +219,7 @@ def unique_sorted(
     Raises:
         ElementTypeError: for other elements.
         TensorCreationError: for another rank.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()

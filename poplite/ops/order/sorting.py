@@ -612,7 +612,7 @@ def take_along_axis(
         dim: the dimension; negative ones count from the last. None is for all elements in row-major
             order.
         name: of the new variable and of the steps.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new tensor of the shape of `indices`, which lies as they do. Every tile gets the rows that
@@ -622,7 +622,7 @@ def take_along_axis(
         ElementTypeError: for other elements or indices.
         TensorIndexError: for a dimension that x does not have.
         TensorCreationError: for indices of another shape.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     When the program runs, an index outside of a row is an IndexError.
 
@@ -720,7 +720,7 @@ def sort(
             order, and the result has rank 1.
         descending: whether the largest come first.
         name: of the new variable and of the steps.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new tensor of the shape of x. A row lies in blocks, each on a tile: in as many as have the
@@ -729,7 +729,7 @@ def sort(
     Raises:
         ElementTypeError: for other elements.
         TensorIndexError: for a dimension that x does not have.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
@@ -759,7 +759,7 @@ def argsort(
         descending: whether the largest come first; equal elements are in rising order of positions
             in any case.
         name: of the new variable and of the steps.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         Positions along the dimension, UNSIGNED_INT, of the shape of x.
@@ -798,7 +798,7 @@ def sort_key_value(
         dim: as of `sort`.
         descending: whether the largest keys come first.
         name: of the new variables and of the steps.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         Keys and values.

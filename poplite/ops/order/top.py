@@ -111,7 +111,7 @@ def top_k(
         largest: whether the largest are wanted, or the least.
         sorted: whether they are in order, the best first; otherwise in any order.
         name: of the new variables and of the steps.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         Values and indices, of the shape of x with k in the dimension. Those of a row lie on one
@@ -121,7 +121,7 @@ def top_k(
         ElementTypeError: for other elements.
         TensorIndexError: for a dimension that x does not have.
         SizeOverflowError: for more elements than there are.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()

@@ -328,7 +328,7 @@ def uniform(
         out: a tensor that takes the numbers, of that type; left out, a new variable.
         mapping: of the new variable, as in `graph.add_variable`; left out, linear.
         name: of the new variable and of the steps.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The numbers: `out`, or the new variable.
@@ -338,7 +338,7 @@ def uniform(
         InvalidOption: where `low` is not below `high`, both rounded to the element type, or with
             neither or both of `shape` and `out`.
         GraphConnectionError: for an `out` that cannot be written.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -402,7 +402,7 @@ def integers(
         out: a tensor that takes the numbers, of one of these types.
         mapping: of the new variable, as in `graph.add_variable`; left out, linear.
         name: of the new variable and of the steps.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The numbers: `out`, or the new variable.
@@ -462,7 +462,7 @@ def bernoulli(
         out: a tensor that takes the numbers, of one of these types.
         mapping: of the new variable, as in `graph.add_variable`; left out, linear.
         name: of the new variable and of the steps.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The numbers: `out`, or the new variable.
@@ -512,7 +512,7 @@ def normal(
         out: a tensor that takes the numbers, of one of these types.
         mapping: of the new variable, as in `graph.add_variable`; left out, linear.
         name: of the new variable and of the steps.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The numbers: `out`, or the new variable.
@@ -563,7 +563,7 @@ def truncated_normal(
         out: a tensor that takes the numbers, of one of these types.
         mapping: of the new variable, as in `graph.add_variable`; left out, linear.
         name: of the new variable and of the steps.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The numbers: `out`, or the new variable.
@@ -652,7 +652,7 @@ def dropout(
         out: what takes the result, of the type and size of x; it may be x itself. Left out, a new
             variable that lies as x.
         name: of the new variable and of the steps.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The result, and the counter of the draw: with it `dropout_gradient` finds the same elements
@@ -697,7 +697,7 @@ def dropout_gradient(
         rate: of the dropout.
         out: what takes the result, of the type and shape of the gradient; left out, a new variable.
         name: of the new variable and of the steps.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The gradient by what went into the dropout.

@@ -253,7 +253,7 @@ def reduce_many(
         mapping: of each new variable, as in `graph.add_variable`; left out, results are where
             reductions put them.
         name: of the steps; the results have names that begin with it.
-        program: where the steps go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A tensor for each reduction: its output, or the new variable.
@@ -263,7 +263,7 @@ def reduce_many(
             `ops.reduce` and `ops.map`.
         ElementTypeError: for an entry that is not a reduction, and as `ops.reduce`.
         GraphCycleError: for an output that another of the reductions reads or writes.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()

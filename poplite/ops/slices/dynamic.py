@@ -132,7 +132,7 @@ def multi_update(
         out_of_range: "error" stops the run at an index that x does not have, before anything is
             changed; "popops" leaves such slices out.
         name: of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         x.
@@ -144,7 +144,7 @@ def multi_update(
             index out of range.
         GraphConnectionError: for an x that cannot be written.
         InvalidOption: for a plan of another table.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -186,7 +186,7 @@ def multi_update_add(
         plan: as in `ops.multi_update`.
         out_of_range: likewise.
         name: of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         x.
@@ -511,7 +511,7 @@ def dynamic_slice(
         out_of_range: "error" stops the run at an offset out of range of its dimension;
             "popops" gives a slice of 0, where PopLibs' is undefined.
         name: of the result and of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new variable: the shape of x, with the sizes in place of those of `dims`.
@@ -522,7 +522,7 @@ def dynamic_slice(
         TensorIndexError: for a dimension that x does not have, and a slice longer than it; when
             the program runs, for an offset out of range.
         InvalidOption: for a dimension twice.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -572,7 +572,7 @@ def dynamic_update(
         out_of_range: "error" stops the run at an offset out of range of its dimension, before
             anything is changed; "popops" changes nothing then.
         name: of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         x.

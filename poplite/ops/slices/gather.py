@@ -177,7 +177,7 @@ def multi_slice(
         out_of_range: "error" stops the run at an index that x does not have; "popops" gives a
             slice of 0, where PopLibs' is undefined.
         name: of the result and of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new variable: the shape of x, with the shape of the indices in place of `dim`.
@@ -187,7 +187,7 @@ def multi_slice(
         TensorIndexError: for a dimension that x does not have; when the program runs, for an
             index out of range.
         InvalidOption: for a plan of another table.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -240,7 +240,7 @@ def embedding(
         plan: that made the table.
         out_of_range: as in `ops.multi_slice`.
         name: of the result and of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The shape of the indices, and the width.
@@ -365,7 +365,7 @@ def one_hot(
         out_of_range: "error" stops the run at an index that is not below `depth`; "popops" makes
             a row of `off`.
         name: of the result and of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new variable: the shape of the indices, and the depth.
@@ -374,7 +374,7 @@ def one_hot(
         ElementTypeError: for indices of another type, and numbers that `dtype` does not hold.
         InvalidOption: for `on` and `off` that are not numbers.
         TensorIndexError: when the program runs, for an index out of range.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -426,7 +426,7 @@ def select_from_rows(
         out_of_range: "error" stops the run at an index that is not below the columns; "popops"
             gives NaN, and 0 for the index 0xFFFFFFFF.
         name: of the result and of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new variable of [rows].
@@ -435,7 +435,7 @@ def select_from_rows(
         ElementTypeError: for tensors of other types.
         TensorCreationError: for tensors of other shapes.
         TensorIndexError: when the program runs, for an index out of range.
-        ControlProgramError: without `program=` outside of all steps.
+        ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -480,7 +480,7 @@ def update_from_rows(
         out_of_range: "error" stops the run at an index that is not below the columns, before
             anything is changed; "popops" makes such a row NaN, but leaves it for 0xFFFFFFFF.
         name: of the steps.
-        program: where they go; left out, the block of `graph.steps()` that is open.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         x.
