@@ -82,7 +82,7 @@ VIEWS = [
         pytest.param(
             "compilation.py",
             [
-                *["R17"] * 2 + ["R18"] * 2 + ["100 Copies", "add_vertex with two slices"],
+                *["R17"] * 2 + ["R18"] * 2 + ["Copy of 10 elements", "add_vertex with two slices"],
                 *["100 compute sets of one vertex, built"] * 2,
                 *["1,000 variables of one element", "1,000 Executes of 100 compute sets"],
             ],

@@ -35,6 +35,7 @@ from poplite.ops.fuse.contractions import (
     as_matrices,
     as_sum,
     epilogue_of,
+    is_dot,
     is_vector_product,
     layout_of,
     made_where,
@@ -357,8 +358,8 @@ class Lowering:
         left, right = self._operands(expr)
         total = as_sum(with_operands(expr, (Leaf(left), Leaf(right))))
         fused = self._fused(total, out if behind is None else None)
-        if fused is None:
-            return None
+        if fused is None:  # which has no price: of one element, as a rule
+            return total if is_dot(expr) else None
         use = UseOfProduct.of(self.mappings, expr, out, behind, self.stored)
         key = fused.key and use.key and (fused.key, expr.how, use.key)
         prices = _PRICES.of(key, lambda: prices_of(use, expr, fused, left, right))
