@@ -1,13 +1,13 @@
 """Write, check, run and draw programs for tile machines on an ordinary computer.
 
     graph = Graph(Target(tiles=64))                 the machine
-    x = graph.add_variable(FLOAT, (64,), "x")       what it holds, and on which tiles
-    class Double(Vertex): ...                       what one worker does
-    graph.add_vertex(compute_set, Double, ...)      who does it to what
+    x = graph.add_variable(FLOAT, (64,), "x")       data, spread over tiles
+    class Double(Vertex): ...                       the work of one worker
+    graph.add_vertex(compute_set, Double, ...)      one piece of work, on some of the data
     engine = Engine(graph, Execute(compute_set))    checked, compiled, run
 
 Importing this package loads little: a name's module is imported when the name is first
-used (PEP 562), so that a command line that only prints its help starts at once.  Numba is
+used (PEP 562), so that a command that only prints its help starts at once.  Numba is
 loaded when something has to be compiled.
 """
 
@@ -263,8 +263,8 @@ if TYPE_CHECKING:
         Intervals as Intervals,
     )
 
-    # Poplar's names of what has another one here, for type checkers: `poplite.poplar.declarations`
-    # and `errors` have them for `__getattr__`.
+    # Poplar's names for objects that have a different name here, for type checkers;
+    # `__getattr__` takes them from `poplite.poplar.declarations` and `errors`.
 
     PrintTensorFmt = PrintTensorFormat
     SIGNED = INT
@@ -341,7 +341,7 @@ _MODULES = {
 _HOME = {
     name: module for name, module in imported_for_types(__name__).items() if name not in _MODULES
 }
-"""Where the public names are made."""
+"""The packages that define the public names."""
 
 _OWN = ["__version__", "errors", "version_string"]
 

@@ -1,16 +1,16 @@
 """Notebook displays of poplite's objects.
 
-Pictures are made from the packages below them, which therefore do not import them: a value that a
-notebook is to show is `Displayed`, and the module that draws it is looked up by its name when
-a notebook asks for the first time::
+Pictures are made by a higher layer, which the packages of the objects cannot import: an object
+that a notebook can show is `Displayed`, and the module that draws it is looked up by name when
+a notebook first asks for a picture::
 
     Tensor, TileMapping, ComputeSet, Graph, Program, Report
          |  is a
     Displayed._repr_html_() - - by name - -> poplite.viz.notebook.html(value)
     Report.to_html() - - - - - by name - -> poplite.viz.page.report_page(report)
 
-`Graph.output_vertex_graph` gets its text the same way.  This is the only way from below
-`poplite.viz` into it.
+`Graph.output_vertex_graph` gets its text in the same way.  Lower layers have no other access to
+`poplite.viz`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PROGRAM = "poplite.viz.program.text"
 
 
 class Displayed:
-    """Base of what a notebook shows as a picture.
+    """Base class of the objects that a notebook shows as pictures.
 
     >>> from poplite.graph import Graph
     >>> isinstance(Graph(), Displayed), Graph()._repr_html_().startswith("<div")
@@ -43,7 +43,7 @@ class Displayed:
 
 
 def write_dataflow(graph: Displayed, programs: Iterable[Displayed], stream: TextIO) -> None:
-    """Write what reads and writes what, in Graphviz's language; programs run in their order.
+    """Write the data flow in Graphviz's language; `programs` run one after the other.
 
     >>> import io
     >>> from poplite.graph import Graph
@@ -60,7 +60,7 @@ def dump_program(graph: Displayed, program: Displayed, stream: TextIO) -> None:
 
     Args:
         graph: the program's graph, as in Poplar; nothing depends on it.
-        program: what to write.
+        program: the program.
         stream: a text file, open for writing.
 
     >>> import io
@@ -75,6 +75,6 @@ def dump_program(graph: Displayed, program: Displayed, stream: TextIO) -> None:
 
 
 def report_page(report: Displayed, title: str) -> str:
-    """Return a report as an HTML page; the module that makes it is found by its name as well."""
+    """Return a report as an HTML page, from a module that is also looked up by name."""
     page: str = import_module(_PAGE).report_page(report, title=title)
     return page

@@ -8,7 +8,7 @@ Every message has four parts, always in this order::
       try: graph.set_tile_mapping(bias[96:128], 3)
 
 Class names are Poplar's in CamelCase, unless that would shadow a Python built-in; each
-class also derives from the built-in that fits, so that `except IndexError` works.
+class also derives from the matching built-in, so that `except IndexError` works.
 Source of the hierarchy: Poplar API reference, "Exceptions".
 """
 
@@ -37,10 +37,10 @@ Made = TypeVar("Made")
 SHOWN_FAULTS = 5
 
 LONGEST_WORD, LONGEST_LINE, MOST_LINES = 256, 1024, 256
-"""Characters of a word and of a line, and lines of a part of a message, that are shown in full."""
+"""Most characters of a word and of a line, and most lines of a part, that a message shows."""
 
 USERS_LINE = SourceLocation("<the user's line>", 0, "")
-"""Placeholder for the innermost line outside poplite, where poplite itself makes the error."""
+"""Placeholder for the innermost line outside poplite, for errors that poplite itself makes."""
 
 
 class _InParts(Exception):
@@ -81,7 +81,7 @@ class _InParts(Exception):
 
 
 def _maker_of(error: _InParts) -> FrameType:
-    """Return the frame that makes an error, past the constructors of its class and its bases."""
+    """Return the frame that makes an error, above the constructors of its class and bases."""
     frame = sys._getframe(1)
     while frame.f_code.co_name == "__init__" and frame.f_locals.get("self") is error:
         assert frame.f_back is not None  # something calls a constructor
@@ -104,11 +104,11 @@ class Absent:
     """A Poplar class member that poplite does not implement.
 
     Args:
-        reason: why it makes no sense here, as a sentence without a full stop.
+        reason: why it has no meaning here, as a sentence without a full stop.
         instead: what to write instead, if anything.
 
     Raises:
-        AbsentMember: when it is looked up, in an object or in the class.
+        AbsentMember: when it is looked up, on an object or on the class.
 
     >>> class Engine:
     ...     reset = Absent("there is no device")
@@ -134,10 +134,10 @@ class PopliteError(_InParts):
 
     Args:
         what: the mistake, with both numbers (found and allowed).
-        at: the user's line that made the object at fault; if poplite raises the error without
-            one, the line that called poplite.
+        at: the user's line that made the object at fault; by default, if poplite raises the
+            error, the line that called poplite.
         where: the program step, or another place inside the program.
-        found: further facts, such as what was there instead.
+        found: further facts, such as the value found instead.
         fix: one concrete thing to try.
 
     >>> print(PopliteError("tile 9 of 4", found="tiles are 0-3", fix="use tile 3"))
@@ -333,7 +333,7 @@ class FloatingPointTrap(ApplicationRuntimeError, FloatingPointError):
 
     Args:
         what: the mistake.
-        code: which of the exceptions of floating-point arithmetic it is.
+        code: which floating-point exception it is.
         parts: the other parts of the error, see `poplite.PopliteError`.
     """
 
@@ -467,7 +467,7 @@ def listed(faults: Sequence[str], noun: str) -> str:
 
     Args:
         faults: one line of text each.
-        noun: what they are, in the plural.
+        noun: a noun for the faults, in the plural.
 
     Returns:
         At most five lines and `... and N more <noun>`.
@@ -486,11 +486,11 @@ BY_POPLAR_NAME: dict[str, type[PopliteError]] = {
     for cls in reversed([c for c in [*vars().values()] if isinstance(c, type)])
     if issubclass(cls, PopliteError) and "poplar" in vars(cls)
 } | {VertexCompileError.poplar: VertexCompileError}
-"""Classes by Poplar's names; where several have one, the first one that vertex authors meet."""
+"""Classes by Poplar's names; of several with one name, the first that vertex authors meet."""
 
 
 def error_of_poplar(name: str) -> type[PopliteError] | None:
-    """Return the class for an error of Poplar, by Poplar's name, or None.
+    """Return the class for a Poplar error, by Poplar's name, or None.
 
     >>> error_of_poplar("graph_cycle_error").__name__, error_of_poplar("poplar_error").__name__
     ('GraphCycleError', 'PopliteError')
@@ -507,7 +507,7 @@ def checked_truth(value: object, what: str) -> bool:
     """Return a truth value, of Python or NumPy, or 0 or 1; refuse anything else.
 
     Args:
-        value: what should be one.
+        value: the value to check.
         what: the call and the argument, for the message.
 
     Raises:
@@ -527,9 +527,9 @@ def checked_integer(value: object, what: str, least: int | None = None) -> int:
     """Return a whole number, of Python or NumPy; refuse anything else, and less than `least`.
 
     Args:
-        value: what should be one.
+        value: the value to check.
         what: the call and the argument, for the message.
-        least: the least one that fits; None for any.
+        least: the least number allowed; None for any.
 
     Raises:
         ElementTypeError: for anything but a whole number.
@@ -550,7 +550,7 @@ def checked_kind(value: object, kind: type[T], what: str, fix: str) -> T:
     """Return an object of a class; refuse anything else.
 
     Args:
-        value: what should be one.
+        value: the value to check.
         kind: the class.
         what: the call and the argument, for the message.
         fix: what to write instead.
@@ -576,7 +576,7 @@ def checked_member(
     """Return a member of an enumeration, given itself or by its name; refuse anything else.
 
     Args:
-        value: what should be one.
+        value: the value to check.
         kind: the enumeration.
         what: the call and the argument, for the message.
         error: the class of the error.
@@ -598,12 +598,12 @@ def checked_member(
 
 
 def checked_items(value: object, what: str, fix: str) -> list[Any]:
-    """Return the items of a list, or of what else is iterated over but a text; refuse the rest.
+    """Return the items of a list, or of any other iterable but a text; refuse the rest.
 
     Args:
-        value: what should be a list.
+        value: the value to check.
         what: the call and the argument, for the message.
-        fix: a list that fits.
+        fix: a valid list.
 
     Raises:
         ElementTypeError: for anything else.
@@ -620,7 +620,7 @@ def checked_items(value: object, what: str, fix: str) -> list[Any]:
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Return ` (did you mean 'x'?)` for the known name closest to a text, or nothing.
+    """Return ` (did you mean 'x'?)` with the known name closest to a text, or "".
 
     >>> did_you_mean("parital", ["partial", "first"])
     " (did you mean 'partial'?)"
@@ -633,7 +633,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 def shortened_lines(text: str) -> str:
-    """Return a message in which no line is long: long words lose their middle, then the line.
+    """Return a message without long lines: long words are shortened in the middle, then lines.
 
     >>> len(shortened_lines(f"{'x' * 10**6}: no tile")), shortened_lines("no tile")
     (135, 'no tile')
@@ -662,14 +662,14 @@ def _ends(text: str, length: int) -> str:
 # -- classes that users call, or only poplite ------------------------------------------------------
 
 NONE: Any = None
-"""Default of an argument that was left out, whatever its type."""
+"""Default of an argument of any type that was left out."""
 
 _OWN = frozenset({"poplite", "dataclasses"})
 """Packages whose calls make objects for users; `dataclasses.replace` has one already."""
 
 
 def refuse_empty(instead: str) -> Callable[[type[Made]], type[Made]]:
-    """Make a class refuse a call without arguments, or with those that make none; say what does.
+    """Make a class refuse calls with no or invalid arguments; `instead` is a valid call.
 
     >>> import poplite as pl
     >>> pl.VertexPerfEstimate()  # doctest: +ELLIPSIS
@@ -690,7 +690,7 @@ def refuse_empty(instead: str) -> Callable[[type[Made]], type[Made]]:
                 make(self, *arguments, **named)
             except TypeError as error:
                 if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-                    raise  # it is not this call that fits no signature
+                    raise  # another call is the one that fits no signature
                 found = str(error).removeprefix(f"{cls.__name__}.__init__() ")
                 raise _make_none(cls.__name__, found, instead) from None
 
@@ -701,9 +701,9 @@ def refuse_empty(instead: str) -> Callable[[type[Made]], type[Made]]:
 
 
 def made_by(instead: str) -> Callable[[type[Made]], type[Made]]:
-    """Make a class refuse every call but poplite's own; say what makes an object of it.
+    """Make a class refuse every call but poplite's own; `instead` is the call that makes one.
 
-    Classes that derive from it are called as they say themselves.
+    Derived classes are not affected.
 
     >>> import poplite as pl
     >>> exec("pl.ComputeSet(pl.Graph(), 'add')", {"pl": pl})  # doctest: +ELLIPSIS
@@ -759,14 +759,14 @@ def refuse_copies(fix: str) -> Callable[[type[Made]], type[Made]]:
 def not_called(
     name: str, instead: str, *, is_empty: bool = False
 ) -> AbsentMember | ElementTypeError:
-    """Return the error of a class that a user called, where only poplite does."""
+    """Return the error for a user's call of a class that only poplite may call."""
     if is_empty:
         return no_empty(name, instead)
     return _make_none(name, "only poplite calls this class", instead)
 
 
 def no_empty(name: str, instead: str) -> AbsentMember:
-    """Return the error of a class that was called without arguments."""
+    """Return the error for a call of a class without arguments."""
     found = "use None for a missing value"
     return AbsentMember(f"poplite has no empty {name}", found=found, fix=instead)
 
@@ -776,18 +776,18 @@ def _make_none(name: str, found: str, instead: str) -> ElementTypeError:
     return ElementTypeError(message, found=found, fix=instead)
 
 
-# -- functions whose arguments are of the kinds that annotations name ------------------------------
+# -- functions whose arguments are checked by their annotations ------------------------------------
 
 
 class ArgumentKind(NamedTuple):
-    """A kind of argument, from an annotation: which values fit, and the words for it."""
+    """A kind of argument, from an annotation: the test for its values, and words for messages."""
 
     fits: Callable[[object], bool]
     asked: str
 
 
 def instance_of(cls: type | tuple[type, ...], asked: str) -> ArgumentKind:
-    """Return the kind of an annotation that names a class.
+    """Return the kind for an annotation that names a class.
 
     >>> instance_of(str, "a text").fits(3)
     False
@@ -796,7 +796,7 @@ def instance_of(cls: type | tuple[type, ...], asked: str) -> ArgumentKind:
 
 
 def one_of(*texts: str) -> ArgumentKind:
-    """Return the kind of an annotation that lists texts.
+    """Return the kind for an annotation that lists texts.
 
     >>> one_of("tile", "size").fits("size"), one_of("tile", "size").asked
     (True, "'tile' or 'size'")
@@ -807,7 +807,7 @@ def one_of(*texts: str) -> ArgumentKind:
 
 
 def items_of(cls: type, asked: str) -> ArgumentKind:
-    """Return the kind of a list, or of another sequence, of objects of a class.
+    """Return the kind for a list, or another sequence, of objects of a class.
 
     >>> items_of(str, "a list of names").fits(["x"]), items_of(str, "a list of names").fits("x")
     (True, False)
@@ -839,14 +839,14 @@ _PLAIN: Mapping[str, ArgumentKind] = MappingProxyType(
 def annotated(
     room: str, kinds: Mapping[str, ArgumentKind]
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Refuse arguments that are not of the kinds that annotations name, before anything else.
+    """Make a function check its arguments by their annotations before anything else.
 
-    Errors of the function without a line get that of the call. Annotations, and parts of them
-    between bars, that neither this module nor `kinds` knows are left to the function.
+    Errors of the function without a line get the line of the call. Annotations, and alternatives
+    in them, that neither this module nor `kinds` knows are left to the function.
 
     Args:
-        room: begins the function's name in messages.
-        kinds: what annotations ask for, by their texts.
+        room: prefix of the function's name in messages.
+        kinds: further kinds, by the text of the annotation.
     """
     known = {**_PLAIN, **kinds}
 

@@ -1,8 +1,9 @@
 """Files, written whole or not at all.
 
-A file is first written under another name in its folder, then renamed over it: nobody finds half
-a file, and a failed write leaves the old one.  What a killed process leaves there is removed by the
-next one that writes to the same place: who writes holds a lock, which the dead give back.
+A file is first written under a temporary name in its folder, then renamed: nobody sees half
+a file, and a failed write leaves the old one.  A temporary file that a killed process left is
+removed by the next process that writes to the same path: a writer holds a lock, which the system
+releases when the process dies.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -32,34 +33,34 @@ from poplite.errors import ElementTypeError, FileLoadError
 from poplite.text import clipped, of_type
 
 MOST_TEXT_BYTES = 1 << 30
-"""Bytes of the largest text that is read: a report of 10,000 steps has a hundredth of it."""
+"""Bytes of the largest text that is read: a report of 10,000 steps has a hundredth of that."""
 
 BLOCK_BYTES = 1 << 20
 """Bytes that are passed on at a time."""
 
 MOST_WRITERS = 32
-"""Processes that write to one place at a time, as far as files of killed ones are looked for."""
+"""Most concurrent writers to one path for which files of killed processes are looked for."""
 
 WRONG_CONTENT = (
     *(ValueError, TypeError, LookupError, ArithmeticError),
     *(AttributeError, RecursionError, MemoryError),
 )
-"""What Python raises where data of a file are used that nothing has refused before."""
+"""Exceptions that Python raises when unchecked data from a file are used."""
 
 _ELSEWHERE = "write to a folder that has room, and that you may write to"
 
 
 def checked_path(path: object, call: str = "", example: str = "map.svg") -> Path:
-    """Return the path of a file, or refuse what cannot be one.
+    """Return the path of a file, or refuse a value that is not a valid path.
 
     Args:
-        path: a text, or what `os.fspath` makes one of.
-        call: what takes it, for the message.
+        path: a text, or an object that `os.fspath` converts to one.
+        call: the user's call, for the message.
         example: a file name, for the message.
 
     Raises:
-        ElementTypeError: for anything else, bytes among it.
-        FileLoadError: for a text that no file can have as its name.
+        ElementTypeError: for anything else, including bytes.
+        FileLoadError: for a text that is not a valid file name.
 
     >>> checked_path("map.svg").name
     'map.svg'
@@ -119,7 +120,7 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
             found=f"the nearest folder that exists is {str(known)!r}",
             fix=f"mkdir -p {path.parent}",
         )
-    folder = os.path.dirname(os.path.realpath(path))  # of the file that a link leads to
+    folder = os.path.dirname(os.path.realpath(path))  # that of a link's target
     if (path.is_file() or not path.exists()) and not os.access(folder, os.W_OK | os.X_OK):
         raise FileLoadError(
             f"cannot write {str(path)!r}: you may not write to the folder {folder!r}",
@@ -130,11 +131,11 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], example: str = "map.svg") -> Iterator[BinaryIO]:
-    """Open a file that takes the place of another one once it is written.
+    """Open a temporary file that replaces a file once it is completely written.
 
     Args:
-        path: the file; one that exists is replaced and keeps who may read and write it, but a
-            device or a pipe is written to. A new one may be read by whom the umask lets.
+        path: the file. An existing file is replaced, with its permissions kept; a device or a
+            pipe is written to. A new file has the permissions that the umask allows.
         example: a file name, for the message.
 
     Yields:
@@ -149,7 +150,7 @@ def replacing(path: str | os.PathLike[str], example: str = "map.svg") -> Iterato
             with _passed_on(path) as file:
                 yield file
             return
-        real = os.path.realpath(path)  # of a link, the file that it leads to
+        real = os.path.realpath(path)  # the target of a link
         mode = stat.S_IMODE(os.stat(real).st_mode) if path.exists() else None
         folder, name = os.path.split(real)
         with unfinished(folder, f".{name[:40]}", 0o666 if mode is None else 0o600) as (part, file):
@@ -160,7 +161,7 @@ def replacing(path: str | os.PathLike[str], example: str = "map.svg") -> Iterato
             os.replace(part, real)
     except FileLoadError:
         raise
-    except (OSError, ValueError) as error:  # ValueError: of a name that no file can have
+    except (OSError, ValueError) as error:  # ValueError: for an invalid file name
         raise FileLoadError(
             f"cannot write {str(path)!r}: {getattr(error, 'strerror', None) or error}",
             fix=_ELSEWHERE,
@@ -169,10 +170,10 @@ def replacing(path: str | os.PathLike[str], example: str = "map.svg") -> Iterato
 
 @contextmanager
 def _passed_on(path: Path) -> Iterator[BinaryIO]:
-    """Open a file whose whole content is written to a device or a pipe in the end."""
-    from tempfile import TemporaryFile  # its random names load much that engines never need
+    """Open a temporary file whose content is written to a device or a pipe at the end."""
+    from tempfile import TemporaryFile  # its random names load modules that engines never need
 
-    with TemporaryFile() as file:  # where a writer can go back, as that of an archive does
+    with TemporaryFile() as file:  # a writer can seek in it, as that of an archive does
         yield file
         file.seek(0)
         with open(path, "wb") as device:
@@ -184,7 +185,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     """Write text to a file, UTF-8, whole or not at all.
 
     Args:
-        path: the file; one that exists is replaced.
+        path: the file; an existing one is replaced.
         text: its content.
 
     Returns:
@@ -210,8 +211,8 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
     """Write bytes to a file, whole or not at all.
 
     Args:
-        path: the file; one that exists is replaced, but a device or a pipe is written to.
-        content: what it is to hold.
+        path: the file; an existing one is replaced, but a device or a pipe is written to.
+        content: its content.
 
     Returns:
         The path.
@@ -229,10 +230,10 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
 
 
 def check_regular(path: str | os.PathLike[str]) -> int:
-    """Return the bytes of a file; raise OSError for a device or a pipe, which may never end."""
+    """Return the size of a file in bytes; raise OSError for a device or a pipe without an end."""
     try:
         status = os.stat(path)
-    except ValueError as error:  # of a name that no file can have
+    except ValueError as error:  # for an invalid file name
         raise OSError(errno.EINVAL, str(error), os.fspath(path)) from error
     if stat.S_ISREG(status.st_mode):
         return status.st_size
@@ -241,7 +242,7 @@ def check_regular(path: str | os.PathLike[str]) -> int:
 
 
 def read_content(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a file of text; raise OSError, also where they are too many."""
+    """Return the bytes of a text file; raise OSError, also if there are too many."""
     size = check_regular(path)
     if size > MOST_TEXT_BYTES:
         what = f"it has {size:,} B, and {MOST_TEXT_BYTES:,} B are the most"
@@ -251,15 +252,15 @@ def read_content(path: str | os.PathLike[str]) -> bytes:
 
 @contextmanager
 def unfinished(folder: str, name: str, mode: int = 0o666) -> Iterator[tuple[str, BinaryIO]]:
-    """Make a file for what gets another name when it is whole; remove those of dead processes.
+    """Make a file that is renamed when it is complete; remove those of dead processes.
 
     Args:
         folder: the folder.
-        name: what the name begins with; the same whenever the same place is written.
-        mode: who may read and write it, of whom the umask and the folder take some away.
+        name: the beginning of the temporary name; always the same for the same target.
+        mode: permissions, which the umask and the folder restrict.
 
     Yields:
-        Its path, and the file to write to; it is deleted unless it has another name in the end.
+        Its path, and the file to write to; it is deleted at the end unless it was renamed.
 
     Raises:
         OSError: when the folder does not exist or refuses the file.
@@ -279,14 +280,14 @@ def unfinished(folder: str, name: str, mode: int = 0o666) -> Iterator[tuple[str,
         with open(number, "wb", closefd=False) as file:
             yield path, file
     finally:
-        if _is_at(number, path):  # renamed, the path may be another process's by now
+        if _is_at(number, path):  # after a rename, the path may belong to another process by now
             with contextlib.suppress(OSError):
                 os.unlink(path)
-        os.close(number)  # the lock is held until the file has its other name
+        os.close(number)  # the lock is held until the file is renamed
 
 
 def _new_locked(path: str, mode: int) -> int | None:
-    """Make a file and lock it, in place of one that is left; None where another process has it."""
+    """Make a file and lock it, replacing a left-over one; None if another process holds it."""
     _remove_left(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
@@ -295,19 +296,19 @@ def _new_locked(path: str, mode: int) -> int | None:
         return None
     if _is_locked(number) is not False and _is_at(number, path):
         return number
-    os.close(number)  # another process has taken it for one that was left
+    os.close(number)  # another process has taken it for a left-over file
     return None
 
 
 _AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Flags that follow no link, and wait for nobody at the other end of a pipe."""
+"""Flags for opening without following a link or waiting for the other end of a pipe."""
 
 
 def _remove_left(path: str) -> None:
-    """Remove a file that no process writes any more."""
+    """Remove a file unless a process still writes it."""
     try:
         number = os.open(path, os.O_RDWR | _AS_IT_IS)
-    except OSError:  # there is none, or it is another user's
+    except OSError:  # it does not exist, or belongs to another user
         return
     try:
         if _is_locked(number) and _is_at(number, path):
@@ -319,7 +320,7 @@ def _remove_left(path: str) -> None:
 
 def _is_locked(number: int) -> bool | None:
     """Lock an open file; False if another process has the lock, None without locks."""
-    if sys.platform == "win32":  # where files of killed processes stay
+    if sys.platform == "win32":  # there, files of killed processes stay
         return None
     import fcntl
 
@@ -327,13 +328,13 @@ def _is_locked(number: int) -> bool | None:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # of a file system without locks
+    except OSError:  # a file system without locks
         return None
     return True
 
 
 def _is_at(number: int, path: str) -> bool:
-    """Return whether an open file has a path; who holds its lock knows that nobody removes it."""
+    """Return whether an open file is still at a path; while its lock is held, it stays there."""
     try:
         return os.path.samestat(os.fstat(number), os.stat(path, follow_symlinks=False))
     except OSError:
@@ -360,10 +361,10 @@ def passing_file(name: str) -> Iterator[Path]:
 
 
 def check_stream(stream: Any, call: str, *, binary: bool = False, reading: bool = False) -> None:
-    """Refuse what cannot be written to, or read from, or is a file of text in place of bytes.
+    """Refuse an object that cannot be written or read, or a text file where bytes are written.
 
     Args:
-        stream: what should be a file that is open, or an object like one.
+        stream: an open file, or a file-like object.
         call: the user's call, for the message.
         binary: whether bytes are written, not text; either may be read.
         reading: whether it is read.

@@ -1,13 +1,13 @@
-"""Frozen dataclasses that are made quickly: `frozen`, as `dataclass(frozen=True, slots=True)`.
+"""Frozen dataclasses that are made quickly: `frozen`, like `dataclass(frozen=True, slots=True)`.
 
 `dataclass` compiles six functions for such a class, in 0.4 ms, and a process that makes an engine
-loads more than a hundred classes.  Here `__init__` alone is compiled, and comparisons of a class
-when there are any: classes take a quarter of the time, and objects take less.  `fields`, `replace`
-and other functions of `dataclasses` take them.
+loads more than a hundred classes.  Here only `__init__` is compiled, and comparisons on first use:
+classes take a quarter of the time, and objects take less.  `fields`, `replace` and other functions
+of `dataclasses` work with these classes.
 
-A dataclass that is derived from one of these is made by `frozen`, too: `dataclass` does not know
-them as frozen.  A class with a function among its fields stays with `dataclass`: in any other, a
-type checker takes the field for a method.
+A dataclass derived from one of these must be made by `frozen`, too, since `dataclass` does not
+recognise them as frozen.  A class with a function among its fields stays with `dataclass`:
+otherwise a type checker takes the field for a method.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class _NotGiven:
-    """An argument that is not given, whose default is made; shown as `dataclass` shows it."""
+    """The default for an argument with a default factory; its repr is that of `dataclass`."""
 
     def __repr__(self) -> str:
         return "<factory>"
@@ -42,14 +42,14 @@ def frozen(
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: Any = None, *, init: bool = True, eq: bool = True, repr: bool = True) -> Any:
-    """Make a class a frozen dataclass with slots; what it defines itself stays.
+    """Make a class a frozen dataclass with slots; the methods that it defines are kept.
 
-    A class that defines `__eq__` alone gets `__hash__` of its fields.
+    A class that defines only `__eq__` gets a `__hash__` of its fields.
 
     Args:
         cls: the class.
         init: whether objects are made from their fields.
-        eq: whether objects are equal, and have the same hash, where their fields are.
+        eq: whether objects with equal fields are equal and have the same hash.
         repr: whether `repr` lists the fields.
 
     >>> @frozen
@@ -74,7 +74,7 @@ def frozen(cls: Any = None, *, init: bool = True, eq: bool = True, repr: bool = 
         if eq:
             methods |= _equality(made)
         own = vars(cls).keys()
-        if "__eq__" in own and cls.__hash__ is None:  # Python's, beside an `__eq__`
+        if "__eq__" in own and cls.__hash__ is None:  # Python sets this for a class with `__eq__`
             own -= {"__hash__"}
         for name in methods.keys() - own:
             setattr(made, name, methods[name])
@@ -107,7 +107,7 @@ def _representation(self: Any) -> str:
 
 
 def _equality(cls: Any) -> dict[str, Callable[..., Any]]:
-    """Return `__eq__` and `__hash__` of the fields, compiled when they are called first."""
+    """Return `__eq__` and `__hash__` of the fields, which are compiled on the first call."""
 
     def __eq__(self: object, other: object) -> bool:
         names = [each.name for each in fields(cls) if each.compare]
@@ -128,7 +128,7 @@ def _equality(cls: Any) -> dict[str, Callable[..., Any]]:
 
 
 def _values_of(value: str, names: list[str]) -> str:
-    """Return the expression of a tuple of attributes."""
+    """Return the expression for a tuple of attributes."""
     return f"({''.join(f'{value}.{name}, ' for name in names)})"
 
 
@@ -187,11 +187,11 @@ def _initializer(cls: Any) -> Callable[..., None]:
 
 
 _MANY = 8
-"""Fields from which on it is quicker to set them while an object is not of a frozen class."""
+"""Number of fields from which it is quicker to set them while the object's class is not frozen."""
 
 
 def _assignments(cls: Any, values: dict[str, str], known: dict[str, Any]) -> list[str]:
-    """Return the lines that set the fields of a frozen object, for what `known` gets."""
+    """Return the lines that set the fields of a frozen object; add the names used to `known`."""
     known |= {f"_set_{name}": getattr(cls, name).__set__ for name in values}
     lines = [f"_set_{name}(self, {value})" for name, value in values.items()]
     if len(values) < _MANY or cls.__bases__ != (object,):
@@ -201,6 +201,6 @@ def _assignments(cls: Any, values: dict[str, str], known: dict[str, Any]) -> lis
     known["_become"] = vars(object)["__class__"].__set__
     opened = [f"self.{name} = {value}" for name, value in values.items()]
     opened = ["_become(self, _open)", *opened, "self.__class__ = _frozen"]
-    # Objects of classes that are derived otherwise have another layout.
+    # Objects of classes that were not derived by `frozen` have a different layout.
     lines = ["if self.__class__ is _frozen:", *opened, "else:", *lines]
     return [line if line.endswith(":") else f"    {line}" for line in lines]

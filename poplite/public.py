@@ -1,8 +1,8 @@
-"""Public faces of packages: `__all__`, `dir()`, arguments that fit a call.
+"""Public interfaces of packages: `__all__`, `dir()`, errors for arguments that do not fit::
 
-ops.sum(x, dim=0)       ops.sum: got an unexpected keyword argument 'dim'
-                          ops.sum(x, dims=None, *, keepdims=False)
-                          try: ops.sum(..., dims=0)
+    ops.sum(x, dim=0)       ops.sum: got an unexpected keyword argument 'dim'
+                              ops.sum(x, dims=None, *, keepdims=False)
+                              try: ops.sum(..., dims=0)
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _ALIKE = (
     {"dtype", "type", "element_type"},
     {"keepdim", "keepdims", "keep_dims"},
 )
-"""Names that other libraries, or other functions, have for the same argument."""
+"""Names of the same argument in other libraries or other functions."""
 
 
 def names_of(package: Mapping[str, object], modules: str = "") -> list[str]:
-    """Return the names that a package imports to be used from it, and those modules of it.
+    """Return the names that a package imports for its users, and the given modules of it.
 
-    Modules that were only loaded on the way are attributes of a package as well, and left out.
+    Modules that happen to be loaded are attributes of the package, too, but are left out.
     """
     imported = {
         name
@@ -55,16 +55,16 @@ def loaded_on_use(
     shown_as: Callable[[str, Any], object] | None = None,
     absent: Callable[[str], Exception] | None = None,
 ) -> Face:
-    """Return `__all__`, `__getattr__` and `__dir__` of a package whose names are imported late.
+    """Return `__all__`, `__getattr__` and `__dir__` for a package that imports names on first use.
 
-    The names are those that it imports for type checkers (PEP 562), modules among them. Where a
-    module needs another package that is not installed, each of its names is a function that says so
-    when it is called.
+    The names are those that it imports for type checkers (PEP 562), including modules. If a
+    module needs a package that is not installed, each of its names is a function that raises an
+    error about that when it is called.
 
     Args:
-        package: its whole name; it is being imported.
-        shown_as: makes what users get from a name and its value; None for the value.
-        absent: makes the error for a name that the package lacks; None for Python's.
+        package: its full name; it is being imported.
+        shown_as: makes the object that users get, from a name and its value; None for the value.
+        absent: makes the error for a name that the package lacks; None for Python's error.
     """
     home = imported_for_types(package)
     shown = sorted(home)
@@ -82,13 +82,13 @@ def loaded_on_use(
                 raise
             return _not_installed(package, name, str(error.name))
         value = shown_as(name, value) if shown_as else value
-        return vars(sys.modules[package]).setdefault(name, value)  # one, also among threads
+        return vars(sys.modules[package]).setdefault(name, value)  # the same for all threads
 
     return shown, load, lambda: shown
 
 
 def imported_for_types(package: str) -> dict[str, str]:
-    """Return the names that the source of a package imports for type checkers, and from where."""
+    """Return the names that a package's source imports for type checkers, with their modules."""
     spec: Any = sys.modules[package].__spec__
     block = _FOR_TYPES.search(spec.loader.get_source(spec.name))
     assert block is not None
@@ -115,12 +115,12 @@ def checked_call(
     called: str,
     refusal: Callable[..., ElementTypeError | None] | None = None,
 ) -> Callable[..., Any]:
-    """Return a function whose errors list its arguments if the given ones do not fit.
+    """Return a function that lists its parameters in the error if the arguments do not fit.
 
     Args:
         function: the function that is called.
         called: its name for users.
-        refusal: makes the error from the function and its arguments, `misfit` as a rule.
+        refusal: makes the error from the function and its arguments; usually `misfit`.
     """
     made = refusal or partial(misfit, called)
 
@@ -138,11 +138,11 @@ def checked_call(
 
 
 def checked_methods(called: str, but: str = "") -> Callable[[T], T]:
-    """Make errors of a class's constructor and public methods list their arguments.
+    """Make the constructor and public methods of a class list their parameters in errors.
 
     Args:
-        called: what users call the class, and below it an object of the class: "pl.Graph graph".
-        but: methods that are called too often for the checks.
+        called: the names of the class and of an object of it, for users: "pl.Graph graph".
+        but: methods that are called too often to be checked.
     """
     of_class, of_object = called.split()
 
@@ -166,13 +166,13 @@ def misfit(
     options: Mapping[str, Any],
     owners: int = 0,
 ) -> ElementTypeError | None:
-    """Return the error for arguments that do not fit a function; None for those that do.
+    """Return the error for arguments that do not fit a function; None if they fit.
 
     Args:
-        called: what users call it.
-        function: what was called.
-        arguments: those in order.
-        options: those by name.
+        called: its name for users.
+        function: the function.
+        arguments: the positional arguments.
+        options: the keyword arguments.
         owners: 1 for a method whose first argument is the object.
     """
     why = why_unfit(function, arguments, options)
@@ -187,10 +187,10 @@ def misfit(
 def why_unfit(
     function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]
 ) -> tuple[str, list[str]] | None:
-    """Return why arguments do not fit a function, and what it names; None where they do."""
+    """Return why arguments do not fit a function, and its parameter names; None if they fit."""
     try:
         signature = inspect.signature(function)
-    except ValueError:  # a function of C, which has none
+    except ValueError:  # a C function, which has no signature
         return None
     try:
         signature.bind(*arguments, **options)
@@ -200,13 +200,13 @@ def why_unfit(
 
 
 def signature_text(function: Callable[..., Any], owners: int = 0) -> str:
-    """Return the arguments that a function takes, as they are written."""
+    """Return the signature of a function as text."""
     parameters = list(inspect.signature(function).parameters.values())[owners:]
     return str(inspect.Signature([each.replace(annotation=each.empty) for each in parameters]))
 
 
 def _shortest_call(called: str, function: Callable[..., Any], owners: int) -> str:
-    """Return the shortest call with the arguments that are given by name; nothing for none."""
+    """Return the shortest call with the given keyword arguments; "" without any."""
     parameters = list(inspect.signature(function).parameters.values())[owners:]
     needed = [each for each in parameters if each.default is each.empty]
     by_name = [f"{each.name}=..." for each in needed if each.kind is each.KEYWORD_ONLY]
@@ -215,7 +215,7 @@ def _shortest_call(called: str, function: Callable[..., Any], owners: int) -> st
 
 
 def _remedy(called: str, taken: Sequence[str], options: Mapping[str, Any]) -> str:
-    """Return the call with the argument name closest to a wrong one, or nothing."""
+    """Return the call with the parameter name closest to a wrong one, or ""."""
     for name in [each for each in options if each not in taken]:
         group = next((each for each in _ALIKE if name in each), ())
         near = [each for each in taken if each in group or did_you_mean(name, [each])]

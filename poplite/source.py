@@ -1,14 +1,15 @@
 """Source locations: the user's line that made each object.
 
 Errors are only as good as the line they point at, so every variable, compute set,
-vertex and program step remembers where the user made it.  `here()` walks the stack out
-of the package: the first frame whose module is not part of poplite is the user's.  The
-modules of the standard library and of NumPy that call back into poplite are passed over as well.
+vertex and program step records where the user made it.  `here()` walks up the stack and out
+of the package: the first frame whose module is not part of poplite is the user's.  Modules
+of the standard library and of NumPy that call back into poplite are skipped as well.
 Walking `sys._getframe` costs a fraction of a microsecond (`inspect.stack` costs
-thousands of times that), cheap enough for every vertex; and a line that a loop comes back
-to has one `SourceLocation`, found by the instruction that makes the call.
+thousands of times that), cheap enough for every vertex; a line that is executed repeatedly
+has one `SourceLocation`, found by the calling instruction.
 
-Objects that a module of poplite makes during its import, such as vertex classes, have lines there.
+Objects that a module of poplite makes during its import, such as vertex classes, get a line of that
+module.
 
     >>> here().line > 0
     True
@@ -29,17 +30,17 @@ _PACKAGE = os.path.dirname(__file__) + os.sep
 """Prefix of the paths of poplite's files."""
 
 _INNER = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
-"""Names of code that is part of the function around it."""
+"""Names of code objects that belong to the enclosing function."""
 
 _STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
-"""Prefixes of files of Python's own library.  Their frames are between the user's line and poplite
-in a `with` statement of `contextlib`, and where `typing`, `types` and `abc` make a class."""
+"""Prefixes of files of the standard library.  Its frames are between the user's line and poplite
+in a `with` statement of `contextlib`, and when `typing`, `types` and `abc` make a class."""
 
 _NUMPYS = re.compile(r"(^|[\\/])(site|dist)-packages[\\/]numpy[\\/]")
-"""A file of NumPy's, whose functions call methods of poplite's objects, as `np.sum(x)` does."""
+"""A file of NumPy, whose functions call methods of poplite's objects, as in `np.sum(x)`."""
 
 _INSTALLED = re.compile(r"(^|[\\/])(site|dist)-packages[\\/]")
-"""A folder of installed packages, in a path."""
+"""The folder name of installed packages in a path."""
 
 
 @frozen
@@ -50,7 +51,7 @@ class SourceLocation:
         file: path as Python reported it.
         line: line number, from 1.
         function: name of the enclosing function, `<module>` at top level.
-        caller: the line that called that function, where it is the user's too.
+        caller: the line that called that function, if that is the user's, too.
 
     >>> print(SourceLocation("nets.py", 7, "dense", SourceLocation("model.py", 31, "<module>")))
     nets.py:7 in dense, called at model.py:31
@@ -79,7 +80,7 @@ class SourceLocation:
 
     @staticmethod
     def Current() -> SourceLocation:
-        """Return the line of the user that calls this.
+        """Return the user's line that calls this method.
 
         >>> SourceLocation.Current().line > 0
         True
@@ -111,7 +112,7 @@ Line = Annotated[str, "line"]
 
 @lru_cache(maxsize=1 << 12)
 def _portable(location: SourceLocation, folder: str) -> str:
-    """Return the line as spelled while `folder` is the working directory."""
+    """Return the text of a line while `folder` is the working directory."""
     line: SourceLocation | None = location
     lines = []
     while line is not None:
@@ -129,7 +130,7 @@ def _working_directory() -> str:
 
 
 def location_from(text: str) -> SourceLocation | None:
-    """Return the line that `portable` wrote; None where the text is not a line.
+    """Return the location that `portable` wrote; None if the text is not a location.
 
     >>> location_from("nets.py:7 in dense, called at model.py:31")
     SourceLocation(file='nets.py', line=7, function='dense', caller=SourceLocation(file='model.py',\
@@ -145,7 +146,7 @@ def location_from(text: str) -> SourceLocation | None:
 
 
 def portable_path(file: str) -> str:
-    """Return a path below the working directory or from its package on; else the file's name.
+    """Return a path relative to the working directory or from its package on; else the file name.
 
     Args:
         file: path as Python reported it.
@@ -159,7 +160,7 @@ def portable_path(file: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _from_package(file: str) -> str:
-    """Return an absolute path from the outermost package on that the file is in."""
+    """Return the part of an absolute path from the outermost package of the file on."""
     folder = os.path.dirname(file)
     while os.path.isfile(os.path.join(folder, "__init__.py")):
         folder = os.path.dirname(folder)
@@ -167,9 +168,9 @@ def _from_package(file: str) -> str:
 
 
 def shortest(file: str) -> str:
-    """Return a path for messages: relative below the working directory, else unchanged.
+    """Return a path for messages: relative if below the working directory, else unchanged.
 
-    Cells of a notebook have the name that IPython shows, `In[3]`, not the file of their code.
+    Notebook cells have the name that IPython shows, `In[3]`, not the file of their code.
 
     Args:
         file: path as Python reported it.
@@ -194,7 +195,7 @@ def _cell(file: str) -> str:
 
 
 def here(within: int = 1) -> SourceLocation:
-    """Return the innermost stack frame outside the package, and what called its function.
+    """Return the location of the innermost stack frame outside the package, with its caller.
 
     Args:
         within: number of enclosing poplite functions to skip.
@@ -235,7 +236,7 @@ def here(within: int = 1) -> SourceLocation:
 
 
 def is_shipped(location: SourceLocation) -> bool:
-    """Return whether a line is of poplite itself, not of the user.
+    """Return whether a line belongs to poplite itself, not to the user.
 
     >>> is_shipped(SourceLocation("nets.py", 7, "dense"))
     False
@@ -244,7 +245,7 @@ def is_shipped(location: SourceLocation) -> bool:
 
 
 def is_outside(frame: FrameType) -> bool:
-    """Return whether a frame is of the user, or of a module of poplite that is being imported."""
+    """Return whether a frame belongs to the user, or to a poplite module that is being imported."""
     module, code = frame.f_globals.get("__name__", ""), frame.f_code
     if module.partition(".")[0] == "poplite":
         return code.co_name == "<module>"  # it is being imported
@@ -260,18 +261,18 @@ def _is_users(frame: FrameType) -> bool:
 
 
 def _is_standard(file: str) -> bool:
-    """Return whether a file belongs to Python's own library; packages may be installed below it."""
+    """Return whether a file belongs to the standard library, not to packages installed below it."""
     return file.startswith(_STANDARD) and _INSTALLED.search(file) is None
 
 
 _known: dict[
     tuple[int, int, int, int], tuple[tuple[CodeType, CodeType | None], SourceLocation]
 ] = {}
-"""By code and instruction, of a line and of its caller.  Each entry holds its codes, so that no
-other code gets that id; codes are not looked up by `==`, which does not compare their files."""
+"""Locations by code id and instruction of a line and of its caller.  Each entry keeps its code
+objects alive, so that no other gets that id; `==` of code objects does not compare their files."""
 
 _inside: dict[int, CodeType] = {}
-"""Code by its `id` that is not user code: of poplite, and of the libraries that call it."""
+"""Code objects that are not user code, by `id`: those of poplite and of libraries that call it."""
 
 _MOST_KNOWN = 1024
-"""Places that are remembered, with their code."""
+"""Most locations that are remembered, with their code."""

@@ -1,11 +1,11 @@
-"""Words of messages: numbers, names, values as text.
+"""Texts for messages: numbers, names, values.
 
-amount(1, "tile")                      '1 tile'
-fitted("<ComputeSet '{}' 4 vertices>", name)     one line, however long the name is
-clipped(value)                         a value on one line, cut off where it is long
-element_range("x", (4, 6), 6, 9)        elements in their own indices: 'x'[1, 0:3]
-items_or_none(value)                   the items of a list; None for what has none
-integer_or_none(value)                 an integer as users give one; None, and the caller refuses it
+    amount(1, "tile")                      '1 tile'
+    fitted("<ComputeSet '{}' ...>", name)  one line, however long the name is
+    clipped(value)                         a value on one line, cut off if it is long
+    element_range("x", (4, 6), 6, 9)       elements by their indices: 'x'[1, 0:3]
+    items_or_none(value)                   the items of a list; None for anything else
+    integer_or_none(value)                 a user's integer; None for anything else
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from operator import index
 from typing import Any
 
 LINE = 100
-"""Characters of the longest repr."""
+"""Most characters of a repr."""
 
 MOST_DIGITS = 10**30
-"""The least whole number that is not written with all its digits."""
+"""The least whole number that is not written in full."""
 
 LEAST_NAME = 12
-"""Characters that are left of a name, however little room there is."""
+"""Least number of characters that are left of a name, however little room there is."""
 
 
 def amount(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun.
 
     Args:
-        number: how many.
-        noun: what, in the singular.
-        plural: its plural; left out, the noun with an s.
+        number: the number.
+        noun: the noun, in the singular.
+        plural: its plural; by default the noun with an s.
 
     >>> amount(1, "step"), amount(2000, "step"), amount(0, "vertex", "vertices")
     ('1 step', '2,000 steps', '0 vertices')
@@ -41,23 +41,23 @@ def amount(number: int, noun: str, plural: str = "") -> str:
 
 
 def number_text(number: int, form: str = "") -> str:
-    """Return a whole number of any size as text, that of a very large one as a power of ten.
+    """Return a whole number of any size as text, a very large one as a power of ten.
 
     Args:
         number: any whole number.
-        form: how a smaller one is written, as in an f-string.
+        form: format of a smaller one, as in an f-string.
 
     >>> number_text(2000, ","), number_text(-(10**5000)), number_text(10**400 + 1)
     ('2,000', '-about 10^5000', 'about 10^400')
     """
     if abs(number) < MOST_DIGITS:
         return f"{number:{form}}"
-    # Python refuses to write more than 4,300 digits.
+    # Python refuses to format more than 4,300 digits.
     return f"{'-' if number < 0 else ''}about 10^{round(log10(abs(number)))}"
 
 
 def shape_text(shape: Sequence[int]) -> str:
-    """Return a shape as text, however large its extents are.
+    """Return a shape as text, even for huge extents.
 
     >>> shape_text((2, 3)), shape_text((10**400,)), shape_text(())
     ('(2, 3)', '(about 10^400,)', '()')
@@ -66,7 +66,7 @@ def shape_text(shape: Sequence[int]) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Return text on one line, with escapes for what cannot be printed or turns its direction.
+    r"""Return text on one line; unprintable and direction-changing characters are escaped.
 
     >>> print(printable("two\nlines"))
     two\nlines
@@ -75,11 +75,11 @@ def printable(text: str) -> str:
 
 
 def shortened(name: str, length: int) -> str:
-    """Return a name with its middle left out where it is longer than it may be.
+    """Return a name with its middle left out if it is too long.
 
     Args:
-        name: any text; what cannot be printed is escaped.
-        length: characters it may have.
+        name: any text; unprintable characters are escaped.
+        length: most characters allowed.
 
     >>> shortened("model/block4/conv/branch2/weights", 24)
     'model/block...h2/weights'
@@ -92,7 +92,7 @@ def shortened(name: str, length: int) -> str:
 
 
 def fitted(pattern: str, *names: str) -> str:
-    """Return a pattern with names filled in, shortened until all is one line.
+    """Return a pattern with names filled in, which are shortened to fit on one line.
 
     Args:
         pattern: text with `{}` for each name.
@@ -111,11 +111,11 @@ def fitted(pattern: str, *names: str) -> str:
 
 
 _MOST_READ = 100
-"""Characters that are read for each one that is shown; others would be taken apart for nothing."""
+"""Characters that are read for each one that is shown; reading more would be wasted."""
 
 
 def clipped(value: object, length: int = 40) -> str:
-    """Return the repr of a value on one line, cut off where it is long.
+    """Return the repr of a value on one line, cut off if it is long.
 
     >>> clipped([1, 2]), clipped("x" * 99, 10)
     ('[1, 2]', "'xxxxxx...")
@@ -127,20 +127,20 @@ def clipped(value: object, length: int = 40) -> str:
         text = " ".join(whole[: _MOST_READ * length].split())
         if len(whole) > _MOST_READ * length:
             text += "..."
-    except ValueError:  # a whole number in it has more digits than Python writes
+    except ValueError:  # a whole number in it has more digits than Python formats
         text = of_type(value).removeprefix("it is ") + " with very large numbers"
-    except RecursionError:  # it holds what holds another one, and so on
+    except RecursionError:  # it is nested too deeply
         text = f"a very deep {type(value).__name__}"
     return clipped_text(text, length)
 
 
 def clipped_text(text: str, length: int) -> str:
-    """Return a text, cut off where it is long."""
+    """Return a text, cut off if it is long."""
     return text if len(text) <= length else text[: length - len("...")] + "..."
 
 
 def element_range(name: str, shape: Sequence[int], begin: int, end: int) -> str:
-    """Return how a range of the elements of a variable is indexed.
+    """Return the text of a range of the elements of a variable, by their indices.
 
     Args:
         name: the variable.
@@ -165,7 +165,7 @@ def element_range(name: str, shape: Sequence[int], begin: int, end: int) -> str:
 
 
 def indexed(name: str, indices: Sequence[object]) -> str:
-    """Return an indexed variable, as a user writes it.
+    """Return the text of an indexed variable, in the user's notation.
 
     >>> indexed("x", [3, "0:6"]), indexed("x", [])
     ("'x'[3, 0:6]", "'x'")
@@ -182,26 +182,26 @@ def _indices(shape: Sequence[int], position: int) -> list[int]:
 
 
 def of_type(value: object) -> str:
-    """Return what type a value is of, for a message about a value of a wrong one.
+    """Return words for the type of a value, for a message about a wrong type.
 
     >>> of_type(3), of_type(int)
     ('it is of type int', 'it is the class int')
     """
     if isinstance(value, type):
         return f"it is the class {value.__name__}"
-    # Classes that users never see themselves define the name to show.
+    # Classes that users never see define the name to show.
     return f"it is of type {getattr(type(value), 'shown_type', type(value).__name__)}"
 
 
 def why_not_called(function: Callable[..., object], count: int) -> str:
-    """Return why a function cannot be called with this number of arguments; nothing if it can.
+    """Return why a function cannot be called with this number of arguments; "" if it can.
 
     >>> why_not_called(lambda done, total: None, 2), why_not_called(lambda: None, 2)
     ('', 'too many positional arguments')
     """
     try:
         inspect.signature(function).bind(*[None] * count)
-    except ValueError:  # some that are written in C do not tell
+    except ValueError:  # some C functions have no signature
         return ""
     except TypeError as error:
         return str(error)
@@ -209,7 +209,7 @@ def why_not_called(function: Callable[..., object], count: int) -> str:
 
 
 def items_or_none(value: object) -> list[Any] | None:
-    """Return the items of a list, or of what else is iterated over but a text; None if it is not.
+    """Return the items of a list, or of any other iterable but a text; None for anything else.
 
     >>> items_or_none((1, 2)), items_or_none("ab"), items_or_none(3)
     ([1, 2], None, None)
@@ -218,13 +218,13 @@ def items_or_none(value: object) -> list[Any] | None:
         return None
     try:
         iterator = iter(value)  # type: ignore[call-overload]
-    except TypeError:  # also of arrays of rank 0, and of expressions, which have an iterator
+    except TypeError:  # also for arrays of rank 0 and for expressions, which do have `__iter__`
         return None
     return list(iterator)
 
 
 def same_problem(count: int, noun: str, of: str = "") -> str:
-    """Return the words for what a message does not list.
+    """Return the words for items with the same problem that a message does not list.
 
     >>> same_problem(1, "more field"), same_problem(2, "more field")
     ('1 more field has the same problem', '2 more fields have the same problem')

@@ -1,35 +1,35 @@
-"""Element types: what one element of a tensor is.
+"""Element types of tensors.
 
 They are classes, so that they serve as type parameters (`Input[FLOAT]`) as well as
-values (`graph.add_variable(FLOAT, (4,))`).  Each carries its NumPy storage type, so that
-`np.zeros(4, FLOAT)` works, and each names the Python type that `compute` sees.
+values (`graph.add_variable(FLOAT, (4,))`).  Each has a NumPy storage type, so that
+`np.zeros(4, FLOAT)` works, and names the Python type that `compute` sees.
 
     >>> FLOAT, FLOAT.size_bytes, np.zeros(2, FLOAT).dtype
     (FLOAT, 4, dtype('float32'))
 
 QUARTER is an 8-bit float whose format and scale are stored separately as metadata.  An
 element is a code of one sign bit and seven bits of exponent and mantissa; the metadata of its
-tensor, one byte on the tile, says how to read it::
+tensor, one byte on the tile, determines its value::
 
     value = decode(code, format) * 2**scale
 
     F143   4 exponent bits, 3 mantissa bits, bias 8     up to 240
     F152   5 exponent bits, 2 mantissa bits, bias 16    up to 57,344
 
-Both have one zero, one NaN (code 0x80) and no infinities.  They are what ml_dtypes calls
-`float8_e4m3fnuz` and `float8_e5m2fnuz`, and it does the conversions on the host: nearest,
-ties to even, NaN for values too large.
+Both have one zero, one NaN (code 0x80) and no infinities.  ml_dtypes, which converts them on the
+host, calls them `float8_e4m3fnuz` and `float8_e5m2fnuz`: rounding is to nearest, ties to even, and
+values too large become NaN.
 
     >>> metadata = QuarterMetadata(QuarterFormat.F143, scale=-2)
     >>> codes = encode(np.array([0.25, 60.0, 1000.0], np.float32), metadata)
     >>> codes, decode(codes, metadata)
     (array([ 64, 127, 128], dtype=uint8), array([ 0.25, 60.  ,   nan], dtype=float32))
 
-Sources: Poplar API reference, "Type", and user guide, "Supported types", for sizes and NumPy
-twins; LONG and DOUBLE have names there and no storage on a tile, so they are not here.  Noune
-et al., "8-bit Numerical Formats for Deep Neural Networks" (2022), for the formats of QUARTER;
-Poplar API reference, "Quarter", for the metadata; how the byte is packed (format in the top
-bit, scale in the low six) is ours.
+Sources: Poplar API reference, "Type", and user guide, "Supported types", for sizes and the
+corresponding NumPy types; LONG and DOUBLE have names there but no storage on a tile, so they are
+left out.  Noune et al., "8-bit Numerical Formats for Deep Neural Networks" (2022), for the formats
+of QUARTER; Poplar API reference, "Quarter", for the metadata.  The packing of the byte (format in
+the top bit, scale in the low six) is our own.
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ T = TypeVar("T")
 
 
 class FieldKind(Generic[P_co]):
-    """Anything a vertex field can hold; `P_co` is what `compute` sees."""
+    """Anything a vertex field can hold; `P_co` is the type that `compute` sees."""
 
 
 class _ElementTypeMeta(type):
-    """Prints an element type as its name, and sorts by it, as the keys of a map in C++.
+    """Prints an element type as its name, and sorts by it, like the keys of a map in C++.
 
     Calling one without arguments returns it: `x.element_type()` is `x.element_type`.
     """
@@ -101,7 +101,7 @@ class ElementType(FieldKind[P_co], metaclass=_ElementTypeMeta):
     Attributes:
         dtype: NumPy type of the stored element.
         size_bytes: bytes of one element on the device.
-        is_floating_point: whether arithmetic on it is float32.
+        is_floating_point: whether arithmetic on it is in float32.
         requires_metadata: whether its bits need a format and scale.
     """
 
@@ -119,13 +119,13 @@ class ElementType(FieldKind[P_co], metaclass=_ElementTypeMeta):
     if TYPE_CHECKING:  # `pl.FLOAT(x)` is an expression of `compute` alone; others are refused
 
         def __new__(cls, *args: object, **kwargs: object) -> ElementType[P_co]:
-            """Return what an element would hold."""
+            """Return a value that an element can hold."""
 
     # C++ spelling
 
     @classmethod
     def toString(cls) -> str:
-        """Return the name that it has in C++: "unsigned int" of UNSIGNED_INT."""
+        """Return its name in C++, such as "unsigned int" for UNSIGNED_INT."""
         return " ".join(_CPP_WORDS.get(word, word.lower()) for word in cls.__name__.split("_"))
 
     @classmethod
@@ -250,7 +250,7 @@ def element_type(like: ElementTypeLike) -> type[ElementType[object]]:
 
 
 def type_text(element: type[ElementType[object]]) -> str:
-    """Return an element type as written before a shape: by its NumPy type, if it has one.
+    """Return the text of an element type before a shape: its NumPy type, if it has one.
 
     Args:
         element: the element type.
@@ -262,7 +262,7 @@ def type_text(element: type[ElementType[object]]) -> str:
 
 
 def spelled(annotation: object) -> str:
-    """Spell a type as users write it, without the modules of its names.
+    """Return a type as users write it, without the modules of its names.
 
     Args:
         annotation: a type, a generic type with its arguments, or any other object.
@@ -285,12 +285,12 @@ SCALES = range(-32, 32)
 """Scales that the metadata of QUARTER can hold."""
 
 FORMAT_BIT = 0x80
-"""Set in the metadata of F152."""
+"""The bit that is set in the metadata of F152."""
 
 SCALE_BITS = 6
 
 NAN_CODE = 0x80
-"""The one NaN of both formats of QUARTER, where other formats have the negative zero."""
+"""The only NaN of both QUARTER formats, at the code that is negative zero in other formats."""
 
 
 class QuarterFormat(Enumeration):
@@ -324,7 +324,7 @@ class QuarterMetadata:
         scale: power of two that decoded values are multiplied by, from -32 to 31.
 
     Raises:
-        TensorMetadataError: for another format or scale.
+        TensorMetadataError: for an invalid format or scale.
 
     >>> QuarterMetadata("F152", scale=3).to_byte()
     131
@@ -358,10 +358,10 @@ class QuarterMetadata:
 
     @classmethod
     def from_byte(cls, byte: int) -> QuarterMetadata:
-        """Return what a byte on the tile means.
+        """Return the metadata that a byte on the tile represents.
 
         Args:
-            byte: from 0 to 255; the bit between format and scale counts for nothing.
+            byte: from 0 to 255; the bit between format and scale is ignored.
 
         Raises:
             TensorMetadataError: for any other number.
@@ -389,7 +389,7 @@ class QuarterMetadata:
 
 
 def metadata_edge(field: str) -> str:
-    """Return the name of the edge that brings the metadata of a QUARTER field to its vertex.
+    """Return the name of the edge that passes the metadata of a QUARTER field to its vertex.
 
     Args:
         field: the field's name.
@@ -401,7 +401,7 @@ def metadata_edge(field: str) -> str:
 
 
 def decode(codes: npt.NDArray[np.uint8], metadata: QuarterMetadata) -> npt.NDArray[np.float32]:
-    """Return the values of codes; every one is exact.
+    """Return the values of codes; all are exact.
 
     Args:
         codes: uint8, any shape.
@@ -434,7 +434,7 @@ def encode(
 def _to_be_rounded(values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
     """Return floats as float32 numbers that shorter types round as they would round the floats.
 
-    Of the bits that float32 has no room for, the last one of it keeps whether there were any.
+    The last bit of a result is set if any of the bits that do not fit float32 was set.
     """
     if values.dtype == np.float32:
         return values
@@ -453,7 +453,7 @@ _DOUBLE_BITS = 53
 def as_double(number: int) -> float:
     """Return an integer as a float that shorter types round as they would round the integer.
 
-    Raises OverflowError where it is beyond all floats.
+    Raises OverflowError if it is beyond the range of a float.
 
     >>> halfway = 2**60 + 2**36  # between two numbers of float32
     >>> [float(np.float32(as_double(n))) - 2**60 for n in (halfway, halfway + 1)]
@@ -477,7 +477,7 @@ def _dtype_of(like: Any) -> np.dtype[np.generic] | None:
 
 
 def _float8(format: QuarterFormat) -> Any:
-    import ml_dtypes  # at the host boundary only, and only where there are quarters
+    import ml_dtypes  # needed only for QUARTER, at the host boundary
 
     if format is QuarterFormat.F143:
         return ml_dtypes.float8_e4m3fnuz
@@ -488,12 +488,12 @@ def _float8(format: QuarterFormat) -> Any:
 
 
 class HoldsNoValues:
-    """What users may take for values, and is not: its class says what to write instead."""
+    """An object that users may mistake for values; its class names the alternative."""
 
     __slots__ = ()
 
     def refused(self, what: str) -> ElementTypeError:
-        """Return the error of a call, `what`, that was given it."""
+        """Return the error for a call, `what`, that was given such an object."""
         raise NotImplementedError
 
 
@@ -501,13 +501,13 @@ _PLAIN = frozenset({np.ndarray, int, float, bool})
 _LISTS = (list, tuple, deque, UserList)
 _NESTS = (*_LISTS, HoldsNoValues)
 _DEEPEST = 65
-"""Levels of lists that can become an array: NumPy's most dimensions, and what these hold."""
+"""Levels of lists that can become an array: NumPy's maximum, and the items of the last list."""
 
 
 def unmasked(value: T, what: str) -> T:
-    """Return what a user gave as numbers; refuse a masked array, also in lists of any depth.
+    """Return a user's numbers; refuse a masked array, also in lists of any depth.
 
-    So is an object that holds no values, such as the `==` of two tensors.
+    An object that holds no values, such as the `==` of two tensors, is refused, too.
 
     >>> unmasked([1, 2], "engine.write")
     [1, 2]
@@ -540,10 +540,10 @@ def _is_masked(value: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
 
 
 def _refused_part(value: object) -> np.ma.MaskedArray[Any, Any] | HoldsNoValues | None:
-    """Return the first part that is refused; a list of numbers is seen by its types."""
+    """Return the first part that is refused; lists of numbers are recognised by their types."""
     level: list[Any] = [value]
     for _ in range(_DEEPEST):
-        below: dict[int, Any] = {}  # a list may hold one row often, or itself
+        below: dict[int, Any] = {}  # a list may contain a row several times, or itself
         for part in level:
             if isinstance(part, HoldsNoValues) or _is_masked(part):
                 return part

@@ -1,1 +1,1 @@
-"""Whole numbers by the million as arrays: intervals, digits, series."""
+"""Millions of integers as arrays: intervals, digits, series."""

@@ -1,22 +1,22 @@
-"""Half-open ranges of elements: one as a pair, many as two arrays that read as a list.
+"""Half-open ranges of elements: one as a pair, many as two arrays that behave like a list.
 
     >>> held = Intervals(np.array([0, 6]), np.array([3, 8]))
     >>> held[1], held == [(0, 3), (6, 8)], held.end.tolist()
     (Interval(begin=6, end=8), True, [3, 8])
 
-Many intervals at regular distances are shown, and can be asked for, as a few `StridedIntervals`:
+Many intervals at regular distances are shown as a few `StridedIntervals`, also on request:
 
     >>> Intervals(np.arange(0, 96, 12), np.arange(4, 96, 12))
     <8 intervals: [0, 4) 8 times every 12>
 
-Tile mappings are intervals with a tile, and a view cuts its variables into intervals::
+Tile mappings are intervals with tiles, and a view cuts its variables into intervals::
 
     overlay   intervals  [-----------)   [---)        merge   intervals  [--)[--)[--) [--)
               breaks     |    |    |   |      |               values      a   a   b    b
               pieces     [----)[---)   [---)                  result     [------)[--) [--)
               source      0     0       1
 
-Sweeps cost one sort, whatever the lengths of the intervals::
+A sweep costs one sort, whatever the lengths of the intervals::
 
     paint     first   aaaaaaaa            union     [---)    [-)       intersection   [-----)  [--)
               second     bbb                           [---)                             [-------)
@@ -43,10 +43,10 @@ Int64 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 SHOWN = 6
-"""Intervals, or groups of them, that a repr lists."""
+"""Most intervals, or groups of intervals, that a repr lists."""
 
 MOST_GROUPED = 2**16
-"""Intervals that a repr looks at to find groups, in some tens of milliseconds."""
+"""Most intervals that a repr searches for groups, in some tens of milliseconds."""
 
 
 class _Bounds(NamedTuple):
@@ -76,7 +76,7 @@ class Interval(_Bounds):
 
     @property
     def size(self) -> CalledInt:
-        """How many numbers lie in it."""
+        """Number of integers in the range."""
         begin, end = integer_or_none(self.begin), integer_or_none(self.end)
         if begin is None or end is None:
             raise TensorIndexError(
@@ -93,7 +93,7 @@ def _called(bound: Any) -> CalledInt:
 
 @made_by("tensor.contiguous_regions(), or a list of pl.Interval(begin, end)")
 class Intervals(Sequence[Interval]):
-    """Intervals kept as two arrays; reads, prints and compares as a list of `Interval`.
+    """Intervals kept as two arrays; behaves, prints and compares like a list of `Interval`.
 
     Args:
         begin: int64[n], first elements.
@@ -161,8 +161,8 @@ class StridedIntervals(NamedTuple):
     Attributes:
         begin: first element of the first interval.
         size: elements of each interval.
-        digits: (count, step) of each level, the outermost first: the next interval of the last
-            level begins `step` elements later, `count` times, and so on.
+        digits: (count, step) of each level, the outermost first; a level has `count` items that
+            begin `step` elements apart.
 
     >>> print(StridedIntervals(0, 1, ((12, 1), (8, 12))))
     [0, 1) 8 times every 12, 12 times every 1
@@ -210,7 +210,7 @@ def strided(begin: Int64, end: Int64) -> list[StridedIntervals]:
 def _without_pairs(
     begin: int, size: int, digits: tuple[tuple[int, int], ...]
 ) -> Iterator[StridedIntervals]:
-    """Yield a group, or two intervals by themselves, as any two are at a regular distance."""
+    """Yield a group, or both intervals of a pair separately, as any two have a regular distance."""
     if len(digits) == 1 and digits[0][0] == 2:
         yield StridedIntervals(begin, size, ())
         yield StridedIntervals(begin + digits[0][1], size, ())
@@ -219,7 +219,7 @@ def _without_pairs(
 
 
 def _progressions(begin: Int64, shape: Int64) -> tuple[list[int], list[int], list[int]]:
-    """Cut groups into progressions: the first of each, how many, and the distance between them."""
+    """Cut groups into progressions: the first group of each, their number, and their distance."""
     distance = np.diff(begin)
     is_same = shape[1:] == shape[:-1]
     changes = (distance[1:] != distance[:-1]) | ~is_same[1:]
@@ -240,7 +240,7 @@ def _progressions(begin: Int64, shape: Int64) -> tuple[list[int], list[int], lis
 
 
 def strided_text(begin: Int64, end: Int64) -> str:
-    """Return the text of many intervals, as the first of their groups."""
+    """Return the text of many intervals: that of the first of their groups."""
     groups = strided(begin[:MOST_GROUPED], end[:MOST_GROUPED])
     shown = "; ".join(map(str, groups[:SHOWN]))
     listed = sum([group.count for group in groups[:SHOWN]])
@@ -248,9 +248,9 @@ def strided_text(begin: Int64, end: Int64) -> str:
 
 
 def place(key: object, count: int, noun: str) -> int:
-    """Return the place, from 0, of an item in a list; negative keys count from the end.
+    """Return the index, from 0, of an item in a list; negative keys count from the end.
 
-    `noun` names an item, in the message where there is no such item.
+    `noun` names an item in the message that there is no such item.
 
     >>> place(-1, 3, "group")
     2
@@ -268,7 +268,7 @@ def place(key: object, count: int, noun: str) -> int:
 def overlay(begin: Int64, end: Int64, breaks: Int64) -> tuple[Int64, Int64, Int64, Int64]:
     """Cut intervals, none of them empty, wherever a break lies inside them.
 
-    Segment `k` is `[breaks[k], breaks[k + 1])`; all intervals lie within the segments. Returns
+    Segment `k` is `[breaks[k], breaks[k + 1])`; all intervals are within the segments. Returns
     `(source, segment, begin, end)` of the pieces, in the order of the intervals.
 
     >>> [a.tolist() for a in overlay(np.array([1]), np.array([7]), np.array([0, 4, 9]))]
@@ -288,7 +288,7 @@ def overlay(begin: Int64, end: Int64, breaks: Int64) -> tuple[Int64, Int64, Int6
 
 
 def distinct(values: Int64) -> Int64:
-    """Return each value once, rising; in less time than `np.unique` takes.
+    """Return each value once, in ascending order; faster than `np.unique`.
 
     >>> distinct(np.array([5, 2, 5])).tolist()
     [2, 5]
@@ -301,7 +301,7 @@ def distinct(values: Int64) -> Int64:
 
 
 def repeated(count: Int64) -> tuple[Int64, Int64]:
-    """Return for `count[k]` copies of each number k: which k it is, and which copy.
+    """Return, for `count[k]` copies of each number k, the number and the index of each copy.
 
     >>> [a.tolist() for a in repeated(np.array([2, 0, 3]))]
     [[0, 0, 2, 2, 2], [0, 1, 0, 1, 2]]
@@ -314,7 +314,7 @@ def repeated(count: Int64) -> tuple[Int64, Int64]:
 
 
 def merge(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:
-    """Join neighbouring intervals that touch and have equal values; the order stays.
+    """Join neighbouring intervals that touch and have equal values; the order is kept.
 
     >>> [a.tolist() for a in merge(np.array([0, 2]), np.array([2, 3]), np.array([5, 5]))]
     [[0], [3], [5]]
@@ -329,18 +329,18 @@ def merge(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:
 # -- sweeps over sorted intervals ------------------------------------------------------------------
 
 FEW = 2048
-"""Numbers up to which NumPy sorts.
+"""Most numbers that NumPy sorts; a kernel sorts more.
 
-Kept for benchmarks/startup.py, where small programs would compile the kernel, and others for
-benchmarks/views.py: NumPy takes five times as long for T11 and T15.
+The limit is kept for benchmarks/startup.py, where small programs would compile the kernel; the
+kernel for benchmarks/views.py: NumPy takes five times as long for T11 and T15.
 """
 
 
 def paint(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:
-    """Paint intervals over each other; the last one lies on top.
+    """Paint intervals over each other; the last one is on top.
 
-    All are int64[n], from 0; intervals may be empty. Returns `(begin, end, value)`: sorted and
-    disjoint, and neighbours of equal value are one.
+    All arguments are int64[n] and not negative; intervals may be empty. Returns
+    `(begin, end, value)`, sorted and disjoint; touching intervals of equal value are joined.
 
     >>> edits = np.array([0, 3]), np.array([8, 5]), np.array([7, 9])
     >>> [a.tolist() for a in paint(*edits)]
@@ -357,7 +357,7 @@ def paint(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:
 
 
 def _topmost(begin: Int64, end: Int64, value: Int64, rank: Int64) -> tuple[Int64, Int64, Int64]:
-    """Sweep over the intervals, those that have begun in a heap."""
+    """Sweep over the intervals, keeping those that have begun in a heap."""
     count = len(begin)
     columns = [np.ascontiguousarray(column, np.int64) for column in (rank, begin, end, value)]
     heap, out = np.empty(count, np.int64), np.empty((3, 2 * count), np.int64)
@@ -366,16 +366,16 @@ def _topmost(begin: Int64, end: Int64, value: Int64, rank: Int64) -> tuple[Int64
 
 
 def union(begin: Int64, end: Int64) -> tuple[Int64, Int64]:
-    """Return what any of the intervals covers; they are int64[n], from 0, and may be empty.
+    """Return the union of intervals, int64[n] and not negative, which may be empty.
 
-    The result is sorted and disjoint, and its neighbours do not touch.
+    The result is sorted and disjoint, and no two of its intervals touch.
 
     >>> [a.tolist() for a in union(np.array([2, 0, 3]), np.array([3, 1, 9]))]
     [[0, 2], [1, 9]]
     """
     some = begin < end
     begin, end = ascending(begin[some]), ascending(end[some])
-    # A gap lies before the begin at which as many intervals have ended as have begun.
+    # There is a gap before a begin if as many intervals have ended as have begun before it.
     starts = np.ones(len(begin) + 1, np.bool_)
     np.greater(begin[1:], end[:-1], out=starts[1:-1])
     return begin[starts[:-1]], end[starts[1:]]
@@ -384,7 +384,7 @@ def union(begin: Int64, end: Int64) -> tuple[Int64, Int64]:
 def intersection(
     begin: Int64, end: Int64, other_begin: Int64, other_end: Int64
 ) -> tuple[Int64, Int64]:
-    """Return what two lists of sorted, disjoint intervals have in common, sorted and disjoint.
+    """Return the intersection of two lists of sorted, disjoint intervals, sorted and disjoint.
 
     >>> arrays = np.array([0, 6]), np.array([4, 9]), np.array([2]), np.array([8])
     >>> [a.tolist() for a in intersection(*arrays)]
@@ -402,7 +402,7 @@ def intersection(
 
 
 def sorted_order(numbers: Int64) -> Int64:
-    """Return the stable order of int64[n] from 0, as `np.argsort(numbers, kind="stable")`.
+    """Return the stable order of non-negative int64[n], like `np.argsort(numbers, kind="stable")`.
 
     >>> sorted_order(np.array([5, 0, 5])).tolist()
     [1, 0, 2]
@@ -411,12 +411,12 @@ def sorted_order(numbers: Int64) -> Int64:
 
 
 def sorted_with_order(numbers: Int64) -> tuple[Int64, Int64]:
-    """Return int64[n], from 0, in ascending order, and that order; equal ones keep theirs.
+    """Return non-negative int64[n] in ascending order, and their stable order.
 
     >>> [a.tolist() for a in sorted_with_order(np.array([5, 0, 5]))]
     [[0, 5, 5], [1, 0, 2]]
     """
-    # Each number with its place below it: one array to move, and equal numbers keep their order.
+    # The low bits hold each number's index: one array to move, and equal numbers keep their order.
     bits = len(numbers).bit_length()
     top = int(numbers.max()).bit_length() if len(numbers) else 0
     if len(numbers) <= FEW or bits + top > 62:
@@ -431,7 +431,7 @@ def sorted_with_order(numbers: Int64) -> tuple[Int64, Int64]:
 
 
 def ascending(numbers: Int64) -> Int64:
-    """Return int64[n], from 0, in ascending order, as `np.sort(numbers)`.
+    """Return non-negative int64[n] in ascending order, like `np.sort(numbers)`.
 
     >>> ascending(np.array([5, 0, 5])).tolist()
     [0, 5, 5]
@@ -442,7 +442,7 @@ def ascending(numbers: Int64) -> Int64:
 
 
 def _by_digits(numbers: Int64, low: int, high: int) -> Int64:
-    """Sort by the bits from `low` to `high`, in place of the numbers."""
+    """Sort by the bits from `low` to `high` only."""
     other, places = np.empty_like(numbers), np.empty(1 << DIGIT_BITS, np.int64)
     for shift in range(low, high, DIGIT_BITS):
         native(sort_by_digit)(

@@ -1,4 +1,4 @@
-"""Integers by their digits: dimensions of views, long sequences in few bytes.
+"""Integers written as digits: dimensions of views, long sequences in few bytes.
 
 A dimension is a number written in *digits*, outermost first, each an (extent, stride)
 pair; its index moves the offset by the sum of digit * stride.  A matrix of shape (4, 6),
@@ -6,19 +6,19 @@ transposed and flattened, is one dimension of 24 elements with two digits::
 
     ((6, 1), (4, 6))        index 9 = 2 * 4 + 1  ->  offset 2 * 1 + 1 * 6 = 8
 
-Digits stay loops: no element is ever visited here, so every function costs the number
-of digits.  A dimension of one digit is kept as its plain stride.  Extents of digits are
+Digits are never expanded: no element is visited here, so the cost of every function is linear in
+the number of digits.  A dimension of one digit is kept as its plain stride.  Extents of digits are
 above 1, and neighbours are merged where the outer one continues the inner one
-(outer stride == inner extent * inner stride).  Names: "hierarchical layouts" in CuTe.
+(outer stride == inner extent * inner stride).  CuTe calls them "hierarchical layouts".
 
-Long sequences are steps where they are regular, offsets where not::
+Long sequences are kept as steps if they are regular, as offsets otherwise::
 
     0 64 128 192 ...                    Steps(0, ((1000000, 64),))        nothing of that size
     0 1 2  100 101 102                  Steps(0, ((2, 100), (3, 1)))
     5007 5001 5044 ...                  Listed(5001, uint32[6 0 43 ...])  four bytes each
 
 Starts, lengths and rows of the fields of a million vertices are kept in this form; the vertices
-themselves are made when somebody asks for one (`OnAccess`).
+themselves are made on access (`OnAccess`).
 
     >>> compact(np.array([7, 7, 7]))
     Steps(first=7, digits=((3, 0),))
@@ -50,7 +50,7 @@ Digits = tuple[Digit, ...]
 Dim = int | Digits
 """The stride of a one-digit (or one-element) dimension, or its two or more digits."""
 Piece = tuple[Digits, int, int]
-"""A range of a number: its digits, its number of elements, the offset of its first."""
+"""A range of a number: its digits, its number of elements, the offset of the first one."""
 
 
 def digits_of(size: int, dim: Dim) -> Digits:
@@ -133,10 +133,10 @@ def row_major(shape: Sequence[int]) -> tuple[Dim, ...]:
 
 
 def regroup(digits: Sequence[Digit], shape: Sequence[int]) -> tuple[Dim, ...] | None:
-    """Cut coalesced digits into new dimensions of equal total size; None where no strides do.
+    """Cut coalesced digits into new dimensions of equal total size; None if no strides express it.
 
-    The rule is complete: after coalescing, a boundary inside a digit that does not divide it lets
-    some index carry across, which no strides express.
+    The rule is complete: after coalescing, at a boundary inside a digit that does not divide it
+    some index carries across, which no strides can express.
 
     >>> regroup([(6, 1), (4, 6)], (3, 8)), regroup([(6, 1), (4, 6)], (8, 3))
     ((2, ((2, 1), (4, 6))), None)
@@ -145,7 +145,7 @@ def regroup(digits: Sequence[Digit], shape: Sequence[int]) -> tuple[Dim, ...] | 
         return (pack(digits),)
     rest = list(digits)
     dims: list[Dim] = []
-    extent, stride = 1, 0  # the rest of a digit
+    extent, stride = 1, 0  # the remainder of a digit
     for size in reversed(shape):
         if size == 1:
             dims.append(0)
@@ -200,11 +200,11 @@ def cut_digits(digits: Digits, begin: int, end: int, offset: int = 0) -> list[Pi
     """Select the non-empty range [begin, end) of a number.
 
     An end inside a digit cuts the range into a head up to the next full outer digit, a body of full
-    ones, and a tail; head and tail are cut again in the inner digits::
+    outer digits, and a tail; head and tail are cut again at the inner digits::
 
         ((2, .), (3, .), (4, .))     [5, 23)  ->  5 | 8 | 12 | 20 | 23
 
-    `offset` is that of index 0. There is one piece where no end falls inside a digit.
+    `offset` is the offset of index 0. There is one piece if no end falls inside a digit.
 
     >>> cut_digits(((6, 1), (4, 6)), 4, 12)
     [(((2, 1), (4, 6)), 8, 1)]
@@ -237,7 +237,7 @@ def cut_digits(digits: Digits, begin: int, end: int, offset: int = 0) -> list[Pi
 
 
 def sub_sample_digits(digits: Sequence[Digit], step: int) -> list[Digit] | None:
-    """Select every step-th index from 0; None where a step ends inside a digit without dividing it.
+    """Select every step-th index from 0; None if a step ends inside a digit without dividing it.
 
     >>> sub_sample_digits([(6, 1), (4, 6)], 2), sub_sample_digits([(6, 1), (4, 6)], 8)
     ([(6, 1), (2, 12)], [(3, 2)])
@@ -262,9 +262,8 @@ def sub_sample_digits(digits: Sequence[Digit], step: int) -> list[Digit] | None:
 
 
 # -- runs of digits --------------------------------------------------------------------------------
-# Runs of a strided set of addresses follow from its digits alone.  A carry into a digit moves the
-# address by its stride less what the inner digits had reached, and joins two runs where that is one
-# step::
+# The runs of a strided set of addresses follow from its digits alone.  A carry into a digit moves
+# the address by its stride minus the reach of the inner digits, and joins two runs if that is 1::
 #
 #     digits (3, 4) (2, 1)      0 1 | 4 5 | 8 9       4 - 1 = 3: three runs
 #     digits (3, 1) (2, 0)      0 | 0 1 | 1 2 | 2     1 - 0 = 1: the carry joins, four runs
@@ -272,14 +271,14 @@ def sub_sample_digits(digits: Sequence[Digit], step: int) -> list[Digit] | None:
 # Beyond a few thousand runs the inner digits are expanded to a block, which a kernel repeats.
 
 BLOCK = 1024
-"""Least runs of a block that is repeated; it stays in the nearest cache."""
+"""Fewest runs of a block that is repeated; it stays in the L1 cache."""
 
 SMALL = 4096
-"""Runs up to which NumPy is fast enough, and equal lengths are written out."""
+"""Most runs for which NumPy is fast enough, and equal lengths are written out."""
 
 
 def split_run(digits: Sequence[Digit]) -> tuple[Sequence[Digit], int]:
-    """Take the consecutive elements off the digits of a view.
+    """Split the run of consecutive elements off the digits of a view.
 
     >>> split_run([(3, 4), (2, 1)]), split_run([(3, 4)])
     (([(3, 4)], 2), ([(3, 4)], 1))
@@ -290,7 +289,7 @@ def split_run(digits: Sequence[Digit]) -> tuple[Sequence[Digit], int]:
 
 
 def carries(digits: Sequence[Digit], run: int) -> list[tuple[int, int, bool]]:
-    """Return (extent, product of the inner extents, joins) of each digit, innermost first.
+    """Return (extent, product of the inner extents, whether it joins) per digit, innermost first.
 
     >>> carries([(3, 1), (2, 0)], 1)
     [(2, 1, False), (3, 2, True)]
@@ -305,7 +304,7 @@ def carries(digits: Sequence[Digit], run: int) -> list[tuple[int, int, bool]]:
 
 
 def count_runs(digits: Sequence[Digit], run: int) -> int:
-    """Count the runs of a strided set; `run` is the length of each before any are joined.
+    """Count the runs of a strided set; `run` is the length of each run before any join.
 
     >>> count_runs([(3, 4)], 2), count_runs([(3, 1), (2, 0)], 1)
     (3, 4)
@@ -322,13 +321,13 @@ def count_runs(digits: Sequence[Digit], run: int) -> int:
 def strided_runs(digits: Sequence[Digit], run: int, base: int) -> tuple[Int64, Int64]:
     """Return begins and lengths of the runs of a strided set, int64[runs] each.
 
-    Digits are coalesced; `run` is the length of each before any are joined. The lengths are one
-    number repeated where all are equal.
+    Digits are coalesced; `run` is the length of each run before any join. Equal lengths are one
+    number repeated.
 
     >>> [a.tolist() for a in strided_runs([(3, 1), (2, 0)], 1, 10)]
     [[10, 10, 11, 12], [1, 2, 2, 1]]
     """
-    # Coalesced, a run and one digit never join; most views end here.
+    # In coalesced digits, a run and a single digit never join; most views end here.
     if len(digits) < 2 or not any([joins for _, _, joins in carries(digits, run)]):
         begin = grid(digits, base)
         if len(begin) <= SMALL:
@@ -340,7 +339,7 @@ def strided_runs(digits: Sequence[Digit], run: int, base: int) -> tuple[Int64, I
 
 
 def grid(digits: Sequence[Digit], base: int) -> Int64:
-    """Return the number that digits write for every index.
+    """Return the value of the digits for every index.
 
     >>> grid([(2, 10), (3, 1)], 5).tolist()
     [5, 6, 7, 15, 16, 17]
@@ -388,12 +387,12 @@ def _cut(digits: Sequence[Digit]) -> tuple[Sequence[Digit], Sequence[Digit]]:
 
 
 def _copies(inner: Sequence[Digit]) -> int:
-    """How many steps of a digit make a block, where the digits inside it do not."""
+    """Return how many steps of a digit make a block, if the digits inside it do not."""
     return -(-BLOCK // math.prod([extent for extent, _ in inner]))
 
 
 def _marked(digits: Sequence[Digit], run: int, base: int) -> tuple[Int64, Int64]:
-    """List joining runs by marking, among all of them, those that begin one."""
+    """List runs with joins by marking, among the unjoined ones, those that begin a run."""
     begin = grid(digits, base)
     starts = np.ones(len(begin), np.bool_)
     for extent, inner, joins in carries(digits, run):
@@ -404,7 +403,7 @@ def _marked(digits: Sequence[Digit], run: int, base: int) -> tuple[Int64, Int64]
 
 
 def _repeated(digits: Sequence[Digit], run: int, base: int) -> tuple[Int64, Int64]:
-    """List joining runs by repeating a block of them."""
+    """List runs with joins by repeating a block of them."""
     outer, block = _cut(digits)
     if outer:
         begin, length = strided_runs(block, run, base)
@@ -444,15 +443,15 @@ def _repeated(digits: Sequence[Digit], run: int, base: int) -> tuple[Int64, Int6
 # -- series ----------------------------------------------------------------------------------------
 
 NARROW = np.dtype(np.uint32)
-"""Type of offsets, where they fit."""
+"""Type of offsets, if they fit."""
 
 MOST_NARROW = 2**32
-"""Offsets below it are kept in 32 bits."""
+"""Offsets below this are kept in 32 bits."""
 
 
 @frozen
 class Steps:
-    """An arithmetic progression.
+    """Nested arithmetic progressions.
 
     Attributes:
         first: the number at index 0.
@@ -494,7 +493,7 @@ class Steps:
     def total(self) -> int:
         """Return the sum."""
         count = self.count
-        # Each digit takes its values equally often, so that their mean counts.
+        # Each digit takes its values equally often, so its mean counts.
         return self.first * count + sum([count * (e - 1) * s // 2 for e, s in self.digits])
 
     def at(self, index: int) -> int:
@@ -524,7 +523,7 @@ class Steps:
         return grid([digit for digit in self.digits if digit[0] != 1] or [(1, 0)], self.first)
 
     def times(self, factor: int) -> Steps:
-        """Return the numbers, each multiplied by a factor."""
+        """Return each number multiplied by a factor."""
         digits = tuple([(extent, factor * stride) for extent, stride in self.digits])
         return Steps(factor * self.first, digits)
 
@@ -535,7 +534,7 @@ class Steps:
 
 @frozen(eq=False)
 class Listed:
-    """Any numbers.
+    """Arbitrary numbers, as offsets from a base.
 
     Attributes:
         base: added to each offset.
@@ -593,9 +592,9 @@ Series = Steps | Listed
 
 
 def limits(numbers: Series) -> tuple[int, int]:
-    """Return a number that none is below, and one that none is above, without looking at many.
+    """Return a lower and an upper bound of the numbers, without reading many.
 
-    Of unsigned offsets they are those of their type. Of no numbers both are 0.
+    For unsigned offsets they are the limits of the type. Without numbers both are 0.
 
     >>> limits(Listed(5, np.array([1, 3], np.uint8))), limits(Steps(5, ((3, 2),)))
     ((5, 260), (5, 9))
@@ -607,11 +606,11 @@ def limits(numbers: Series) -> tuple[int, int]:
 
 @frozen(eq=False)
 class Runs:
-    """Consecutive numbers in rising runs, written out only on demand.
+    """Ascending runs of consecutive numbers, written out only on demand.
 
     Attributes:
-        begin: int64[runs], the first number of each.
-        end: int64[runs], the number after its last.
+        begin: int64[runs], the first number of each run.
+        end: int64[runs], one past the last number of each run.
 
     >>> Runs(np.array([0, 7]), np.array([3, 9])).array().tolist()
     [0, 1, 2, 7, 8]
@@ -639,10 +638,10 @@ class Runs:
 
 @frozen(eq=False)
 class Rising:
-    """Rising numbers, kept as the distances from each to the next, written out only on demand.
+    """Ascending numbers, kept as the distances from each to the next, written out only on demand.
 
     Attributes:
-        distances: integers[count]; that of the first is from 0.
+        distances: integers[count]; the first number's distance is from 0.
 
     >>> Rising(np.array([5, 1, 3], np.uint8)).array().tolist()
     [5, 6, 9]
@@ -688,9 +687,9 @@ def progression(values: npt.NDArray[np.integer[Any]]) -> int | None:
     first = int(values[0])
     step = int(values[1]) - first
     if int(values[-1]) - first != step * (len(values) - 1):
-        return None  # as nearly all irregular ones
-    # Differences of unsigned numbers wrap around, and so does the step; the check of both ends
-    # above excludes numbers that are reached only by wrapping.
+        return None  # the case of nearly all irregular sequences
+    # Differences of unsigned numbers wrap around, as does the step; the check of both ends above
+    # excludes numbers that are reached only by wrapping around.
     same = values[1:] - values[:-1] == np.array(step).astype(values.dtype)
     return step if same.all() else None
 
@@ -730,7 +729,7 @@ def compact(values: Int64) -> Series:
 
 
 class OnAccess(Sequence[T], Generic[T]):
-    """A list that makes its items by `_item`."""
+    """A list whose items are made on access, by `_item`."""
 
     __slots__ = ()
 
@@ -753,7 +752,7 @@ class OnAccess(Sequence[T], Generic[T]):
 
 
 class LikeList(OnAccess[T]):
-    """One that is equal to a list of equal items, and therefore not hashable."""
+    """Such a list that compares equal to a list of equal items, and is therefore not hashable."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]

@@ -5,10 +5,10 @@
     >>> num_runs(matrix), num_runs(matrix.dim_shuffle((1, 0)))
     (1, 12)
 
-`view` has the operations, `concatenation` joins views, `contiguous_runs` and `regions` have the
-runs of addresses; `aliases` decides who shares elements by the number theory of strided sets,
-many at once as arrays; `address_sets` sorts elements by address; `equality` decides who
-shows the same elements; `operations` finds the expression that makes a view.  The
+`view` defines the operations, `concatenation` joins views, `contiguous_runs` and `regions` find
+runs of addresses; `aliases` decides which views share elements by the number theory of strided
+sets, for many sets at once as arrays; `address_sets` sorts elements by address; `equality` decides
+which views show the same elements; `operations` finds the expression that makes a view.  The
 arithmetic of digits is in `poplite.arrays.series`.
 """
 

@@ -1,13 +1,13 @@
-"""Sets of elements by address: strided where the digits of a view allow it, else lists of runs.
+"""Sets of elements by address: strided if the digits of a view allow it, else lists of runs.
 
-If a view never shows an element twice and its strides nest, then its digits, sorted by falling
-stride, give the order of memory.  The position in the tensor has strides of its own::
+If a view never shows an element twice and its strides nest, then its digits, sorted by descending
+stride, give the memory order.  The position in the tensor has strides of its own::
 
     (3, 4) transposed, flattened      digits (extent, address step, position step)
     in tensor order                   (4, 1, 3) (3, 4, 1)
     in memory order                   (3, 4, 1) (4, 1, 3)         positions 0 3 6 9 | 1 4 7 10 | ...
 
-A `Cat` whose elements are all read becomes one such set for each of its views.
+A `Cat` whose elements are all read becomes one such set per view.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from poplite.view.contiguous_runs import runs
 from poplite.view.view import NOWHERE, Storage, View
 
 # -- strided sets ----------------------------------------------------------------------------------
-# Sets of integers base + x0*s0 + x1*s1 + ..., 0 <= xi < ei.  Do they repeat, do they meet?
+# Sets of integers base + x0*s0 + x1*s1 + ..., 0 <= xi < ei.  Does one repeat a number? Do two meet?
 #
-# Both questions are one: does a bounded sum reach a target (a bounded Diophantine
+# Both are the same question: does a bounded sum reach a target (a bounded Diophantine
 # equation, hard in general, nearly always easy in practice)?  Answers are exact, and the cheapest
 # method comes first: nesting, counting and divisibility decide ordinary strides in microseconds; a
-# bounded search decides most of the rest; bit sets, shifted and merged, whatever is left::
+# bounded search decides most other cases; bit sets, shifted and merged, decide the rest::
 #
 #     strides 7, 4, extents 3, 4     sums of the set {0, 4, 8, 12} shifted by 0, 7, 14
 #
-# A question that is too large for both is refused, never guessed.  The problem and its search:
-# NumPy's `shares_memory` manual page and `mem_overlap.c`.
+# A question that is too large for both is refused, never guessed.  Source of the problem and its
+# search: NumPy's `shares_memory` manual page and `mem_overlap.c`.
 
 FIRST_STEPS = 100
 """Nodes searched before compiled code takes over."""
 
 SEARCH_STEPS = 200_000
-"""Nodes searched before bit sets: milliseconds, as long as bit sets of 10^7 numbers take."""
+"""Nodes searched before bit sets are used: milliseconds, as for bit sets of 10^7 numbers."""
 
 LAST_STEPS = 4_000_000
-"""Nodes searched where the bit sets would be too large: under a second."""
+"""Nodes searched if the bit sets would be too large: under a second."""
 
 LARGEST_SPAN = 2**33
 """Bits of the largest bit set: one GiB."""
@@ -69,7 +69,7 @@ def repeats(digits: Sequence[Digit]) -> bool:
         if stride <= reach:
             nested = False
         reach += (extent - 1) * stride
-    # Only a stride of 0 is not above the reach of nothing.
+    # With no finer digits the reach is 0, which every stride but 0 exceeds.
     if nested or not ordered[0][0]:
         return not nested
     count = math.prod([extent for _, extent in ordered])
@@ -129,7 +129,7 @@ def _positive(digits: Sequence[Digit]) -> list[Digit]:
 
 
 def _commensurable(ordered: Sequence[tuple[int, int]]) -> bool:
-    """Return whether a step of one digit is a few steps of a finer one."""
+    """Return whether a step of one digit equals a few steps, within the extent, of a finer one."""
     return any(
         coarse % fine == 0 and coarse // fine < extent
         for i, (fine, extent) in enumerate(ordered)
@@ -145,7 +145,7 @@ def _search_repeat(ordered: Sequence[tuple[int, int]]) -> bool | None:
     width = sum([(e - 1) * s for s, e in ordered]) + 1
     gave_up = False
     for i, (stride, extent) in enumerate(ordered):
-        # The differences of the finer digits, moved to start at 0; at least one step of this.
+        # Differences of the finer digits, shifted to start at 0, plus at least one step of this.
         digits = [*[(s, 2 * e - 1) for s, e in ordered[:i]], (stride, extent - 1)]
         target = sum([(e - 1) * s for s, e in ordered[:i]]) - stride
         found = _reaches(digits, target, width)
@@ -156,12 +156,12 @@ def _search_repeat(ordered: Sequence[tuple[int, int]]) -> bool | None:
 
 
 def _reaches(ordered: Sequence[tuple[int, int]], target: int, width: int) -> bool | None:
-    """Return whether sum(x * stride), 0 <= x < extent, can be the target; None: gave up.
+    """Return whether sum(x * stride), 0 <= x < extent, can be the target; None if it gave up.
 
-    `ordered` has (stride, extent), strides rising; `width` is that of the bit set that would be the
-    alternative to searching.
+    `ordered` has (stride, extent), by ascending stride; `width` is the width of the bit set that
+    would replace the search.
     """
-    # Up to each place: reach, divisor of all sums, whether they are all its multiples.
+    # Up to each place: reach, divisor of all sums, whether the sums are all its multiples.
     facts = [(0, 0, True)]
     reach, common, dense = facts[0]
     for stride, extent in ordered:
@@ -207,7 +207,7 @@ def _search(
 
 
 def _sums(digits: Sequence[Digit]) -> Int64:
-    """Return the set, its least number 0, as bits of words: log2(extent) shifts a digit."""
+    """Return the set, shifted to start at 0, as a bit set; each digit takes log2(extent) shifts."""
     width = sum([(e - 1) * s for e, s in digits]) + 1
     if width > LARGEST_SPAN:
         raise SizeOverflowError(
@@ -227,7 +227,7 @@ def _sums(digits: Sequence[Digit]) -> Int64:
 
 
 def _common_bit(a: Int64, b: Int64, shift: int) -> bool:
-    """Return whether some number of b plus the shift is a number of a."""
+    """Return whether some number in b plus the shift is in a."""
     if shift < 0:
         return _common_bit(b, a, -shift)
     words, part = divmod(shift, 64)
@@ -245,24 +245,24 @@ def _common_bit(a: Int64, b: Int64, shift: int) -> bool:
 # -- sets by address -------------------------------------------------------------------------------
 
 RUNS_PER_KID = 128
-"""Views of a Cat with fewer runs are listed and sorted, which costs less than a set for each."""
+"""Views of a Cat with fewer runs are listed and sorted, which costs less than one set per view."""
 
 _POSITIONS = Storage(-1, 0, 1 << 62)
 
 Part = tuple[View, int]
-"""A view, and the position of its first element in the tensor of which it is a part."""
+"""A view, and the position of its first element in the tensor that it is part of."""
 
 Walk = tuple[int, int, int]
 """A digit of addresses and positions: extent, address stride, position stride."""
 
 
 class Strided(NamedTuple):
-    """Elements whose memory order follows from digits.
+    """Elements whose memory order follows from their digits.
 
     Attributes:
         high: one past the greatest address.
         position: position of the element at `low`.
-        digits: by falling address stride; all address strides are positive, and digits nest.
+        digits: by descending address stride; all address strides are positive, and digits nest.
     """
 
     low: int
@@ -279,7 +279,7 @@ class Strided(NamedTuple):
 
     @property
     def num_runs(self) -> int:
-        """The number of runs, if none of them continues in the next one."""
+        """The number of runs, provided that none continues in the next one."""
         outer, _, row = self.split()
         return math.prod([extent for extent, *_ in outer]) * row[0]
 
@@ -302,14 +302,14 @@ class AddressRuns(NamedTuple):
 
     @property
     def num_runs(self) -> int:
-        """How many runs there are."""
+        """Number of runs."""
         return len(self.address)
 
 
 def in_memory_order(view: View) -> View:
-    """Return the elements of a non-empty view of one variable by rising strides, without repeats.
+    """Return the elements of a non-empty view of one variable by stride, without repeats.
 
-    Where strides nest, that is the order of memory, each element once.
+    If the strides nest, this is the memory order, with each element once.
 
     >>> from poplite.view.view import all_of
     >>> matrix = all_of(Storage(0, 10, 6), (2, 3))
@@ -348,9 +348,9 @@ def _spanned(address: Int64, position: Int64, length: Int64) -> AddressRuns:
 
 
 def sets_by_address(part: Part | AddressRuns, *, drop: bool) -> Sequence[Strided | AddressRuns]:
-    """Return sets that together have the elements of a part.
+    """Return sets that together contain the elements of a part.
 
-    With `drop`, an element that a view repeats may be left out, except at its first place.
+    With `drop`, repeats of an element within a view may be left out, except the first occurrence.
 
     >>> from poplite.view.view import all_of
     >>> matrix = all_of(Storage(0, 10, 6), (2, 3)).dim_shuffle((1, 0))
@@ -372,11 +372,11 @@ def listed(view: View, position: int) -> AddressRuns:
 
 
 def _strided_sets(view: View, position: int, drop: bool) -> list[Strided] | None:
-    """Split a view into strided sets, or return None where some do not nest.
+    """Split a view into strided sets, or return None if the digits of some do not nest.
 
     Each view is accompanied by a view of positions in the same order.  A Cat that is read
-    completely is put in the order of its own space, and the positions with it; those of its kids
-    are then slices.
+    completely is put in the order of its own space, together with the positions; the positions of
+    its kids are then slices.
     """
     found: list[Strided] = []
     flat = View((view.num_elements,), (1,), position, _POSITIONS)
@@ -415,7 +415,7 @@ def _run(view: View) -> int:
 
 
 def _ordered(view: View, places: View, base: int, drop: bool) -> Strided | None:
-    """Sort the digits of a view and of its positions by falling address step."""
+    """Sort the digits of a view and of its positions by descending address step."""
     if places.space is not _POSITIONS:
         return None  # the positions themselves are cut into pieces
     pairs = _common(view.flat_digits(), places.flat_digits())
@@ -447,7 +447,10 @@ def _ordered(view: View, places: View, base: int, drop: bool) -> Strided | None:
 
 
 def _common(a: list[Digit], b: list[Digit]) -> list[Walk] | None:
-    """Split the digits of two equal ranges alike: (extent, stride in a, stride in b)."""
+    """Split the digits of two ranges of equal size into common extents.
+
+    Each digit of the result is (extent, stride in a, stride in b).
+    """
     pairs = []
     while a and b:
         (extent_a, stride_a), (extent_b, stride_b) = a.pop(), b.pop()

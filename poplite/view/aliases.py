@@ -1,7 +1,7 @@
-"""Which elements are shared: aliases inside a view, intersections of views, also of many.
+"""Shared elements: aliases inside a view, intersections of two or many views.
 
-Over one variable a view is a strided set of addresses, and number theory answers
-(`poplite.view.address_sets`).  Nothing is listed for a view of a `Cat` either, as long as it reads
+Over one variable, a view is a strided set of addresses, and number theory gives the answer
+(`poplite.view.address_sets`).  Nothing is listed for a view of a `Cat` either, if it reads
 every position of the Cat once: it then consists of the strided sets of the Cat's kids, which are
 compared as arrays::
 
@@ -11,13 +11,13 @@ compared as arrays::
       else, reads all of the Cat  -> aliases
       else                        -> compare its runs
 
-A Cat whose kids never overlap is as good as a variable: views of it share an element where they
-share a position.
+A Cat whose kids never overlap behaves like a variable: views of it share an element if and only if
+they share a position.
 
-Many strided sets of addresses at once, as arrays: does any share an address with another?
+Many strided sets of addresses are tested at once, as arrays, for a shared address.
 
-A set is a least address and digits, all steps upward; the order of its elements is forgotten.
-Tests over all sets together are tried from the cheapest on::
+A set is a least address and digits with positive steps; the order of its elements is dropped.
+Tests over all sets together are tried in order of cost, the cheapest first::
 
     spans        |--a--|    |--b--|      do not overlap: apart; exact where sets have no gaps
     residues     a.b.a.b.a.b.            modulo the coarsest steps, the same for the rest
@@ -49,28 +49,28 @@ from poplite.view.regions import chunks
 from poplite.view.view import NOWHERE, Cat, Storage, View, once
 
 FEW_PAIRS = 1024
-"""So few pairs are always compared one by one: a few milliseconds."""
+"""Up to this many pairs are always compared one by one: a few milliseconds."""
 
 ELEMENTS_PER_PAIR = 2048
-"""Elements that are marked in the time that comparing one pair takes."""
+"""Elements that can be marked in the time of comparing one pair."""
 
 MOST_PAIRS = 2**20
-"""Pairs that are compared where a bitmap would be too large: a few seconds."""
+"""Pairs that are compared if a bitmap would be too large: a few seconds."""
 
 MANY = 4096
 """More sets without gaps than this are marked in a bitmap rather than sorted ..."""
 
 ADDRESSES_PER_SET = 512
-"""... unless they lie farther apart than this."""
+"""... unless they are farther apart than this on average."""
 
 
 class Sets(NamedTuple):
     """Strided sets of addresses.
 
     Attributes:
-        low: int64[N], the least address of each.
-        high: int64[N], the greatest.
-        extent: int64[N, K], extents of the digits, at least one column; 1 where there is none.
+        low: int64[N], the least address of each set.
+        high: int64[N], the greatest address of each set.
+        extent: int64[N, K], extents of the digits, at least one column; 1 for padding.
         stride: int64[N, K], not negative; 0 only where the extent is 1.
     """
 
@@ -88,7 +88,8 @@ class Sets(NamedTuple):
 def sets_of(base: Int64, extent: Int64, stride: Int64) -> Sets:
     """Return sets from digits of any sign; repeated elements count once.
 
-    `base`: int64[N], addresses with all digits 0; `extent` and `stride`: int64[N, K], K at least 1.
+    `base`: int64[N], the addresses where all digits are 0; `extent` and `stride`: int64[N, K],
+    K at least 1.
 
     >>> one = sets_of(np.array([9]), np.array([[3, 2]]), np.array([[-4, 0]]))
     >>> one.low.tolist(), one.high.tolist(), one.digits(0)
@@ -112,7 +113,7 @@ def intervals(begin: Int64, length: Int64) -> Sets:
 
 
 def joined(parts: Sequence[Sets]) -> Sets:
-    """Put sets behind each other."""
+    """Concatenate sets."""
     if len(parts) == 1:
         return parts[0]
     columns = max([part.extent.shape[1] for part in parts])
@@ -130,10 +131,10 @@ def joined(parts: Sequence[Sets]) -> Sets:
 
 
 def any_meet(a: Sets, b: Sets | None = None) -> bool:
-    """Return whether two sets share an address: one of `a` and one of `b`, neither of them empty.
+    """Return whether a set of `a` and a set of `b` share an address; no set is empty.
 
     Without `b`, the sets of `a` are compared with each other, and none may repeat an address.
-    Raises `SizeOverflowError` when too many sets overlap over too many addresses, or two sets are
+    Raises `SizeOverflowError` if too many sets overlap over too many addresses, or two sets are
     too hard to compare.
 
     >>> sets = sets_of(np.array([0, 1]), np.array([[5], [5]]), np.array([[2], [2]]))
@@ -185,10 +186,10 @@ def _is_without_gaps(sets: Sets) -> bool:
 
 
 class _Overlaps(NamedTuple):
-    """Which intervals begin inside which: for each of `inside`, a row of others.
+    """Pairs of intervals of which one begins inside the other: rows of others per interval.
 
     Attributes:
-        number: how many pairs.
+        number: number of pairs.
         rows: (inside, others, first, count); `others[first[k] : first[k] + count[k]]` begin inside
             `inside[k]`.
     """
@@ -214,7 +215,7 @@ def _overlaps(begin: Int64, end: Int64, first: Mask | None) -> _Overlaps:
     else:
         ours, theirs = np.flatnonzero(first), np.flatnonzero(~first)
         ours, theirs = (part[np.argsort(begin[part], kind="stable")] for part in (ours, theirs))
-        # The later of a pair begins inside the earlier; ours counts as later where both begin.
+        # The later of a pair begins inside the earlier; at equal begins, ours counts as the later.
         at = np.searchsorted(begin[ours], begin[theirs])
         rows.append((theirs, ours, at, np.searchsorted(begin[ours], end[theirs]) - at))
         at = np.searchsorted(begin[theirs], begin[ours], side="right")
@@ -225,7 +226,7 @@ def _overlaps(begin: Int64, end: Int64, first: Mask | None) -> _Overlaps:
 def _residue_overlaps(sets: Sets, first: Mask | None) -> _Overlaps | None:
     """Find the pairs that overlap modulo the coarsest steps, or return None if all may.
 
-    Example: each of 64 shuffled columns of a matrix with 64 columns has one residue, so no two do.
+    Example: each of 64 shuffled columns of a matrix has a residue of its own, so no two overlap.
     """
     modulus = int(np.gcd.reduce(sets.stride.max(axis=1)))
     if modulus < 2:
@@ -236,7 +237,7 @@ def _residue_overlaps(sets: Sets, first: Mask | None) -> _Overlaps | None:
         return None
     begin = sets.low % modulus
     end = begin + width
-    # A range that crosses the end of the circle continues at its beginning.
+    # A range that passes the modulus wraps around to 0.
     owner = np.append(np.arange(len(end)), np.flatnonzero(end > modulus))
     over = owner[len(end) :]
     begin = np.append(begin, np.zeros(len(over), np.int64))
@@ -248,9 +249,9 @@ def _residue_overlaps(sets: Sets, first: Mask | None) -> _Overlaps | None:
 def marks_meet(groups: Sequence[Iterable[Sets]], low: int, high: int) -> bool:
     """Return whether two sets share an address by marking every element in a bitmap.
 
-    One group: its sets are compared with each other; two groups: the first with the second.  All
-    addresses are in [low, high].  Raises `SizeOverflowError` when the bitmap would have more than
-    `LARGEST_SPAN` bits.
+    The sets of a single group are compared with each other, those of two groups with the other
+    group.  All addresses are in [low, high].  Raises `SizeOverflowError` if the bitmap would have
+    more than `LARGEST_SPAN` bits.
 
     >>> sets = intervals(np.array([0, 9]), np.array([4, 2]))
     >>> marks_meet([[sets]], 0, 10), marks_meet([[sets], [sets]], 0, 10)
@@ -284,9 +285,9 @@ Kids = tuple[View, ...] | SlicedViews
 Blocks = tuple[list[Sets], list[View]]
 
 FEW = 8
-"""At most so many views are compared in pairs, without arrays.
+"""Most views that are compared in pairs, without arrays.
 
-No row of the benchmarks fails without: a field of three pieces is looked at in 7 us, else in 36."""
+No benchmark row depends on it: a field of three pieces takes 7 us this way, 36 us with arrays."""
 
 
 def contains_aliases(view: View) -> bool:
@@ -352,14 +353,14 @@ def contains_constant(view: View) -> bool:
     found = _reaches_constant(view)
     if found is not None:
         return found
-    # A space may be built on storages of which it, or the view, reads nothing.
+    # A space may be built on storages from which it, or the view, reads nothing.
     begin = np.array([storage.base for storage in constants], np.int64)
     length = np.array([storage.num_elements for storage in constants], np.int64)
     return _meet([_blocks(view), ([intervals(begin, length)], [])], below_view)
 
 
 def _reaches_constant(view: View) -> bool | None:
-    """Compare positions with those of constant kids; None if kids are many, or one is on a Cat."""
+    """Compare positions with those of constant kids; None for many kids, or a kid on a Cat."""
     space = view.space
     if isinstance(space, Storage) or isinstance(space.kids, SlicedViews):
         return None
@@ -394,7 +395,7 @@ def _alias_free(cat: Cat) -> bool:
 
 
 def _kids_apart(cat: Cat) -> bool:
-    """Return whether no element occurs twice in a Cat; `alias_free` of all Cats below is known."""
+    """Return whether no element occurs twice in a Cat, given `alias_free` of all Cats below."""
     kids = cat.kids
     common = _common_space(kids)
     if isinstance(common, Cat) and common.alias_free:
@@ -427,7 +428,7 @@ def _moved(kids: Kids, space: Storage) -> Kids:
 
 
 def _distinct(kids: Kids) -> Iterable[View]:
-    """Return representatives of the kids: one repeats an element if any kid does.
+    """Return representatives of the kids: if any kid repeats an element, a representative does.
 
     A kid on a Cat represents only itself, since the Cat may repeat elements.
     """
@@ -460,7 +461,7 @@ def _some_meet(pairs: Iterable[tuple[View, View]]) -> bool:
 
 
 def _meet(blocks: Sequence[Blocks], storages: Sequence[Storage]) -> bool:
-    """Return whether sets of one view share an address, or sets of one view with another's."""
+    """Return whether two sets of one view share an address, or sets of two views do."""
     if not any([streamed for _, streamed in blocks]):
         return any_meet(*[joined(sets) for sets, _ in blocks])
     low = min([storage.base for storage in storages])
@@ -476,7 +477,7 @@ def _all_sets(sets: Iterable[Sets], streamed: Iterable[View]) -> Iterator[Sets]:
 
 
 def _blocks(view: View) -> Blocks:
-    """Return the strided sets that make up a view, and parts that are too large to list.
+    """Return the strided sets that make up a view, and the parts that are too large to list.
 
     A view that reads only part of a Cat is listed as runs.
     """
@@ -513,24 +514,24 @@ def reads_all(view: View, cat: Cat) -> bool:
 
 
 # -- views among many that share an element --------------------------------------------------------
-# Many views, of which those are found that share an element with another one.
+# An index of many views finds those that share an element with a given view.
 #
 # A view of a variable has a range of addresses, and a range of residues modulo its coarsest step,
-# if all else that it steps over fits in there. Rows of a matrix have ranges apart, columns
-# residues::
+# if its finer steps stay within one such step. Rows of a matrix differ in their address ranges,
+# columns in their residues::
 #
 #     row 2 of (100, 8)        addresses 16 to 23        no step but 1
 #     column 2 of (100, 8)     addresses 2 to 794        residue 2 of 8
 #
-# Both ranges are cut into cells as long as they are, up to a factor of 2, so that a view lies in
-# few cells; another view is compared with what lies in its own cells alone. Cells that are too many
-# are not looked up: then all views of their grid are compared.
+# Both ranges are cut into cells of about their own length (up to a factor of 2), so that a view
+# occupies few cells; a view is compared only with those in its own cells. If it has too many cells,
+# they are not looked up, and all views of the grid are compared.
 
 T = TypeVar("T")
 
 
 class ViewIndex(Generic[T]):
-    """Views, each with an item that it is found by.
+    """An index of views that finds the items of those that share elements with a view.
 
     >>> from poplite.view.view import all_of
     >>> matrix = all_of(Storage(0, 0, 800), (100, 8))
@@ -546,14 +547,14 @@ class ViewIndex(Generic[T]):
         self._grids: dict[Storage, dict[_Kind, _Grid]] = {}
 
     def add(self, view: View, item: T) -> None:
-        """Add a view, which is found from now on."""
+        """Add a view and its item."""
         number = len(self._entries)
         self._entries.append((view, item))
         for storage in storages_below(view):
             _insert(self._grids.setdefault(storage, {}), storage, view, number)
 
     def meeting(self, view: View) -> Iterator[T]:
-        """Yield the items of views that share an element with another view, as they were added.
+        """Yield the items of the views that share an element with a view, in order of addition.
 
         Raises `SizeOverflowError` for the rare views that are too irregular and too large to
         decide.
@@ -579,7 +580,7 @@ def _insert(grids: dict[_Kind, _Grid], storage: Storage, view: View, number: int
 
 
 def _near(grids: dict[_Kind, _Grid], storage: Storage, view: View) -> set[int]:
-    """Return the numbers of the views that lie in cells of another one."""
+    """Return the numbers of the views in the cells of another view."""
     near: set[int] = set()
     for part in _sets(view, storage):
         for kind, grid in grids.items():
@@ -593,12 +594,12 @@ def _near(grids: dict[_Kind, _Grid], storage: Storage, view: View) -> set[int]:
 
 
 class _Kind(NamedTuple):
-    """What the views of one grid have in common.
+    """The common properties of the views of one grid.
 
     Attributes:
-        modulus: their coarsest step; 1 where the rest of a view does not fit between its steps.
-        of_addresses: a cell of addresses is as long as this power of 2.
-        of_residues: so is a cell of residues.
+        modulus: their coarsest step; 1 if the finer digits do not fit between its steps.
+        of_addresses: exponent of 2 of the length of an address cell.
+        of_residues: exponent of 2 of the length of a residue cell.
     """
 
     modulus: int
@@ -607,14 +608,14 @@ class _Kind(NamedTuple):
 
 
 class _Grid(NamedTuple):
-    """The numbers of some views: all of them, and by the cells of addresses and of residues."""
+    """The numbers of some views: of all, and by address cell and residue cell."""
 
     numbers: list[int]
     cells: dict[tuple[int, int], list[int]]
 
 
 class _Set(NamedTuple):
-    """Positions in one storage, among them those that a view reads there."""
+    """A set of positions in one storage that contains those that a view reads there."""
 
     low: int
     high: int
@@ -630,11 +631,11 @@ class _Set(NamedTuple):
         return _Kind(modulus, (self.high - self.low).bit_length(), (width - 1).bit_length())
 
     def _width(self, modulus: int) -> int:
-        """Return the length of a range that has all its residues."""
+        """Return the length of a range that contains all its residues."""
         return 1 + sum([(extent - 1) * abs(step) for extent, step in self.digits if step % modulus])
 
     def cells(self, kind: _Kind) -> tuple[range, list[range]]:
-        """Return the cells of a grid that it lies in: of addresses, and of residues."""
+        """Return its address cells and residue cells in a grid."""
         modulus, length, width = kind.modulus, kind.of_residues, self._width(kind.modulus)
         addresses = range(self.low >> kind.of_addresses, (self.high >> kind.of_addresses) + 1)
         if width >= modulus:
@@ -642,13 +643,13 @@ class _Set(NamedTuple):
         begin = self.low % modulus
         last = begin + width - 1
         residues = [range(begin >> length, (min(last, modulus - 1) >> length) + 1)]
-        if last >= modulus:  # it goes on at 0
+        if last >= modulus:  # it wraps around to 0
             residues.append(range((last - modulus >> length) + 1))
         return addresses, residues
 
 
 def _sets(view: View, storage: Storage) -> Iterator[_Set]:
-    """Yield sets of positions that have all elements of a view in one storage."""
+    """Yield sets of positions that contain all elements of a view in one storage."""
     few = few_on_variables(view)
     for part in few:
         if part.space is storage:

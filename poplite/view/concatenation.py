@@ -1,40 +1,40 @@
-"""Concatenation: merge what continues, keep the rest as one `Cat`.
+"""Concatenation: merge pieces that continue each other, keep the rest as one `Cat`.
 
 Along dimension `axis`, every piece is read as `outer` repetitions (the dimensions before
 the axis) of one chunk (the axis and all after it).  Pieces are merged in this order:
 
 1. all pieces together are one strided view: one mixed-radix number is recognised in consecutive
-   pieces, so that what a user cuts and joins again becomes the view it was, and the nine shifted
-   windows of a 3x3 convolution become one view::
+   pieces, so that a view that is cut and joined again becomes the original view, and the nine
+   shifted windows of a 3x3 convolution become one view::
 
        0 1 2 | 3 4 5 6 7 | 8            begins at 0, steps of 1: ((9, 1),)
        2 3 | 100 101 102 103 | 200 201  ((2, 100), (2, 98), (2, 1))
 
 2. a piece continues its neighbour's outermost digit: `[0:2], [2:5]` -> `[0:5]`;
 3. three or more equal pieces at equal distances become a digit.  Merging mere pairs
-   would turn 1,024 shuffled columns into 512 odd pairs, which are harder to reason about.
+   would turn 1,024 shuffled columns into 512 irregular pairs, which are harder to reason about.
 
-A piece that is a range of another `Cat` of the same period structure is replaced by the
-kids it covers, so repeated appending does not nest.
+A piece that is a range of another `Cat` with the same period structure is replaced by the
+kids it covers, so that repeated appending does not nest.
 
 Many slices of one view are joined by `concat_slices` without a Python object for each. They are
 arrays of begins and ends, merged by the same rules, but all at once:
 
-1. slices that begin where the one before them ends are one;
+1. slices that begin where the previous one ends are joined;
 2. equal pieces at regular distances, place by place, are one strided view;
-3. otherwise pieces that continue their neighbour are joined, and the second rule is tried again;
-4. if few are left, each progression counted as one, they become views and go through `concat`;
-5. the rest stays arrays: a `Cat` of `SlicedViews`.
+3. otherwise, pieces that continue their neighbour are joined, and the second rule is tried again;
+4. if few are left, counting each progression as one, they become views and go through `concat`;
+5. the rest is kept as arrays: a `Cat` of `SlicedViews`.
 
-Pieces differ only in where they begin and how long they are: two numbers describe each.  The
-template is the view from which they are cut, as (outer, axis, inner)::
+Pieces differ only in their begin and length, so two numbers describe each.  The
+template is the view from which they are cut, with dimensions (outer, axis, inner)::
 
     a = all_of(storage, (4, 6))              rows 1 to 3, row 0, rows 2 to 3
     template    shape (1, 4, 6), dims (0, 6, 1)
     extent      2  1  1                     of each piece along the axis
     off         6  0  12                    of its first element in the space
 
-A piece becomes a `View` only when it is asked for.
+A piece becomes a `View` only when it is accessed.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class ConcatPart(NamedTuple):
 def concat(views: Sequence[View], axis: int) -> View:
     """Join at least one view along a dimension; their shapes are equal except for `axis`.
 
-    The result is one strided view where the pieces form one, otherwise a view of a new `Cat`.
+    The result is one strided view if the pieces form one, otherwise a view of a new `Cat`.
 
     >>> from poplite.view.view import all_of
     >>> a = all_of(Storage(0, 0, 12), (3, 4))
@@ -106,7 +106,7 @@ def joined(parts: list[ConcatPart], outer: int, shape: Shape) -> View:
 
 
 def cut(view: View, pieces: list[Piece], shape: Shape, dim: int) -> View:
-    """Join the two or more pieces into which `cut_digits` cut dimension `dim` of a non-empty view.
+    """Join the two or more pieces of a non-empty view whose dimension `dim` `cut_digits` cut.
 
     >>> from poplite.view.view import all_of
     >>> columns = all_of(Storage(0, 0, 24), (4, 6)).dim_shuffle((1, 0)).reshape((24,))
@@ -142,7 +142,7 @@ def _parts(views: list[View], axis: int) -> list[ConcatPart]:
     shape, dims = views[0].shape, views[0].dims
     _, outer, digits, size, _ = part_of(views[0], axis)
     for view in views:
-        # Pieces are often alike: slices of one tensor, variables of one shape.
+        # Pieces often have the same form: slices of one tensor, variables of one shape.
         if view.shape != shape or view.dims != dims:
             shape, dims = view.shape, view.dims
             _, outer, digits, size, _ = part_of(view, axis)
@@ -151,7 +151,7 @@ def _parts(views: list[View], axis: int) -> list[ConcatPart]:
 
 
 def part_of(view: View, axis: int) -> ConcatPart:
-    """Read a view as repetitions (dimensions before the axis) of a chunk (those from it on)."""
+    """Read a view as repetitions (the dimensions before the axis) of a chunk (the others)."""
     shape, dims = view.shape, view.dims
     return ConcatPart(
         view.space,
@@ -187,8 +187,8 @@ def _rebuild(parts: list[ConcatPart]) -> ConcatPart | None:
 def _one_number(todo: list[Piece]) -> Digits | None:
     """Write pieces, at least one, as the digits of one number, or return None.
 
-    Place by place, innermost first: the stride is the first step, and the extent is where equal
-    steps end; every piece must then consist of complete places and ends of them.
+    Places are found one by one, innermost first: the stride is the first step, and the extent ends
+    where the step changes; every piece must then consist of complete places and ends of places.
 
     >>> _one_number([((), 1, 7), (((2, 3),), 2, 10)])
     ((3, 3),)
@@ -222,7 +222,7 @@ def _innermost(pieces: list[Piece]) -> Digit:
 def _strip(pieces: list[Piece], extent: int, stride: int) -> list[Piece] | None:
     """Replace every run of `extent` elements by one, or return None.
 
-    A piece may begin or end inside a run; it is cut there, but only a limited number of times.
+    A piece that begins or ends inside a run is cut there, but only a limited number of times.
     """
     stripped: list[Piece] = []
     todo = pieces[::-1]
@@ -356,17 +356,17 @@ def _progressions(parts: list[ConcatPart]) -> list[ConcatPart]:
 # -- many slices of one view -----------------------------------------------------------------------
 
 FEW = 64
-"""Pieces that still become views of their own, about which more is known than `SlicedViews`."""
+"""Most pieces that become views of their own, which keep more structure than `SlicedViews`."""
 
 MOST_CUTS = 8
-"""Pieces for each slice, on average, into which digits may cut them."""
+"""Most pieces per slice, on average, when slices are cut at digits."""
 
 
 def concat_slices(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> View:
     """Join the slices [begin, end) of dimension `dim` of a view along `axis`.
 
     `begin` and `end` are int64[P].  Unless `axis` is `dim`, all slices have equal sizes.  The
-    result is the view that `concat` makes of the slices, up to how its space is cut into pieces.
+    result is the view that `concat` makes from the slices, up to how its space is cut into pieces.
 
     >>> from poplite.view.view import Storage
     >>> from poplite.view.view import all_of
@@ -400,7 +400,7 @@ def concat_slices(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> 
 
 
 def _following(begin: Int64, end: Int64) -> tuple[Int64, Int64]:
-    """Join slices that begin where the one before them ends."""
+    """Join slices that begin where the previous one ends."""
     starts = np.ones(len(begin) + 1, np.bool_)
     np.not_equal(begin[1:], end[:-1], out=starts[1:-1])
     return begin[starts[:-1]], end[starts[1:]]
@@ -454,7 +454,7 @@ class SlicedViews(Sequence[View]):
         )
 
     def are_cut_as(self, other: SlicedViews) -> bool:
-        """Return whether other pieces are at the same places of their space."""
+        """Return whether other pieces have the same positions in their space."""
         return (
             len(self) == len(other)
             and self._cut() == other._cut()
@@ -470,7 +470,7 @@ class SlicedViews(Sequence[View]):
 
 
 def _pieces(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> SlicedViews | None:
-    """Return the slices as arrays, or None where they cross digits and cannot be cut there."""
+    """Return the slices as arrays, or None if they cross digits and cannot be cut there."""
     shape, dims = list(view.shape), list(view.dims)
     off = np.full(len(begin), view.off)
     low, high, stride, place = begin, end, 0, shape[dim]
@@ -496,7 +496,7 @@ def _pieces(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> Sliced
 def _of_steps(
     view: View, axis: int, along: Digit, inner: Sequence[Digit], extent: Int64, off: Int64
 ) -> SlicedViews:
-    """Return pieces that repeat as the dimensions before an axis, of steps along one digit."""
+    """Return pieces made of steps along one digit, repeated by the dimensions before an axis."""
     outer = pack(flat_digits(view.shape[:axis], view.dims[:axis]))
     size, stride = along
     sizes = (math.prod(view.shape[:axis]), size, math.prod([extent for extent, _ in inner]))
@@ -504,9 +504,9 @@ def _of_steps(
 
 
 def _cut_at_digits(view: View, begin: Int64, end: Int64, dim: int) -> SlicedViews | None:
-    """Cut slices where they cross digits of their dimension; None where the pieces are many.
+    """Cut slices where they cross digits of their dimension; None if there are too many pieces.
 
-    They consist of steps of the outermost digit in which all of them begin and end::
+    The pieces consist of steps of the outermost digit at which all slices begin and end::
 
         ((2, .), (3, .), (4, .))     [4, 8) [8, 20)  ->  [4, 8) [8, 12) [12, 20), steps of 4
     """
@@ -565,7 +565,7 @@ def _joined(pieces: SlicedViews, outer: int, shape: Shape) -> View:
 
 
 def _places(pieces: SlicedViews) -> list[Digit] | None:
-    """Write the offsets of equal pieces as digits, or return None where they are not regular."""
+    """Write the offsets of equal pieces as digits, or return None if they are not regular."""
     if (pieces.extent != pieces.extent[0]).any():
         return None
     digits: list[Digit] = []
@@ -582,7 +582,7 @@ def _places(pieces: SlicedViews) -> list[Digit] | None:
 
 
 def _groups(pieces: SlicedViews) -> list[tuple[int, int]] | None:
-    """Return (first, count) of progressions and of single pieces, or None when they are many.
+    """Return (first, count) of progressions and single pieces, or None if there are too many.
 
     As in `concat`, a progression has at least three pieces.
     """

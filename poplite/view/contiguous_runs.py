@@ -1,19 +1,19 @@
-"""The runs of consecutive addresses that a view reads, as lists or arrays.
+"""Runs of consecutive addresses that a view reads, as lists or arrays.
 
-Of views of a variable that have few runs, they are found in Python: faster than any array. Of views
-of concatenations, they are found by kernels. The space of the view is lowered once to `Leaves`. How
-its runs are then found depends on where the view's innermost step leads::
+For views of a variable with few runs, plain Python is faster than arrays. For views of
+concatenations, kernels find the runs: the space of the view is lowered once to `Leaves`, and the
+method depends on where the view's innermost step leads::
 
     through the complete space, once     leaf after leaf
-    from leaf to leaf, beside a digit    some columns at a time, one look-up for each
-    of neighbours in the space
+    from leaf to leaf, next to a digit   some columns at a time, one look-up for each
+    with steps of 1 in the space
     anywhere else                        stretches inside a digit of a leaf
 
-A space of strided leaves with far fewer runs than the view has elements is lowered once more, to
-contiguous leaves.
+If a space of strided leaves has far fewer runs than the view has elements, it is lowered once more,
+to contiguous leaves.
 
-A leaf is a kid on a variable: one strided set of addresses. Its digits fill a row, those that
-count the repetitions of the space first, padded with digits (1, 0)::
+A leaf is a kid on a variable: one strided set of addresses. Its digits form a row, padded with
+digits (1, 0); those that count the repetitions of the space come first::
 
     concat of a (2, 3) at 0 and the columns 1 and 3 of b (2, 4) at 10, along dimension 1
 
@@ -22,8 +22,8 @@ count the repetitions of the space first, padded with digits (1, 0)::
     extent   2 | 3    2 | 2
     stride   3 | 1    4 | 2              position 8 = (1, 3): 11 + 1 * 4 + 0 * 2 = 15
 
-A kid on another `Cat` becomes as many leaves as it has runs; many nested `Cat` with many runs are
-first merged into one.
+A kid on another `Cat` becomes as many leaves as it has runs; deeply nested `Cat`s with many runs
+are first merged into one.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ if TYPE_CHECKING:
 
 # -- parts on variables ----------------------------------------------------------------------------
 # A view of a `Cat` is cut where it leaves a kid, then each part where it leaves a kid of the space
-# below, and so on.  A part on a variable stays as it is, however many runs it has::
+# below, and so on.  A part on a variable is kept whole, however many runs it has::
 #
 #     (a0 a1 a2 a3) (b0 b1 b2) read backwards      b2 b1 b0 | a3 a2 a1 a0
 #
-# Nothing is listed before it is asked for.
+# Nothing is listed before it is needed.
 
 MOST_LEVELS = 128
-"""Nested concatenations that are kept as they are."""
+"""Levels of nested concatenations that are kept."""
 
 MOST_STEPS = 2**16
 """Cuts and descents that may be spent on replacing many levels by one: half a second."""
@@ -79,7 +79,7 @@ def flat(digits: Sequence[Digit], off: int, space: Storage | Cat) -> View:
 
 
 def cut(view: View, begin: int, end: int) -> list[View]:
-    """Cut a range out of a one-dimensional view, in parts on the same space.
+    """Cut a range out of a one-dimensional view, as parts on the same space.
 
     >>> [part.shape for part in cut(flat(((3, 1), (4, 6)), 0, Storage(0, 0, 24)), 2, 12)]
     [(2,), (8,)]
@@ -171,16 +171,17 @@ def one_level(view: View) -> View | None:
 
 
 def levels(space: Storage | Cat) -> int:
-    """Return how many concatenations are nested."""
+    """Return the number of nested concatenations."""
     return 0 if isinstance(space, Storage) else space.levels
 
 
 # -- runs ------------------------------------------------------------------------------------------
 
 FEW = 64
-"""Most runs, before any join, that are listed here.
+"""Most runs, before any join, that are listed in Python.
 
-Kept for benchmarks/compilation.py: `Copy of 10 elements with its costs` takes 2.4 times as long."""
+Kept for benchmarks/compilation.py: without it, `Copy of 10 elements with its costs` takes 2.4 times
+as long."""
 
 
 def few_runs(view: View) -> tuple[list[int], list[int]] | None:
@@ -198,7 +199,7 @@ def few_runs(view: View) -> tuple[list[int], list[int]] | None:
     starts, run = _starts(digits, space.base + view.off)
     if starts is None:
         return None
-    # Coalesced, a run and one digit never join.
+    # In coalesced digits, a run and a single digit never join.
     if len(digits) < 2 or (run > 1 and len(digits) == 2):
         return starts, [run] * len(starts)
     begin: list[int] = []
@@ -209,7 +210,7 @@ def few_runs(view: View) -> tuple[list[int], list[int]] | None:
 
 
 def _starts(digits: Sequence[Digit], base: int) -> tuple[list[int] | None, int]:
-    """List where runs begin before any join, or None where they are many; and their length."""
+    """Return the begins of runs before any join, or None if there are many, and their length."""
     run = 1
     if digits and digits[-1][1] == 1:
         run = digits[-1][0]
@@ -238,13 +239,13 @@ def _append(begin: list[int], length: list[int], start: int, run: int) -> None:
 
 
 MOST_RUNS = 2**27
-"""Runs that are listed at once: 2 GiB with their lengths."""
+"""Most runs that are listed at once: 2 GiB with their lengths."""
 
 MOST_COUNTED = 2**28
-"""Runs that are still counted for the message that there are too many: a few seconds."""
+"""Most runs that are counted for the message that there are too many: a few seconds."""
 
 ELEMENTS_PER_RUN = 8
-"""Elements of a view, for each run of its space, from which on the space is lowered to runs."""
+"""Elements of a view per run of its space from which the space is lowered to runs."""
 
 
 def runs(view: View) -> tuple[Int64, Int64]:
@@ -272,8 +273,8 @@ def runs(view: View) -> tuple[Int64, Int64]:
 def runs_through(leaves: Leaves, digits: Sequence[Digit], off: int) -> tuple[Int64, Int64]:
     """Return the runs of a view of a space: int64[R] begins and lengths.
 
-    `digits` and `off` are those of the view, in positions, coalesced.  Lengths are one number
-    repeated where all are equal.  Raises `SizeOverflowError` when there are more than `MOST_RUNS`.
+    `digits` and `off` are those of the view, in positions; the digits are coalesced.  Equal lengths
+    are one number repeated.  Raises `SizeOverflowError` when there are more than `MOST_RUNS`.
     """
     leaves = _suited(leaves, digits)
     if _is_transposed(leaves, digits):
@@ -289,10 +290,10 @@ def runs_through(leaves: Leaves, digits: Sequence[Digit], off: int) -> tuple[Int
 
 
 def count_through(leaves: Leaves, digits: Sequence[Digit], off: int, most: int = 2**63 - 1) -> int:
-    """Count the runs of a view of a space; arguments as of `runs_through`.
+    """Count the runs of a view of a space; the arguments are those of `runs_through`.
 
-    They are visited, except those of a complete space whose repetitions are regular; the count
-    stops soon after `most`.
+    Runs are visited, except for a complete space whose repetitions are regular; counting stops
+    soon after `most`.
     """
     count = _count_whole(leaves) if _is_whole(leaves, digits) else None
     if count is not None:
@@ -307,10 +308,10 @@ def space_runs(leaves: Leaves) -> tuple[Int64, Int64]:
 
 
 def _count_whole(leaves: Leaves) -> int | None:
-    """Count the runs of a complete space, or return None where its repetitions are irregular.
+    """Count the runs of a complete space, or return None if its repetitions are irregular.
 
-    What the last run of a leaf joins is known in closed form: the distance to the next leaf
-    changes by the same amount from one repetition to the next.
+    How often the last run of a leaf joins the next leaf is known in closed form: the distance to
+    the next leaf changes by the same amount from one repetition to the next.
     """
     if leaves.outer_columns > 1:
         return None
@@ -329,7 +330,7 @@ def _count_whole(leaves: Leaves) -> int | None:
     gap = np.roll(leaves.base, -1) - leaves.base - reach - 1
     gap[-1] += distance[0]
     drift = distance - np.roll(distance, -1)
-    # A leaf is followed by the next one in every repetition, the last by the first of the next.
+    # Each leaf is followed by the next one, and the last leaf by the first of the next repetition.
     times = np.full(len(leaves), outer)
     times[-1] -= 1
     steady = (drift == 0) & (gap == 0)
@@ -342,10 +343,10 @@ def _count_whole(leaves: Leaves) -> int | None:
 def runs_by_owner(
     leaves: Leaves, owner: Int64, owners: int, room: int
 ) -> tuple[Int64, Int64, Int64]:
-    """Return the runs of every leaf, one after the other, and where those of each owner begin.
+    """Return the runs of every leaf, one after the other, and where the runs of each owner begin.
 
-    `owner`: int64[L], not falling; only leaves of one owner join.  `room` is at least the number of
-    runs.  The results are begins and lengths, int64[R], and int64[owners + 1].
+    `owner`: int64[L], ascending; only leaves of the same owner join.  `room` is at least the number
+    of runs.  The results are begins and lengths, int64[R], and int64[owners + 1].
     """
     begin, length = np.empty(room, np.int64), np.empty(room, np.int64)
     ends = np.zeros(owners + 1, np.int64)
@@ -364,7 +365,7 @@ def runs_by_owner(
         length,
         ends[1:],
     )
-    # An owner without leaves ends where the one before it does.
+    # An owner without leaves ends where the previous one does.
     return *_fitted(begin, length, count), np.maximum.accumulate(ends)
 
 
@@ -408,7 +409,7 @@ def _transposed(leaves: Leaves, digits: Sequence[Digit], off: int) -> tuple[Int6
 
 
 def _places(digits: Sequence[Digit], off: int, leaves: Leaves) -> tuple[Argument, ...]:
-    """Return what both kernels take first: the view, and how leaves are found."""
+    """Return the first arguments of both kernels: the view, and the directory of leaves."""
     directory, shift = leaves.directory
     extent, stride = np.array(digits or ((1, 0),), np.int64).T.copy()
     view = extent, stride, len(extent), np.empty_like(extent), off
@@ -428,14 +429,14 @@ def joined(begin: Int64, length: Int64) -> tuple[Int64, Int64]:
 
 
 def _fitted(begin: Int64, length: Int64, count: int) -> tuple[Int64, Int64]:
-    """Cut arrays to their runs; pages that were never touched cost nothing."""
+    """Cut arrays to the number of runs; pages that were never touched cost nothing."""
     if 2 * count < len(begin):
         return begin[:count].copy(), length[:count].copy()
     return begin[:count], length[:count]
 
 
 def _suited(leaves: Leaves, digits: Sequence[Digit]) -> Leaves:
-    """Return the leaves, or the runs of the space where these are less work."""
+    """Return the leaves, or the space's contiguous leaves if these are less work."""
     if leaves.contiguous or _is_whole(leaves, digits):
         return leaves
     if _elements(digits) < ELEMENTS_PER_RUN * leaves.most_runs:
@@ -448,7 +449,7 @@ def _is_whole(leaves: Leaves, digits: Sequence[Digit]) -> bool:
 
 
 def _is_transposed(leaves: Leaves, digits: Sequence[Digit]) -> bool:
-    """Return whether the innermost step leads from leaf to leaf, beside a step to neighbours."""
+    """Return whether the innermost step leads from leaf to leaf, and the next digit has step 1."""
     if len(digits) < 2 or digits[-2][1] != 1 or digits[-2][0] < ABREAST:
         return False
     period, step = int(leaves.breaks[-1]), digits[-1][1]
@@ -462,7 +463,7 @@ def _is_transposed(leaves: Leaves, digits: Sequence[Digit]) -> bool:
 
 
 def _most_runs(leaves: Leaves, digits: Sequence[Digit]) -> int:
-    """Return a number that the runs of a view do not exceed."""
+    """Return an upper bound of the number of runs of a view."""
     if _is_whole(leaves, digits):
         return leaves.most_runs
     rest, run = split_run(digits)
@@ -474,9 +475,9 @@ def _elements(digits: Sequence[Digit]) -> int:
 
 
 def check_listable(count: int, what: str, fix: str = "t.region_chunks() streams them; or ") -> None:
-    """Raise `SizeOverflowError` when there are more runs than are listed at once.
+    """Raise `SizeOverflowError` when there are more runs than can be listed at once.
 
-    `what` is subject and verb of the message; `fix` is advised before slices of the tensor.
+    `what` is the subject and verb of the message; `fix` is advice given before that of slicing.
     """
     if count > MOST_RUNS:
         raise SizeOverflowError(
@@ -488,10 +489,10 @@ def check_listable(count: int, what: str, fix: str = "t.region_chunks() streams 
 
 
 FEW_LEVELS = 2
-"""Nested concatenations that are lowered one after the other, the lowest first."""
+"""Most levels of nested concatenations that are lowered one after the other, the lowest first."""
 
 FEW_LEAVES = 2**18
-"""Leaves for which more levels are lowered so, too: compiled loops list them in milliseconds."""
+"""Most leaves for which more levels are lowered in this way: kernels list them in milliseconds."""
 
 
 class Leaves:
@@ -499,11 +500,11 @@ class Leaves:
 
     Attributes:
         outer: repetitions of the space.
-        breaks: int64[L + 1], positions of a period where leaves begin, and the period.
+        breaks: int64[L + 1], positions in a period where leaves begin, and the period.
         base: int64[L], addresses of the first elements.
         extent: int64[L, K], digits of each leaf, outermost first.
         stride: int64[L, K].
-        outer_columns: how many of the K digits count repetitions; none where there is one.
+        outer_columns: how many of the K digits count repetitions; 0 for a single repetition.
     """
 
     def __init__(
@@ -532,7 +533,7 @@ class Leaves:
 
     @cached_property
     def run(self) -> Int64:
-        """int64[L]: consecutive elements in each step of the other digits."""
+        """int64[L]: consecutive elements at each step of the other digits."""
         return np.where(self.stride[:, -1] == 1, self.extent[:, -1], 1)
 
     @cached_property
@@ -553,7 +554,7 @@ class Leaves:
 
     @cached_property
     def distance(self) -> Int64:
-        """int64[L]: addresses from one repetition to the next, with one outer column or none."""
+        """int64[L]: address distance between repetitions, with at most one outer column."""
         if not self.outer_columns:
             return np.zeros(len(self), np.int64)
         return np.ascontiguousarray(self.stride[:, 0])
@@ -568,8 +569,8 @@ class Leaves:
     def directory(self) -> tuple[npt.NDArray[np.int32], int]:
         """A leaf at or before each position `i << shift` of a period, and the shift.
 
-        There are about two entries for each leaf; the leaf at a position is that one or one of the
-        next.
+        There are about two entries per leaf; the leaf at a position is that one or one of the
+        following.
         """
         period = int(self.breaks[-1])
         shift = max((period // (2 * len(self))).bit_length() - 1, 0)
@@ -615,7 +616,7 @@ def leaves_of(cat: Cat) -> Leaves:
 
 
 def _lowered(cat: Cat, room: float | None) -> bool:
-    """Lower a Cat and all below it, the lowest first, as long as there is room for their leaves."""
+    """Lower a Cat and all Cats below it, the lowest first, while there is room for their leaves."""
     for space in below(cat):
         if space.leaves is None:
             if room is not None:
@@ -627,11 +628,11 @@ def _lowered(cat: Cat, room: float | None) -> bool:
 
 
 def _expected_leaves(cat: Cat) -> float:
-    """Estimate the leaves of a Cat, as if those of the spaces below it were spread evenly."""
+    """Estimate the leaves of a Cat, assuming that leaves of the spaces below are spread evenly."""
     kids, times = cat.kids, 1.0
     if cat.levels == 1:
         return len(kids)
-    if isinstance(kids, SlicedViews):  # alike, but for their lengths
+    if isinstance(kids, SlicedViews):  # they differ only in their lengths
         kids = (kids[0],)
         times = cat.num_elements / kids[0].num_elements
     found = 0.0
@@ -648,7 +649,7 @@ def _expected_leaves(cat: Cat) -> float:
 
 
 def below(cat: Cat) -> list[Cat]:
-    """Return a Cat and all Cats below it, each after those on which it is built.
+    """Return a Cat and all Cats below it, each after those that it is built on.
 
     >>> storage = Storage(0, 0, 6)
     >>> below(Cat((View((1, 6), (0, 1), 0, storage),), 1))
@@ -681,7 +682,7 @@ def _lower(cat: Cat) -> Leaves:
         leaves = Leaves(cat.outer, np.asarray(cat.breaks, np.int64), *rows)
         if on_variables:
             return leaves
-        # So far the addresses are positions of the one space on which all kids are.
+        # So far the addresses are positions in the one space that all kids are on.
         (inner,) = spaces.values()
         assert isinstance(inner, Cat)
         return contiguous_leaves(*_mapped(*space_runs(leaves), leaves_of(inner).flattened))
@@ -696,10 +697,10 @@ def stacked(views: Sequence[View], *, split: bool) -> tuple[Int64, Int64, Int64,
     """Return the digits of views, at least one, as rows.
 
     The results are the addresses of the first elements (positions on a Cat), int64[L]; extents and
-    strides, int64[L, K]; and the number of columns for the first dimension, whose digits have
-    columns of their own with `split`.
+    strides, int64[L, K]; and the number of columns for the first dimension.  With `split`, the
+    digits of the first dimension have columns of their own.
     """
-    # Views are often alike: slices of one tensor, variables of one shape.
+    # Views often have the same form: slices of one tensor, variables of one shape.
     numbers: dict[object, int] = {}
     heads: list[Sequence[Digit]] = []
     tails: list[Sequence[Digit]] = []
@@ -725,7 +726,7 @@ def stacked(views: Sequence[View], *, split: bool) -> tuple[Int64, Int64, Int64,
 
 
 def _pieces(pieces: SlicedViews) -> tuple[Int64, Int64, Int64, int]:
-    """Return what `stacked` would return for the same views."""
+    """Return the result that `stacked` would return for the same views."""
     space = pieces.template.space
     base = space.base if isinstance(space, Storage) else 0
     (outer, _, inner), (first, step, rest) = pieces.template.shape, pieces.template.dims
@@ -749,7 +750,7 @@ def _pieces(pieces: SlicedViews) -> tuple[Int64, Int64, Int64, int]:
 
 
 def _mapped(begin: Int64, length: Int64, leaves: Leaves) -> tuple[Int64, Int64]:
-    """Map runs of positions of a space to runs of addresses, by its contiguous leaves."""
+    """Map runs of positions in a space to runs of addresses, by its contiguous leaves."""
     end = begin + length
     first = np.searchsorted(leaves.breaks, begin, side="right") - 1
     count = np.searchsorted(leaves.breaks, end, side="left") - first

@@ -1,16 +1,16 @@
-"""Whether two views show the same elements in the same order, however they were made.
+"""Equality: whether two views show the same elements in the same order, however they were made.
 
     a, r = all_of(storage, (2,)), a.reverse(0)      concat([r, a]) and concat([a[1], a[0], a])
 
-Three questions are asked, the quickest first:
+Three tests are made, the quickest first:
 
-1. are they made alike?  On one variable that decides: digits are written in one way only;
-2. do they agree at a few places, those from which the hash is made?
-3. do they agree everywhere?  Both are cut further and further, until parts of equal sizes are
-   made alike, or are on variables and differ.  Where that takes many steps, the runs of
+1. do they have the same structure?  On one variable that decides, since digits have one form only;
+2. do they agree at a few positions, those that the hash is made from?
+3. do they agree everywhere?  Both are cut further and further, until parts of equal sizes have
+   the same structure, or are on variables and differ.  If that takes many steps, the runs of
    addresses of both are compared, some at a time.
 
-Nothing is listed beyond the first difference, and what both repeat is compared once.
+Nothing is listed beyond the first difference, and common repetitions are compared once.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from poplite.view.view import NOWHERE, Cat, Storage, View
 Pair = tuple[View, View]
 
 STEPS = 2**12
-"""Comparisons of parts before runs are compared: about 20 ms."""
+"""Most comparisons of parts before runs are compared: about 20 ms."""
 
 MOST_STEPS = 2**21
-"""Comparisons of parts of views too long for that: at most about ten seconds."""
+"""Most comparisons of parts of views that are too long for runs: at most about ten seconds."""
 
 MOST_STREAMED = 2**30
-"""Elements of views whose runs are compared: at most about ten seconds."""
+"""Most elements of views whose runs are compared: at most about ten seconds."""
 
 
 def sample(view: View) -> tuple[int, ...]:
-    """Return the addresses of at most eight elements: those at the ends, and some between.
+    """Return the addresses of at most eight elements: those at the ends, and some in between.
 
     >>> from poplite.view.view import all_of
     >>> sample(all_of(Storage(0, 10, 100), (100,)))
@@ -80,7 +80,7 @@ def same_elements(a: View, b: View) -> bool:
         return True
     if a.shape != b.shape:
         return False
-    # On variables digits are written in one way only.
+    # On a variable, digits have one form only.
     if isinstance(a.space, Storage) and isinstance(b.space, Storage):
         return False
     if NOWHERE in (a.space, b.space) or sample(a) != sample(b):
@@ -151,7 +151,7 @@ def _dropped(view: View, digits: list[Digit], times: dict[int, int]) -> View:
 
 
 def _ordered(a: View, b: View) -> Iterator[Pair] | None:
-    """If both read each place of their spaces once, in the same order, compare the spaces."""
+    """If both read each position of their spaces once, in the same order, compare the spaces."""
     digits = a.flat_digits()
     if digits != b.flat_digits() or digits[:1] == [(a.shape[0], 1)]:
         return None
@@ -195,7 +195,7 @@ def _chunks(one: View, lines: View, rows: int) -> Iterator[Pair]:
 
 
 def _opened(a: View, b: View) -> Iterator[Pair]:
-    """Cut the view with more levels further, and the other one at the same places."""
+    """Cut the view with more levels further, and the other view at the same positions."""
     if levels(a.space) < levels(b.space):
         a, b = b, a
     begin = 0
@@ -207,7 +207,7 @@ def _opened(a: View, b: View) -> Iterator[Pair]:
 
 def _merged(left: list[View], right: list[View]) -> Iterator[Pair]:
     """Cut two lists of views, with equally many elements, into pairs of views of equal sizes."""
-    # Each view with the position up to which it is compared: cut there it would lose its period.
+    # Each view has the position up to which it is compared: cutting there would lose its period.
     lefts, rights = ([(view, 0) for view in reversed(views)] for views in (left, right))
     while lefts:
         (one, i), (other, j) = lefts.pop(), rights.pop()
@@ -229,13 +229,13 @@ def _merged(left: list[View], right: list[View]) -> Iterator[Pair]:
 
 
 def _periodic(a: View, b: View) -> Iterator[Pair] | None:
-    """If both repeat something, each over and over, compare as much as decides."""
+    """If both views are periodic, compare only as many elements as decide."""
     enough = _enough(a, b, a.shape[0])
     return None if enough is None else _merged(cut(a, 0, enough), cut(b, 0, enough))
 
 
 def _enough(a: View, b: View, count: int) -> int | None:
-    """Return how many of `count` elements decide, if that is fewer.
+    """Return how many of `count` elements decide equality, if that is fewer than all; else None.
 
     Sequences of periods p and q that agree in p + q elements agree everywhere (Fine and Wilf).
     """
@@ -244,7 +244,7 @@ def _enough(a: View, b: View, count: int) -> int | None:
 
 
 def _period(view: View) -> int:
-    """Return after how many elements a view starts anew, over and over; 0 if it does not."""
+    """Return the number of elements after which a view repeats; 0 if it is not periodic."""
     digits = view.flat_digits()
     if not digits or digits[0][1]:
         return 0
@@ -252,7 +252,7 @@ def _period(view: View) -> int:
 
 
 def _same_runs(a: View, b: View) -> bool:
-    """Compare all runs of addresses, some at a time; the same elements have the same runs."""
+    """Compare all runs of addresses, some at a time; equal elements have equal runs."""
     nothing = np.empty(0, np.int64)
     streams = chunks(a), chunks(b)
     left: tuple[Int64, Int64] = nothing, nothing

@@ -1,14 +1,14 @@
-"""The operations that make a view from all elements of its variable, found from its digits.
+"""Operations that make a view from all elements of its variable, found from its digits.
 
-A view holds no history: it is digits and an offset. But digits say by which operations it can be
-made, and those that are found are applied and compared before they are shown::
+A view keeps no history: it is digits and an offset. But the digits determine operations that make
+it; the operations found are applied and the result compared before they are shown::
 
     variable (8, 12)    digits ((12, 1), (8, 12))      .T
                         digits ((6, 2), (2, 0))        [:, ::2].upsample(2, 1)
                         offset 12, digits (12, 1)      [1]
 
-So two equal views have the same text, however they were made. A view over a concatenation is made
-from the shape that its strides tell, if they tell one.
+So two equal views have the same text, however they were made. For a view over a concatenation, the
+shape is inferred from its strides, if possible.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from poplite.arrays.series import Digit, Digits, digits_of, pack, row_major
 from poplite.view.view import Cat, Shape, Storage, View
 
 LEVELS = 3
-"""Levels of nested concatenations up to which an expression is written."""
+"""Most levels of nested concatenations for which an expression is written."""
 
 MOST_JOINED = 4
-"""Views that an expression joins."""
+"""Most views that an expression joins."""
 
 Operation = tuple[str, Callable[[View], View]]
-"""An operation as text behind a tensor, and what it does."""
+"""An operation: the text that follows a tensor, and the function that applies it."""
 
 
 class DigitStep(NamedTuple):
-    """A digit within one dimension of what a view is made from.
+    """A digit within one dimension of the tensor that a view is made from.
 
     Attributes:
         axis: the dimension of the variable.
         extent: number of indices.
-        step: from one index to the next; negative when they are read backwards.
+        step: from one index to the next; negative when the dimension is read backwards.
     """
 
     axis: int
@@ -47,8 +47,8 @@ class DigitStep(NamedTuple):
 def operations(view: View, shape: Shape) -> list[str] | None:
     """Return the operations that make a view of a variable of this shape.
 
-    The view has elements, and reads one space. None where no such operations are found: where
-    an index of a dimension carries into another.
+    The view has elements, and reads one space. None if no such operations are found, because
+    an index of one dimension carries into another.
 
     >>> from poplite.view.view import all_of
     >>> x = all_of(Storage(0, 0, 24), (4, 6))
@@ -85,7 +85,7 @@ def _without_flatten(texts: list[str]) -> list[str]:
 
 
 def _spread(view: View) -> View | None:
-    """Return a view with a dimension for each digit and its repeats, if that is another one.
+    """Return the view with one dimension for each digit and its repeats, if that differs from it.
 
     >>> from poplite.view.view import all_of
     >>> x = all_of(Storage(0, 0, 24), (4, 6))
@@ -108,8 +108,8 @@ def _spread(view: View) -> View | None:
 def source(view: View, variable: Callable[[Storage], tuple[str, Shape]]) -> str | None:
     """Return the expression that makes a view, which has elements, of its variables.
 
-    `variable` returns the text and the shape of a variable. None where no short expression is
-    found, as of concatenations of many views.
+    `variable` returns the text and the shape of a variable. None if no short expression is
+    found, as for concatenations of many views.
 
     >>> from poplite.view.concatenation import concat
     >>> from poplite.view.view import all_of
@@ -147,7 +147,7 @@ def _source(
 def _joined(
     space: Cat, shape: Shape, variable: Callable[[Storage], tuple[str, Shape]], levels: int
 ) -> str | None:
-    """Return the expression of all elements of a space, in a shape."""
+    """Return the expression for all elements of a space, in a given shape."""
     dim = _joined_along(space, shape)
     if dim is None:
         return None
@@ -163,7 +163,7 @@ def _joined(
 
 
 def _shape_read(view: View) -> Shape:
-    """Return the shape of a space in which the digits of a view are whole dimensions, or flat.
+    """Return the shape of a space in which a view's digits are whole dimensions, else a flat shape.
 
     >>> from poplite.view.view import all_of
     >>> _shape_read(all_of(Storage(0, 0, 24), (4, 6)).dim_shuffle((1, 0)))
@@ -206,7 +206,7 @@ def _from(view: View, shape: Shape) -> list[str] | None:
         return None
     corner = _corner(view, shape)
     if any(corner[a] + (p.extent - 1) * abs(p.step) >= shape[a] for a, p in merged.items()):
-        return None  # a range goes on in the next row
+        return None  # a range continues in the next row
     found = [_selection(merged, corner, shape)]
     kept = tuple([merged[a].extent for a in range(len(shape)) if a in merged])
     found += _arranged(parts, kept, view)
@@ -222,7 +222,7 @@ def _digits(view: View) -> list[Digits]:
 
 
 def _parts(view: View, shape: Shape) -> list[list[DigitStep]] | None:
-    """Return the digits of each dimension of a view, cut at the dimensions of a shape.
+    """Return the digits of each dimension of a view, cut at the dimensions of `shape`.
 
     A part of extent n and axis -1 repeats its dimension n times.
     """
@@ -240,7 +240,7 @@ def _parts(view: View, shape: Shape) -> list[list[DigitStep]] | None:
 
 
 def _cut(digit: Digit, axes: Sequence[tuple[int, int]], shape: Shape) -> list[DigitStep] | None:
-    """Return a digit as parts that each step within one dimension, the outermost first."""
+    """Split a digit into parts that each step within one dimension, the outermost first."""
     extent, stride = digit
     parts: list[DigitStep] = []
     for place, axis in reversed(axes):  # the innermost dimension first
@@ -264,7 +264,7 @@ def _cut(digit: Digit, axes: Sequence[tuple[int, int]], shape: Shape) -> list[Di
 
 
 def _merged(parts: Sequence[Sequence[DigitStep]], shape: Shape) -> dict[int, DigitStep] | None:
-    """Return one part for each dimension that is read, if its parts are a range of indices."""
+    """Return one part for each dimension that is read, if its parts form a range of indices."""
     merged: dict[int, DigitStep] = {
         a: DigitStep(a, 1, 1) for a, size in enumerate(shape) if size == 1
     }
@@ -293,7 +293,7 @@ def _corner(view: View, shape: Shape) -> list[int]:
 
 
 def _selection(merged: dict[int, DigitStep], corner: Sequence[int], shape: Shape) -> Operation:
-    """Return the indices and ranges that are selected, as NumPy writes them."""
+    """Return the selection of indices and ranges, in NumPy's notation."""
     keys: list[str] = []
     for axis, size in enumerate(shape):
         part = merged.get(axis)
@@ -317,7 +317,7 @@ def _selection(merged: dict[int, DigitStep], corner: Sequence[int], shape: Shape
 
 
 def _range(part: DigitStep, first: int, size: int) -> str:
-    """Return a range of indices as NumPy writes it.
+    """Return a range of indices in NumPy's notation.
 
     >>> _range(DigitStep(0, 4, 1), 0, 4), _range(DigitStep(0, 2, 2), 1, 8)
     (':', '1:4:2')
@@ -358,7 +358,7 @@ def _arranged(parts: Sequence[Sequence[DigitStep]], kept: Shape, view: View) -> 
 
 
 def _reshaped(shape: Shape, new: Shape, found: list[Operation]) -> Shape:
-    """Add the operation from one shape to another, if they differ; return the other."""
+    """Add the operation from one shape to another, if they differ; return the new shape."""
     if shape != new:
         inserted, removed = _ones_between(shape, new), _ones_between(new, shape)
         if inserted is not None:
@@ -374,7 +374,7 @@ def _reshaped(shape: Shape, new: Shape, found: list[Operation]) -> Shape:
 
 
 def _ones_between(shape: Shape, longer: Shape) -> list[tuple[int, int]] | None:
-    """Return the sizes of 1 that a longer shape has more: where they go in one, and where they are.
+    """Return the position in both shapes of each size of 1 that only the longer shape has.
 
     >>> _ones_between((4,), (1, 4)), _ones_between((4,), (4, 1)), _ones_between((4,), (2, 2))
     ([(0, 0)], [(1, 1)], None)

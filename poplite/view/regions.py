@@ -1,4 +1,4 @@
-"""Runs of consecutive addresses in a view: counted, listed, or grouped in the order of memory.
+"""Runs of consecutive addresses in a view: counted, listed, or grouped in memory order.
 
 A run is a maximal range of the flattened view with consecutive addresses. How runs are found
 depends on how many there are and on the view's space::
@@ -6,29 +6,29 @@ depends on how many there are and on the view's space::
     at most 64 on a storage        `few_runs`: in Python, without arrays
     on the storage of a variable   `poplite.arrays.series`: from the digits alone
     on a `Cat`                     `poplite.view.contiguous_runs`: from the leaves of the space
-    more than fit                  `chunks`: some at a time
+    more than fit in memory        `chunks`: some at a time
 
-Counting lists nothing. For chunks, the digits of the flattened view are cut where a part has as
-many runs as fit; every part is again a strided view and listed as such::
+Counting lists nothing. For chunks, the digits of the flattened view are cut into parts with as
+many runs as fit; every part is again a strided view and is listed as such::
 
     digits (4, 1) (6, 4)    at most 14 runs      (2, 1) (6, 4) at 0    (2, 1) (6, 4) at 2
 
-In memory order, elements are sorted by address, without sorting where strides give it. Views are
-split into sets (see `address_sets`).  Sets whose spans of addresses do not overlap follow each
-other; only those that do overlap are listed as runs and sorted.  One pass over the result forms
+In memory order, elements are ordered by address, without sorting where strides give the order.
+Views are split into sets (see `address_sets`).  Sets whose spans of addresses do not overlap follow
+each other; only overlapping ones are listed as runs and sorted.  One pass over the result forms
 *groups*, consecutive addresses on one tile; their *members* are ranges of positions::
 
     a (3, 4) variable, transposed     one group, memory [0, 12)
                                       members [0, 1) [3, 4) [6, 7) [9, 10) [1, 2) [4, 5) ...
 
-The order in which a view has the fewest regions is found as steps to it and back. Over one
-variable, a step reads the view by its digits and shuffles them by falling stride::
+The order in which a view has the fewest regions is found as reversible steps. Over one
+variable, a step reads the view by its digits and shuffles them by descending stride::
 
     (3, 2) with strides (1, 3)        0 3 1 4 2 5      shape (3, 2), order (1, 0)
     afterwards                        0 1 2 3 4 5
 
 A view that reads all of a `Cat` is first put in the order of the Cat in the same way.  The
-pieces of the Cat are then taken in the order of memory, as segments of positions.
+pieces of the Cat are then taken in memory order, as segments of positions.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ from poplite.view.view import NOWHERE, Cat, Storage, View, all_of, once
 
 
 def chunks(view: View, max_runs: int = 2**20) -> Iterator[tuple[Int64, Int64]]:
-    """Yield the runs of a view in parts `(begin, length)`, as `runs` returns them, none cut in two.
+    """Yield the runs of a view in parts `(begin, length)`, as `runs` returns them; no run is cut.
 
-    `max_runs` is the number of runs of one part; two parts are in memory at once.
+    `max_runs` is the number of runs in one part; two parts are in memory at once.
 
     >>> from poplite.view.view import all_of
     >>> matrix = all_of(Storage(0, 0, 24), (6, 4)).dim_shuffle((1, 0))
@@ -98,7 +98,7 @@ def chunks(view: View, max_runs: int = 2**20) -> Iterator[tuple[Int64, Int64]]:
     held: tuple[Int64, Int64] | None = None
     for begin, length in _listed(view, max_runs):
         if held is not None:
-            # The last run of the part before may continue in this one.
+            # The last run of the previous part may continue in this one.
             before, lengths = held
             if before[-1] + lengths[-1] == begin[0]:
                 length = length.copy()
@@ -153,7 +153,7 @@ def _parts_of_cat(
 ) -> Iterator[tuple[Sequence[Digit], int]]:
     """Cut a view of a space into parts of at most `limit` runs."""
     rest, run = split_run(digits)
-    # Consecutive elements are cut at most once in every shortest run, and at both ends.
+    # Consecutive elements are cut at most once per shortest run, and at both ends.
     most = max(limit, (limit - 2) * leaves.shortest_run)
     if run > most:
         for part, at in _parts(digits, off, most):
@@ -169,7 +169,7 @@ _NO_RUNS = np.empty(0, np.int64), np.empty(0, np.int64)
 
 
 def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
-    """Return the runs of many views at once; much faster than one by one where views are small.
+    """Return the runs of many views at once; much faster than one by one for small views.
 
     The results are `(first, begin, length)`, int64[V + 1], int64[R] and int64[R]; the runs of view
     i are `begin[first[i]:first[i + 1]]`.  Raises `SizeOverflowError` when there may be more runs
@@ -197,7 +197,7 @@ def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
     breaks = np.zeros(len(base) + 1, np.int64)
     np.cumsum(extent.prod(1), out=breaks[1:])
     leaves = Leaves(1, breaks, base, extent, stride, 0)
-    # Views that show elements many times may have more together than a 64-bit integer counts.
+    # Views with many repeats may together have more elements than a 64-bit integer can count.
     room = int((np.diff(breaks) // leaves.run).sum(dtype=np.float64))
     check_listable(room, f"{len(views):,} views have up to")
     begin, length, first = runs_by_owner(leaves, np.array(owner, np.int64), len(views), room)
@@ -217,7 +217,7 @@ def num_runs(view: View) -> int:
     if isinstance(space, Storage):
         return count_runs(*split_run(digits)) if space is not NOWHERE else 0
     if digits and digits[0][1] == 0:
-        # A repeated block joins the next repetition where its end meets its beginning.
+        # A repeated block joins the next repetition if its end continues at its beginning.
         (times, _), *rest = digits
         part = View((view.num_elements // times,), (pack(rest),), view.off, space)
         closed = last_address(part) + 1 == address_at(part, 0)
@@ -246,7 +246,7 @@ def is_contiguous(view: View) -> bool:
     if isinstance(view.space, Storage):
         digits = view.flat_digits()
         return not digits or (len(digits) == 1 and digits[0][1] == 1)
-    # A few elements decide nearly every view that is not contiguous.
+    # A few elements show that a view is not contiguous in nearly every such case.
     last = view.num_elements - 1
     first = address_at(view, 0)
     probes = {1, last // 2, last} if last else {0}
@@ -276,7 +276,7 @@ def addresses(view: View) -> Int64:
 
 
 def address_at(view: View, index: int) -> int:
-    """Return the address of one element, by its number in row-major order, of a non-empty view.
+    """Return the address of one element of a non-empty view, by its row-major index.
 
     >>> from poplite.view.view import all_of
     >>> address_at(all_of(Storage(0, 10, 6), (2, 3)).dim_shuffle((1, 0)), 1)
@@ -320,9 +320,9 @@ def storages(view: View) -> tuple[Storage, ...]:
 
 
 def _storages_within(cat: Cat, first: int, last: int, most: int = 256) -> tuple[Storage, ...]:
-    """Return the storages below the kids between two positions of a space, or some more.
+    """Return the storages below the kids between two positions of a space, possibly a few more.
 
-    Up to `most` kids on concatenations are looked into, and fewer a level below.
+    Up to `most` kids on concatenations are searched, and fewer on each level below.
     """
     if isinstance(cat.kids, SlicedViews) or cat.outer > 1:
         return cat.storages
@@ -344,20 +344,20 @@ def _storages_within(cat: Cat, first: int, last: int, most: int = 256) -> tuple[
 # -- memory order ----------------------------------------------------------------------------------
 
 MOST_SHARED = 2**25
-"""Members that `alias_order` lists: 3 GiB while they are found."""
+"""Most members that `alias_order` lists: 3 GiB while they are found."""
 
 FARTHEST = 1 << 62
 """An address beyond all others."""
 
 ANYWHERE = np.array([-FARTHEST, FARTHEST]), np.array([0])
-"""Breaks and tiles of a memory that is all on one tile."""
+"""Breaks and tiles of a mapping with all memory on one tile."""
 
 
 class MemoryOrder(NamedTuple):
-    """Positions of a tensor in the order of memory.
+    """Positions of a tensor in memory order.
 
     Attributes:
-        ptr: int64[groups + 1]; the members of group `g` are `ptr[g]` up to `ptr[g + 1]`.
+        ptr: int64[groups + 1]; the members of group `g` are `ptr[g]` to `ptr[g + 1]`.
         address: int64[groups], first addresses of the groups.
         tile: int64[groups].
         begin: int64[members], first positions.
@@ -372,7 +372,7 @@ class MemoryOrder(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """What the kernel takes: at each of some addresses, equally spaced runs begin."""
+    """The kernel's input: some addresses, with equally spaced runs from each of them."""
 
     address: Int64
     position: Int64
@@ -389,11 +389,11 @@ def memory_order(
     *,
     drop: bool = False,
 ) -> MemoryOrder:
-    """Group the elements of views in the order of memory; at equal addresses, by position.
+    """Group the elements of views in memory order; at equal addresses, by position.
 
-    `mapping` is `(breaks, tiles)`: int64[m + 1], rising from -FARTHEST to FARTHEST, and int64[m].
-    With `drop`, an element is listed once, however often the views show it.  Raises
-    `SizeOverflowError` when there are more members than are listed at once.
+    `mapping` is `(breaks, tiles)`: int64[m + 1], ascending from -FARTHEST to FARTHEST, and
+    int64[m].  With `drop`, an element is listed once, however often the views show it.  Raises
+    `SizeOverflowError` when there are more members than can be listed at once.
 
     >>> from poplite.view.view import Storage
     >>> from poplite.view.view import all_of
@@ -439,10 +439,10 @@ def memory_order(
 def alias_order(
     parts: Sequence[Part | AddressRuns], mapping: tuple[Int64, Int64] = ANYWHERE
 ) -> tuple[MemoryOrder, Int64]:
-    """Group the elements of views in the order of memory, and find which share memory.
+    """Group the elements of views in memory order, and find which share memory.
 
-    Members are cut so that any two hold the same memory, or have none in common.  The second result
-    is int64[members]: for each member, where the first one with the same memory begins.  Raises
+    Members are cut so that any two have the same memory or none in common.  The second result is
+    int64[members]: for each member, the begin of the first one with the same memory.  Raises
     `SizeOverflowError` when there are more than `MOST_SHARED` members.
 
     >>> from poplite.view.view import Storage
@@ -483,7 +483,7 @@ def alias_order(
 
 
 def _clusters(sets: Sequence[Strided | AddressRuns]) -> list[list[Strided | AddressRuns]]:
-    """Put together the sets whose spans of addresses overlap; the sets are sorted by `low`."""
+    """Group the sets whose spans of addresses overlap; the sets are sorted by `low`."""
     clusters: list[list[Strided | AddressRuns]] = []
     high = -1
     for found in sets:
@@ -503,7 +503,7 @@ def _rows(cluster: list[Strided | AddressRuns], breaks: Int64 | None) -> _Rows:
         return _Rows(low, position, low, run, *row)
     low, position, length = sorted_runs(cluster)
     if breaks is not None and (low[1:] < low[:-1] + length[:-1]).any():
-        # Repeated memory is in order on every tile once it is cut where the tile changes.
+        # Repeated memory is in order on every tile if it is cut where the tile changes.
         source, _, begin, end = overlay(low, low + length, breaks)
         position = position[source] + begin - low[source]
         low, position, length = in_order(begin, position, end - begin)
@@ -525,12 +525,12 @@ def _alike(found: Strided, tiled: bool) -> bool:
 
 
 def _trimmed(array: Int64, size: int) -> Int64:
-    """Return the used front of a buffer; copied where most of it was not used."""
+    """Return the used front of a buffer, as a copy if most of the buffer was not used."""
     return array[:size] if 2 * size > len(array) else array[:size].copy()
 
 
 class Shuffle(NamedTuple):
-    """Read as a shape, reverse some dimensions, shuffle.
+    """A step: read in a shape, reverse some dimensions, shuffle.
 
     Attributes:
         backwards: the dimensions that are reversed.
@@ -557,7 +557,7 @@ class Shuffle(NamedTuple):
 
 
 class TakeIntervals(NamedTuple):
-    """Take intervals of positions one after the other.
+    """A step: take intervals of positions one after the other.
 
     Attributes:
         begin: int64[n], first positions.
@@ -578,10 +578,10 @@ class TakeIntervals(NamedTuple):
 
 
 def simplification(view: View, *, segments: bool) -> tuple[list[Shuffle | TakeIntervals], View]:
-    """Find the order in which a view has the fewest regions, and the one-dimensional view in it.
+    """Find the order in which a view has the fewest regions, and the flat view in that order.
 
-    There are no steps if they would gain nothing.  `segments`: whether to sort the pieces of
-    concatenations too.
+    There are no steps if they would gain nothing.  With `segments`, the pieces of concatenations
+    are sorted, too.
 
     >>> matrix = all_of(Storage(0, 0, 6), (2, 3))
     >>> steps, simple = simplification(matrix.dim_shuffle((1, 0)), segments=True)
@@ -602,9 +602,9 @@ def simplification(view: View, *, segments: bool) -> tuple[list[Shuffle | TakeIn
 
 
 def walk(view: View, steps: Sequence[Shuffle | TakeIntervals], *, forward: bool) -> View:
-    """Take a view through steps, or, not `forward`, undo them; the result has one dimension.
+    """Apply steps to a view, or undo them without `forward`; the result has one dimension.
 
-    The view has as many elements as the one for which the steps were found.
+    The view has as many elements as the one that the steps were found for.
     """
     flat = (view.num_elements,)
     view = view.reshape(flat)
@@ -630,7 +630,7 @@ def _over_variables(owners: Sequence[Storage], order: MemoryOrder) -> View:
 
 
 def _shuffle(view: View, *, segments: bool) -> Shuffle | None:
-    """Return the step to the order of a view's space, or None where it is in order already.
+    """Return the step to the order of a view's space, or None if it is in order already.
 
     Digits of stride 0 come first, to repeat everything else; at equal strides, the longest digit is
     innermost.
@@ -649,7 +649,7 @@ def _shuffle(view: View, *, segments: bool) -> Shuffle | None:
     after = step.walk(view, forward=True).reshape((view.num_elements,))
     if isinstance(space, Storage):
         return step if num_runs(after) < num_runs(view) else None
-    # Whether that saves regions depends on the pieces: they are easiest to judge in their order.
+    # Whether that saves regions depends on the pieces, which are easiest to judge in their order.
     in_order = after.flat_digits() == [(space.num_elements, 1)]
     moved = in_order and digits != [(space.num_elements, 1)] and segments
     return step if moved or after.space is not space else None

@@ -1,8 +1,8 @@
-"""A view: which element of a linear space each index of a tensor means.
+"""A view: the map from the indices of a tensor to elements of a linear space.
 
 A view is `(shape, dims, off, space)`: index (i, j, ...) is the element at position
 `off + dims[0](i) + dims[1](j) + ...` of the space, where each dimension is a stride or a
-short mixed-radix number (see `digits`).  The space is the storage of one variable or a
+short mixed-radix number (see `digits`).  The space is the storage of one variable, or a
 `Cat`, the concatenation of other views::
 
     a = all_of(storage, (4, 6))      shape (4, 6)   dims (6, 1)                off 0
@@ -22,10 +22,10 @@ Addresses count elements, not bytes, because a view never changes the size of an
 Every operation returns a new view, visits no element, and assumes checked arguments.
 A view without elements is always `empty(shape)`.
 
-Composition: a view of another view's row-major order, in the other view's own space.
+Composition expresses a view of another view's row-major order in the other view's own space.
 
 The other view, the kid, counts its elements in digits with place values.  Each step of the
-outer view is written as a multiple of one place::
+outer view is written as a multiple of one place value::
 
     kid digits ((6, 1), (4, 6)), places 4 and 1      a step of 4 is one step of the digit (6, 1)
 
@@ -91,7 +91,7 @@ NOWHERE = Storage(-1, 0, 0)
 
 
 class View:
-    """An immutable view; equal ones are made alike (`equality` compares their elements).
+    """An immutable view; equal views have the same form (`equality` compares their elements).
 
     Attributes:
         dims: stride or digits of each dimension; ignored where the size is 1.
@@ -165,7 +165,7 @@ class View:
         return placed(self.shape[1:], self.dims[1:], self.off + step, space)
 
     def dim_shuffle(self, permutation: Sequence[int]) -> View:
-        """Make dimension k of the result dimension permutation[k] of this view."""
+        """Permute dimensions: dimension k of the result is permutation[k] of this view."""
         shape, dims = self.shape, self.dims
         return View(
             tuple([shape[p] for p in permutation]),
@@ -254,7 +254,7 @@ class View:
             return empty(shape)
         digits = flat_digits(self.shape, self.dims)
         if type(space) is Cat and len(space.kids) == 1 and digits == [(space.num_elements, 1)]:
-            # A layer read from end to end: the view below may not need it in this shape.
+            # A layer read from end to end: in this shape, the view below may not need it.
             below = space.kids[0]
             dims = regroup(below.flat_digits(), shape)
             if dims is not None:
@@ -284,11 +284,11 @@ class View:
 
 
 class Cat:
-    """Several views read one after the other, over and over, as one linear space.
+    """Several views read one after the other, repeatedly, as one linear space.
 
     The space repeats `outer` times: one chunk of kid 0, one chunk of kid 1, ...  Kids have
-    shape (outer, chunk).  With `outer` above 1, concatenation along an inner dimension is
-    the row-major order of its result::
+    shape (outer, chunk).  An `outer` above 1 describes the row-major order of a concatenation along
+    an inner dimension::
 
         concat of a (2, 3) and b (2, 1) along dimension 1, outer = 2, period = 4
 
@@ -297,13 +297,13 @@ class Cat:
 
     Attributes:
         kids: the views, none empty; many slices of one view as `SlicedViews`.
-        breaks: where each kid's chunk begins in a period, and the period; int64[K + 1] for
+        breaks: the begin of each kid's chunk in a period, and the period; int64[K + 1] for
             `SlicedViews`.
         period: elements of one repetition.
         outer: number of repetitions.
         num_elements: outer * period.
-        levels: nested concatenations, this one among them.
-        storages: every storage below, in order of first use; some are perhaps not read.
+        levels: number of nested concatenations, including this one.
+        storages: every storage below, in order of first use; some may not be read.
     """
 
     __slots__ = (
@@ -361,7 +361,7 @@ class Cat:
 
 
 def _made_alike(a: Cat, b: Cat) -> bool:
-    """Compare two spaces level by level, each pair once: a view joined with itself is shared."""
+    """Compare two spaces level by level, each pair once, since a view may occur many times."""
     todo: list[tuple[Storage | Cat, Storage | Cat]] = [(a, b)]
     done: set[tuple[int, int]] = set()
     while todo:
@@ -402,18 +402,18 @@ def all_of(storage: Storage, shape: Shape) -> View:
 
 
 def empty(shape: Shape) -> View:
-    """Return the one view of this shape without elements."""
+    """Return the only view of this shape without elements."""
     return View(shape, (0,) * len(shape), 0, NOWHERE)
 
 
 def flat(view: View) -> View:
-    """Return a view in the shape in which a `Cat` that is repeated once holds it: (1, elements)."""
+    """Return a view in the shape that it has as a kid of a `Cat` with outer 1: (1, elements)."""
     digits = view.flat_digits()
     return View((1, view.num_elements), (0, pack(digits)), view.off, view.space)
 
 
 def once(view: View) -> View:
-    """Return a view of the same elements, in the same order, without the repeats of stride 0.
+    """Return a view of the same elements, in the same order, without repeats by strides of 0.
 
     >>> once(all_of(Storage(0, 0, 6), (6,)).broadcast(2**40, 0)).shape
     (6,)
@@ -436,7 +436,7 @@ def layer(view: View) -> View:
 
 
 def placed(shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat) -> View:
-    """Return a non-empty view on the innermost space found.
+    """Return a non-empty view, on the innermost space possible.
 
     A view that stays inside one kid of a `Cat` is moved down to that kid's own space.
     """
@@ -447,7 +447,7 @@ def placed(shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat) 
             repetition, first = divmod(off, period)
         low = high = first
         for size, dim in zip(shape, dims):  # noqa: B905  (as in `flat_digits`)
-            # Steps of whole periods walk the repetitions; the others must stay in one chunk.
+            # Steps by whole periods walk the repetitions; the others must stay in one chunk.
             if isinstance(dim, int):
                 reach = (size - 1) * dim
                 if repeated and dim % period == 0:

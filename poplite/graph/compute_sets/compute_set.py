@@ -7,16 +7,17 @@ class on one tile, with a tensor connected to every edge and a value in every st
                      --- VertexInstance 1  tile 1   x: a[4:8]   y: b[4:8]   scale: 2.0
 
 The graph makes both (`add_compute_set`, `add_vertex`), and the compiler reads them. Vertices that
-were added together (`add_vertices`) are a block of arrays; it makes a `VertexInstance` on access.
+were added together (`add_vertices`) form a block of arrays, which makes each `VertexInstance` on
+access.
 
-Sizes of fields are set, or follow from connections, within the limits of layouts::
+Field sizes are set explicitly or follow from connections, within the limits of the layouts::
 
-    graph.set_field_size(vertex["rows"], 3)      then rows 0, 1 and 2 are connected one by one
-    graph.set_field_size(vertex["table"], 8)     a vector of state: zeros until it has values
+    graph.set_field_size(vertex["rows"], 3)      rows 0, 1 and 2 are then connected one by one
+    graph.set_field_size(vertex["table"], 8)     a state vector: zeros until values are set
 
-A list of edges whose size was not set is as long as the rows connected to it.
+A list of edges whose size was not set has as many rows as are connected to it.
 
-It is recorded which compute sets and variables an operation of `poplite.ops` made::
+The graph records the compute sets and variables that each operation of `poplite.ops` made::
 
     loss = ops.map(ops.sum((x - y) ** 2), name="loss")
 
@@ -24,7 +25,7 @@ It is recorded which compute sets and variables an operation of `poplite.ops` ma
                         results         loss
                         temporaries     loss/tiles/partials, loss/workers/partials
 
-Reports add up what belongs to one operation, and pictures of a graph draw it as one box.
+Reports add up the costs of an operation, and pictures of a graph draw it as one box.
 
 Source: Poplar API reference, "Graph::setFieldSize", "Graph::getMaxFieldDim".
 """
@@ -104,7 +105,7 @@ class ComputeSet(Displayed):
 
 
 class VertexList(LikeList["VertexInstance"]):
-    """The vertices of a compute set: single ones, and blocks of many, as one list.
+    """The vertices of a compute set, single ones and blocks, as one list.
 
         parts        [v0, v1]   <VertexBlock of 1,000,000>   [v1000002]
         vertices[1]  v1         vertices[5]  made by the block on access
@@ -143,7 +144,7 @@ class VertexList(LikeList["VertexInstance"]):
         return (part for part in self.parts if not isinstance(part, list))
 
     def items(self) -> Iterator[VertexInstance | VertexBlock]:
-        """Yield single vertices and blocks: few items, however many vertices there are."""
+        """Yield single vertices and blocks: few items, even for millions of vertices."""
         for part in self.parts:
             if isinstance(part, list):
                 yield from part
@@ -195,8 +196,8 @@ class VertexInstance:
         rows: lists of edges that are connected row by row and still have gaps.
         numbers: names of the fields that are connected to plain numbers.
         waiting: numbers for fields whose element type is not known yet.
-        sizes: sizes of lists of edges and state vectors, by field name, where they were set.
-        estimate: the cost of running it, where that was set.
+        sizes: sizes of lists of edges and state vectors, by field name, if set.
+        estimate: the cost of running it, if set.
         block: the block of vertices that it belongs to, or None.
     """
 
@@ -285,7 +286,7 @@ def new_vertex(
     location: SourceLocation,
     index: int | None = None,
 ) -> VertexInstance:
-    """Return a vertex that has no tile yet, and nothing connected; it is not in the list yet."""
+    """Return a vertex without tile or connections that is not yet in the compute set's list."""
     vertex: VertexInstance = object.__new__(VertexInstance)
     vertex.graph, vertex.compute_set = compute_set.graph, compute_set
     vertex.vertex_class, vertex.location = vertex_class, location
@@ -439,7 +440,7 @@ def _checked_size(vertex: VertexInstance, field: Field, size: object) -> int:
 
 
 def _held(vertex: VertexInstance, field: Field) -> int | None:
-    """Return the number of rows or values that a field has now; None where it has nothing."""
+    """Return the number of rows or values that a field has so far; None if it has none."""
     for held in (vertex.connections, vertex.state, vertex.waiting):
         value = held.get(field.name)
         if isinstance(value, Tensor):
@@ -530,7 +531,7 @@ def check_row(ref: FieldRef, row: Tensor) -> None:
 
 
 def _rows_below(size: int) -> str:
-    """Return what to do about a row that a list of some size does not have."""
+    """Return advice for a row beyond the size of a list."""
     rows = f"a row from 0 to {size - 1:,}, or " if size else ""
     return f"{rows}a larger size in graph.set_field_size"
 
@@ -593,7 +594,7 @@ def largest_number(vertex_class: type[Vertex], name: str) -> int | float:
 
 @frozen(eq=False)
 class Vectors:
-    """The values of a State field of vectors: of all vertices in order, and the number of each."""
+    """The values of a State field of vectors: those of all vertices in order, and their counts."""
 
     values: npt.NDArray[Any]
     length: Series
@@ -608,9 +609,9 @@ class RecordedOperation:
     """An operation that was recorded.
 
     Attributes:
-        name: with its scopes; a number is added where an operation before it has that name.
+        name: with its scopes; a number is appended if an earlier operation has that name.
         location: the user's line that recorded it.
-        compute_sets: those that it made.
+        compute_sets: the compute sets that it made.
         results: the variables that it made for others to read.
         temporaries: the other variables that it made.
     """

@@ -1,7 +1,7 @@
 """The edges of compute sets as tables: the elements that their vertices access.
 
-Vertices of one class form *families*: each block is one, and all single vertices of the class are
-another. The edges of each field of a family are arrays
+Vertices of one class form *families*: each block is a family, and so are all single vertices of the
+class together. The edges of each field of a family are arrays
 (`poplite.graph.compute_sets.vertex_block`), so that a regular block costs the same at any size::
 
     family   vertices    field   start              length
@@ -12,29 +12,30 @@ another. The edges of each field of a family are arrays
 Both the checks and the lowering start from this table.
 
 Edges that overlap written elements are found by sorting and sweeping. Fields are first compared by
-their ranges of addresses: a field whose range is disjoint from all written ranges is never listed,
-and neither is a regular field that cannot overlap itself::
+their address ranges: a field whose range is disjoint from all written ranges is never listed,
+nor is a regular field that cannot overlap itself::
 
     x  reads  [0, 1000)      ---------
     y  writes [1001, 2001)              ---------        disjoint: nothing to do
     z  writes [3000, 3900)                          -----
     z  reads  [3100, 3200)                           --  listed, sorted, swept
 
-Listed runs are sorted by address. Written runs overlap only where two neighbours do; once they are
-known to be disjoint, one pass over reads and writes finds the reads that overlap a write. The
-vertices of runs are looked up only for those.
+Listed runs are sorted by address. Written runs overlap only if two neighbours do; once they are
+known to be disjoint, one pass over reads and writes finds the reads that overlap a write. Vertices
+are looked up only for those runs.
 
-Compute sets may be equal but for their variables, as layers of a network and steps of a solver are;
-they have one *form*::
+Compute sets that differ only in their variables, such as the layers of a network or the steps of a
+solver, share one *form*::
 
     Add(x=a[0:64], out=b[0:64])    form   Add(x=0[0:64], out=1[0:64])    variables a, b
     Add(x=c[0:64], out=d[0:64])           the same                                 c, d
 
-Variables of a form are numbered by address, and each counts by its size and the tiles of its
-elements. The edges that meet, the moves between tiles, and the elements gathered there are the same
-for all compute sets of a form, and found once.
+A form numbers its variables by address and keeps only the size of each and the tiles of its
+elements. The overlapping edges, the moves between tiles, and the elements gathered there are the
+same for all compute sets of a form, and are found once.
 
-So are the edges of one variable, which start elsewhere in another one, and are the same otherwise::
+The same holds for edges of single variables: those of another variable differ only in where they
+start::
 
     x[0:4], x[4:8], x[8:12]     of variable x, at 0          start 0, step 4      length 4
     y[0:4], y[4:8], y[8:12]     of variable y, at 1001       start 1001, step 4   length 4
@@ -96,7 +97,7 @@ class FieldEdges:
 
     @cached_property
     def envelope(self) -> tuple[int, int]:
-        """An interval of addresses that contains all elements; there must be some."""
+        """An interval of addresses that contains all elements; there must be at least one."""
         spread = self.edges.spread()
         if spread is not None:
             return spread
@@ -149,8 +150,8 @@ class EdgeTable:
 
     Attributes:
         families: the families.
-        alike: a table whose compute set is equal but for its variables
-            (`poplite.graph.compute_sets.edge_table`); None without one.
+        alike: the table of a compute set that differs only in its variables
+            (`poplite.graph.compute_sets.edge_table`), or None.
     """
 
     def __init__(self, families: Sequence[Family]) -> None:
@@ -309,14 +310,14 @@ class Crossings:
     Attributes:
         written: runs of written fields that may overlap something.
         read: runs of fields that only read, and may overlap something written.
-        double: pairs of overlapping runs of `written` of two vertices.
-        foreign: pairs of overlapping runs of `written` and `read` of two vertices; computed only
-            where `double` is empty.
-        own: for fields that only read, the edges that overlap what their own vertex writes; no
-            mask where none does.
+        double: pairs of overlapping runs of `written` that belong to different vertices.
+        foreign: pairs of overlapping runs of `written` and `read` that belong to different
+            vertices; computed only if `double` is empty.
+        own: for fields that only read, a mask of the edges that overlap elements written by their
+            own vertex; no mask if there are none.
         shared: pairs of overlapping runs of `written` and `read` of one vertex, where the written
-            field is an InOut; computed only where `double` is empty. Metadata of QUARTER is
-            omitted, since a vertex reads it once, when it begins.
+            field is an InOut; computed only if `double` is empty. Metadata of QUARTER is
+            omitted, since a vertex reads it only once, at its start.
     """
 
     written: FieldRuns
@@ -332,7 +333,7 @@ class Crossings:
         return not any(len(pairs[0]) for pairs in (self.double, self.foreign, self.shared))
 
     def of_fields(self, fields: Mapping[FieldEdges, FieldEdges]) -> Crossings:
-        """Return the same, without runs, for a compute set that has these fields in their place."""
+        """Return the same overlaps, without runs, for a compute set with corresponding fields."""
         own = {fields[field]: mask for field, mask in self.own.items()}
         return replace(self, written=_NO_RUNS, read=_NO_RUNS, own=own)
 
@@ -369,7 +370,7 @@ def find_crossings(fields: Sequence[FieldEdges]) -> Crossings:
 
 
 def _all_disjoint(fields: Sequence[FieldEdges]) -> bool:
-    """Return whether it is easy to see that no two edges overlap, as in most small sets."""
+    """Return whether a cheap test shows that no two edges overlap, as in most small sets."""
     spans = sorted(field.envelope for field in fields)
     return all(end <= begin for (_, end), (begin, _) in pairwise(spans)) and all(
         field.edges.surely_disjoint() for field in fields if field.field.writes
@@ -481,7 +482,7 @@ def _in_place(written: FieldRuns, writes: _Sorted, first: Int64, read_end: Int64
 
 
 def _of_each_run(runs: FieldRuns, of_fields: Sequence[bool]) -> Mask:
-    """Return the value of its field for each run."""
+    """Return, for each run, the value of its field."""
     return np.repeat(np.array(of_fields, np.bool_), np.diff(runs.stops, prepend=0))
 
 
@@ -503,11 +504,11 @@ def _own(read: FieldRuns, runs: Int64) -> dict[FieldEdges, Mask]:
     return own
 
 
-# -- sets that are equal but for their variables ---------------------------------------------------
+# -- compute sets that differ only in their variables ----------------------------------------------
 
 
 def form_of_view(view: View) -> Hashable:
-    """Return what the elements of a view are within its one variable.
+    """Return a key for the elements of a view of one variable; equal if only the variable differs.
 
     >>> from poplite.view import all_of
     >>> x, y = (all_of(Storage(number, 100 * number, 6), (2, 3)) for number in range(2))
@@ -526,7 +527,7 @@ def form_of_view(view: View) -> Hashable:
 
 
 def moved_view(view: View, storage: Storage) -> View:
-    """Return a view of one variable as one of another."""
+    """Return the same view of another variable."""
     space: Storage | Cat = storage
     if not isinstance(view.space, Storage):
         kids = view.space.kids
@@ -541,12 +542,12 @@ def moved_view(view: View, storage: Storage) -> View:
 
 
 def may_move(edges: Edges) -> bool:
-    """Return whether edges that are moved are kept as those that are made in their place."""
+    """Return whether moved edges have the same representation as edges made in the new place."""
     return not isinstance(edges.start, Listed) or edges.start.offset.dtype == NARROW
 
 
 def moved_edges(edges: Edges, distance: int, storage: Storage) -> Edges:
-    """Return edges of one variable as those of another, which begins at a distance."""
+    """Return the same edges of another variable, which begins `distance` addresses later."""
     start, pieces = edges.start, edges.pieces
     if start is not None and edges.num_elements:
         start = start.moved(distance)
@@ -558,7 +559,7 @@ def moved_edges(edges: Edges, distance: int, storage: Storage) -> Edges:
 
 
 MOST_EDGES = 1 << 14
-"""Edges of a field beyond which no form is sought: compute sets that are large are few."""
+"""Most edges of a field for which a form is sought: there are few large compute sets."""
 
 
 Role = Literal["any", "written", "input"]
@@ -566,10 +567,10 @@ Role = Literal["any", "written", "input"]
 
 
 class Form(NamedTuple):
-    """What a compute set is but for its variables.
+    """A compute set with its variables left open.
 
     Attributes:
-        key: equal for compute sets that differ in their variables only.
+        key: equal for compute sets that differ only in their variables.
         variables: the numbers of the variables, ascending.
     """
 
@@ -653,7 +654,7 @@ class EdgeTables:
         return Form((tuple(families), places, mappings), variables)
 
     def _mapping(self, number: int) -> int:
-        """Return a number for the size and the tiles of a variable, the same for equal ones."""
+        """Return a number for the size and tiles of a variable; equal if both are equal."""
         found = self._mappings.get(number)
         if found is None:
             breaks, tiles = self._space.variables[number].mapping.pieces()
@@ -663,14 +664,14 @@ class EdgeTables:
 
 
 class _Seen:
-    """The variables behind the fields of a compute set, as fields are gone through."""
+    """Collects the variables that the fields of a compute set access, field by field."""
 
     def __init__(self, space: Space) -> None:
         self._space = space
         self._owners: list[int | Int64] = []
 
     def steps(self, steps: Steps) -> Hashable:
-        """Add regular addresses, and return what they are within their variables."""
+        """Add regular addresses, and return their offsets within their variables."""
         first = self._space.owner(steps.low)
         if first != self._space.owner(steps.high):
             return self.addresses(steps.array())
@@ -678,7 +679,7 @@ class _Seen:
         return steps.first - self._space.variables[first].base, steps.digits
 
     def addresses(self, addresses: Int64) -> Hashable:
-        """Add addresses, and return what they are within their variables."""
+        """Add addresses, and return their offsets within their variables."""
         first = self._space.owner(int(addresses.min()))
         if first == self._space.owner(int(addresses.max())):
             self._owners.append(first)
@@ -692,7 +693,7 @@ class _Seen:
 
     @property
     def is_of_several(self) -> bool:
-        """Whether the addresses that were added last are those of several variables."""
+        """Whether the addresses added last belong to several variables."""
         return not isinstance(self._owners[-1], int)
 
     def storage(self, storage: Storage) -> None:
@@ -733,10 +734,10 @@ def _series(series: Series) -> Hashable:
 
 
 def _form_of_edges(edges: Edges, seen: _Seen) -> Hashable:
-    """Return what edges are within their variables.
+    """Return a key for edges relative to their variables.
 
-    None where elements of several variables are gathered: their distances on a tile depend on the
-    tile's whole memory.
+    The key is None if elements of several variables are gathered: their distances on a tile depend
+    on the tile's whole memory.
     """
     counts, start, pieces = (_series(edges.rows), _series(edges.length)), edges.start, edges.pieces
     if not edges.num_elements:

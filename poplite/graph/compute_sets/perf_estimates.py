@@ -4,9 +4,9 @@
         return 20 + 3 * vertex.field_info("x").size
 
     graph.register_perf_estimator(Axpy, cost)
-    graph.set_perf_estimate(vertex, 164)            for one vertex; it precedes the estimator
+    graph.set_perf_estimate(vertex, 164)            for one vertex; overrides the estimator
 
-Without either, the method `cycles` of the class is called, which knows only sizes::
+Without either, the method `cycles` of the class is called, which knows only sizes of fields::
 
     class Axpy(Vertex):
         ...
@@ -14,8 +14,8 @@ Without either, the method `cycles` of the class is called, which knows only siz
             return 20 + 3 * len(self.y)          worker slots of one vertex
 
 It is ordinary Python and is never compiled. `self` has the lengths of vectors and lists, integer
-state, and the attributes of the class. It has no data, so that one answer serves all vertices of
-equal shape. The words of the shape that the method reads are recorded: only those distinguish
+state, and the attributes of the class. It has no data, so one result holds for all vertices of
+equal shape. The words of the shape that the method reads are recorded, and only those distinguish
 vertices.
 
 Cycles are those of the thread that runs the vertex; for a `MultiVertex`, those of its tile.
@@ -98,7 +98,7 @@ class VertexPerfEstimate:
 
 
 Estimator = Callable[["VertexInstance", "Target"], VertexPerfEstimate | int]
-"""Returns the cost of a vertex of a class from its fields: an estimate, or cycles."""
+"""A function that returns the cost of a vertex, given its fields: an estimate, or cycles."""
 
 
 def estimator_for(
@@ -106,7 +106,7 @@ def estimator_for(
 ) -> Estimator | None:
     """Return the estimator of a class, or of the nearest base class with one.
 
-    None without one, or if a nearer class has a method `cycles`.
+    None if there is no such class, or a nearer class has a method `cycles`.
     """
     for base in cls.__mro__:
         if base in estimators:
@@ -127,7 +127,7 @@ class FieldData:
         role: "input", "output", "inout" or "state".
         element_type: type of its elements.
         rank: 0 for one element, 1 for a vector, 2 for a list of vectors.
-        sizes: int64[size], elements of each vector of a list; one number for a vector, none for
+        sizes: int64[size], elements of each vector of a list; one number for a vector, empty for
             one element.
         layout: how its vectors are stored in memory.
         initial_values: the values of state; None for edges, and where no values were set.
@@ -200,7 +200,7 @@ class FieldData:
         return profiler_layout(self.layout, self.rank, dim)
 
     def getProfilerVectorListLayout(self) -> ProfilerVectorListLayout:
-        """Return how a list of vectors is stored in one descriptor, if it is."""
+        """Return how a list of vectors is stored, if it is stored in one descriptor."""
         return profiler_list_layout(self.layout, self.rank)
 
     def getInitialValues(self, target: Target | None = None) -> npt.NDArray[Any] | None:
@@ -320,7 +320,7 @@ def cycles_of(
 ) -> VertexPerfEstimate:
     """Return the cost that the method `cycles` of a class computes for a vertex's shape.
 
-    The positions of the words that it reads are added to `read`.
+    The positions of the words that the method reads are added to `read`.
 
     >>> from poplite.machine.target import Target
     >>> from poplite.types import FLOAT
@@ -423,7 +423,7 @@ _known: WeakKeyDictionary[type[Vertex], Mapping[str, ShapeField]] = WeakKeyDicti
 
 
 class _Shape:
-    """`self` inside `cycles`; its own names are mangled, so they hide none of the user's."""
+    """`self` inside `cycles`; its own names are mangled, so they do not hide the user's."""
 
     def __init__(self, cls: type[Vertex], words: Sequence[int], read: set[int]) -> None:
         state = {"cls": cls, "words": words, "read": read, "fields": _fields(cls)}
@@ -516,7 +516,7 @@ class _Rows:
 
 
 # -- shapes of vertices ----------------------------------------------------------------------------
-# The few integers that the slots of a vertex may depend on::
+# A shape is the few integers that the worker slots of a vertex may depend on::
 #
 #     x: Input[Vector[FLOAT]]             its length
 #     rows: Input[Vector[Vector[HALF]]]   number of rows, elements of all rows together
@@ -529,11 +529,11 @@ class _Rows:
 # assumed to be equally long, with the same total number of elements.
 
 Column = int | Int64
-"""A word of many vertices: one number for all, or int64[vertices]."""
+"""One word of the shapes of many vertices: one number for all, or int64[vertices]."""
 
 
 def shapes_of(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
-    """Return the distinct shapes of vertices, and which of them each vertex has.
+    """Return the distinct shapes of vertices, and the index of each vertex's shape.
 
     The shapes are int64[shapes, words], in the order in which they first occur.
 
@@ -588,9 +588,9 @@ def words_of_vertex(vertex: VertexInstance) -> list[int]:
 
 
 def distinct(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
-    """Distinguish vertices, at least one, by some words.
+    """Group vertices, at least one, by some words of their shapes.
 
-    Returns the first vertex of each kind, int64[kinds], ascending, and the kind of each vertex.
+    Returns the first vertex of each group, int64[groups], ascending, and the group of each vertex.
     """
     varied = [column for column in columns if not isinstance(column, int)]
     if not varied:

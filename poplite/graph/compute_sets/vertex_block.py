@@ -6,8 +6,7 @@
     block.tiles          runs of tiles
     block[5]             a VertexInstance and its tensors, made on access
 
-There is no Python object for a vertex until it is accessed, and a regular field takes as much
-memory for a million vertices as for one.
+There is no Python object for a vertex until it is accessed.
 
 Edges are numbered by vertex, then by row of a list. An edge with consecutive elements is an address
 and a length; regular edges take the same memory for any number of vertices::
@@ -74,7 +73,7 @@ if TYPE_CHECKING:
 
 
 class EdgeRuns(NamedTuple):
-    """Consecutive elements of edges.
+    """The elements of edges as runs of consecutive addresses.
 
     Attributes:
         first: int64[edges + 1]; the runs of edge e are `first[e]` to `first[e + 1]`.
@@ -99,11 +98,11 @@ class Edges:
         rows: edges of each vertex: 1, or the rows of a list.
         length: elements of each edge.
         start: address of each edge's first element; None unless the elements of every edge are
-            consecutive. An edge without elements may have any address of the others.
+            consecutive. An edge without elements may have the address of any other edge.
         pieces: if `start` is None: a view of shape (vertices, ...), a 1-D view of all elements in
             order, or their runs.
-        pairs: uint32[edges, 2], the values of `start` and `length` side by side, as drivers read
-            irregular lists: offset and length.
+        pairs: uint32[edges, 2], the values of `start` and `length` in adjacent columns, the form
+            in which drivers read irregular lists: offset and length.
     """
 
     rows: Series
@@ -146,7 +145,7 @@ class Edges:
         return EdgeRuns(first, begin[filled], count[filled])
 
     def elements(self) -> Steps | None:
-        """Return the addresses of all elements, edge by edge, where they are regular; else None."""
+        """Return the addresses of all elements, edge by edge, if they are regular; else None."""
         size = self.length.only
         if isinstance(self.start, Steps) and size is not None:
             return Steps(self.start.first, (*self.start.digits, (size, 1)))
@@ -156,7 +155,7 @@ class Edges:
         return None
 
     def spread(self) -> tuple[int, int] | None:
-        """Return an interval with all elements; None where that takes their runs."""
+        """Return an interval that contains all elements; None if that would require their runs."""
         elements = self.elements()
         if elements is not None:
             return elements.low, elements.high + 1
@@ -165,7 +164,7 @@ class Edges:
         return None
 
     def envelope(self) -> tuple[int, int]:
-        """Return an interval of addresses that contains all elements; there must be some."""
+        """Return an interval of addresses with all elements; there must be at least one."""
         spread = self.spread()
         if spread is not None:
             return spread
@@ -173,7 +172,7 @@ class Edges:
         return int(begin.min()), int((begin + size).max())
 
     def surely_disjoint(self) -> bool:
-        """Return whether it is easy to see that no two edges share an element."""
+        """Return whether a cheap test shows that no two edges share an element."""
         elements = self.elements()
         if elements is not None:
             return _surely_disjoint(elements.digits)
@@ -183,7 +182,7 @@ class Edges:
 
 
 def _surely_disjoint(digits: Sequence[tuple[int, int]]) -> bool:
-    """Return whether it is easy to see that no address occurs twice."""
+    """Return whether a cheap test shows that no address occurs twice."""
     reach = 1
     for extent, stride in sorted(digits, key=lambda digit: abs(digit[1])):
         if extent > 1 and abs(stride) < reach:
@@ -195,8 +194,8 @@ def _surely_disjoint(digits: Sequence[tuple[int, int]]) -> bool:
 def edge_cuts(begin: Int64, count: Int64, length: Series) -> EdgeRuns:
     """Cut the runs of all elements where one edge ends and the next begins.
 
-    `begin` and `count`, int64[runs], are the runs in the order of the edges, each of at least one
-    element; `length` has the elements of each edge, with the same total.
+    `begin` and `count`, int64[runs], are the runs in the order of the edges, each with at least one
+    element; `length` is the number of elements of each edge, with the same total.
 
     >>> [a.tolist() for a in edge_cuts(np.array([0, 9]), np.array([4, 2]), constant(3, 2))]
     [[0, 1, 3], [0, 3, 9], [3, 1, 2]]
@@ -217,7 +216,7 @@ def edge_cuts(begin: Int64, count: Int64, length: Series) -> EdgeRuns:
 
 
 def of_view(view: View, depth: int) -> Edges:
-    """Return the edges of vertices that share one tensor by its first dimension.
+    """Return the edges of vertices that each get one index of a tensor's first dimension.
 
     The view has shape (n,), (n, length) or (n, rows, length), for a field of depth 0, 1 or 2.
     """
@@ -242,7 +241,7 @@ def of_view(view: View, depth: int) -> Edges:
 
 
 def _split_evenly(begin: Int64, times: Int64, size: int) -> Int64:
-    """Return the first addresses of edges of one size, `times` of which are in each run."""
+    """Return the first addresses of edges of equal size, with `times` edges in each run."""
     if (times == 1).all():
         return begin
     within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
@@ -250,7 +249,7 @@ def _split_evenly(begin: Int64, times: Int64, size: int) -> Int64:
 
 
 def edges_of_views(views: Sequence[View], rows: Series) -> Edges:
-    """Return the edges of a list of views, each of rank 1 or one element, one view per edge."""
+    """Return one edge per view; each view has rank 1, or one element."""
     plain = row_starts(views)
     if plain is not None:
         begins, sizes = plain
@@ -263,9 +262,9 @@ def edges_of_views(views: Sequence[View], rows: Series) -> Edges:
 
 
 def row_starts(views: Sequence[View]) -> tuple[list[int], list[int]] | None:
-    """Return starts and lengths of rows fast for most lists; None where that is impossible.
+    """Return the starts and lengths of rows, by a fast way for most lists; None for the others.
 
-    A view of rank 2 is several rows, any other is one.
+    A view of rank 2 is several rows, any other view is one row.
     """
     begins: list[int] = []
     sizes: list[int] = []
@@ -291,7 +290,7 @@ def row_starts(views: Sequence[View]) -> tuple[list[int], list[int]] | None:
 
 
 def listed_edges(begin: Int64, length: Series, rows: Series) -> Edges:
-    """Return edges of consecutive elements; `begin` has an address for each edge with elements."""
+    """Return edges with consecutive elements; `begin` has an address for each non-empty edge."""
     if len(begin) < length.count:
         every = np.full(length.count, begin.min() if len(begin) else 0)
         every[length.array() > 0] = begin
@@ -302,8 +301,8 @@ def listed_edges(begin: Int64, length: Series, rows: Series) -> Edges:
 def of_slices(view: View, begin: Int64, end: Int64, depth: int) -> Edges | None:
     """Return the edges of vertices that get slices of one view, int64[n] begins and ends.
 
-    The view has the rank of the field, or rank 1 for a scalar field. None where the elements of an
-    edge are not consecutive, or the view reads several variables.
+    The view has the rank of the field, or rank 1 for a scalar field. The result is None if the
+    elements of an edge are not consecutive, or the view reads several variables.
     """
     stride = view.dims[0]
     last = 1 if depth < 2 or view.shape[1] == 1 else view.dims[1]
@@ -336,7 +335,7 @@ def paired(edges: Edges) -> Edges:
 
 
 # -- tiles of many vertices ------------------------------------------------------------------------
-# Runs where neighbours share one, else the smallest integer type::
+# Kept as runs where neighbouring vertices share a tile, else in the smallest integer type::
 #
 #     0 0 0 0 1 1 1 1 1 2      stops 4 9 10, tiles 0 1 2
 #     17 3 1400 22 ...         uint16[vertices]
@@ -364,7 +363,7 @@ class VertexTiles:
 
     @classmethod
     def of(cls, tiles: Numbers, num_tiles: int) -> VertexTiles:
-        """Return the shortest form of int[vertices] tiles."""
+        """Return the most compact form of the tiles, int[vertices]."""
         kind = np.min_scalar_type(num_tiles - 1)
         changes = np.flatnonzero(tiles[1:] != tiles[:-1])
         if (len(changes) + 1) * (8 + kind.itemsize) >= len(tiles) * kind.itemsize:
@@ -431,7 +430,7 @@ class VertexBlock(OnAccess[VertexInstance]):
         edges: the edges of each edge field, by name.
         state: the values of each state field, by name.
         constants: tensors made for plain numbers.
-        estimates: cycles and flops of each vertex, int64[vertices], where they were set.
+        estimates: cycles and flops of each vertex, int64[vertices], if set.
 
     >>> import poplite as pl
     >>> class Double(pl.Vertex):
@@ -510,7 +509,7 @@ class VertexBlock(OnAccess[VertexInstance]):
             for name, edges in self.edges.items()
         )
 
-    # What one vertex has
+    # Connections and state of one vertex
 
     def _connected(self, field: Field, edges: Edges, k: int) -> Tensor | tuple[Tensor, ...]:
         if field.depth < 2:
@@ -566,7 +565,7 @@ class VertexBlock(OnAccess[VertexInstance]):
         return edges.pieces.slice(low, high, 0)
 
     def _part(self, key: str, counts: Series, k: int) -> tuple[int, int]:
-        """Return begin and end of part `k` of consecutive parts with these sizes."""
+        """Return the begin and end of part `k` of consecutive parts with these sizes."""
         if counts.only is not None:
             return k * counts.only, (k + 1) * counts.only
         if key not in self._offsets:  # kept after the first access
