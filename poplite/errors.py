@@ -665,7 +665,7 @@ NONE: Any = None
 """Default of an argument of any type that was left out."""
 
 _OWN = frozenset({"poplite", "dataclasses"})
-"""Packages whose calls make objects for users; `dataclasses.replace` has one already."""
+"""Packages that may call these classes; `dataclasses.replace` starts from an existing object."""
 
 
 def refuse_empty(instead: str) -> Callable[[type[Made]], type[Made]]:

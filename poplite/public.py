@@ -200,7 +200,7 @@ def why_unfit(
 
 
 def signature_text(function: Callable[..., Any], owners: int = 0) -> str:
-    """Return the signature of a function as text."""
+    """Return the signature of a function as text, without annotations."""
     parameters = list(inspect.signature(function).parameters.values())[owners:]
     return str(inspect.Signature([each.replace(annotation=each.empty) for each in parameters]))
 

@@ -1,1 +1,1 @@
-"""From a graph and its programs to an executable: checks, races, lowering, ops."""
+"""Compilation of a graph and its programs to an executable: checks, races, lowering, ops."""

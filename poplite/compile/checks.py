@@ -1,26 +1,26 @@
 """Checks that need the complete program.
 
-Errors in one call are refused at that call.  Left for here is what somebody might still have
-added or changed: tensors of another graph, edges and state that are missing, vertices and elements
+Errors in a single call are refused at that call.  Checked here is everything that could still have
+been added or changed: tensors of another graph, missing edges and state, vertices and elements
 without a tile, and races.  All faults of one kind are reported together.
 
 Each message names the objects, their source lines, and the program step that needs them::
 
     Execute, Copy, If, ...  ->  graph?  edges?  tiles of vertices?  of elements?  races?
 
-Nothing orders the vertices of a compute set, so what one writes no other may read or
-write.  One vertex may read what it writes itself, through an Output: the Input has a copy of its
-own then.  It may not through an InOut, which has one place for reading and writing::
+The vertices of a compute set run in no order, so elements that one of them writes may not be read
+or written by any other.  A vertex may read elements that it writes itself through an Output: the
+Input then gets a copy.  It may not do so through an InOut, which is read and written in place::
 
     heat, one buffer   vertex 0  reads [0, 5)   writes [0, 4)
                        vertex 1  reads [3, 8)   writes [4, 8)     elements 3 and 4 race
 
     heat, in place     vertex 0  reads [0, 5)   InOut [0, 4)       refused: elements 0 to 3
 
-That check looks at connections, not at what `compute` does.
-`poplite.graph.compute_sets.edge_table` finds edges that meet; here they get names and lines.
+That check considers connections, not the code of `compute`.
+`poplite.graph.compute_sets.edge_table` finds overlapping edges; here they get names and lines.
 
-Source: Poplar user guide, "Mapping" and "Compute sets"; SDK error texts for the words.
+Source: Poplar user guide, "Mapping" and "Compute sets"; SDK error texts for the wording.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ from poplite.view import storages
 
 
 class _Place(NamedTuple):
-    """Where a program uses something; written out only in errors, since steps may be many."""
+    """The place where a program uses an object; formatted only for errors, for speed."""
 
     step: Step | str
     of_program: str = ""
@@ -102,7 +102,7 @@ class _Fault(NamedTuple):
 
 
 def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: EdgeTables) -> None:
-    """Refuse programs that a real machine would refuse or get wrong.
+    """Refuse programs that a real machine would refuse, or run with wrong results.
 
     `edges_of` is called only once all edges of the programs are known to be connected.
 
@@ -129,7 +129,7 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: EdgeT
 
 
 def _check_counts(programs: Mapping[str, Program]) -> None:
-    """Refuse programs of more steps than anything counts, if each branch is taken once."""
+    """Refuse programs with more steps, each branch taken once, than the counters can hold."""
     for program in programs.values():
         runs: dict[int, int] = {}
         for node in children_first(program):
@@ -191,7 +191,7 @@ def _check_graph(graph: Graph, used: _Used) -> None:
 
 
 def _check_functions(graph: Graph, programs: Mapping[str, Program]) -> None:
-    """Refuse functions of another graph, even those that run no step and use nothing."""
+    """Refuse functions of another graph, even if they run no step and use no object."""
     calls = {
         node: name
         for name, program in programs.items()
@@ -213,13 +213,13 @@ def _quoted(tensor: Tensor) -> str:
 
 
 def _location(tensor: Tensor, step: SourceLocation) -> SourceLocation:
-    """Return where the first variable of a tensor was made, or else the step."""
+    """Return the line that made the first variable of a tensor, or else the step's."""
     owners = storages(tensor.view)
     return tensor.graph.variable_of(owners[0]).location if owners else step
 
 
 class _Missing(NamedTuple):
-    """A field that a vertex lacks; `unsized` where it would do to say how long it is."""
+    """A field that a vertex lacks; `unsized` if setting its size would be enough."""
 
     what: str
     field: Field
@@ -263,7 +263,7 @@ def _missing(vertex: VertexInstance) -> Iterator[_Missing]:
     for name, field in fields.items():
         if name in vertex.connections or name in vertex.state or name in vertex.waiting:
             continue
-        if field.is_implicit:  # it is missing with the field that it belongs to
+        if field.is_implicit:  # it is missing only with the field that it belongs to
             continue
         if name in vertex.rows or (field.is_edge and name in vertex.sizes):
             rows = vertex.rows.get(name, {})
@@ -277,7 +277,7 @@ def _missing(vertex: VertexInstance) -> Iterator[_Missing]:
 
 
 def _gaps(rows: Sequence[int], size: int) -> str:
-    """Return which rows of a list are missing; the list may be far longer than `rows`."""
+    """Return the missing rows of a list as text; the list may be far longer than `rows`."""
     between = [range(a + 1, b) for a, b in pairwise([-1, *rows, size]) if a + 1 < b]
     return ", ".join(
         [*map(ranges, between[:SHOWN_FAULTS]), *["..."] * (len(between) > SHOWN_FAULTS)]
@@ -385,8 +385,8 @@ class Race(NamedTuple):
         other: the vertex that reads or writes too.
         other_field: its field.
         verb: "read" or "written".
-        begin: address of the first element shared by the first two runs that meet.
-        end: one past the last one.
+        begin: address of the first element shared by the first two overlapping runs.
+        end: one past the last shared address.
     """
 
     writer: VertexInstance
@@ -474,10 +474,10 @@ def check_in_place(
 
 
 def races(compute_set: ComputeSet, table: EdgeTable) -> Sequence[Race]:
-    """Return the races of a compute set: writes that meet, or else reads that meet writes.
+    """Return the races of a compute set: overlapping writes, or else reads that overlap writes.
 
-    There is at least one for each edge that races; an edge that meets several others is not listed
-    with all of them.
+    There is at least one for each edge that races; an edge that overlaps several others is not
+    listed with all of them.
 
     >>> import poplite as pl
     >>> from poplite.graph.compute_sets.edge_table import edge_table
@@ -502,13 +502,13 @@ def races(compute_set: ComputeSet, table: EdgeTable) -> Sequence[Race]:
 
 
 class Races(OnAccess[Race]):
-    """Races, described when they are asked for: there may be millions.
+    """Races, each made on access, since there may be millions.
 
     Args:
-        compute_set: the one whose vertices race.
+        compute_set: the compute set whose vertices race.
         written: runs that are written.
         writers: int64[n], the writing run of each pair.
-        touched: runs that are read or written too.
+        touched: the other runs, which are read or written.
         others: int64[n], the other run of each pair.
         verb: "read" or "written".
     """

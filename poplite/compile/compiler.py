@@ -1,7 +1,7 @@
-"""Compiles the programs of a graph to an executable, whose code is made of ops.
+"""Compiles the programs of a graph to an executable, whose code consists of ops.
 
-The parts of programs are checked, lowered and priced by the modules below; here they are put
-together, and the program tree is written down as ops (`poplite.executable.encoding`)::
+Other modules of the package check, lower and price the parts of programs; this module combines the
+results, and encodes the program tree as ops (`poplite.executable.encoding`)::
 
     Sequence                      0  REPEAT           loop 0, 9 times, else row 3
       Repeat 9 times              1    LAUNCH         'blur'
@@ -15,7 +15,7 @@ together, and the program tree is written down as ops (`poplite.executable.encod
                                   9    LAUNCH         of 'f'
                                  10  RETURN
 
-Loops test at their end, so that going on costs one op.  A function is written down once.
+Loops test at their end, so that continuing costs one op.  A function is encoded once.
 """
 
 from __future__ import annotations
@@ -93,14 +93,14 @@ if TYPE_CHECKING:
 Programs = Program | Iterable[Program] | Mapping[str, Program]
 
 MAX_STEPS = 1 << 22
-"""Most steps of one program with each function once; beyond it lies a mistake, such as a loop
-written out."""
+"""Most steps of one program, with each function counted once; more are a mistake, such as an
+unrolled loop."""
 
 MAX_NUMBER = 1 << 62
-"""Greatest number of a step, where those of a function count in each place that calls it."""
+"""Greatest step number, with the steps of a function counted in each place that calls it."""
 
 STRICT_LIMIT = 1_000_000
-"""Connected elements up to which strict checks are on by default."""
+"""Number of connected elements up to which strict checks are on by default."""
 
 
 @no_collection()
@@ -112,19 +112,19 @@ def compile_graph(
     interpret: bool | Collection[str | type[Vertex]] = False,
     options: Mapping[str, object] | None = None,
 ) -> Executable:
-    """Check and lower programs, to be run by an `Engine` or saved to a file.
+    """Check and lower programs, which an `Engine` can run or a file can store.
 
     Args:
         graph: the graph the programs run on.
         programs: one program, several in a list (named "0", "1", ...), or named ones.
         checks: whether indices are checked, "strict" or "fast"; by default up to a million
             connected elements.
-        interpret: whether vertices will run as plain Python, or which classes and steps will, by
-            themselves or by name; that always checks indices.
-        options: by name, as of an `Engine`.
+        interpret: whether vertices will run as plain Python, or the classes (also by name) and
+            step names for which they will; indices are then always checked.
+        options: by name, as for an `Engine`.
 
     Raises:
-        PopliteError: the first kind of fault that the checks find, see
+        PopliteError: for the first kind of fault that the checks find, see
             `poplite.compile.checks`.
 
     >>> from poplite.program import Copy
@@ -139,7 +139,7 @@ def compile_graph(
             found=of_type(graph),
             fix="compile_graph(graph, program)",
         )
-    graph = graph.top_level_graph  # programs are of it, whatever made their tensors
+    graph = graph.top_level_graph  # programs belong to it, also with tensors of virtual graphs
     return _compiled(graph, programs, engine_options(options, checks=checks, interpret=interpret))
 
 
@@ -151,7 +151,7 @@ def compile_with_marks(
     *,
     options: Mapping[str, object] | None = None,
 ) -> Executable:
-    """Compile as `compile_graph`, and keep what programs say for strict checks alone."""
+    """Compile as `compile_graph` does, and keep the marks that only strict checks need."""
     asked = engine_options(options, checks=checks)
     return _compiled(graph.top_level_graph, programs, asked, keep_marks=True)
 
@@ -210,9 +210,9 @@ def _compiled(
 
 @no_collection()
 def plan_memory(graph: Graph, programs: Programs) -> Memory:
-    """Return what the memory of tiles holds when programs run, also where they have too little.
+    """Return the memory plan of the tiles for programs, even if the memory is too small.
 
-    Programs may change afterwards. Raises what `compile_graph` does.
+    Programs may change afterwards. Raises the errors of `compile_graph`.
 
     >>> from poplite.program import Copy
     >>> graph = Graph()
@@ -237,7 +237,7 @@ def plan_memory(graph: Graph, programs: Programs) -> Memory:
 def _joined(
     graph: Graph, named: Mapping[str, Program], prices: _Prices, numbers: Numbers
 ) -> tuple[JoinedCopyCost, ...]:
-    """Return neighbour Copies that could be one, where costs are modelled."""
+    """Return the costs of neighbouring Copies that could be one Copy, if costs are modelled."""
     if prices.memory is None:
         return ()
     # Loaded with the first graph, not with the package.
@@ -248,7 +248,7 @@ def _joined(
 
 @frozen(eq=False)
 class _Prices:
-    """What steps, actions and memory take: the costs of an `Executable`."""
+    """The costs of an `Executable`: those of steps and actions, and the memory."""
 
     steps: tuple[StepCost, ...]
     actions: tuple[StepCost | None, ...]
@@ -281,10 +281,10 @@ def _priced(
 
 
 def _with_rows(memory: Memory, programs: Mapping[str, Code]) -> Memory:
-    """Return the memory, with the rows of code that do the work of each step.
+    """Return the memory plan, with the code rows that do the work of each step.
 
-    A step that occurs in several places has a number in each, and is planned at the first one:
-    the rows of the others do the same.
+    A step that occurs in several places has a number in each, and is planned at the first one,
+    since the rows of the others do the same.
     """
     planned, before = {each.number for each in memory.steps}, steps_before(programs)
     rows: dict[int, list[int]] = {}
@@ -322,7 +322,7 @@ def _default_checks(compute_sets: Sequence[ComputeSet], edges_of: EdgeTables) ->
 
 
 def _float_modes(asked: EngineOptions, leaves: Iterable[Program]) -> tuple[int, ...]:
-    """Return the modes that programs may be in, the one that they begin in first."""
+    """Return the floating-point modes that programs may be in, the initial one first."""
     changes = [(leaf.clear, leaf.set) for leaf in leaves if isinstance(leaf, SetMode)]
     return reachable(asked.float_mode or 0, changes)
 
@@ -334,7 +334,7 @@ def _saved(
     checks: Checks,
     float_modes: Iterable[int],
 ) -> list[bool]:
-    """Return for each compute set whether what it writes is saved first, as it may raise."""
+    """Return, for each compute set, whether it may raise, so that its outputs are saved first."""
     named = ((each.name, {f.cls for f in edges_of(each).families}) for each in compute_sets)
     every = checks == "strict" or any(mode & TRAPS for mode in float_modes)
     return [every or bool(classes) for classes in interpreted_classes(asked.interpret, named)]
@@ -368,7 +368,7 @@ def _balance(graph: Graph) -> tuple[int, int]:
 
 
 def _instead_of_operand(value: object, call: str) -> str:
-    """Return what to write where a tensor or an expression is given for a program; else nothing."""
+    """Return advice for a tensor or an expression given as a program; "" for other values."""
     if not isinstance(value, Operand):
         return ""
     return f"with graph.steps() as program: t = ops.map(...); {call.format('program')}"
@@ -377,7 +377,7 @@ def _instead_of_operand(value: object, call: str) -> str:
 def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[str, Program]:
     """Return programs by name, or refuse them; those without a name are "0", "1", ...
 
-    `call` is what the user wrote, with {} for the programs.
+    `call` is the user's call, with {} for the programs.
     """
     function = call.partition("(")[0]
     if isinstance(programs, Program):
@@ -435,12 +435,12 @@ _Later = Callable[[], None]
 
 
 class Emitter:
-    """Writes programs down as ops.
+    """Encodes programs as ops.
 
     Args:
         steps: the lowered steps.
         numbers: the numbers of steps and actions.
-        layout: where the scalars lie that decide.
+        layout: the addresses of the scalars that decide.
         is_random: whether results depend on how many compute sets have run.
         data_dependent: numbers of the steps whose vertices are counted while they run.
     """
@@ -470,7 +470,7 @@ class Emitter:
         self._write(program)
         self._emit(op.END)
         begins: dict[Function, int] = {}
-        for row, function in self._calls:  # which grows, as functions call others
+        for row, function in self._calls:  # the list grows, as functions call others
             if function not in begins:
                 begins[function], self._step = len(self._ops), 0
                 self._write(function.program)
@@ -499,7 +499,7 @@ class Emitter:
                 pending += [(each, at) for each in reversed(self._open(item))]
 
     def _open(self, node: Program) -> list[Program | _Later]:
-        """Write the beginning of a program; return its end, to be written later."""
+        """Emit the beginning of a program; return its remainder, to be emitted later."""
         match node:
             case Repeat():
                 return self._repeat(node)
@@ -532,17 +532,17 @@ class Emitter:
         return len(self._ops) - 1
 
     def _aim(self, rows: Sequence[int], target: int | None = None, word: int = 1) -> None:
-        """Let rows that jump go to a row, by default the next one."""
+        """Set the target of rows that jump, by default the next row."""
         for row in rows:
             self._ops[row][word] = len(self._ops) if target is None else target
 
     def _scalar(self, tensor: Tensor) -> tuple[int, int]:
-        """Return position and bytes of a scalar."""
+        """Return the position and the size in bytes of a scalar."""
         where = self._layout.byte_positions(addresses(tensor.view).ravel())
         return int(where[0]), tensor.element_type.size_bytes
 
     def _agree(self, scalar: Tensor, otherwise: int | None, kind: int = op.AGREE) -> None:
-        """Let an action run where replicas do not agree on a scalar."""
+        """Emit an action that runs if replicas do not agree on a scalar."""
         if self._layout.replicas > 1 and otherwise is not None:
             row = self._emit(kind, 0, *self._scalar(scalar))
             self._emit(op.CALLBACK, otherwise)
@@ -561,7 +561,7 @@ class Emitter:
     def _repeat_while(self, node: RepeatWhile) -> list[Program | _Later]:
         begin = self._step
         jump = self._emit(op.JUMP)
-        # The body is written first, but its steps count behind those of the condition.
+        # The body is emitted first, but its steps are numbered after those of the condition.
         self._step += node.condition.num_steps
 
         def condition() -> None:
@@ -649,23 +649,23 @@ class Emitter:
             self._copies(leaf, "after")
 
     def _copies(self, leaf: Program, place: Place) -> None:
-        """Write the copies before or after Python does its part, if there are any."""
+        """Emit the copies before or after a Python action, if there are any."""
         if (number := self._numbers.host_copies.get((leaf, place))) is not None:
             row = self._emit(op.LAUNCH, number, op.GATHER)
             self._step_rows += [row] if isinstance(leaf, Copy) else []
 
 
 def _is_written(program: Program) -> bool:
-    """Return whether a program has ops: its steps have them, even where it repeats them 0 times."""
+    """Return whether a program has ops: its steps have them even if it repeats them 0 times."""
     return program.num_steps > 0 or not program.is_empty
 
 
 _WORK = Execute | TensorCopy | StreamCopy | RemoteCopy | CrossReplicaCopy
-"""Programs that have one of the rows that do the work."""
+"""Programs with code rows that do their work."""
 
 
 def _num_runs(program: Program) -> int | None:
-    """Return how often Executes and Copies run in a program; None where data decide."""
+    """Return how often Executes and Copies run in a program; None if data decide."""
     runs: dict[int, int | None] = {}
     for node in children_first(program):
         below = [runs[id(part)] for part in node.children]

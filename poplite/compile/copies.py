@@ -1,7 +1,7 @@
-"""The moves of a copy: which bytes it takes from where to where.
+"""The moves of a copy: source, destination and size of its blocks of bytes.
 
 Two views, each of one variable, are two mixed-radix numbers.  Split until their digits have equal
-extents, they are nested loops; the innermost two become one record, whatever their size::
+extents, they are nested loops; the innermost two loops become one record, whatever their size::
 
     source        (2, 4) (4, 8)      4 x 2 floats, transposed
     destination   (8, 4)             8 floats              digits are (extent, stride in bytes)
@@ -9,7 +9,7 @@ extents, they are nested loops; the innermost two become one record, whatever th
 
 Any other pair of views, and gathers, are lists of runs, which are paired in order.  The common
 pieces are joined where both sides continue; long evenly spaced stretches become records, the
-rest is listed.  Pieces are sorted by destination first where that leaves fewer::
+rest is listed.  Pieces are first sorted by destination if that leaves fewer of them::
 
     source       [-----)[---)[---)
     destination  [---)[----)[----)
@@ -38,11 +38,12 @@ LEAST_ROWS = 4
 """Number of blocks from which a record is smaller than a list of them."""
 
 LEAST_STRETCH = 16
-"""Number of blocks from which a stretch among uneven pieces gets a record of its own: that leaves a
-gap in the list, and memory is written fastest without gaps (a third slower with stretches of 4)."""
+"""Number of blocks from which a stretch among uneven pieces gets a record of its own: a record
+leaves a gap in the list, and memory is written fastest without gaps (with stretches of 4, a third
+slower)."""
 
 LARGEST_PIECE = 4096
-"""Size in bytes from which a piece becomes a record, which can be split."""
+"""Size in bytes from which a piece becomes a record, since a record can be split."""
 
 LIST_SPAN = 1 << 32
 """Bytes that a list of pieces can address."""
@@ -53,10 +54,10 @@ NO_MOVES = Moves(np.zeros((0, RECORD_WORDS), np.int64), _NO_PIECES)
 
 
 def copied_views(destination: Side, source: Side, size: int) -> Moves | None:
-    """Return the moves between two views of one variable each, of equally many elements.
+    """Return the moves between two views of one variable each, with the same number of elements.
 
-    Each has `size` bytes, and no element of the destination occurs twice. Returns None if the
-    digits of one view do not divide those of the other, or all are small.
+    An element has `size` bytes, and no element of the destination occurs twice. Returns None if
+    the digits of one view do not divide those of the other, or all are small.
 
     >>> copied_views((0, [(8, 4)]), (100, [(2, 4), (4, 8)]), 4).records.tolist()
     [[0, 100, 4, 4, 4, 8], [16, 104, 4, 4, 4, 8]]
@@ -117,7 +118,7 @@ def _merged(loops: Sequence[Loop]) -> list[Loop]:
 
 
 def copied_runs(destination: Runs, source: Runs) -> Moves:
-    """Return the moves between two lists of runs of equally many bytes; destinations are disjoint.
+    """Return the moves between two lists of runs with equal total bytes; destinations are disjoint.
 
     >>> source = np.array([50, 58, 90, 97]), np.array([4, 5, 4, 4])
     >>> moves = copied_runs((np.array([200]), np.array([17])), source)
@@ -155,7 +156,7 @@ def _paired(destination: Runs, source: Runs) -> Columns:
     if np.array_equal(to_ends, start_ends):
         return destination[0], source[0], destination[1]
     both = np.concatenate(ends)
-    both.sort(kind="stable")  # merges rising stretches in one pass
+    both.sort(kind="stable")  # merges ascending stretches in one pass
     stops = both[np.append(both[1:] != both[:-1], True)]
     starts = np.append(0, stops[:-1])
     to, start = (
@@ -173,8 +174,8 @@ def _position(runs: Runs, ends: Int64, starts: Int64) -> Int64:
 def _fewest(pieces: Columns) -> tuple[Columns, tuple[Int64, Int64]]:
     """Return pieces and their stretches: as given, or sorted by destination if those are fewer.
 
-    The edges of many blocks are given as even columns, which sorting would mix; shuffled pieces
-    become contiguous once sorted, and memory is written fastest in order.
+    The edges of many blocks are given as evenly spaced columns, which sorting would mix; shuffled
+    pieces become contiguous when sorted, and memory is written fastest in order.
     """
     stretches = _stretches(*pieces)
     to, start, size = pieces

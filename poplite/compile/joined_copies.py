@@ -2,11 +2,11 @@
 
     Copy a[0] -> b[1]
     Copy a[1] -> b[0]       joined with the one before: one Copy of a[0], a[1] to b[1], b[0]
-    Copy b[0] -> c          reads what was written, so that it begins anew
+    Copy b[0] -> c          reads elements that were written, so it begins a new series
 
-Copies that do not depend on each other may run in any order, so also at once: one sync and one
-exchange, in which all tiles send together. Programs run as they were written; reports say what it
-would take.
+Copies that do not depend on each other may run in any order, and so also at once: with one sync and
+one exchange, in which all tiles send at the same time. Programs run unchanged; reports show what
+the joined Copy would cost.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from poplite.view import View, num_runs, runs
 from poplite.view.contiguous_runs import few_runs
 
 MOST_PIECES = 1 << 12
-"""Pieces of memory of a Copy that is looked at: what sync and code take counts little beyond."""
+"""Most memory pieces of a Copy that is considered: with more, sync and code cost little."""
 
 Pieces = tuple[list[int], list[int]]
-"""Where pieces of memory begin, and how many elements each has."""
+"""Begins of pieces of memory, and their numbers of elements."""
 
 
 def joined_copies(
@@ -38,9 +38,9 @@ def joined_copies(
     programs: Iterable[Program],
     numbers: Mapping[Any, int],
 ) -> tuple[JoinedCopyCost, ...]:
-    """Return neighbour Copies that do not depend on each other, each series once.
+    """Return the costs of series of neighbouring Copies that do not depend on each other.
 
-    `numbers` has the number of each Copy.
+    Each series occurs once. `numbers` has the step number of each Copy.
     """
     found: dict[tuple[int, ...], JoinedCopyCost] = {}
     for program in programs:
@@ -54,7 +54,7 @@ def joined_copies(
 
 
 def _series(graph: Graph, children: Iterable[Program]) -> Iterator[list[TensorCopy]]:
-    """Yield neighbours that do not depend on each other, at least two."""
+    """Yield series of at least two neighbours that do not depend on each other."""
     series = _Series(graph)
     for child in children:
         copy = child if isinstance(child, TensorCopy) else None
@@ -71,14 +71,14 @@ def _series(graph: Graph, children: Iterable[Program]) -> Iterator[list[TensorCo
 
 
 class _Series:
-    """Neighbours that do not depend on each other, and what they read and write."""
+    """Neighbours that do not depend on each other, and the elements that they read and write."""
 
     def __init__(self, graph: Graph) -> None:
         self.copies: list[TensorCopy] = []
         self._graph, self._read, self._written = graph, _Elements(), _Elements()
 
     def takes(self, copy: TensorCopy, read: Pieces, written: Pieces) -> bool:
-        """Return whether one Copy may do what those and this one do."""
+        """Return whether the series and this Copy may be replaced by one Copy."""
         if not self.copies:
             return True
         if not _are_alike(self._graph, self.copies[0].source, copy.source):
@@ -87,14 +87,14 @@ class _Series:
         return not (meet(read) or meet(written) or self._read.meet(written))
 
     def add(self, copy: TensorCopy, read: Pieces, written: Pieces) -> None:
-        """Add a Copy that reads and writes these."""
+        """Add a Copy that reads and writes these pieces."""
         self.copies.append(copy)
         self._read.add(read)
         self._written.add(written)
 
 
 def _are_alike(graph: Graph, one: Tensor, other: Tensor) -> bool:
-    """Return whether the elements of two tensors mean the same, so that they can be joined."""
+    """Return whether the elements of two tensors have the same meaning and can be joined."""
     if one.element_type is not QUARTER or other.element_type is not QUARTER:
         return one.element_type is other.element_type
     space = graph.space
@@ -102,14 +102,14 @@ def _are_alike(graph: Graph, one: Tensor, other: Tensor) -> bool:
 
 
 def _pieces(copy: TensorCopy) -> tuple[Pieces, Pieces] | None:
-    """Return what a Copy reads and what it writes; None where it is nothing, or many pieces."""
+    """Return the pieces that a Copy reads and writes; None if there are none, or too many."""
     read = _pieces_of(copy.source.view)
     written = None if read is None else _pieces_of(copy.destination.view)
     return None if read is None or written is None else (read, written)
 
 
 def _pieces_of(view: View) -> Pieces | None:
-    """Return the pieces of memory of a view; None where they are none, or many."""
+    """Return the pieces of memory of a view; None if there are none, or too many."""
     few = few_runs(view)
     if few is not None:
         return few if few[0] else None
@@ -120,14 +120,14 @@ def _pieces_of(view: View) -> Pieces | None:
 
 
 class _Elements:
-    """Elements of the graph, as intervals that rise and do not meet."""
+    """Elements of the graph, as ascending disjoint intervals."""
 
     def __init__(self) -> None:
         self._begins: list[int] = []
         self._ends: list[int] = []
 
     def meet(self, pieces: Pieces) -> bool:
-        """Return whether some of the elements in pieces are among these."""
+        """Return whether any elements of the pieces are in the set."""
         begins, ends = self._begins, self._ends
         for begin, size in zip(*pieces, strict=True):
             at = bisect_right(ends, begin)
@@ -136,7 +136,7 @@ class _Elements:
         return False
 
     def add(self, pieces: Pieces) -> None:
-        """Add the elements in pieces."""
+        """Add the elements of the pieces."""
         begins, ends = self._begins, self._ends
         for begin, size in zip(*pieces, strict=True):
             end = begin + size
@@ -148,7 +148,7 @@ class _Elements:
 
 
 def _cost(graph: Graph, series: Several[TensorCopy]) -> StepCost:
-    """Return what one Copy costs in place of several."""
+    """Return the cost of one Copy in place of several."""
     one = Copy(
         _joined(graph, [each.source for each in series]),
         _joined(graph, [each.destination for each in series]),
@@ -158,7 +158,7 @@ def _cost(graph: Graph, series: Several[TensorCopy]) -> StepCost:
 
 
 def _joined(graph: Graph, tensors: Several[Tensor]) -> Tensor:
-    """Return the elements of tensors that are alike, one after the other."""
+    """Return the concatenated elements of tensors that can be joined."""
     flat = [_flat(each.view) for each in tensors]
     return Tensor(graph, tensors[0].element_type, views.concat(flat, 0))
 

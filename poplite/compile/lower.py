@@ -1,18 +1,19 @@
 """Lowers a graph's compute sets, copies, variables to their stored form.
 
-    edges   ->  places    pointers where fields are contiguous, copies where not
-    places  ->  columns   start, length and rows of every field, as numbers of all vertices
+    edges   ->  places    pointers for contiguous fields, copies for others
+    places  ->  columns   start, length and rows of every field, as numbers for all vertices
     columns ->  rows      few runs, or tables (`poplite.compile.places`)
 
-A compute set that is equal to an earlier one but for its variables has that one's step, moved::
+A compute set that differs from an earlier one only in its variables gets the earlier step, moved::
 
     Add(x=a[0:64] ...)    rows     start 0, step 4 ...       gather   1000 <- 128, 192 ...
     Add(x=c[0:64] ...)    rows     start 512, step 4 ...     gather   1000 <- 640, 704 ...
 
-All positions of a field move as far as its variable does; temporaries stay where they are.
+All positions of a field move by the same distance as its variable; temporaries do not move.
 
-State is placed first, since temporaries begin where it ends.  An executable keeps two things of
-the graph: its variables (`stored`), and what messages call its vertices (`origins_of`).
+State is placed first, since temporaries begin where it ends.  An executable keeps two things from
+the graph: its variables (`stored`), and the descriptions of its vertices for messages
+(`origins_of`).
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 Column = tuple[int, str]
 
 VERTEX_OVERHEAD = 8
-"""Work of starting one vertex, in elements; only balances chunks."""
+"""Work of starting one vertex, in elements; used only to balance chunks."""
 
 
 def lower_copy(copy: TensorCopy | CrossReplicaCopy, layout: ArenaLayout) -> CopyStep:
@@ -79,7 +80,7 @@ def lower_copy(copy: TensorCopy | CrossReplicaCopy, layout: ArenaLayout) -> Copy
 def dense_moves(view: View, size: int, layout: ArenaLayout) -> Moves:
     """Return the moves from a view to a block of bytes that begins at 0, in row-major order.
 
-    `size` is that of an element, in bytes.
+    `size` is the size of an element in bytes.
     """
     if not view.num_elements:
         return NO_MOVES
@@ -93,7 +94,7 @@ def dense_moves(view: View, size: int, layout: ArenaLayout) -> Moves:
 
 
 def _byte_digits(view: View, size: int, layout: ArenaLayout) -> Side | None:
-    """Return where a view of one variable begins, and its digits in bytes."""
+    """Return the first byte of a view of one variable, and its digits in bytes."""
     if not isinstance(view.space, Storage) or not view.num_elements:
         return None
     first = layout.byte_position(view.space.base + view.off)
@@ -112,7 +113,7 @@ def lower_compute_sets(
 ) -> list[ComputeStep]:
     """Lower checked compute sets; reserve state and temporaries in the layout.
 
-    `checked` says of each whether what it writes is saved first, as its vertices may fail.
+    `checked` tells for each whether its outputs are saved first, since its vertices may fail.
     """
     listed = [(*each, saved) for each, saved in zip(compute_sets, checked, strict=True)]
     in_place: dict[EdgeTable, InPlace] = {}
@@ -140,7 +141,7 @@ def lower_compute_sets(
 
 
 def _are_same(one: InPlace, other: InPlace) -> bool:
-    """Return whether reads in place were found once, for both."""
+    """Return whether both share the result of finding rows in place."""
     return [*one.values()] == [*other.values()]
 
 
@@ -176,7 +177,7 @@ def _lowered(
 
 
 def _place_state(family: Family, layout: ArenaLayout, in_place: InPlace) -> dict[Column, Series]:
-    """Put the values of state fields into the arena, and return where they are."""
+    """Put the values of state fields into the arena, and return their positions."""
     placed: dict[Column, Series] = {}
     rows = [in_place[field] for field in family.fields if field in in_place]
     state = {**family.state, **{each.stride_name: each.stride for each in rows}}
@@ -201,7 +202,7 @@ def _behind_each_other(first: int, length: Series) -> Series:
 
 
 def _place_scalars(field: Field, values: StateValues, count: int, layout: ArenaLayout) -> Series:
-    """Place one value for each vertex, or one for all where their bytes are the same."""
+    """Place one value for each vertex, or one for all if their bytes are the same."""
     array = np.asarray(values, field.element.dtype).reshape(-1)
     bits = array.view(f"u{field.element.size_bytes}")
     if (bits == bits[0]).all():
@@ -246,9 +247,9 @@ def _groups(
 def _by_form(
     lists: dict[int, RowLists], count: int
 ) -> Iterator[tuple[dict[int, bool], Int64 | None]]:
-    """Yield vertices by which of their lists are even, in order of first appearance.
+    """Group vertices by which of their lists are evenly spaced, in order of first appearance.
 
-    Yields whether each list field is even, and the vertices; None for all of them.
+    Yields for each group whether each list field is even, and the vertices, or None for all.
     """
     mixed = {n: rows.even for n, rows in lists.items() if isinstance(rows.even, np.ndarray)}
     alike = {n: bool(rows.even) for n, rows in lists.items() if n not in mixed}
@@ -271,7 +272,7 @@ def _form(rows: RowLists | None, even: bool) -> RowForm | None:
 
 
 def _work(places: list[PlacedEdges], count: int) -> Int64 | int:
-    """Return the work of each vertex: a number where all are alike."""
+    """Return the work of each vertex: a single number if it is the same for all."""
     alike = VERTEX_OVERHEAD
     others: list[Int64] = []
     for placed in places:
@@ -292,14 +293,14 @@ def _work(places: list[PlacedEdges], count: int) -> Int64 | int:
 
 
 def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
-    """Return variables, by rising address, without their graph; their values become read-only."""
+    """Return variables, by ascending address, without their graph; values become read-only."""
     for variable in variables:
         if variable.initial_value is not None:
             variable.initial_value.flags.writeable = False
         if variable.replica_values:
             for values in variable.replica_values.values():
                 values.flags.writeable = False
-    nothing: dict[int, npt.NDArray[Any]] = {}  # one for all
+    nothing: dict[int, npt.NDArray[Any]] = {}  # shared by all
     return tuple(
         [
             StoredVariable(
@@ -321,7 +322,7 @@ def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
 
 
 def _pieces(variables: Sequence[Variable]) -> Iterator[ElementTiles | None]:
-    """Yield the tiles of each variable's elements, as far as there may be pieces."""
+    """Yield the tiles of each variable's elements; None beyond the limit on pieces."""
     room = MOST_PIECES
     for variable in variables:
         tile = variable.only_tile
@@ -339,7 +340,7 @@ def _pieces(variables: Sequence[Variable]) -> Iterator[ElementTiles | None]:
 
 @lru_cache(maxsize=1 << 14)
 def _on_one_tile(tile: int) -> ElementTiles:
-    """Return the one piece of a variable on one tile; shared, as many variables have the same."""
+    """Return the piece of a variable on one tile; cached, since many variables are the same."""
     return ElementTiles(constant(0, 1), constant(tile, 1))
 
 
@@ -381,7 +382,7 @@ def _numbers(
 
 
 def _joined(parts: list[VertexTiles]) -> VertexTiles:
-    """Return the numbers of all parts, one behind the other."""
+    """Return the tiles of all parts, concatenated."""
     if len(parts) == 1:
         return parts[0]
     if not parts:
@@ -400,7 +401,7 @@ def _joined(parts: list[VertexTiles]) -> VertexTiles:
 
 
 State = Mapping[tuple[int, str], Series]
-"""Where the values of a family's state are: start and length, by position of the field."""
+"""Positions of the values of a family's state: start and length, by position of the field."""
 
 
 @frozen(eq=False)
@@ -409,8 +410,8 @@ class Lowered:
 
     Attributes:
         table: its edges.
-        places: where they are.
-        states: where the state of each family is.
+        places: the places of the edges.
+        states: the positions of the state of each family.
         groups: the descriptor rows of each family.
         step: the step.
     """
@@ -424,10 +425,10 @@ class Lowered:
     def moved_to(
         self, name: str, table: EdgeTable, states: Sequence[State], layout: ArenaLayout
     ) -> ComputeStep | None:
-        """Return the step of a compute set that is equal to this one but for its variables.
+        """Return the step of a compute set that differs from this one only in its variables.
 
-        None where positions do not all move together: those of a field that is gathered in part,
-        or is of several variables.
+        None if positions do not move by a common distance: for a field that is partly gathered,
+        or reads several variables.
         """
         step, groups = self.step, []
         variables: dict[int, tuple[int, int]] = {}
@@ -449,7 +450,7 @@ class Lowered:
                     distances[field.position] = 0
                 elif placed.gathered.any() or not field.edges.length.low:
                     return None
-                else:  # rows that are all read in place
+                else:  # all rows are read in place
                     distances[field.position] = (to[0] - bounds[0]) // placed.size
             if None in distances.values():
                 return None
@@ -461,7 +462,7 @@ class Lowered:
 
 
 _Distances = dict[int, int | None]
-"""How far each field moves, in elements; None for one whose positions move apart."""
+"""Distance that each field moves, in elements; None if its positions move differently."""
 
 
 def _distances_of_state(state: State, other: State) -> _Distances:
@@ -476,7 +477,7 @@ def _distances_of_state(state: State, other: State) -> _Distances:
 
 
 def _distance(numbers: Series, others: Series) -> int | None:
-    """Return how far numbers have moved; None where they did not move together."""
+    """Return the common distance by which numbers have moved; None if there is none."""
     if isinstance(numbers, Steps):
         if not isinstance(others, Steps) or numbers.digits != others.digits:
             return None
@@ -487,7 +488,7 @@ def _distance(numbers: Series, others: Series) -> int | None:
 
 
 def _variable(edges: Edges, layout: ArenaLayout) -> tuple[int, int] | None:
-    """Return the first byte of the variable that all elements are of, and the one behind it.
+    """Return the first byte of the variable that contains all elements, and the end of it.
 
     None for several variables.
     """
@@ -501,7 +502,7 @@ def _variable(edges: Edges, layout: ArenaLayout) -> tuple[int, int] | None:
     else:
         assert pieces is not None
         address = storages(pieces)[0].base
-    # Gathered elements are of one variable, or have no form.
+    # Gathered elements belong to one variable; otherwise the compute set has no form.
     position = layout.byte_position(address)
     variable, element = layout.variable_at(position)
     first = position - element * variable.element_type.size_bytes
@@ -509,7 +510,7 @@ def _variable(edges: Edges, layout: ArenaLayout) -> tuple[int, int] | None:
 
 
 def _moved_rows(vertices: Vertices, distances: Mapping[int, int | None]) -> Vertices:
-    """Return descriptor rows whose fields start elsewhere."""
+    """Return descriptor rows with moved starts of fields."""
     rows = vertices.rows.copy()
     for column, at in positions(vertices.columns):
         if column.part in ("start", "base"):
@@ -518,10 +519,10 @@ def _moved_rows(vertices: Vertices, distances: Mapping[int, int | None]) -> Vert
 
 
 def _moved(moves: Moves, side: int, variables: Mapping[int, tuple[int, int]]) -> Moves | None:
-    """Return moves whose destinations, side 0, or sources, side 1, are in other variables.
+    """Return moves with the destinations (side 0) or sources (side 1) moved to other variables.
 
-    `variables` has by first byte the byte behind each, and how far what moves with it does. None
-    where one record is of several.
+    `variables` maps the first byte of each variable to its end and the distance that it moves.
+    None if a record belongs to several variables.
     """
     if not len(moves.records):
         return moves

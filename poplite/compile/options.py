@@ -3,13 +3,13 @@
     Engine(graph, program, options={"debug.floatPointOpException": True})
     POPLITE_ENGINE_OPTIONS='{"interpret": true}' python model.py
 
-Poplar's options without a meaning here are accepted and ignored; other names are refused.
+Poplar's options that have no meaning here are accepted and ignored; other names are refused.
 
 `interpret` chooses the vertices that run as plain Python, by class or by step::
 
     interpret=True                  all
-    interpret=["Align", Score]      those of two classes, in any step
-    interpret=["align rows"]        those of one compute set
+    interpret=["Align", Score]      the vertices of two classes, in any step
+    interpret=["align rows"]        the vertices of one compute set
 
 A class includes all classes that derive from it, as the template `Add` includes `Add[FLOAT]`.
 """
@@ -35,7 +35,7 @@ from poplite.vertex.vertex import Vertex
 
 
 Interpret = bool | tuple[str | type[Vertex], ...]
-"""Whether vertices are interpreted, or the classes and names of those that are."""
+"""Whether vertices are interpreted, or the classes and names that are."""
 
 Classes = frozenset[type[Vertex]]
 """Vertex classes of one step."""
@@ -44,7 +44,7 @@ Classes = frozenset[type[Vertex]]
 def interpreted_classes(
     interpret: Interpret | None, steps: Iterable[tuple[str, Collection[type[Vertex]]]]
 ) -> list[Classes]:
-    """Return the classes of each step that are interpreted; `steps` are names with their classes.
+    """Return the interpreted classes of each step; `steps` are names with their classes.
 
     Raises `UnknownName` for a class or name that no step has.
     """
@@ -64,7 +64,7 @@ def interpreted_classes(
 def classes_of_steps(
     interpret: Interpret | None, steps: Sequence[ComputeStep | CopyStep]
 ) -> list[Classes]:
-    """Return the classes of each lowered step that are interpreted, as `interpreted_classes`."""
+    """Return the interpreted classes of each lowered step, as `interpreted_classes` does."""
     listed = [
         (step.name, {group.cls for group in step.groups} if isinstance(step, ComputeStep) else ())
         for step in steps
@@ -73,7 +73,7 @@ def classes_of_steps(
 
 
 def interpret_text(interpret: Interpret | None) -> str:
-    """Return the argument of `Engine` as a user writes it.
+    """Return the argument of `Engine` in the user's notation.
 
     >>> interpret_text(("Align", Vertex)), interpret_text(True)
     ("interpret=['Align', Vertex]", 'interpret=True')
@@ -115,7 +115,7 @@ def _unknown(
 ENVIRONMENT = "POPLITE_ENGINE_OPTIONS"
 
 Faster = bool | Literal["tolerant"]
-"""Whether faster forms of vertices run, with "tolerant" also those of other bits."""
+"""Whether faster forms of vertices run; "tolerant" includes forms that are not bit-identical."""
 
 Kind = Literal["truth", "interpret", "checks", "faster", "seed"]
 
@@ -133,9 +133,9 @@ class Option:
     """One option.
 
     Attributes:
-        kind: which values it takes.
-        field: where `EngineOptions` holds it.
-        is_argument: whether it is an argument of `Engine`, and an option of the environment only.
+        kind: the kind of values that it takes.
+        field: its field in `EngineOptions`.
+        is_argument: whether it is an argument of `Engine`, and an option only in the environment.
     """
 
     kind: Kind
@@ -181,7 +181,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "target.deterministicWorkers": "workers always run in the same order",
     "target.*": _NO_DEVICE,
 }
-"""Options of Poplar without a meaning here, and why; the first pattern that matches applies."""
+"""Poplar's options that have no meaning here, with the reason; the first match applies."""
 
 
 @frozen
@@ -191,14 +191,14 @@ class EngineOptions:
     Attributes:
         checks: which checks are made while programs run.
         faster: whether faster forms of vertices run.
-        interpret: whether vertices run as plain Python, or which classes and steps do.
+        interpret: whether vertices run as plain Python, or the classes and steps that do.
         progress: whether progress is shown.
         seed: the seed of stochastic rounding.
-        traps: whether floating-point exceptions stop programs, from their first step.
+        traps: whether floating-point exceptions stop programs, from their first step on.
         nan_overflow: whether a value too large for HALF or QUARTER is stored as NaN.
         prefetch: whether stream callbacks are called ahead of time.
         instrument: whether cycles and memory are modelled; they are by default.
-        may_overflow: whether programs run on tiles that have not enough memory for them.
+        may_overflow: whether programs run even if tiles do not have enough memory for them.
     """
 
     checks: Literal["strict", "fast", "none"] | None = None
@@ -234,9 +234,9 @@ class EngineOptions:
 
 
 def engine_options(options: Mapping[str, object] | None = None, **arguments: Any) -> EngineOptions:
-    """Return the options of arguments and `options`, overridden by the environment.
+    """Return the options from arguments and `options`, overridden by the environment.
 
-    `arguments` are those of `Engine`, by the names of `EngineOptions`.
+    `arguments` are the arguments of `Engine`, by their names in `EngineOptions`.
 
     >>> engine_options(interpret=["Align"]).interpret
     ('Align',)
@@ -282,7 +282,7 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
 
 
 def _interpret(value: object) -> Interpret:
-    """Return what the argument of an engine means: names and classes, or a truth value."""
+    """Return the parsed argument of an engine: names and classes, or a truth value."""
     if value is None or isinstance(value, int | np.bool_):
         return bool(value)
     listed = tuple(value) if isinstance(value, list | tuple) else None
@@ -326,7 +326,7 @@ def _of_environment() -> dict[str, Any]:
 
 
 def _option(name: object, source: str) -> Option | None:
-    """Return an option, or None for one of Poplar without a meaning here; refuse other names."""
+    """Return an option, or None for one of Poplar's that is ignored; refuse other names."""
     before = f"{source}: " if source else ""
     if isinstance(name, str) and name in OPTIONS:
         return OPTIONS[name]
@@ -352,7 +352,7 @@ def _value(name: str, option: Option, value: object, source: str) -> Any:
     match option.kind, value:
         case "truth" | "interpret" | "faster", bool():
             return value
-        case "truth" | "interpret" | "faster", "true" | "false":  # as Poplar spells it
+        case "truth" | "interpret" | "faster", "true" | "false":  # Poplar's spelling
             return value == "true"
         case "interpret", list() if all(isinstance(each, str) for each in value):
             return tuple(value)

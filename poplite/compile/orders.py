@@ -1,19 +1,19 @@
-"""Strict checks of the order of steps that an operation recorded.
+"""Strict checks of the order of the steps that an operation recorded.
 
-    Copy(grad/partials -> grad), Execute 'grad/tiles'     refused: the copy runs before what makes
-                                                          grad/partials, which in a second run
-                                                          still holds what the first one left
+    Copy(grad/partials -> grad), Execute 'grad/tiles'     refused: the copy runs before the step
+                                                          that writes grad/partials, which in a
+                                                          second run still holds old values
     Execute 'grad/tiles', Copy(grad/partials -> grad)     right
 
 While a program runs, an element counts as written from its first write on, so only the first run
-would show such a read. Here the variables that an operation made are looked at in each recording by
-itself: no step may read elements of one that only later steps write, or the step itself. Elements
-that other steps or the host write as well, or that have initial values, may hold what a run before
-left there.
+would show such a read. Here the variables that an operation made are checked in each recording
+separately: no step may read elements that only later steps, or the step itself, write. Elements
+that other steps or the host also write, or that have initial values, may hold values of an
+earlier run.
 
-A loop or a branch is one step, which may read all that it writes: an earlier turn may have written
-it. An InOut field does not count as a read, since a vertex may write it first; where it does not,
-the run that nothing wrote for refuses it.
+A loop or a branch is one step, which may read everything that it writes: an earlier iteration may
+have written it. An InOut field does not count as a read, since a vertex may write it first; if it
+does not, the first run finds the read of unwritten elements.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from poplite.program import Block, Execute, Program, Sequence, WriteUndef, child
 from poplite.view import runs, storages
 
 MOST_ELEMENTS = 1 << 24
-"""Elements of a variable, or of what a step connects to it, beyond which it is not looked at."""
+"""Most elements of a variable, or of a tensor that a step connects to it, that are checked."""
 
 Region = tuple[Int64, Int64]
-"""Sorted, disjoint intervals of addresses: begin and end of each."""
+"""Sorted, disjoint intervals of addresses: begins and ends."""
 
 
 @dataclass(slots=True, eq=False)
@@ -44,9 +44,9 @@ class _Step:
 
     Attributes:
         program: the step.
-        parts: it and the programs in it.
-        reads: the numbers of the variables that it reads, of those that the operation made.
-        writes: of those that it writes.
+        parts: the step and the programs in it.
+        reads: the numbers of the operation's variables that it reads.
+        writes: the numbers of the operation's variables that it writes.
     """
 
     program: Program
@@ -56,7 +56,7 @@ class _Step:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it runs once, and as it is."""
+        """Whether it is not a loop or a branch."""
         return len(self.parts) == 1
 
 
@@ -94,7 +94,7 @@ def _check(
 
 
 def _in_order(recorded: Sequence) -> Iterator[Program]:
-    """Yield the steps of a recording; those of a part that comes again only the first time."""
+    """Yield the steps of a recording; those of a repeated part only the first time."""
     pending: list[Program] = [recorded]
     seen: set[int] = set()
     while pending:
@@ -186,7 +186,7 @@ def _union(regions: list[Region]) -> Region:
 
 
 def _without(region: Region, other: Region) -> Region:
-    """Return the part of a region that is not in another one."""
+    """Return the part of a region that is not in another region."""
     if not len(region[0]) or not len(other[0]):
         return region
     last = max(region[1][-1], other[1][-1])
@@ -207,7 +207,7 @@ def _of_nobody_else(
     programs: Iterable[Program],
     edges_of: EdgeTables,
 ) -> Region:
-    """Return the elements of a region that nothing but a recording gives values to."""
+    """Return the elements of a region that only a recording gives values to."""
     own = {id(program) for program in children_first(recorded)}
     others = [
         each for program in programs for each in children_first(program) if id(each) not in own

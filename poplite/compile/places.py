@@ -1,32 +1,32 @@
-"""Places of a compute set's edges in the arena: copies for them, descriptor rows of vertices.
+"""Places of a compute set's edges in the arena: temporaries, copies, descriptor rows of vertices.
 
-A field whose elements are one run points straight into its variable.  Any other edge gets a
+A field whose elements are one run points directly into its variable.  Any other edge gets a
 temporary: gathered before the vertices run (also for outputs, whose unwritten elements keep
 their value) and scattered afterwards if it is written.  An Input that overlaps an Output of
-its own vertex is gathered too, so that it reads the values from before the compute set
-whether or not its elements happen to be contiguous.  Rows at even distances are not gathered
-where their vertices can do without: what the graph says of the edge stays as it is, and with it
-cycles and memory of tiles, as there the exchange brings rows to a tile, side by side::
+its own vertex is gathered, too, so that it reads the values from before the compute set
+whether or not its elements happen to be contiguous.  Evenly spaced rows are not gathered if their
+vertices can read them in place.  The graph's description of the edge does not change, nor do cycles
+and tile memory, since on a machine the exchange brings rows to a tile contiguously::
 
     edge        x[0:3], x[8:11], x[16:19]        three runs: a temporary of 9 elements, stride 3
     in place    x[0:19]                          no copy, stride 8
 
-Elements are copied to temporaries and back; so is memory that a fault must not change::
+Elements are copied to temporaries and back, as is memory that a fault must not change::
 
     x[0:4] x[8:12]      ->   t[0:8]       gather, save
     y[0:4] y[8:12]      <-   u[0:8]       scatter, restore
 
-Where both sides are regular, no run is listed.
+If both sides are regular, no run is listed.
 
-Descriptor rows say where the fields of vertices are: few runs where they are regular, tables where
-they are not::
+Descriptor rows hold the positions of the vertices' fields: few runs for regular positions, tables
+for others::
 
     starts 0 64 128 ...       one row for all
-    starts in stretches       a row each
+    starts in stretches       a row for each stretch
     starts in any order       one row and the table that the graph keeps them in
 
-Runs are used as long as they have `LEAST_RUN` vertices on average: a driver that looks up starts in
-a table reads four bytes for each, and is compiled in addition to the one for runs.
+Runs are used if they have `LEAST_RUN` vertices on average: a driver that looks up starts in
+a table reads four bytes for each, and is compiled in addition to the driver for runs.
 
 Lists of edges are evenly spaced, or have tables of pairs::
 
@@ -81,13 +81,13 @@ from poplite.vertex.vertex import Vertex
 
 @frozen(eq=False)
 class RowsInPlace:
-    """The edges of one field of a family, with those that are read in place.
+    """The edges of one field of a family, some of which are read in place.
 
     Attributes:
         stride_name: the State field with the stride.
-        chosen: bool[edges], which are read in place.
+        chosen: bool[edges], whether each edge is read in place.
         length: int64[edges], elements from the first to the last of each edge as vertices see it.
-        stride: dtype[edges], the stride of each.
+        stride: dtype[edges], the stride of each edge.
     """
 
     stride_name: str
@@ -97,13 +97,13 @@ class RowsInPlace:
 
 
 InPlace = Mapping[FieldEdges, RowsInPlace]
-"""The fields of a compute set that have edges which are read in place."""
+"""The fields of a compute set with edges that are read in place."""
 
 
 def rows_in_place(
     table: EdgeTable, layout: ArenaLayout, known: Mapping[EdgeTable, InPlace] = MappingProxyType({})
 ) -> InPlace:
-    """Return what of a compute set is read in place; `known` has that of earlier ones."""
+    """Return the rows of a compute set that are read in place; `known` has earlier results."""
     alike = table.alike
     rows = None if alike is None else known.get(alike)
     if alike is not None and rows is not None and all(_same_state(alike, table)):
@@ -116,7 +116,7 @@ def rows_in_place(
 
 
 def _same_state(table: EdgeTable, other: EdgeTable) -> Iterator[bool]:
-    """Yield whether the state that says where rows are is equal, family by family."""
+    """Yield, family by family, whether the state that defines the rows is equal."""
     for family, its in zip(table.families, other.families, strict=True):
         rows = family.cls.strided_rows
         for name in () if rows is None else (rows.stride, rows.offset):
@@ -131,7 +131,7 @@ def _fields_of_rows(table: EdgeTable) -> list[tuple[Family, FieldEdges]]:
 
 
 def _field_of_rows(family: Family) -> FieldEdges | None:
-    """Return the field of a family that has rows, where some are copied."""
+    """Return the field of a family that has rows, if some of them would be copied."""
     rows = family.cls.strided_rows
     if rows is None:
         return None
@@ -167,7 +167,7 @@ def _in_place(
     is_even = (stride[some] == size[head]) & (distance > size[head])
     is_even &= distance <= np.iinfo(kind).max
 
-    # Runs next to each other in an edge, of which each has to be like the first two.
+    # Adjacent runs of an edge; all pairs must be spaced like the first two runs.
     of = np.repeat(np.arange(len(some)), last - head)
     run = head[of] + np.arange(len(of)) - (np.cumsum(last - head) - (last - head))[of]
     differs = (begin[run + 1] - begin[run] != distance[of]) | (size[run + 1] != size[head][of])
@@ -196,8 +196,8 @@ class Swaps:
     def add_regular(self, here: Steps, there: Steps, size: int, *, back: bool) -> bool:
         """Add elements at regular distances, and return whether that was possible.
 
-        They are copied from `there` to `here`, and `back` where asked: positions in elements of
-        `size` bytes from the start of the arena.
+        They are copied from `there` to `here`, and with `back` in the other direction: positions in
+        elements of `size` bytes from the start of the arena.
         """
         sides = _side(here, size), _side(there, size)
         into = copied_views(*sides, size)
@@ -210,16 +210,16 @@ class Swaps:
         return True
 
     def add_runs(self, here: Int64, there: Int64, size: Int64, *, back: bool) -> None:
-        """Add runs that are copied from `there` to `here`, and `back` where asked.
+        """Add runs that are copied from `there` to `here`, and with `back` also back.
 
-        All are int64[runs]: first bytes, and bytes.
+        All are int64[runs]: first bytes, and sizes in bytes.
         """
         self._runs[0].append((here, there, size))
         if back:
             self._runs[1].append((here, there, size))
 
     def moves(self) -> tuple[Moves, Moves]:
-        """Return the copies to the other place, and those back."""
+        """Return the copies in both directions: from `there` to `here`, and back."""
         into, back = NO_MOVES, NO_MOVES
         if self._runs[0]:
             here, there, size = joined_columns(self._runs[0])
@@ -236,13 +236,13 @@ def _side(elements: Steps, size: int) -> Side:
 
 
 def joined_columns(columns: Sequence[_Columns]) -> _Columns:
-    """Return the columns of several tables, one behind the other."""
+    """Return the concatenated columns of several tables."""
     first, second, third = (np.concatenate(column) for column in zip(*columns, strict=True))
     return first, second, third
 
 
 def _together(runs: Moves, views: list[Moves]) -> Moves:
-    """Put moves of views behind those of runs, which alone have a list of pieces."""
+    """Append the moves of views to those of runs; only the latter have a list of pieces."""
     if not views:
         return runs
     if len(views) == 1 and not len(runs.records):
@@ -253,7 +253,7 @@ def _together(runs: Moves, views: list[Moves]) -> Moves:
 # -- places ----------------------------------------------------------------------------------------
 
 TEMPORARY_ALIGNMENT = 16
-"""Bytes that each gathered field is aligned to: a vector register's worth of loads."""
+"""Alignment of each gathered field in bytes: the size of a vector register."""
 
 Mask = npt.NDArray[np.bool_]
 
@@ -264,9 +264,9 @@ class PlacedEdges:
 
     Attributes:
         field: the field.
-        start: where each edge starts, in elements of its type from the start of the arena.
-        gathered: which of them are temporaries; one answer where all are alike.
-        length: elements of each as vertices see it: more where rows are read in place.
+        start: the start of each edge, in elements of its type from the start of the arena.
+        gathered: whether each edge is a temporary; a single bool if it is the same for all.
+        length: elements of each edge as vertices see it: more if rows are read in place.
     """
 
     field: FieldEdges
@@ -276,7 +276,7 @@ class PlacedEdges:
 
     @property
     def size(self) -> int:
-        """Bytes of an element."""
+        """Size of an element in bytes."""
         return self.field.field.element.size_bytes
 
 
@@ -323,7 +323,7 @@ class Places:
         return PlacedEdges(field, compact(at // size), gathered, seen)
 
     def _gathered(self, field: FieldEdges) -> Mask | bool:
-        """Return which edges of a field are not contiguous, or read what their vertex writes."""
+        """Return which edges are not contiguous, or read elements that their vertex writes."""
         edges, own = field.edges, self._table.crossings.own.get(field)
         if edges.start is not None:
             return False if own is None else True if own.all() else own
@@ -338,7 +338,7 @@ class Places:
         return True if rows is None and scattered.all() else scattered
 
     def moves(self) -> tuple[Moves, Moves]:
-        """Return the copies into temporaries, and those from temporaries that are written."""
+        """Return the copies to temporaries, and the copies from written temporaries."""
         swaps = Swaps()
         for placed in self._placed.values():
             if placed.gathered is False or not placed.field.edges.num_elements:
@@ -353,17 +353,17 @@ class Places:
         return swaps.moves()
 
     def _elements(self, field: FieldEdges) -> Steps | None:
-        """Return where the elements of a field are in the arena, where they are regular."""
+        """Return the positions of a field's elements in the arena, if they are regular."""
         elements = field.edges.elements()
         shift = None if elements is None else self._layout.shift(elements.low, elements.high)
         return None if elements is None or shift is None else elements.moved(shift)
 
     def _gathered_runs(self, placed: PlacedEdges) -> tuple[Int64, Int64, Int64]:
-        """Return first bytes of gathered runs in temporaries and in variables, and their bytes."""
+        """Return the first bytes of gathered runs in temporaries and variables, and their sizes."""
         runs = placed.field.runs
         edge = runs.edge()
         size = runs.size * placed.size
-        # A run's place in its temporary: bytes of the runs before it in the same edge.
+        # A run's offset in its temporary: the bytes of earlier runs of the same edge.
         before = np.cumsum(size) - size
         before -= before[runs.first[:-1][edge]]
         chosen = np.flatnonzero(np.broadcast_to(placed.gathered, len(runs.first) - 1)[edge])
@@ -371,9 +371,9 @@ class Places:
         return here, self._layout.byte_positions(runs.begin[chosen]), size[chosen]
 
     def saves(self) -> tuple[Moves, Moves]:
-        """Return copies of what vertices write in place, behind the temporaries, and back.
+        """Return the copies of elements written in place to memory after the temporaries, and back.
 
-        After a fault they make memory what it was before the compute set.
+        After a fault, the copies back restore the memory from before the compute set.
         """
         swaps = Swaps()
         for placed in self._placed.values():
@@ -396,7 +396,7 @@ class Places:
 
 
 def direct(field: FieldEdges, layout: ArenaLayout) -> Series:
-    """Return where the edges of a field start in the arena, if none of them is gathered."""
+    """Return the starts of a field's edges in the arena, if none of them is gathered."""
     edges = field.edges
     assert edges.start is not None
     if not edges.num_elements:
@@ -419,7 +419,7 @@ class RowLists:
     """The rows of one list field of a family.
 
     Attributes:
-        even: which vertices have evenly spaced rows of one length; one answer where all are alike.
+        even: which vertices have evenly spaced rows of equal length; one bool if all are the same.
     """
 
     def __init__(self, placed: PlacedEdges) -> None:
@@ -432,7 +432,7 @@ class RowLists:
             self.even = bool(even[0]) if (even == even[0]).all() else even
 
     def columns(self, even: bool) -> dict[str, Series]:
-        """Return the columns of one form."""
+        """Return the columns for evenly spaced rows, or for tables."""
         assert self._columns is not None
         if even:
             return self._columns
@@ -443,7 +443,7 @@ class RowLists:
         }
 
     def _regular(self) -> dict[str, Series] | None:
-        """Return the columns where all lists are alike and evenly spaced, without listing any."""
+        """Return the columns if all lists are equally and evenly spaced, without listing any."""
         rows, length = self.rows.only, self._placed.field.edges.length.only
         start, count = self._placed.start, self.rows.count
         if rows is None or length is None or not isinstance(start, Steps):
@@ -479,7 +479,7 @@ class RowLists:
 
     @cached_property
     def _first(self) -> Series:
-        """The first pair of each vertex."""
+        """The index of each vertex's first pair."""
         if self.rows.only is not None:
             return counting(0, self.rows.count).times(self.rows.only)
         rows = self.rows.array()
@@ -487,7 +487,7 @@ class RowLists:
 
     @property
     def form(self) -> RowForm:
-        """How the pairs are kept."""
+        """The storage form of the pairs."""
         start, length = self._placed.start, self._placed.field.edges.length
         if self._shared is not None or max(start.high - start.low, length.high) < MOST_NARROW:
             return "pairs"
@@ -495,13 +495,13 @@ class RowLists:
 
     @property
     def _base(self) -> int:
-        """What the starts of pairs count from."""
+        """The number that is subtracted from the starts of pairs."""
         start = self._placed.start
         return start.base if self._shared is not None and isinstance(start, Listed) else start.low
 
     @property
     def _shared(self) -> npt.NDArray[np.uint32] | None:
-        """The graph's own pairs, where the arena moves them all by the same distance."""
+        """The graph's own pairs, if the arena moves them all by the same distance."""
         pairs, start = self._placed.field.edges.pairs, self._placed.start
         if pairs is None or not isinstance(start, Listed) or start.offset.base is not pairs:
             return None
@@ -524,10 +524,10 @@ LEAST_RUN = 4
 """Vertices of a run, on average, below which tables are faster."""
 
 FEW_VERTICES = 4096
-"""Vertices up to which runs are used in any case: so few are not worth a driver of their own."""
+"""Vertices up to which runs are always used: so few are not worth a separate driver."""
 
 FLAT_ROW = 4096
-"""Vertices of a row with tables, where their work differs; only balances chunks."""
+"""Vertices per row with tables if their work differs; used only to balance chunks."""
 
 Values = Mapping[tuple[int, str], Series]
 """The numbers of each column without a table, by field and part."""
@@ -541,7 +541,7 @@ def vertices_of(
 ) -> Vertices:
     """Return the descriptor rows of vertices.
 
-    `work` is that of each vertex, in elements: one number where all are alike.
+    `work` is the work of each vertex, in elements: one number if it is the same for all.
     """
     described = columns(list(cls.fields.values()), forms)
     series = [None if c.kind == "table" else values[c.field, c.part] for c in described]
@@ -564,14 +564,14 @@ def _count(series: Sequence[Series | None]) -> int:
 
 
 def _is_even(column: Column, series: Series | None) -> bool:
-    """Return whether one word, or two, describe the numbers of all vertices."""
+    """Return whether one or two words describe the numbers of all vertices."""
     if series is None:
         return True
     return series.step is not None and (column.kind == "affine" or series.step == 0)
 
 
 def _first_row(described: Columns, series: Sequence[Series | None]) -> Int64:
-    """Return one row: the first number of each column, the step of affine ones, else zeros."""
+    """Return one row: the first number of each column, the step of affine columns, else zeros."""
     row = [0] * width(described)
     row[COUNT_WORD] = _count(series)
     for (column, at), numbers in zip(positions(described), series, strict=True):
@@ -594,7 +594,7 @@ def _work(work: Int64 | int, count: Int64) -> Int64:
 
 
 def affine_runs(moving: Int64, fixed: Int64) -> tuple[Int64, Int64, Int64]:
-    """Cut rows into runs in which `moving` steps evenly and `fixed` stays.
+    """Cut rows into runs in which `moving` changes by a constant step and `fixed` not at all.
 
     The runs are maximal, found greedily from the top::
 
@@ -634,7 +634,7 @@ def _run_ends(joins: npt.NDArray[np.bool_], alike: npt.NDArray[np.bool_]) -> tup
 
 
 def _runs(described: Columns, series: Sequence[Series | None]) -> Int64:
-    """Return a row for each run of vertices that are even in all columns."""
+    """Return a row for each run of vertices with constant steps in all columns."""
     arrays = [None if numbers is None else numbers.array() for numbers in series]
     by_kind: dict[Kind, list[Int64]] = {"affine": [], "fixed": [], "table": []}
     for column, array in zip(described, arrays, strict=True):
@@ -662,7 +662,7 @@ def _least_runs(described: Columns, series: Sequence[Series | None]) -> int:
         if isinstance(numbers, Listed):
             change = np.diff(numbers.offset)
             if column.kind == "affine":
-                # Two steps in a row differ at most twice where one run ends.
+                # Consecutive steps differ at most twice where one run ends.
                 most = max(most, int(np.count_nonzero(change[1:] != change[:-1])) // 2 + 1)
             else:
                 most = max(most, int(np.count_nonzero(change)) + 1)
@@ -673,7 +673,7 @@ def _least_runs(described: Columns, series: Sequence[Series | None]) -> int:
 
 
 def _flat(described: Columns, series: Sequence[Series | None]) -> Columns | None:
-    """Return the columns with tables in place of uneven ones; None where they will not do."""
+    """Return the columns with tables in place of uneven ones; None if tables are not suitable."""
     if _count(series) <= FEW_VERTICES:
         return None
     changed: list[Column] = []
@@ -717,7 +717,7 @@ def _with_tables(
 
 
 def _table(numbers: Series) -> tuple[int, npt.NDArray[np.uint32]]:
-    """Return the base of a table, and the table: the graph's own array where possible."""
+    """Return the base of a table, and the table: the graph's own array if possible."""
     if isinstance(numbers, Listed) and numbers.offset.dtype == NARROW:
         return numbers.base, np.ascontiguousarray(numbers.offset)
     array = numbers.array()

@@ -1,18 +1,17 @@
 """The parts of programs: found, lowered, numbered.
 
     programs  ->  parts     compute sets, copies, host operations, decisions by scalars
-    parts     ->  lowered   the steps and actions that each becomes
-    lowered   ->  numbers   by which ops name those steps and actions
+    parts     ->  lowered   steps and actions
+    lowered   ->  numbers   the numbers of steps and actions in ops
 
-Steps are numbered by compute sets, then copies, then the copies around host operations.  Actions
-are numbered by checks that replicas agree, then actions of Python alone, then transfers for the
-host.
+Steps are numbered in this order: compute sets, copies, the copies around host operations.  Actions:
+checks that replicas agree, pure Python actions, transfers for the host.
 
 Each stream, remote buffer and host function has its own block of bytes in the arena.  Tensors are
 moved to or from that block, so that the host sees a dense array whatever their layout::
 
     Copy(stream, x)       CALLBACK  fill the block        LAUNCH  block -> x
-    Copy(x, stream)       LAUNCH    x -> block            CALLBACK  take the block
+    Copy(x, stream)       LAUNCH    x -> block            CALLBACK  read the block
     Call(f, [x], [y])     LAUNCH    x -> block            CALLBACK  f      LAUNCH  block -> y
 
 Programs that print, stamp or stop move nothing: each is one action.
@@ -101,7 +100,7 @@ class HostLowering:
     def __init__(self, programs: Sequence[Program], graph: Graph, layout: ArenaLayout) -> None:
         self._buffers, self._layout = graph.function_buffers, layout
         self._blocks: dict[object, int] = {}
-        # In one pass before: a remote buffer's block is as large as its largest copy.
+        # A pass of its own: a remote buffer's block is as large as its largest copy.
         sizes: dict[object, int] = {}
         for program in programs:
             for owner, size in _needed(program):
@@ -272,7 +271,7 @@ class ProgramParts:
 
     Attributes:
         leaves: programs without children.
-        compute_sets: the ones that the leaves execute.
+        compute_sets: the compute sets that the leaves execute.
         copies: the leaves that copy between tensors.
         decisions: programs in which a scalar decides what runs.
         hosted: programs that may need the host.
@@ -291,8 +290,8 @@ class LoweredParts:
 
     Attributes:
         agreements: checks that replicas agree on the scalar that decides.
-        actions: Python's actions for leaves and decisions that move no data.
-        host_steps: Python's actions between copies.
+        actions: Python actions for leaves and decisions that move no data.
+        host_steps: Python actions between copies.
     """
 
     compute_sets: Mapping[ComputeSet, ComputeStep]
@@ -365,10 +364,10 @@ def lower_parts(
 ) -> LoweredParts:
     """Lower all parts, and reserve the memory they need in the layout.
 
-    `saved` says of each compute set whether its outputs are saved first, since its vertices may
-    fail midway.  Marks for strict checks are left out unless `keep_marks`.
+    `saved` tells for each compute set whether its outputs are saved first, since its vertices may
+    fail midway.  Marks for strict checks are left out unless `keep_marks` is set.
     """
-    host = HostLowering(parts.hosted, graph, layout)  # first, as blocks lie before state
+    host = HostLowering(parts.hosted, graph, layout)  # first, since blocks precede state
     with_edges = [(compute_set, edges_of(compute_set)) for compute_set in parts.compute_sets]
     compute_steps = lower_compute_sets(with_edges, layout, saved)
     acting = [

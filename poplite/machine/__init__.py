@@ -1,4 +1,4 @@
-"""The machine that is modelled: what it has, what it costs, where that is known from."""
+"""The modelled machine: its parts, its costs, the sources of the numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Devices as Poplar has them: what a program is loaded on. Here each is a machine to simulate.
+"""Devices, on which programs are loaded, as in Poplar. Here each is a machine to simulate.
 
     device = DeviceManager.createDeviceManager().getDevices(TargetType.IPU, 2)[0]
     device = IPUModel("ipu2").createDevice()
@@ -6,7 +6,7 @@
     engine = Engine(graph, program)
     engine.load(device)
 
-Programs that are new need no device: `Graph(Target(tiles=64))` says which machine it is.
+New programs need no device: `Graph(Target(tiles=64))` defines the machine.
 Source of names and arguments: Poplar API reference, "Device", "DeviceManager" and "IPUModel".
 """
 
@@ -33,7 +33,7 @@ from poplite.poplar.spelling import cpp_spelling
 from poplite.text import amount, clipped, integer_or_none, of_type
 
 DEVICE_IPUS = (1, 2, 4, 8, 16, 32, 64)
-"""IPUs of the devices of a `DeviceManager`, by their number."""
+"""Numbers of IPUs of the devices of a `DeviceManager`, by device number."""
 
 
 @cpp_spelling()
@@ -68,7 +68,7 @@ class Device:
         self._target, self._id, self._attached = target, number, False
 
     def getId(self) -> int:
-        """Return its number."""
+        """Return the number of the device."""
         return self._id
 
     def getTarget(self) -> Target:
@@ -76,16 +76,16 @@ class Device:
         return self._target
 
     def attach(self) -> bool:
-        """Take the device, which is always free; return true."""
+        """Attach to the device, which is always free; return true."""
         self._attached = True
         return True
 
     def isAttached(self) -> bool:
-        """Whether it was attached."""
+        """Return whether the device is attached."""
         return self._attached
 
     def detach(self) -> None:
-        """Give the device back."""
+        """Release the device."""
         self._attached = False
 
     def supportsRemoteBuffers(self) -> bool:
@@ -108,10 +108,10 @@ class Device:
         """Return a device with fewer tiles on each IPU.
 
         Args:
-            tiles_per_ipu: how many.
+            tiles_per_ipu: number of tiles on each IPU.
 
         Raises:
-            InvalidMachineModel: for more than there are, or less than one.
+            InvalidMachineModel: for more tiles than there are, or less than one.
 
         >>> Device(Target(tiles=64)).createVirtualDevice(16).getTarget().tiles
         16
@@ -127,13 +127,13 @@ class Device:
 
     @staticmethod
     def createCPUDevice(num_ipus: int = 1) -> Device:
-        """Return a device of one tile with one worker an IPU, and memory for any program.
+        """Return a device of one tile per IPU with one worker, and memory for any program.
 
         Args:
-            num_ipus: IPUs, each of one tile.
+            num_ipus: number of IPUs, each of one tile.
 
         Raises:
-            InvalidMachineModel: for a number of IPUs that cannot be.
+            InvalidMachineModel: for an invalid number of IPUs.
 
         >>> Device.createCPUDevice(2).getTarget().tiles
         2
@@ -163,9 +163,9 @@ class Device:
 
 
 class DeviceManager:
-    """Lists devices: machines of 1, 2, 4, ... 64 Mk2 IPUs, and others once they were asked for.
+    """Lists devices: machines of 1, 2, 4, ... 64 Mk2 IPUs, and others once requested.
 
-    A number always means the same device, which remembers that it is attached.
+    A number always means the same device, which remembers whether it is attached.
 
     >>> manager = DeviceManager.createDeviceManager()
     >>> manager.getDevices(TargetType.IPU, 2)
@@ -190,18 +190,18 @@ class DeviceManager:
         num_ipus: int | None = None,
         options: Mapping[str, str] | None = None,
     ) -> list[Device]:
-        """Return all devices, or those of a type, with so many IPUs.
+        """Return all devices, or those of a type or with a number of IPUs.
 
-        A machine of any number of IPUs is simulated, so one that is asked for is always there;
-        TargetType.CPU is a device of one tile an IPU, and IPU_MODEL means IPU.
+        A machine of any number of IPUs can be simulated, so a requested device always exists;
+        TargetType.CPU is a device of one tile per IPU, and IPU_MODEL means IPU.
 
         Args:
-            type: which type; by default any.
-            num_ipus: how many IPUs; by default any number.
+            type: the type; by default any.
+            num_ipus: the number of IPUs; by default any.
             options: as in Poplar; none has an effect.
 
         Raises:
-            InvalidMachineModel: for another type, and a number of IPUs that cannot be.
+            InvalidMachineModel: for an invalid type or number of IPUs.
             InvalidOption: for options that are not a dictionary.
 
         >>> [device.getId() for device in DeviceManager().getDevices(TargetType.IPU, 3)]
@@ -252,15 +252,15 @@ class DeviceManager:
         return self._devices[number]
 
     def getChildDeviceIds(self, parent_id: int, num_child_ipus: int = 1) -> list[int]:
-        """Return the devices of so many IPUs that are a part of another.
+        """Return the numbers of the devices with some number of IPUs that are part of another device.
 
         Args:
-            parent_id: the number of the other.
-            num_child_ipus: how many IPUs they have.
+            parent_id: the number of the other device.
+            num_child_ipus: the number of their IPUs.
 
         Raises:
             UnknownName: when there is no such device.
-            InvalidMachineModel: for a number of IPUs that cannot be.
+            InvalidMachineModel: for an invalid number of IPUs.
 
         >>> DeviceManager().getChildDeviceIds(2, 1)
         [0]
@@ -280,7 +280,7 @@ class DeviceManager:
 
 
 class RelativeSyncDelayType(Enumeration):
-    """How long after another tile a tile leaves a sync."""
+    """The delay between tiles when they leave a sync."""
 
     AUTO = "auto"
     NO_DELAY = "no delay"
@@ -297,16 +297,16 @@ _COSTS = {
     "convUnitCoeffLoadBytesPerCycle": "weight_load_bytes_per_cycle",
     "tilesPerSuperTile": "pair_tiles",
 }
-"""Constants of the model that are costs of a target."""
+"""Numbers of a model that are costs of a target."""
 
 
 @cpp_spelling()
 @dataclass(init=False)
 class IPUModel:
-    """The numbers of a machine, to be changed one by one, before a device is made from them.
+    """The numbers of a machine, which can be changed before a device is made from them.
 
-    Left alone they are those of the version. Constants of the cost model that have no name here
-    are `Target(costs=...)`.
+    By default they are those of the version. Constants of the cost model without a name here are
+    set by `Target(costs=...)`.
 
     Args:
         version: "ipu1", "ipu2" or "ipu21".
@@ -336,7 +336,7 @@ class IPUModel:
     tilesPerSuperTile: float
     relativeSyncDelay: RelativeSyncDelayType = RelativeSyncDelayType.AUTO
     compileIPUCode: bool = False
-    """Whether code of the machine is compiled too: code sizes are always estimated here."""
+    """Whether machine code is compiled, too; here, code sizes are always estimated."""
     _version: str = field(repr=False, default="")
     RelativeSyncDelayType = RelativeSyncDelayType
 
@@ -396,8 +396,8 @@ class IPUModel:
             device_manager_id: the number of the device.
 
         Raises:
-            InvalidMachineModel: for numbers that no machine or device has, and a version that was
-                changed.
+            InvalidMachineModel: for numbers that no machine or device can have, and if the version
+                was changed.
             InvalidOption: for options that are not a dictionary.
             ElementTypeError: for an `accurate_half` that is not a truth value.
 
@@ -436,11 +436,11 @@ _COUNTS = (
     *("numIPUs", "tilesPerIPU", "numWorkerContexts", "memoryBytesPerTile"),
     *("exchangeBytesPerCycle", "dataPathWidth"),
 )
-"""Numbers of a model that are whole, and at least 1."""
+"""Numbers of a model that are integers of at least 1."""
 
 
 def _wanted(name: str, value: object) -> str:
-    """Return what a number of a model should be, where a value is something else."""
+    """Return words for the valid values of a number of a model; "" if the value is valid."""
     if name in _COUNTS:
         step, number = 8 if name == "dataPathWidth" else 1, integer_or_none(value)
         if number is None or number < 1 or number % step:
@@ -456,14 +456,14 @@ def _wanted(name: str, value: object) -> str:
 
 
 def _own_device(target: Target, id: int = 0) -> Device:
-    """Return a device that belongs to who made it, so that it need not be attached."""
+    """Return a device that belongs to its maker, so that it need not be attached."""
     device = Device(target, id)
     device.attach()
     return device
 
 
 def attached(device: Device, call: str) -> Device:
-    """Return a device that was attached; raise InvalidMachineModel otherwise."""
+    """Return a device if it is attached; otherwise raise InvalidMachineModel."""
     if not device.isAttached():
         raise InvalidMachineModel(
             f"{call}: {device!r} is not attached",

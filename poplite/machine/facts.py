@@ -3,13 +3,13 @@
     >>> print(fact("bow", "clock_hz"))
     1,850,000,000 Hz (measured: tessellate-ipu, notebooks/IPU Peak Flops.ipynb)
 
-The cost model takes all its numbers from here.  Each fact says how reliable it is:
+The cost model takes all its numbers from here.  Each fact states how reliable it is:
 
     document    published by Graphcore
-    measured    on hardware
-    model       assumed by estimators, planners and toolchains, of Graphcore or open source
-    derived     computed from such numbers, as the source says
-    assumed     not published: a choice, written down to be replaced
+    measured    measured on hardware
+    model       assumed by estimators, planners and toolchains, by Graphcore or open source
+    derived     computed from such numbers, as explained in the source
+    assumed     not published: a choice, documented so that it can be replaced
 
 Repositories that sources name: graphcore/poplibs, graphcore/examples, osmarks/ipu-stack (an open
 toolchain for the C600), graphcore-research/tessellate-ipu, thorbenlouw/lbm-graphcore,
@@ -35,7 +35,7 @@ ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
 
 PoplarArchitecture = Literal["ipu1", "ipu2", "ipu21"]
 POPLAR_ARCHITECTURES: Mapping[str, Architecture] = {"ipu1": "gc2", "ipu2": "gc200", "ipu21": "bow"}
-"""What Poplar calls them; source: Poplar API reference, "Target::createIPUTarget"."""
+"""Poplar's names; source: Poplar API reference, "Target::createIPUTarget"."""
 
 
 @frozen
@@ -44,7 +44,7 @@ class Fact:
 
     Attributes:
         value: the number.
-        unit: what it counts.
+        unit: its unit.
         evidence: how reliable it is.
         source: document, or repository and path.
     """
@@ -306,11 +306,11 @@ _EVIDENCE: dict[str, Evidence] = {name: name for name in get_args(Evidence)}
 
 
 def _facts(text: str, *, end: str = "") -> dict[str, Fact]:
-    """Read a table: name, number, unit and evidence, then the source, which may go on below.
+    """Read a table: name, number, unit and evidence, then the source, which may take several lines.
 
     Args:
-        text: rows indented by four spaces; what goes on below, by more.
-        end: what all sources end in.
+        text: rows indented by four spaces; continuation lines by more.
+        end: the common end of all sources.
     """
     rows = re.sub(r"\n {5,}", " ", text).strip().splitlines()
     return dict(_named_fact(row, end) for row in rows)
@@ -324,7 +324,7 @@ def _named_fact(row: str, end: str) -> tuple[str, Fact]:
 
 
 CODE_FACTS = (*_facts(_SLOTS), "repeat_limit")
-"""Names of the facts that compiled code is priced by."""
+"""Names of the facts that determine the cost of compiled code."""
 
 _ROUTES = _facts(_ROUTE)
 _SAME_DIE = {

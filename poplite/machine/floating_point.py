@@ -1,24 +1,24 @@
-"""Floating-point numbers of the machine: modes of their arithmetic, conversion for the host.
+"""Floating-point numbers of the machine: modes of arithmetic, conversion for the host.
 
     FloatingPointBehaviour(inv=True, div0=True, oflo=True, esr=False, nanoo=True)
 
-A tile stores it as a mode, a number made of these bits::
+A tile stores this behaviour as a mode, a number made of these bits::
 
     INVALID  DIVIDE_BY_ZERO  OVERFLOW     stop the program
-    STOCHASTIC                            stores round up or down by chance
-    OVERFLOW_NAN, OVERFLOW_MAX            what a value becomes that is too large; else an infinity
+    STOCHASTIC                            stores round up or down at random
+    OVERFLOW_NAN, OVERFLOW_MAX            result for a value that is too large; else an infinity
 
-HALF and QUARTER are converted at the boundary of the host::
+HALF and QUARTER are converted at the boundary to the host::
 
     copy_float_to_device_half(target, values, bits)       float32 to the bits of HALF, as uint16
     copy_device_half_to_float(target, bits, values)       and back
     convert_to_quarter(values, metadata)                  float32 to codes of QUARTER
     convert_from_quarter(codes, metadata)                 and back
 
-`engine.write` and `read` convert by themselves; these are for buffers of streams.
+`engine.write` and `read` convert automatically; these functions are for stream buffers.
 
 Sources: poplibs, include/popsys/CSRFunctions.hpp, for modes; Poplar API reference,
-"copyFloatToDeviceHalf" and others, for the names of HALF. Those of QUARTER are ours.
+"copyFloatToDeviceHalf" and others, for the names for HALF. Those for QUARTER are our own.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ TRAPS = INVALID | DIVIDE_BY_ZERO | OVERFLOW
 """The bits that stop a program."""
 
 STORES = STOCHASTIC | OVERFLOW_NAN | OVERFLOW_MAX
-"""The bits that change what HALF and QUARTER elements hold."""
+"""The bits that change the values stored in HALF and QUARTER elements."""
 
 
 @frozen
 class FloatingPointBehaviour:
-    """What floating-point arithmetic does.
+    """The behaviour of floating-point arithmetic.
 
     Args:
         inv: an invalid operation stops the program: one whose result is NaN, one with NaN as an
             operand, a comparison with NaN, a conversion to int that does not fit.
-        div0: dividing a number by zero stops it, and so does the logarithm of zero.
-        oflo: a result too large for its type stops it.
-        esr: values stored as HALF or QUARTER are rounded up or down by chance, so that they are
-            right on average; without it, to the nearest.
-        nanoo: too large a value is stored in HALF and QUARTER as NaN, which is also an invalid
-            operation; without it, as the largest number.
+        div0: division of a number by zero, or the logarithm of zero, stops the program.
+        oflo: a result too large for its type stops the program.
+        esr: values stored as HALF or QUARTER are rounded up or down at random, so that they are
+            correct on average; otherwise they are rounded to nearest.
+        nanoo: a value too large for HALF or QUARTER is stored as NaN, which is also an invalid
+            operation; otherwise as the largest number.
 
     Raises:
         ControlProgramError: when one of them is not a truth value.
@@ -105,7 +105,7 @@ class FloatingPointBehaviour:
 def reachable(initial: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:
     """Return the modes that a program may be in: the initial one, then the others, ascending.
 
-    Each step clears some bits and then sets others; steps may come in any order, any number of
+    Each step clears some bits and then sets others; steps may run in any order, any number of
     times.
 
     >>> reachable(0, [(STORES, STOCHASTIC), (STOCHASTIC, 0)])
@@ -120,7 +120,7 @@ def reachable(initial: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]
     return initial, *sorted(found - {initial})
 
 
-# -- conversion at the boundary of the host --------------------------------------------------------
+# -- conversion at the boundary to the host --------------------------------------------------------
 
 
 def copy_float_to_device_half(
@@ -129,13 +129,13 @@ def copy_float_to_device_half(
     """Round numbers to HALF, to nearest and ties to even, and store their bits.
 
     Args:
-        target: the machine; all store HALF in the same way.
-        source: numbers; an array is of float32 or float64.
+        target: the machine; all machines store HALF in the same way.
+        source: numbers; an array has type float32 or float64.
         destination: C-contiguous array of float16, or of uint16 for the bits.
-        n: how many; by default all of the source.
+        n: number of elements; by default all of the source.
 
     Raises:
-        TensorCreationError: when an array is too short, of another type, not C-contiguous, or
+        TensorCreationError: when an array is too short, has a wrong type or is not C-contiguous, or
             the destination is read-only.
         ElementTypeError: for a destination that is not an array, or an `n` that is not a whole
             number.
@@ -161,15 +161,15 @@ def copy_device_half_to_float(
     """Store the values of HALF elements as float32 or float64.
 
     Args:
-        target: the machine; all store HALF in the same way.
+        target: the machine; all machines store HALF in the same way.
         source: C-contiguous array of float16, or of uint16 for the bits.
         destination: C-contiguous array of float32 or float64.
-        n: how many; by default all of the source.
+        n: number of elements; by default all of the source.
 
     Raises:
-        TensorCreationError: when an array is too short, of another type, not C-contiguous, or
+        TensorCreationError: when an array is too short, has a wrong type or is not C-contiguous, or
             the destination is read-only.
-        ElementTypeError: for anything but arrays, and `n` that is not a whole number.
+        ElementTypeError: for anything but arrays, or an `n` that is not a whole number.
 
     >>> import poplite as pl
     >>> values = np.zeros(1, np.float32)
@@ -186,12 +186,12 @@ def copy_device_half_to_float(
 def convert_to_quarter(
     values: npt.ArrayLike, metadata: QuarterMetadata, saturate: bool = False
 ) -> npt.NDArray[np.uint8]:
-    """Return the codes of numbers, rounded to nearest and ties to even.
+    """Return the codes of numbers, rounded to nearest, ties to even.
 
     Args:
         values: numbers.
         metadata: format and scale.
-        saturate: whether values too large become the greatest number, and not NaN.
+        saturate: whether values that are too large become the greatest number instead of NaN.
 
     Raises:
         ElementTypeError: for anything but numbers.
@@ -214,11 +214,11 @@ def convert_to_quarter(
 def quarter_metadata_for(
     values: npt.ArrayLike, format: QuarterFormat | str = QuarterFormat.F143
 ) -> QuarterMetadata:
-    """Return the metadata with the least scale that holds the greatest of some numbers.
+    """Return the metadata with the least scale that can represent the greatest of some numbers.
 
     Args:
         values: numbers; infinities and NaN do not count.
-        format: of the codes.
+        format: format of the codes.
 
     Raises:
         ElementTypeError: for anything but numbers.
@@ -301,13 +301,13 @@ def _floats(numbers: npt.ArrayLike, call: str) -> Array:
     """Return numbers as an array."""
     try:
         array = np.asarray(unmasked(numbers, call))
-    except ValueError:  # rows of several lengths
+    except ValueError:  # rows of different lengths
         array = np.array(None)
     return array.astype(np.float64) if array.dtype.kind in "iu" else array
 
 
 def _written(array: Array, types: tuple[np.dtype[Any], ...], call: str) -> Array:
-    """Return a destination in one dimension, which can be written."""
+    """Return a writable destination as one dimension."""
     flat = _flat(array, types, call, "destination")
     if not flat.flags.writeable:
         raise TensorCreationError(
@@ -317,7 +317,7 @@ def _written(array: Array, types: tuple[np.dtype[Any], ...], call: str) -> Array
 
 
 def _flat(array: Any, types: tuple[np.dtype[Any], ...], call: str, role: str) -> Array:
-    """Return an array of one of some types in one dimension, in the same memory."""
+    """Return a one-dimensional view of an array that has one of some types."""
     names = " or ".join(map(str, types))
     unmasked(array, f"{call}, {role}")
     if not isinstance(array, np.ndarray):
@@ -343,7 +343,7 @@ def _flat(array: Any, types: tuple[np.dtype[Any], ...], call: str, role: str) ->
 
 
 def _count(source: Array, destination: Array, n: int | None, call: str) -> int:
-    """Return how many elements are converted; both arrays have as many."""
+    """Return the number of elements to convert, which both arrays must have."""
     count = source.size if n is None else integer_or_none(n)
     if count is None or count < 0:
         raise ElementTypeError(

@@ -1,10 +1,10 @@
 """The costs of PopLibs' vertices: the constants of their estimators.
 
-All are from the estimators of PopLibs, Graphcore's library, where they were compared with a
-cycle-accurate simulator, to 10 %.  `poplite.vertices.estimators.poplibs` has the formulas.
+All are from the estimators of PopLibs, Graphcore's library, which were validated against a
+cycle-accurate simulator to within 10 %.  `poplite.vertices.estimators.poplibs` has the formulas.
 
->>> print(BINARY["divide", "FLOAT"])
-10 slots/2 elements (model: binaryOpPerfInfo; poplibs, lib/popops/popopsCycleEstimators.hpp)
+    >>> print(BINARY["divide", "FLOAT"])
+    10 slots/2 elements (model: binaryOpPerfInfo; poplibs, lib/popops/popopsCycleEstimators.hpp)
 """
 
 from __future__ import annotations
@@ -196,15 +196,15 @@ VERTICES: Mapping[str, str] = MappingProxyType(
 """,
     }
 )
-"""Constants of complete vertices, for `poplite.machine.facts`, by what their sources end in."""
+"""Constants of complete vertices, for `poplite.machine.facts`, by the common end of sources."""
 
 
 # -- inner loops of elementwise vertices -----------------------------------------------------------
-#     add  FLOAT  1/v+    each vector of 64 bits: 1 slot, besides loads, stores and the loop
-#     abs  INT    2/1+    each element: 2 slots, besides the same
-#     divide FLOAT 10/2   each 2 elements: 10 slots
+#     add  FLOAT  1/v+    1 slot per vector of 64 bits, plus loads, stores and the loop
+#     abs  INT    2/1+    2 slots per element, plus the same
+#     divide FLOAT 10/2   10 slots per 2 elements
 #
-# Source: PopLibs, tables of `lib/popops/popopsCycleEstimators.hpp` where nothing else is said.
+# Source: PopLibs, tables of `lib/popops/popopsCycleEstimators.hpp` unless stated otherwise.
 
 LOOPS = "poplibs, lib/popops/popopsCycleEstimators.hpp"
 
@@ -247,7 +247,7 @@ _HEADS = {
 def _table(source: str, text: str, others: Loops | None = None) -> Loops:
     """Read a table: element types at the top, operations at the left, a dot for no entry.
 
-    What it has no entry for is as in `others`.
+    Missing entries are taken from `others`.
     """
     named = f"{source}; {LOOPS}" if source.endswith("PerfInfo") else source
     (_, *heads), *rows = (line.split() for line in text.strip().splitlines())
@@ -335,7 +335,7 @@ NONLINEAR = _table(
     swish      11/2   5/4
 """,
 )
-"""Loops of functions that popnn has, and popops does not."""
+"""Loops of functions that only popnn has."""
 
 BINARY = _table(
     "binaryOpPerfInfo",
@@ -418,7 +418,7 @@ BROADCAST = _table(
     variance_to_inv_std_dev  12/2   24/4   .      .      .      .      .      .       .
 """,
 )
-"""Loops of operations with a vector and one number."""
+"""Loops of operations with a vector and a scalar."""
 
 BROADCAST_IN_PLACE = _table(
     "broadcastOpInPlacePerfInfo",
@@ -431,7 +431,7 @@ BROADCAST_IN_PLACE = _table(
 """,
     BROADCAST,
 )
-"""Loops of operations with one number that replace the vector."""
+"""Loops of operations with a vector and a scalar that replace the vector."""
 
 TERNARY = _table(
     f"selectCycles, clampCycles; {ESTIMATORS}",

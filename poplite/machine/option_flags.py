@@ -4,7 +4,7 @@
     flags.set("exchange.enablePrefetch", "false")
     engine = Engine(graph, program, options=flags)
 
-An OptionFlags is a dictionary, and whatever takes options takes any dictionary.
+An OptionFlags is a dictionary; any dictionary is accepted as options.
 Source of the names: Poplar API reference, "OptionFlags" and "RuntimeOptions".
 """
 
@@ -39,7 +39,7 @@ class OptionFlags(dict[str, object]):
         """Set an option, or all those of a dictionary or a list of pairs.
 
         Args:
-            name: of the option; or a dictionary of options, or pairs of names and values.
+            name: name of the option; or a dictionary of options, or pairs of names and values.
             value: its value.
 
         Raises:
@@ -65,7 +65,7 @@ class OptionFlags(dict[str, object]):
         """Return the value of an option.
 
         Args:
-            name: of the option.
+            name: name of the option.
 
         Raises:
             InvalidOption: when it is not set.
@@ -82,10 +82,10 @@ class OptionFlags(dict[str, object]):
         return self[name]
 
     def find(self, name: str) -> object | None:
-        """Return the value of an option; None, as `end()`, if it is not set.
+        """Return the value of an option; None, the value of `end()`, if it is not set.
 
         Args:
-            name: of the option.
+            name: name of the option.
 
         >>> flags = OptionFlags({"debug.instrument": "false"})
         >>> flags.find("debug.instrument"), flags.find("seed") == flags.end()
@@ -94,10 +94,10 @@ class OptionFlags(dict[str, object]):
         return self.get(name) if isinstance(name, str) else None
 
     def end(self) -> None:
-        """Return what `find` returns for an option that is not set."""
+        """Return None, the result of `find` for an option that is not set."""
 
     def copy(self) -> Self:
-        """Return the same options once more."""
+        """Return a copy of the options."""
         return type(self)(self)
 
     def size(self) -> int:
@@ -131,8 +131,8 @@ RUNTIME_OPTIONS: Mapping[str, str | tuple[str, ...]] = {
     "streamCallbacks.numaAware": _TRUTH,
     "streamCallbacks.numWorkerThreads": "a number from 0, or auto",
 }
-"""Options of a run in Poplar with their values: no device is waited for here, and callbacks run in
-the thread that calls engine.run, so none has an effect. Source: Poplar API reference,
+"""Poplar's run options and their values. None has an effect here: nothing waits for a device, and
+callbacks run in the thread that calls engine.run. Source: Poplar API reference,
 "RuntimeOptions"."""
 
 
@@ -217,7 +217,7 @@ def checked_runtime_options(options: object, debug_name: object = "") -> None:
             found=of_type(debug_name),
             fix="engine.run(program, name, RuntimeOptions())",
         )
-    if options is None:  # first: this is asked in every run
+    if options is None:  # first: this function is called in every run
         return
     if isinstance(options, Mapping):
         RuntimeOptions(options)
@@ -234,7 +234,7 @@ def read_json(text: str, flags: OptionFlags) -> None:
 
     Args:
         text: the object; its values are strings, numbers and truth values.
-        flags: where they are set.
+        flags: the flags to set.
 
     Raises:
         ParseError: when it is not a JSON object.
@@ -251,11 +251,11 @@ def read_json_from_env(variable: str, flags: OptionFlags) -> None:
     """Set options from a JSON object in an environment variable, if it is set.
 
     Args:
-        variable: its name.
-        flags: where options are set.
+        variable: the name of the variable.
+        flags: the flags to set.
 
     Raises:
-        ParseError: when it holds no JSON object.
+        ParseError: when it does not hold a JSON object.
         InvalidOption: for a name that is not text.
 
     >>> flags = OptionFlags()

@@ -1,4 +1,4 @@
-"""What Poplar's Target answers, from the facts of the machine.
+"""Queries of Poplar's Target, answered from the facts of the machine.
 
 Each function becomes a method of `Target` under its C++ name.
 Source of the names: Poplar API reference, "Target"; of the numbers: `poplite.machine.facts`. Which
@@ -30,18 +30,18 @@ _POPLAR_NAMES = {ours: theirs for theirs, ours in POPLAR_ARCHITECTURES.items()} 
 
 
 class TargetType(Enumeration):
-    """What runs a program."""
+    """The kind of machine that runs a program."""
 
     IPU = "ipu"
-    """All of ours: programs find the machine that they are written for, and it is simulated."""
+    """All targets here: programs find the machine that they are written for, and it is simulated."""
     IPU_MODEL = "ipu model"
-    """Poplar's own model; what asks for it here gets an IPU."""
+    """Poplar's own model; here it is replaced by an IPU."""
     CPU = "cpu"
-    """One tile with one worker an IPU."""
+    """One tile with one worker per IPU."""
 
 
 class IpuLinkConfiguration(Enumeration):
-    """How IPUs are wired."""
+    """How IPUs are connected."""
 
     DEFAULT = "default"
     SLIDING_WINDOW = "sliding window"
@@ -69,14 +69,14 @@ class IpuLinkTopology(Enumeration):
 
 
 def createCPUTarget(accurate_half: bool = False, num_ipus: int = 1) -> Target:
-    """Return a machine of one tile with one worker an IPU, and memory for any program.
+    """Return a machine of one tile per IPU with one worker, and memory for any program.
 
     Args:
-        accurate_half: as in Poplar; HALF is rounded on each store here in any case.
-        num_ipus: IPUs, each of one tile.
+        accurate_half: as in Poplar; here HALF is always rounded on each store.
+        num_ipus: number of IPUs, each of one tile.
 
     Raises:
-        InvalidMachineModel: for a number of IPUs that cannot be.
+        InvalidMachineModel: for an invalid number of IPUs.
         ElementTypeError: for an `accurate_half` that is not a truth value.
 
     >>> createCPUTarget(True, 2).getTargetType()
@@ -97,14 +97,14 @@ def createIPUTarget(
     """Return a machine: `createIPUTarget([numIPUs, [tilesPerIPU,]] system, [options])`.
 
     Args:
-        num_ipus: IPUs; or the system.
-        tiles_per_ipu: tiles of each; or the system, or the options after it.
-        system: "ipu1", "ipu2" (the default) or "ipu21", or an architecture of ours; or the
+        num_ipus: number of IPUs; or the system.
+        tiles_per_ipu: number of tiles per IPU; or the system, or the options after it.
+        system: "ipu1", "ipu2" (the default) or "ipu21", or one of poplite's architectures; or the
             options after it.
         options: as in Poplar; none has an effect.
 
     Raises:
-        InvalidMachineModel: for another system, and numbers that cannot be.
+        InvalidMachineModel: for an unknown system or invalid numbers.
         InvalidOption: for options that are not a dictionary.
 
     >>> createIPUTarget(2, 4, "ipu2").tiles, createIPUTarget("ipu21").architecture
@@ -140,15 +140,15 @@ def check_system(system: object, what: str, fix: str) -> None:
 
 
 def createVirtualTarget(target: Target, num_ipus: int, tiles_per_ipu: int) -> Target:
-    """Return a machine with some of the IPUs and tiles, and otherwise the same.
+    """Return a machine with some of the IPUs and tiles of another, and otherwise the same.
 
     Args:
         target: the machine.
-        num_ipus: how many of its IPUs.
-        tiles_per_ipu: how many tiles of each.
+        num_ipus: number of its IPUs to use.
+        tiles_per_ipu: number of tiles to use on each.
 
     Raises:
-        InvalidMachineModel: for more than there are, or less than one.
+        InvalidMachineModel: for more than the machine has, or less than one.
 
     >>> createVirtualTarget(createIPUTarget(4, "ipu2"), 2, 16).tiles
     32
@@ -166,7 +166,7 @@ def createVirtualTarget(target: Target, num_ipus: int, tiles_per_ipu: int) -> Ta
 
 
 def getTargetType(target: Target) -> TargetType:
-    """Return IPU, or CPU for a machine of `createCPUTarget`."""
+    """Return IPU, or CPU for a machine from `createCPUTarget`."""
     kind = target.workers, target.tiles_per_ipu, target.tile_memory_bytes
     return TargetType.CPU if kind == (1, 1, CPU_MEMORY_BYTES) else TargetType.IPU
 
@@ -186,15 +186,15 @@ def hash(target: Target) -> int:
 def getNumConvUnits(
     target: Target, input_type: ElementTypeLike | bool, partials_type: ElementTypeLike | bool
 ) -> int:
-    """Return the outputs that a tile's matrix unit makes at once; 0 where it does not.
+    """Return the number of outputs that a tile's matrix unit computes at once; 0 if it cannot.
 
-    Sums are of the type of the inputs, or the next wider one.
+    Sums have the type of the inputs, or the next wider one.
 
     Args:
         target: the machine.
-        input_type: FLOAT, HALF or QUARTER; as in older versions of Poplar, a truth value tells
-            FLOAT from HALF.
-        partials_type: of the sums, in the same way.
+        input_type: FLOAT, HALF or QUARTER; as in older versions of Poplar, true means FLOAT and
+            false HALF.
+        partials_type: type of the sums, in the same way.
 
     Raises:
         ElementTypeError: for any other type.
@@ -212,7 +212,7 @@ def getNumConvUnits(
 
 
 def getWeightsPerConvUnit(target: Target, input_type: ElementTypeLike | bool) -> int:
-    """Return the weights that the matrix unit holds for each output.
+    """Return the number of weights that the matrix unit holds for each output.
 
     Args:
         target: the machine.
@@ -228,7 +228,7 @@ def getWeightsPerConvUnit(target: Target, input_type: ElementTypeLike | bool) ->
 
 
 def getConvUnitInputLoadElemsPerCycle(target: Target, input_type: ElementTypeLike | bool) -> int:
-    """Return the inputs that the matrix unit loads in a cycle.
+    """Return the number of inputs that the matrix unit loads in a cycle.
 
     Args:
         target: the machine.
@@ -244,7 +244,7 @@ def getConvUnitInputLoadElemsPerCycle(target: Target, input_type: ElementTypeLik
 
 
 def getConvUnitMaxPipelineDepth(target: Target, partials_type: ElementTypeLike | bool) -> int:
-    """Return the cycles in which the matrix unit takes the inputs of one row.
+    """Return the number of cycles in which the matrix unit takes the inputs of one row.
 
     Args:
         target: the machine.
@@ -262,7 +262,7 @@ def getConvUnitMaxPipelineDepth(target: Target, partials_type: ElementTypeLike |
 
 
 def getMaxIPUSyncDelay(target: Target) -> int:
-    """Return the cycles of a sync when the tiles are furthest apart."""
+    """Return the cycles of a sync between the tiles that are furthest apart."""
     return int(max(target.cost("sync_stagger_cycles"), target.cost("sync_cycles")))
 
 
@@ -282,7 +282,7 @@ def getGatewayMode(target: Target) -> bool:
 
 
 def supportsExchangeBusSharing(target: Target) -> bool:
-    """Whether tiles share what they send on."""
+    """Return whether tiles share the buses that they send on."""
     return target.cost("pair_tiles") > 1
 
 
@@ -335,7 +335,7 @@ def getTypeLimitsLowestAs(target: Target, type_: ElementTypeLike) -> int | float
 
 
 def _limits(type_: ElementTypeLike, call: str) -> tuple[int | float, int | float]:
-    """Return the least and greatest value."""
+    """Return the least and the greatest value of a type."""
     if element_type(type_) is QUARTER:
         raise ElementTypeError(
             f"{call}: the values of QUARTER depend on format and scale",
@@ -366,13 +366,13 @@ _CONVOLUTIONS = ((QUARTER, HALF), (HALF, HALF), (HALF, FLOAT), (FLOAT, FLOAT))
 
 
 def _each(target: Target, like: ElementTypeLike | bool, cost: str, call: str) -> int:
-    """Return how many elements some bytes of the matrix unit are; 0 where it has no such type."""
+    """Return the elements in some bytes of the matrix unit; 0 if it does not support the type."""
     type_ = _conv_type(like, call)
     return int(target.cost(cost)) // type_.size_bytes if _has_type(target, type_) else 0
 
 
 def _has_type(target: Target, type_: type[ElementType[object]]) -> bool:
-    """Whether the matrix unit takes a type: PopLibs casts QUARTER in software before ipu21."""
+    """Return whether the matrix unit supports a type: QUARTER only from ipu21 on."""
     return type_ is not QUARTER or _POPLAR_NAMES[target.architecture] == "ipu21"
 
 

@@ -1,6 +1,6 @@
-"""The machine that is modelled: its tiles and their properties, links between IPUs, replicas.
+"""The modelled machine: its tiles and their properties, links between IPUs, replicas.
 
-The default is Graphcore's Mk2 (GC200).  `poplite.machine.facts` says where every number comes from.
+The default is Graphcore's Mk2 (GC200).  `poplite.machine.facts` has the source of every number.
 
     >>> Target(tiles=64)
     <Target 64 tiles, 6 workers, 638,976 B a tile, 1.330 GHz>
@@ -9,7 +9,7 @@ The default is Graphcore's Mk2 (GC200).  `poplite.machine.facts` says where ever
     >>> Target(architecture="gc2")
     <Target 1,216 tiles, 6 workers, 262,144 B a tile, 1.600 GHz>
 
-Tiles are numbered through: those of the first IPU, then those of the second, and so on.
+Tiles are numbered consecutively: those of the first IPU, then those of the second, and so on.
 
 A custom machine takes whatever is not specified from its architecture, including constants of the
 cost model:
@@ -22,7 +22,7 @@ cost model:
 
 IPUs are arranged in a ladder; two of them make a card::
 
-    0 ===== 1       card    4 links between the two of a card, for data from one to the other
+    0 ===== 1       card    4 links between the two IPUs of a card, for data from one to the other
     |       |       cross   2 links there, for data on the way to another card
     2 ===== 3       up      2 links to the same side of the next card
     |       |       down    2 links to the same side of the card before
@@ -33,9 +33,9 @@ Data for the other side of another card cross first, then go up or down:
     >>> [(link.kind, link.ipu) for link in route(0, 5)]
     [('cross', 0), ('up', 1), ('up', 3)]
 
-Each group of links serves one direction, and all data that pass it share its rate.
+Each group of links serves one direction, and all data on it share its rate.
 
-Replicas are one graph on several equal parts of a machine, which all run the same program::
+Replicas are copies of one graph on equal parts of a machine, which all run the same program::
 
     machine   IPU 0   IPU 1   IPU 2   IPU 3          Target(ipus=4)
     replica  |------ 0 ------|------ 1 ------|       Graph(target, replication_factor=2)
@@ -90,7 +90,7 @@ MOST_TILES = 2**22
 """Tiles of the largest machine, some 2,800 IPUs: every mapping stores a few numbers per tile."""
 
 MOST_WORKERS = 2**28
-"""Workers of all tiles together: there is a number of each while vertices are shared out."""
+"""Most workers of all tiles together: arrays with one entry per worker distribute vertices."""
 
 _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_bytes_per_cycle")
 """Constants that have arguments of their own."""
@@ -108,24 +108,24 @@ _COSTS = {
 class Target(TargetSpelling):
     """A tile machine: the number of tiles, and the properties of a tile.
 
-    Arguments that are left out are those of the architecture.
+    The defaults are those of the architecture.
 
     Args:
         tiles: number of tiles of all IPUs together, at most 2**22.
         workers: hardware worker contexts of a tile; those of all tiles together at most 2**28.
         tile_memory_bytes: bytes of memory of a tile.
         clock_hz: clock frequency of the tiles, in hertz.
-        exchange_bytes_per_cycle: bytes a tile can receive from the exchange in a cycle.
-        ipus: number of IPUs, each with as many tiles.
+        exchange_bytes_per_cycle: bytes that a tile can receive from the exchange in a cycle.
+        ipus: number of IPUs, with equal numbers of tiles.
         architecture: "gc2" (Mk1), "gc200" (Mk2), "bow" or "c600", for everything that is not
-            specified. Poplar's names of the first three, "ipu1", "ipu2" and "ipu21", work too.
+            specified. Poplar's names for the first three, "ipu1", "ipu2" and "ipu21", work, too.
         costs: other constants of `poplite.machine.facts` by name, as numbers from 0 in their units.
 
     Raises:
         InvalidMachineModel: when a number is not positive and finite, a count is not whole, the
             tiles or their workers are too many, the tiles do not divide among the IPUs, the
             architecture is unknown, or a cost is below 0.
-        UnknownName: when a cost has the name of no constant.
+        UnknownName: when a cost does not name a constant.
     """
 
     tiles: int
@@ -182,10 +182,10 @@ class Target(TargetSpelling):
             )
 
     def fact(self, name: str) -> Fact:
-        """Return a constant of the machine: its value, its unit, and where it comes from.
+        """Return a constant of the machine: its value, its unit, and its source.
 
         Args:
-            name: as in `poplite.machine.facts`; "tiles" are those of one IPU.
+            name: as in `poplite.machine.facts`; "tiles" is the number of tiles per IPU.
 
         Raises:
             UnknownName: when there is no such constant.
@@ -205,7 +205,7 @@ class Target(TargetSpelling):
         """Return the value of a constant of the machine.
 
         Args:
-            name: as in `poplite.machine.facts`; "tiles" are those of one IPU.
+            name: as in `poplite.machine.facts`; "tiles" is the number of tiles per IPU.
 
         Raises:
             UnknownName: when there is no such constant.
@@ -252,11 +252,11 @@ class Target(TargetSpelling):
 
     @property
     def data_path_bits(self) -> CalledInt:
-        """Bits that a worker loads, computes or stores at once."""
+        """Number of bits that a worker loads, computes or stores at once."""
         return CalledInt(8 * self.cost("data_path_bytes"))
 
     def vector_width(self, like: ElementTypeLike) -> int:
-        """Return how many elements of a type a worker handles at once.
+        """Return the number of elements of a type that a worker handles at once.
 
         Args:
             like: the element type.
@@ -287,7 +287,7 @@ class Target(TargetSpelling):
 
 
 def _architecture(name: object) -> Architecture:
-    """Return poplite's name of an architecture."""
+    """Return poplite's name for an architecture."""
     for known in ARCHITECTURES:
         if isinstance(name, str) and known in (name, POPLAR_ARCHITECTURES.get(name)):
             return known
@@ -371,10 +371,10 @@ def _refused(name: str, what: str, instead: float | str) -> InvalidMachineModel:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Link:
-    """A group of links that data pass together, in one direction.
+    """A group of parallel links in one direction.
 
     Attributes:
-        kind: where it leads.
+        kind: its kind: card, cross, up or down.
         ipu: the IPU that it leaves.
     """
 
@@ -391,7 +391,7 @@ _LINKS = {
 
 
 def route(a: int, b: int) -> tuple[Link, ...]:
-    """Return the links that data take from one IPU to another, in order; none to the same IPU.
+    """Return the links from one IPU to another, in order; none to the same IPU.
 
     >>> route(2, 3)
     (Link(kind='card', ipu=2),)
@@ -410,7 +410,7 @@ def route(a: int, b: int) -> tuple[Link, ...]:
 
 
 def hops(a: int, b: int) -> int:
-    """Return how many links data pass from one IPU to another.
+    """Return the number of links between two IPUs.
 
     >>> hops(0, 0), hops(0, 1), hops(0, 4), hops(0, 5)
     (0, 1, 2, 3)
@@ -419,7 +419,7 @@ def hops(a: int, b: int) -> int:
 
 
 def link_bytes_per_cycle(target: Target, link: Link) -> float:
-    """Return the bytes that pass a group of links in a tile cycle, in one direction.
+    """Return the bytes per tile cycle of a group of links, in one direction.
 
     >>> round(link_bytes_per_cycle(Target(ipus=2), Link("card", 0)), 2)
     43.92
@@ -429,9 +429,9 @@ def link_bytes_per_cycle(target: Target, link: Link) -> float:
 
 
 def bytes_per_cycle(target: Target, a: int, b: int) -> float:
-    """Return the bytes that one IPU can send another in a tile cycle, without other traffic.
+    """Return the bytes per tile cycle that one IPU can send to another, without other traffic.
 
-    To itself, an IPU can send any number.
+    The number is infinite for an IPU and itself.
 
     >>> machine = Target(ipus=4)
     >>> bytes_per_cycle(machine, 0, 1) / bytes_per_cycle(machine, 0, 3)
@@ -442,10 +442,10 @@ def bytes_per_cycle(target: Target, a: int, b: int) -> float:
 
 
 def global_sync_cycles(target: Target) -> int:
-    """Return the cycles until the tiles of all IPUs have waited for each other; 0 on one IPU.
+    """Return the cycles of a sync between the tiles of all IPUs; 0 on one IPU.
 
-    A signal goes to the farthest card and back; short ladders take as long as was measured on one
-    of 16 IPUs.
+    A signal travels to the farthest card and back; short ladders take as long as was measured on a
+    ladder of 16 IPUs.
 
     >>> global_sync_cycles(Target()), global_sync_cycles(Target(ipus=2))
     (0, 600)
@@ -460,11 +460,11 @@ def global_sync_cycles(target: Target) -> int:
 # -- replicas --------------------------------------------------------------------------------------
 
 MOST_REPLICAS = 1 << 16
-"""More replicas than any machine has IPUs; every replica takes memory of its own."""
+"""Most replicas: more than any machine has IPUs; every replica takes memory of its own."""
 
 
 def checked_target(value: object) -> Target:
-    """Return a graph's machine, `Target()` for None; refuse anything but a target or a device."""
+    """Return the target of a graph, `Target()` for None; refuse anything but a target or device."""
     if value is None:
         return Target()
     if isinstance(value, Target):
@@ -482,7 +482,7 @@ def checked_target(value: object) -> Target:
 def replica_part(whole: Target, replicas: object) -> tuple[Target, int]:
     """Return a replica's part of a machine, and the number of replicas that the user specified.
 
-    Raises GraphReplicationError where the machine cannot be divided into so many equal parts.
+    Raises GraphReplicationError if the machine cannot be divided into that many equal parts.
 
     >>> replica_part(Target(tiles=8, ipus=4), 2)
     (<Target 4 tiles on 2 IPUs, 6 workers, 638,976 B a tile, 1.330 GHz>, 2)
@@ -507,7 +507,7 @@ def replica_part(whole: Target, replicas: object) -> tuple[Target, int]:
 
 
 def replica_number(value: object, count: int, what: str) -> int:
-    """Return the number of a replica; raise GraphReplicationError, naming the call, if none."""
+    """Return a replica number; raise GraphReplicationError, naming the call, if it is invalid."""
     number = integer_or_none(value)
     if number is None or not 0 <= number < count:
         raise GraphReplicationError(
@@ -522,7 +522,7 @@ def replica_number(value: object, count: int, what: str) -> int:
 
 
 def tiles_text(tiles: int, count: int) -> str:
-    """Return the number of tiles of a replica, and of replicas if there are several, as words.
+    """Return words for the number of tiles of a replica, and of replicas if there are several.
 
     >>> tiles_text(4, 1), tiles_text(4, 2)
     ('4 tiles', '4 tiles in each of 2 replicas')
@@ -531,10 +531,10 @@ def tiles_text(tiles: int, count: int) -> str:
 
 
 def by_replica(values: Mapping[int, T], count: int, what: str) -> dict[int, T]:
-    """Return the user's values by number of the replica, in ascending order.
+    """Return the user's values by replica number, in ascending order.
 
-    `what` is the call, for messages. Raises GraphReplicationError where there is no such replica,
-    or no value.
+    `what` is the call, for messages. Raises GraphReplicationError if a replica does not exist, or
+    there are no values.
     """
     if not values:
         raise GraphReplicationError(

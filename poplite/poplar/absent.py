@@ -4,12 +4,12 @@
     pl.compileModule             poplite has no pl.compileModule
     popops.histogram             poplite has no popops.histogram
 
-A line has names, the reason that they share, and what to use instead, if anything. Members of
-classes become `poplite.errors.Absent` when the class is defined; a namespace refuses its names when
-they are looked up.
+A line has names, their common reason, and what to use instead, if anything. Members of
+classes become `poplite.errors.Absent` when the class is defined; a namespace refuses its absent
+names when they are looked up.
 """
 
-# ruff: noqa: E501  # one line a reason reads as the table that it is
+# ruff: noqa: E501  # a table with one line per reason
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SizeT | sizes are numbers | vertex.field_info("x").size
 """,
     }
 )
-"""Members, by our name of their class."""
+"""Members, by our name for their class."""
 
 _NAMES: Mapping[str, str] = MappingProxyType(
     {
@@ -218,28 +218,28 @@ graphfn ArgType | a function of Python becomes one of the graph | @pl.graph_func
 """,
     }
 )
-"""Names, by their namespace."""
+"""Names, by namespace."""
 
 
 @cache
 def absent_members(owner: str) -> Mapping[str, tuple[str, str]]:
-    """Return each member of a class that is absent: why, and what to use instead."""
+    """Return the absent members of a class, each with its reason and the alternative."""
     return _read(_MEMBERS.get(owner, ""))
 
 
 @cache
 def absent_names(namespace: str) -> Mapping[str, tuple[str, str]]:
-    """Return each name of a namespace that is absent: why, and what to use instead."""
+    """Return the absent names of a namespace, each with its reason and the alternative."""
     return _read(_NAMES.get(namespace, ""))
 
 
 def namespaces() -> tuple[str, ...]:
-    """Return the namespaces that Poplar and PopLibs have more names in."""
+    """Return the namespaces with absent names."""
     return tuple(_NAMES)
 
 
 def owners() -> tuple[str, ...]:
-    """Return our names of the classes that Poplar has more members of."""
+    """Return our names for the classes with absent members."""
     return tuple(_MEMBERS)
 
 
@@ -252,12 +252,12 @@ def absent(namespace: str, name: str) -> AbsentMember | None:
 
 
 def shown(module: dict[str, Any], names: str | Sequence[str], namespace: str = "") -> list[str]:
-    """Return `__all__` of a module of PopLibs' names, and give it `dir()` and absent names.
+    """Return `__all__` for a module of PopLibs' names, and give it `__dir__` and `__getattr__`.
 
     Args:
         module: its globals.
-        names: those that it has.
-        namespace: the namespace whose other names are refused with a reason; "" for none.
+        names: the names that it has.
+        namespace: the namespace whose absent names are refused with a reason; "" for none.
     """
     known = names.split() if isinstance(names, str) else list(names)
 
@@ -266,11 +266,11 @@ def shown(module: dict[str, Any], names: str | Sequence[str], namespace: str = "
             raise error
         near = did_you_mean(name, [*known, *absent_names(namespace)])
         text = f"module {namespace!r} has no attribute {name!r}{near}"
-        raise AttributeError(text, name=name)  # without the module, which Python has a hint for
+        raise AttributeError(text, name=name)  # without `obj`, so that Python adds no hint
 
     module["__dir__"] = lambda: known
     if namespace:
-        module["__getattr__"] = refuse  # type checkers do not see it, and refuse unknown names
+        module["__getattr__"] = refuse  # hidden from type checkers, which refuse unknown names
     return known
 
 

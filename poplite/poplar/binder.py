@@ -1,4 +1,4 @@
-"""The binder of arguments in the order of a C++ declaration.
+"""The binder for arguments in the order of a C++ declaration.
 
     Tensor addVariable(const Type &type, ArrayRef<std::size_t> shape,
         VariableMappingMethod mappingMethod, const DebugContext &debugContext = {})
@@ -7,9 +7,9 @@
     graph.addVariable(FLOAT, [4], VariableMappingMethod.LINEAR, "x")
     graph.add_variable(FLOAT, [4], "x", mapping="linear")
 
-Of several declarations the first applies whose parameters fit the arguments by number and type.
-Keywords are those of our method. A type is only looked at where it decides between declarations, or
-where our method has no such parameter: our method checks the rest, in its own words.
+Among several declarations, the first one applies whose parameters fit the arguments by number and
+type. Keywords are those of our method. A type is checked only if it decides between declarations,
+or if our method has no such parameter; our method checks the rest and reports its own errors.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class DeclaredParameter(NamedTuple):
     """A parameter of a declaration.
 
     Attributes:
-        type: without `const` and `&`.
-        default: its text; empty where an argument is needed.
+        type: its type, without `const` and `&`.
+        default: the text of its default; empty for a required parameter.
     """
 
     type: str
@@ -97,11 +97,11 @@ _DECIDING = frozenset(
     ("Operand", "QuarterMetadata", "Program", "PrintTensorFormat", "ComputeSet", "EmbeddingPlan")
 )
 _KINDS: dict[type, str] = {}
-"""Types that were seen, and which of these they are: it is asked for each argument."""
+"""Kinds of the types seen so far: a cache, since every argument is looked up."""
 
 
 def _kind(value: object) -> str:
-    """Return the name of one of the classes that other layers make and that decide, else ""."""
+    """Return the name of the class of another layer that a value belongs to, else ""."""
     cls = type(value)
     if cls not in _KINDS:
         _KINDS[cls] = min(_DECIDING & {each.__name__ for each in cls.__mro__}, default="")
@@ -146,7 +146,7 @@ _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
         "unsigned": lambda value: hasattr(value, "__index__"),
     }
 )
-"""Whether a value may be meant as a C++ type; of any other type it may."""
+"""Tests of whether a value can be meant as a C++ type; types without a test accept any value."""
 
 
 def _mapping(value: object, what: str) -> str | None:
@@ -163,24 +163,24 @@ _CHECKED: Mapping[str, Callable[[Any, str], Any]] = MappingProxyType(
         ),
     }
 )
-"""What makes a value of ours of one of a C++ type, or refuses it."""
+"""Functions that convert a value of a C++ type to our value, or refuse it."""
 
 WHOLE = frozenset(("unsigned", "std::size_t", "std::uint64_t"))
-"""Results that are whole numbers."""
+"""C++ result types that are whole numbers."""
 
 
 class Declaration:
-    """A declaration, and the corresponding call of ours.
+    """A declaration, and the corresponding call of our method.
 
     Attributes:
-        parameters: of the declaration.
+        parameters: parameters of the declaration.
         refused: positions of pointers that our call does not take.
     """
 
     def __init__(self, row: Row) -> None:
         self.row, self.parameters = row, parameters_of(row.declaration)
         needed = [each for each in self.parameters if each.type != "DebugContext"]
-        self.least = sum(not each.default for each in needed)  # any name may be left out here
+        self.least = sum(not each.default for each in needed)  # names are always optional here
         self.fits = [_fits(each) for each in self.parameters]
         self.returns_whole = row.declaration.split()[0] in WHOLE
         # Our call: positions of the parameters, or constants in a list.
@@ -203,11 +203,11 @@ class Declaration:
         ]
 
     def has_our_order(self, count: int) -> bool:
-        """Return whether its first so many parameters are the first ones of our call."""
+        """Return whether the first `count` parameters are also the first ones of our call."""
         return self.order[:count] == list(range(count))
 
     def matching(self, arguments: Sequence[Any]) -> int:
-        """Return how many arguments fit, before the first that does not."""
+        """Return how many arguments fit before the first that does not."""
         for count, (fits, value) in enumerate(zip(self.fits, arguments, strict=False)):
             if not fits(value):
                 return count
@@ -219,7 +219,7 @@ class Declaration:
         return self.matching(arguments), all_that_fit
 
     def nearness(self, arguments: Sequence[Any]) -> tuple[int, bool, int]:
-        """Return how well arguments fit, for comparisons: of equals the shorter one is nearer."""
+        """Return a sort key for how well arguments fit; among equals, the shorter is better."""
         return self.matching(arguments), not self.row.note.startswith("refused"), -self.least
 
     def checked(self, arguments: Sequence[Any]) -> list[Any]:
@@ -267,7 +267,7 @@ def _place(node: ast.expr, places: Mapping[str, int]) -> int | list[Any]:
 
 
 class Binder:
-    """All declarations of a member, ready for calls.
+    """All declarations of a member, prepared for calls.
 
     >>> rows = [Row("Host", "int f(StringRef handle, bool all = true)", "of(handle)", "", "")]
     >>> class Host:
@@ -283,7 +283,7 @@ class Binder:
         self._of_count: dict[int, list[Declaration]] = {}
 
     def call(self, owner: object, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Return what our method returns for arguments in Poplar's order."""
+        """Return the result of our method for arguments in Poplar's order."""
         declared = self._meant(arguments) or self._nearest(arguments)
         positional, named = self._in_our_order(declared, arguments, dict(keywords))
         method = getattr(owner, declared.method)
@@ -304,14 +304,14 @@ class Binder:
         owners: int = 0,
         given: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None,
     ) -> ElementTypeError | None:
-        """Return the error for arguments that do not fit a function; None for those that do.
+        """Return the error for arguments that do not fit a function; None if they fit.
 
         Args:
-            function: what does the same here.
-            arguments: those in the function's order.
-            keywords: those by name.
+            function: the corresponding function here.
+            arguments: positional arguments in the function's order.
+            keywords: keyword arguments.
             owners: 1 for a method whose first argument is the object.
-            given: what the user wrote, where it had Poplar's order.
+            given: the user's arguments, if they were in Poplar's order.
         """
         why = why_unfit(function, arguments, keywords)
         shown, named = given or (arguments[owners:], keywords)
@@ -326,7 +326,7 @@ class Binder:
         keywords: Mapping[str, Any],
         owners: int = 0,
     ) -> ElementTypeError:
-        """Return the error for arguments that do not fit our function, which says why."""
+        """Return the error for arguments that do not fit our function, with its reason."""
         fix = max(self._declarations, key=lambda each: each.nearness(arguments)).row.declaration
         if set(keywords) - set(names):
             name = function.__name__.replace("__init__", self._member)
@@ -338,7 +338,7 @@ class Binder:
 
     @cached_property
     def counts_in_our_order(self) -> list[int]:
-        """How many arguments have our order whichever declaration is meant, and need no binder."""
+        """Numbers of arguments that have our order in every declaration, and so need no binder."""
         most = max(len(each.parameters) for each in self._declarations)
         return [
             count
@@ -353,9 +353,10 @@ class Binder:
         """Return arguments and keywords for our method.
 
         Args:
-            arguments: those in order.
-            keywords: those by name.
-            as_ours: what fits no declaration, but is not too much, has our order already.
+            arguments: positional arguments.
+            keywords: keyword arguments.
+            as_ours: whether a valid number of arguments that fit no declaration is taken to be in
+                our order already.
         """
         declared = self._meant(arguments)
         if declared is None and as_ours and self._possible(len(arguments)):
@@ -364,7 +365,7 @@ class Binder:
         return self._in_our_order(declared, arguments, dict(keywords))
 
     def _meant(self, arguments: tuple[Any, ...]) -> Declaration | None:
-        """Return the declaration that fits, or begins with, the arguments; None if none does."""
+        """Return the declaration that fits the arguments, or begins with them; else None."""
         count = len(arguments)
         possible = self._possible(count)
         if len(possible) == 1 == len(self._declarations):
@@ -376,7 +377,7 @@ class Binder:
         return min(begun, key=lambda declared: declared.least, default=None)
 
     def _possible(self, count: int) -> list[Declaration]:
-        """Return the declarations that take so many arguments."""
+        """Return the declarations that take this number of arguments."""
         if count not in self._of_count:
             self._of_count[count] = [
                 declared
@@ -388,7 +389,8 @@ class Binder:
     def _nearest(self, arguments: tuple[Any, ...]) -> Declaration:
         """Return the declaration that fits best, for arguments that fit none; or refuse them.
 
-        Possible declarations take this number of arguments; without any, more may be missing.
+        Declarations that take this number of arguments are preferred; if there are none, those that
+        need more arguments are considered.
         """
         count = len(arguments)
         possible = self._possible(count)

@@ -1,14 +1,14 @@
 """Attribute values that can also be called, as in Poplar.
 
-Sizes and names are functions in C++, and NumPy's habit makes them attributes.  The rule of tensors,
+Sizes and names are functions in C++, and attributes in NumPy's style.  The rule for tensors,
 expressions, indices of loops, graphs, targets, compute sets, functions, intervals, streams and
-buffers: each number, name, shape and element type that they have is an attribute, and calling it
+buffers: each of their numbers, names, shapes and element types is an attribute, and calling it
 returns it::
 
     x.shape                  (4, 6)
-    x.shape()                (4, 6), as Poplar's programs have it
+    x.shape()                (4, 6), as in Poplar's programs
 
-Element types answer by their own class (`types`), and directions of streams by theirs.
+Element types (`types`) and directions of streams implement the call in their own classes.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class _Called:
     _instead: ClassVar[str] = "without parentheses it is the number"
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Self:
-        """Return the same."""
+        """Return the value itself."""
         if arguments or keywords:
             raise self._takes_none([*arguments, *keywords.values()])
         return self
 
     def _takes_none(self, arguments: list[Any]) -> Exception:
-        from poplite.errors import ElementTypeError  # whose texts are of this module
+        from poplite.errors import ElementTypeError  # it imports this module
         from poplite.text import clipped
 
         given = ", ".join(clipped(each, 40) for each in arguments)
@@ -40,7 +40,7 @@ class _Called:
 
 
 class CalledInt(_Called, int):
-    """A number that returns itself when it is called.
+    """An integer that returns itself when it is called.
 
     >>> CalledInt(3)(), CalledInt(3) + 1
     (3, 4)

@@ -1,29 +1,29 @@
-"""Declarations of Poplar's public C++ surface, each with its counterpart here.
+"""Declarations of Poplar's public C++ interface, each with its counterpart here.
 
     Tensor dimShuffle(ArrayRef<unsigned> permutation) const -> dim_shuffle
     void createHostWrite(StringRef handle, const Tensor &t, ...) -> create_host_write(handle, t)
 
-After the arrow is one of these, and after `//` a note in Markdown, which says
-how else it is written in Python:
+The text after the arrow is one of these; after `//` there is a note in Markdown about
+other differences in Python:
 
     nothing                    the class has a member of this name, or `poplite.poplar.absent` says
                                why there is none
     dim_shuffle                an attribute of ours, or a method with its arguments in this order
     create_host_write(handle)  a call of ours, by the names of the declaration's parameters
 
-A pointer that our call does not take is refused with the note, which may end with ` | ` and what to
-write instead.
+A pointer that our call does not take is refused with the note, which may end with ` | ` and the
+alternative.
 
-Types of parameters are those of the bindings that were generated for Julia from the headers of SDK
-3.3 (JuliaIPU/IPUToolkit.jl, deps/wrapper/gen_inline.cpp in its history). Results, names and
-defaults are those of the pages of the public reference (docs.graphcore.ai/projects/poplar-api),
-and of headers that repeat them (graphcore/tensorflow, extended_graph.h and extended_tensor.h).
-A line that begins with `~` could not be compared with those: its result, names or defaults are
-from notes; with `?` its types are, too, since the bindings leave it out. Deleted functions, moves,
-destructors and what Python has anyway are left out.
+Parameter types are from the Julia bindings that were generated from the headers of SDK 3.3
+(JuliaIPU/IPUToolkit.jl, deps/wrapper/gen_inline.cpp in its history). Results, names and
+defaults are from the public reference (docs.graphcore.ai/projects/poplar-api), and from
+headers that repeat them (graphcore/tensorflow, extended_graph.h and extended_tensor.h).
+A line that begins with `~` could not be compared with these sources: its result, names or defaults
+are from notes; with `?` its types are, too, since the bindings omit it. Deleted functions, moves,
+destructors and operations that Python provides are left out.
 """
 
-# ruff: noqa: E501  # one line a declaration reads as the table that it is
+# ruff: noqa: E501  # a table with one line per declaration
 
 from __future__ import annotations
 
@@ -626,9 +626,9 @@ void copyDoubleToDeviceHalf(const Target &target, const double *src, void *dst, 
 
 
 # -- PopLibs ---------------------------------------------------------------------------------------
-# Functions of one declaration have their arguments in its order, and annotations that say their
-# types; `poplite.compat` checks those. Here are the functions that have several: the function's one
-# signature follows the arrow. Types, names and defaults are those of the public headers
+# A function with a single declaration takes its arguments in that order, and annotations give their
+# types; `poplite.compat` checks those. Listed here are the functions with several declarations: the
+# function's only signature follows the arrow. Types, names and defaults are from the public headers
 # (graphcore/poplibs, include).
 
 
@@ -637,7 +637,7 @@ _END = "const DebugContext &debugContext = {}, const OptionFlags &options = {}"
 
 
 def _of_shapes(*names: str) -> str:
-    """Return the declarations of functions that make operands and results of products."""
+    """Return the declarations of the functions that make operands and results of products."""
     return "".join(
         f"{'+ ' if 'Grouped' in name else ''}Tensor {name}(Graph &graph, const Type &inputType, {_MATMULS})"
         f" -> {name}(graph, inputType, aShape, bShape, debugContext, options, cache)\n"
@@ -710,10 +710,10 @@ class Row(NamedTuple):
     Attributes:
         owner: the class; empty for a function of the namespace.
         declaration: in C++, as the reference has it.
-        ours: what does the same here, as the head of this module describes it.
-        note: how one writes it in Python otherwise.
-        mark: "~" or "?" where its text could not be compared, as said above; "+" for what C++ has
-            no declaration of.
+        ours: the counterpart here, as described in the module docstring.
+        note: other differences in Python.
+        mark: "~" or "?" if its text could not be compared, as described above; "+" for a member
+            that C++ does not declare.
     """
 
     owner: str
@@ -724,12 +724,12 @@ class Row(NamedTuple):
 
     @property
     def page(self) -> str:
-        """Where the public reference has the class; empty where the page was not read."""
+        """The page of the class in the public reference; empty if that was not read."""
         return _REFERENCE + _PAGES[self.owner] if self.owner in _PAGES else ""
 
     @property
     def called(self) -> str:
-        """What messages call it: a function of PopLibs with its namespace."""
+        """Its name in messages: a function of PopLibs has its namespace."""
         return f"{self.owner}.{self.member}" if self.owner in LIBRARIES else self.member
 
     @property

@@ -4,10 +4,10 @@
     class Tensor:
         def dim_shuffle(self, permutation): ...      becomes dimShuffle as well
 
-A method whose arguments have Poplar's order does the same under both names; an attribute becomes a
-method that returns it; where the order is another, `binder` reads the declarations in the first
-call. Arguments that do not fit are refused with the declaration. A name of ours costs what it costs
-without this.
+A method whose arguments have Poplar's order is the same under both names; an attribute becomes a
+method that returns it; if the order differs, `binder` reads the declarations on the first
+call. Arguments that do not fit are refused with the declaration. Calls by our own names cost
+nothing extra.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def cpp_spelling(
     """Give a class the names that its members have in Poplar.
 
     Args:
-        functions: a module whose functions are methods under their own names, for what only
-            Poplar has.
-        owner: Poplar's name of the class, where it is another.
-        but: members whose name is ours as well, and that are called too often to be checked.
+        functions: a module whose functions become methods under their own names, for members that
+            only Poplar has.
+        owner: Poplar's name for the class, if it differs.
+        but: members with the same name here that are called too often to be checked.
     """
 
     def spelled(cls: C) -> C:
@@ -61,7 +61,7 @@ def cpp_spelling(
 def _made(
     cls: type, member: str, rows: Sequence[Row], functions: ModuleType | None
 ) -> object | None:
-    """Return what a class gets for a member; nothing where it has it already."""
+    """Return the attribute that a class gets for a member; None if it has the member already."""
     own: Any = vars(functions).get(member) if functions else None
     if isinstance(own, FunctionType) and functions and own.__module__ == functions.__name__:
         is_static = rows[0].declaration.startswith("static ")
@@ -82,7 +82,7 @@ _METHODS = (FunctionType, staticmethod, classmethod)
 
 
 def _checked(method: Any, cls: type, rows: Sequence[Row]) -> object:
-    """Return a method that shows its declaration where arguments do not fit it."""
+    """Return a method that shows its declaration if arguments do not fit."""
     row, owners = rows[0], int(not isinstance(method, staticmethod))
 
     def refusal(function: Any, arguments: Any, keywords: Any) -> ElementTypeError | None:
@@ -91,19 +91,19 @@ def _checked(method: Any, cls: type, rows: Sequence[Row]) -> object:
     function: FunctionType = getattr(method, "__func__", method)
     made = checked_call(function, row.member, refusal)
     _name(made, cls, row.member)
-    if function.__module__ != cls.__module__:  # its example calls functions of that module
+    if function.__module__ != cls.__module__:  # its doctest calls functions of that module
         made.__doc__ = (function.__doc__ or "").partition(">>>")[0].rstrip()
     return made if isinstance(method, FunctionType) else type(method)(made)
 
 
 @cache
 def names_here() -> Mapping[str, str]:
-    """Return our names of Poplar's functions, classes and element types that have another one."""
+    """Return our names for Poplar's functions, classes and types with a different name here."""
     return {row.member: row.ours for row in declared_rows("") if row.ours.isidentifier()}
 
 
 def declared_function(name: str, value: object) -> object:
-    """Return what has a name of Poplar: a function shows its declaration to what does not fit."""
+    """Return the object for a Poplar name; a function shows its declaration in argument errors."""
     if not isinstance(value, FunctionType):
         return value
     made = checked_call(value, name, lambda *given: binder_of("", name).refusal(*given))
@@ -123,7 +123,7 @@ def _getter(name: str, row: Row) -> FunctionType:
 def _refusal_of_more(
     owner: str, member: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]
 ) -> ElementTypeError:
-    """Return the error for other arguments than an object alone."""
+    """Return the error for arguments other than the object itself."""
     error = binder_of(owner, member).refusal(_get_alone, arguments, keywords, owners=1)
     assert error is not None
     return error
@@ -144,7 +144,7 @@ def _bound(owner: str, member: str) -> FunctionType:
 
 @cache
 def binder_of(owner: str, member: str) -> Binder:
-    """Return what binds arguments to the declarations of a member."""
+    """Return the binder for the declarations of a member."""
     from poplite.poplar.binder import Binder  # most programs never need it
 
     return Binder([row for row in declared_rows(owner) if row.member == member])
@@ -158,6 +158,6 @@ def _named(function: FunctionType, cls: type, rows: Sequence[Row]) -> FunctionTy
 
 
 def _name(function: Callable[..., Any], cls: type, member: str) -> None:
-    """Name a function as found in its class, also to be pickled by reference."""
+    """Name a function after its place in the class, so that it can be pickled by reference."""
     function.__name__, function.__module__ = member, cls.__module__
     function.__qualname__ = f"{cls.__qualname__}.{member}"

@@ -1,7 +1,7 @@
-"""Programs: small frozen trees that say what runs after what.
+"""Programs: small frozen trees that define the order of execution.
 
-Leaves do something (`Execute`, `Copy`, `PrintTensor`, `Abort`, ...), the others arrange: in order
-(`Sequence`, `Block`), again and again (`Repeat`, `RepeatWhileTrue`, `RepeatWhileFalse`, `Loop`),
+Leaves do the work (`Execute`, `Copy`, `PrintTensor`, `Abort`, ...); the others arrange programs: in
+order (`Sequence`, `Block`), repeatedly (`Repeat`, `RepeatWhileTrue`, `RepeatWhileFalse`, `Loop`),
 one of several (`If`, `Switch`), from many places (`Call`)::
 
     Sequence 'main'
@@ -11,7 +11,7 @@ one of several (`If`, `Switch`), from many places (`Call`)::
         Execute 'b to a'               step 3
       PrintTensor 'a'                  step 4
 
-A program is never changed once it is part of another, so one sub-tree may be in many places.
+A program never changes once it is part of another, so one sub-tree may occur in many places.
 """
 
 from poplite.program.base import (

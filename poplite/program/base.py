@@ -1,25 +1,25 @@
-"""What all programs have in common: how a kind is declared, what it is part of, its steps.
+"""The common base of all programs: declaration of a kind, parts, steps.
 
 A kind of program is declared once, by fields with roles; the rest follows from them::
 
     @declared()
     class If(Program):
         _title = "If '{predicate.name}'"
-        predicate: Tensor = decides()            read, of one element that decides what runs
+        predicate: Tensor = decides()            is read; its one element decides what runs
         true_body: Program = part("then")        runs below it, and may not change any more
         false_body: Program = part("else")
-        name: InitVar[str] = ""                  an argument as in Poplar, not kept
+        name: InitVar[str] = ""                  an argument, as in Poplar, that is not kept
 
-        children, decided_by, reads, writes, num_steps, is_empty    by the roles
-        str and repr                                                by the title
-        `same_as`, and what a saved graph keeps                     all fields but derived ones
+        children, decided_by, reads, writes, num_steps, is_empty    from the roles
+        str and repr                                                from the title
+        `same_as`, and the data in a saved graph                    from all fields not derived
 
-Values that do not fit a role are refused when a program is made; `_check` of a kind refuses more,
-or fills in what it derives.  A leaf is one step.
+Values that do not fit a role are refused when a program is made; the method `_check` of a kind
+makes further checks and fills in derived fields.  A leaf is one step.
 
-Steps are the leaves, numbered from 1 in the order they are written down (the body of a Repeat once,
-both bodies of an If, a function in each place that calls it), so that a message can say
-`step 3 of 5: Execute 'blur'`.  No recursion: a program built as
+Steps are the leaves, numbered from 1 in the order in which they are written (the body of a Repeat
+once, both bodies of an If, a function in each place that calls it), so that a message can say
+`step 3 of 5: Execute 'blur'`.  Nothing recurses: a program built as
 `program = Sequence(program, next)` may be as deep as it is long.
 """
 
@@ -54,17 +54,17 @@ NUMBERS = INT, UNSIGNED_INT
 
 
 class Roles(NamedTuple):
-    """The fields of a kind of program, by what they are for.
+    """The fields of a kind of program, by role.
 
     Attributes:
-        parts: programs that run below it, and a word for each that says what for.
-        read: what it reads: tensors, or something else in their place.
-        written: what it writes, likewise.
-        checks: what makes a value of a field from an argument, or refuses it.
-        compared: what two programs that do the same have in common.
-        saved: what a saved graph keeps, in the order in which it is written.
-        own_steps: 1 of a leaf.
-        called: what Poplar calls it, for messages.
+        parts: programs that run below it, with a word for the role of each.
+        read: fields that it reads: tensors, or other sources.
+        written: fields that it writes: tensors, or other destinations.
+        checks: functions that convert an argument to a field's value, or refuse it.
+        compared: the fields in which two programs that do the same are equal.
+        saved: the fields that a saved graph keeps, in the order in which they are written.
+        own_steps: 1 for a leaf.
+        called: Poplar's name of the kind, for messages.
     """
 
     parts: Mapping[str, str] = MappingProxyType({})
@@ -86,7 +86,7 @@ class Program(Displayed):
 
     Attributes:
         location: the user's line that made it.
-        num_steps: leaves under it, each place counted, whether and how often they run or not.
+        num_steps: number of leaves below it, counted in each place, however often they run.
         is_empty: whether it does nothing.
 
     >>> Program()
@@ -101,9 +101,9 @@ class Program(Displayed):
     is_empty: bool = field(init=False, compare=False)
 
     def __post_init__(self, *arguments: object) -> None:
-        """Check the fields by their roles, and count the programs below.
+        """Check the fields by their roles, and count the steps below.
 
-        Of arguments that are not kept, a name is the last.
+        If there are arguments that are not kept, the last of them may be a name.
         """
         roles, at = self._roles, here()
         if arguments:
@@ -142,33 +142,33 @@ class Program(Displayed):
 
     @property
     def reads(self) -> tuple[Tensor, ...]:
-        """Tensors that it reads itself, without those that vertices read."""
+        """Tensors that it reads itself, excluding those that vertices read."""
         return ()
 
     @property
     def writes(self) -> tuple[Tensor, ...]:
-        """Tensors that it writes itself, without those that vertices write."""
+        """Tensors that it writes itself, excluding those that vertices write."""
         return ()
 
     def __enter__(self) -> Any:
-        """Refuse a `with` block: those of a Sequence and of operations take steps."""
+        """Refuse a `with` block: only a Sequence has one, which takes steps."""
         raise ControlProgramError(
             f"{self!r} cannot be the subject of a `with` statement",
             fix=f"with {self._block_instead}: operations are its steps",
         )
 
     def __exit__(self, *failure: object) -> None:
-        """End a `with` block, of a program that can have one."""
+        """End the `with` block of a program that can have one."""
 
     def mark_used(self, at: SourceLocation) -> None:
-        """Note that it became part of another program, so that it does not change any more."""
+        """Note that it has become part of another program, so it may not change any more."""
 
     def _titled(self) -> str:
         """Return the pattern of its title, with `{field.name}` for fields."""
         return self._title
 
     def _detail(self) -> str:
-        """Return what its repr says after the title."""
+        """Return the text after the title in its repr."""
         return f", {amount(self.num_steps, 'step')}" if self.children else ""
 
     def __str__(self) -> str:
@@ -180,11 +180,11 @@ class Program(Displayed):
         return fitted(f"<{pattern}{self._detail()}>", *names)
 
     def same_as(self, other: Program) -> bool:
-        """Whether another program does the same with the same tensors, in the same order.
+        """Return whether another program does the same with the same tensors, in the same order.
 
-        `==` is true only of a program and itself. Programs that differ in how they are built, as
-        a Sequence in a Sequence, are not the same. Names count where they are those of a Block,
-        and the cases of a Switch in any order.
+        `==` is true only for a program and itself. Programs of different structure, such as a
+        nested Sequence and a flat one, are not the same. Only names of Blocks are compared, and
+        the order of the cases of a Switch does not matter.
 
         Args:
             other: any program.
@@ -202,7 +202,7 @@ class Program(Displayed):
             parts = _parts_to_compare(a, b)
             if parts is None:
                 return False
-            if isinstance(a, Program):  # the values between them may be made anew, at equal places
+            if isinstance(a, Program):  # other values may be temporary, and reuse an id
                 seen.add((id(a), id(b)))
             pending += parts
         return True
@@ -213,7 +213,7 @@ class Program(Displayed):
 
 
 def title_parts(program: Program) -> tuple[str, tuple[str, ...]]:
-    """Return the title of a program with `{}` for each name in it, and those names.
+    """Return the title of a program with `{}` for each name in it, and the names.
 
     >>> title_parts(Program())
     ('Program empty', ())
@@ -224,7 +224,7 @@ def title_parts(program: Program) -> tuple[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=256)
 def _parsed(title: str) -> tuple[str, Callable[[Program], tuple[object, ...]]]:
-    """Return a title with `{}` for each name in it, and a function that gives those names."""
+    """Return a title with `{}` for each name in it, and a function that returns the names."""
     parsed = [(text, name) for text, name, *_ in Formatter().parse(title)]
     texts = [
         text.replace("{", "{{").replace("}", "}}") + "{}" * bool(name) for text, name in parsed
@@ -233,7 +233,7 @@ def _parsed(title: str) -> tuple[str, Callable[[Program], tuple[object, ...]]]:
 
 
 def _parts_to_compare(a: Any, b: Any) -> list[tuple[Any, Any]] | None:
-    """Return pairs of parts that must be the same for both to be equal; None if they differ."""
+    """Return pairs of parts that must be equal for both to be equal; None if they differ."""
     if type(a) is not type(b):
         return None
     if isinstance(a, Program):
@@ -255,7 +255,7 @@ KINDS: list[type[Program]] = [Program]
 
 
 def part(word: str = "") -> Any:
-    """Declare a program that runs below; `word` says in pictures what for, where that helps."""
+    """Declare a program that runs below; `word` names its role in pictures, if that helps."""
     return field(metadata={"role": "part", "word": word})
 
 
@@ -265,22 +265,22 @@ def decides() -> Any:
 
 
 def reads(*, default: Any = MISSING) -> Any:
-    """Declare one or several tensors that are read; something else in their place is not."""
+    """Declare one or several tensors that are read; values of other kinds are not read."""
     return field(default=default, metadata={"role": "reads"})
 
 
 def writes(*, default: Any = MISSING) -> Any:
-    """Declare one or several tensors that are written; something else in their place is not."""
+    """Declare one or several tensors that are written; values of other kinds are not written."""
     return field(default=default, metadata={"role": "writes"})
 
 
 def derived(*, init: Literal[False] = False) -> Any:
-    """Declare what follows from other fields."""
+    """Declare a field that follows from other fields."""
     return field(init=init, compare=False)
 
 
 def noted(name: str, *, init: Literal[False] = False) -> Any:
-    """Declare what others note; a saved graph keeps it, by the attribute that is named."""
+    """Declare a field that other code sets; a saved graph keeps the attribute `name` for it."""
     return field(init=init, compare=False, metadata={"saved": name})
 
 
@@ -293,7 +293,7 @@ def declared(*, init: bool = True, binds: bool = True) -> Callable[[C], C]:
     """Make a class a kind of program, by the roles of its fields.
 
     Args:
-        init: whether it is made by its fields, unless it has an `__init__` of its own.
+        init: whether `__init__` takes the fields, unless the class defines its own.
         binds: whether it takes arguments in Poplar's order, by the declarations of its class.
     """
 
@@ -302,7 +302,7 @@ def declared(*, init: bool = True, binds: bool = True) -> Callable[[C], C]:
         made: Any = frozen(eq=False, repr=False, init=own)(cls)
         for name, each in made.__dataclass_fields__.items():
             if str(each.type).startswith("InitVar") and name in vars(made):
-                delattr(made, name)  # the default of an argument is not an attribute
+                delattr(made, name)  # the default of an argument should not be an attribute
         made._roles = roles = _roles_of(made)
         if roles.parts and "children" not in vars(cls):
             made.children = _as_in_base("children", _together(*roles.parts))
@@ -322,12 +322,12 @@ def declared(*, init: bool = True, binds: bool = True) -> Callable[[C], C]:
 
 
 def _as_in_base(name: str, get: Callable[[Any], Any]) -> property:
-    """Return a property that says of itself what that of all programs says."""
+    """Return a property with the documentation of the same property of `Program`."""
     return property(get, doc=getattr(Program, name).__doc__)
 
 
 def _declared_bases(kind: type) -> list[type]:
-    """Return those of a kind and its bases that Poplar declares."""
+    """Return the classes among a kind and its bases that Poplar declares."""
     return [base for base in kind.__mro__ if base is not Program and declared_rows(base.__name__)]
 
 
@@ -356,7 +356,7 @@ def _roles_of(kind: type[Program]) -> Roles:
 
 
 def _together(*names: str) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that gives the values of fields, or of attributes of these."""
+    """Return a function that returns the values of fields, or of attributes of fields."""
     if not names:
         return lambda program: ()
     get: Any = attrgetter(*names)
@@ -364,7 +364,7 @@ def _together(*names: str) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _tensors(*names: str) -> Callable[[Program], tuple[Tensor, ...]]:
-    """Return a function that gives the tensors in fields, one or several each, and nothing else."""
+    """Return a function that returns the tensors in fields that hold one or several."""
     get: Any = attrgetter(*names)
 
     def of_one(program: Program) -> tuple[Tensor, ...]:
@@ -385,7 +385,7 @@ def _part_check(where: str) -> Callable[[object], object]:
 
 
 def _bound(cls: C) -> C:
-    """Let a program be made with arguments in Poplar's order, by the declarations of its class."""
+    """Let a class take arguments in Poplar's order, by its declarations."""
     make: Any = cls.__init__
     kind = cls._roles.called
     names = make.__code__.co_varnames[1 : make.__code__.co_argcount]
@@ -411,13 +411,13 @@ def _bound(cls: C) -> C:
 
 
 def fill(program: Program, /, **attributes: object) -> None:
-    """Fill in attributes of a frozen program."""
+    """Set attributes of a frozen program."""
     for name, value in attributes.items():
         object.__setattr__(program, name, value)
 
 
 def set_once(program: Program, /, **attributes: object) -> None:
-    """Fill in a frozen program while it is being made, then all that follows."""
+    """Set fields of a frozen program during construction, then everything derived from them."""
     for name, value in attributes.items():
         object.__setattr__(program, name, value)
     program.__post_init__()
@@ -435,12 +435,12 @@ def made_kinds() -> list[type[Program]]:
 
 
 def saved_fields(kind: type[Program]) -> tuple[str, ...]:
-    """Return what a saved graph keeps of a program, in the order in which it is written."""
+    """Return the fields that a saved graph keeps for a kind, in the order of writing."""
     return kind._roles.saved
 
 
 def words_of_parts(program: Program) -> list[str]:
-    """Return a word for each program directly under one that says what it is for, or "".
+    """Return a word for the role of each program directly below a program, or "".
 
     >>> words_of_parts(Program())
     []
@@ -468,7 +468,7 @@ def unknown_kind(program: Program, what: str) -> ControlProgramError:
 
 
 def check_name(name: object, program: str) -> None:
-    """Refuse a name of a program that is not text; Poplar's last argument, it has no effect."""
+    """Refuse a program's name that is not text; it is Poplar's last argument, without effect."""
     if not isinstance(name, str):
         raise ControlProgramError(
             f"{program}: name {clipped(name, 60)} is not text",
@@ -478,7 +478,7 @@ def check_name(name: object, program: str) -> None:
 
 
 def checked(value: object, where: str) -> Program:
-    """Return what the user passed, if it is a program; `where` names the call and the argument.
+    """Return the user's argument if it is a program; `where` names the call and the argument.
 
     >>> checked(Program(), "Repeat, body")
     <Program empty>
@@ -494,7 +494,7 @@ def checked(value: object, where: str) -> Program:
 
 
 def programs_or_none(value: object) -> list[Any] | None:
-    """Return the items of a list of programs; None for what only iterates as a list, as tensors.
+    """Return the items of a list of programs; None for other iterables, such as tensors.
 
     >>> programs_or_none((Program(),)), programs_or_none(Program())
     ([<Program empty>], None)
@@ -503,7 +503,7 @@ def programs_or_none(value: object) -> list[Any] | None:
 
 
 def checked_tensor(value: object, what: str, fix: str) -> Tensor:
-    """Return what the user passed, if it is a tensor; `what` names the call and the argument."""
+    """Return the user's argument if it is a tensor; `what` names the call and the argument."""
     if isinstance(value, Tensor):
         return value
     raise ElementTypeError(
@@ -517,9 +517,10 @@ _ONE_OF_ALL = "store one of all: ops.map(ops.any(t)), ops.map(ops.all(t))"
 
 
 def deciding_tensor(tensor: object, program: str, role: str) -> Tensor:
-    """Return a tensor that a program reads to decide, if it has one element of a type that decides.
+    """Return a tensor that controls a program, if it has one element of a suitable type.
 
-    `program` is its kind, `role` "predicate", or "control" of a Switch, which cannot be BOOL.
+    `program` is the kind of program; `role` is "predicate", or "control" for a Switch, which
+    cannot be BOOL.
 
     >>> from poplite.graph import Graph
     >>> x = Graph().add_variable("float32", (), "x")
@@ -564,9 +565,9 @@ class Step:
     """One leaf of a program, in one place; or a program in which a scalar decides what runs.
 
     Attributes:
-        number: its number, from 1; of what decides, that of the first step under it.
-        total: steps of the program.
-        program: the leaf, or what decides.
+        number: its number, from 1; for a program that decides, that of the first step below it.
+        total: number of steps of the program.
+        program: the leaf, or the program that decides.
     """
 
     number: int
@@ -601,7 +602,7 @@ def walk(program: Program) -> Iterator[Step]:
 def distinct_steps(program: Program) -> Iterator[Step]:
     """Yield every leaf of a program once, at its first place.
 
-    Costs the number of distinct sub-trees, however often they are shared.
+    The time depends on the number of distinct sub-trees, however often they are shared.
 
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, Sequence
@@ -635,7 +636,7 @@ def _steps(program: Program, once: bool) -> Iterator[Step]:
 
 
 def children_first(program: Program) -> Iterator[Program]:
-    """Yield each distinct sub-tree once, after those below it.
+    """Yield each distinct sub-tree once, after the sub-trees below it.
 
     >>> from poplite.program import Repeat, Sequence
     >>> list(children_first(Sequence(part := Repeat(2, Program()), part)))

@@ -11,8 +11,8 @@
     If(is_large, shrink, grow)
     Switch(mode, {0: forward, 1: backward}, default=report)
 
-Parts may be added to a Sequence, as to a Switch, until it becomes part of another program or of
-an engine. From then on others count its steps, and what has been checked must stay what it was.
+Programs may be added to a Sequence or a Switch until it becomes part of another program or of
+an engine. From then on it may not change, since its steps have been counted and checked.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ if TYPE_CHECKING:
     from poplite.program.recording import RecordedSteps
 
 OPEN: ContextVar[tuple[RecordedSteps, ...]] = ContextVar("open steps", default=())
-"""The blocks that are open, the innermost last."""
+"""The open blocks, the innermost last."""
 
 
 @made_by("Sequence(*programs), or Switch(control, cases)")
 @refuse_copies("Sequence(*sequence.programs) or Switch(control, switch.cases): the same parts")
 @declared()
 class Growing(Program):
-    """Base of programs with an `add`.
+    """Base of the programs with an `add` method.
 
     Attributes:
         used_at: the line that made it part of another program or of an engine.
@@ -75,12 +75,12 @@ class Growing(Program):
     used_at: SourceLocation | None = derived()
 
     def mark_used(self, at: SourceLocation) -> None:
-        """Note that it became part of something, so that nothing may be added."""
+        """Note that it has become part of something, so that nothing may be added."""
         if self.used_at is None:
             fill(self, used_at=at)
 
     def _adopt(self, added: Program, what: str) -> None:
-        """Make a program part of this one, which nobody uses yet; `what` is for messages."""
+        """Make a program part of this one, which must not be in use; `what` is for messages."""
         if self.used_at is not None or added is self:
             raise self._refused(added, what)
         added.mark_used(here())
@@ -107,12 +107,13 @@ class Growing(Program):
 class Sequence(Growing):
     """Programs that run in order.
 
-    In its `with` block operations append to it, as to `graph.steps()`; the first one decides the
-    graph. Programs may be added until the Sequence becomes part of another program or of an engine.
+    Inside its `with` block, operations append to it, as to `graph.steps()`; the first one
+    determines the graph. Programs may be added until the Sequence becomes part of another program
+    or of an engine.
 
     Args:
         *programs: the programs, or one list of them.
-        name: for messages and drawings; as in Poplar it may come last, after the programs.
+        name: for messages and drawings; as in Poplar, it may follow the programs.
 
     Raises:
         ControlProgramError: when one of them is not a program.
@@ -146,7 +147,7 @@ class Sequence(Growing):
         added to a Sequence that is in use.
 
         Args:
-            program: what runs last.
+            program: the program to append.
 
         Returns:
             The Sequence, so that calls can be chained.
@@ -169,7 +170,7 @@ class Sequence(Growing):
         return self
 
     def __enter__(self) -> Self:
-        from poplite.program.recording import RecordedSteps  # which are sequences themselves
+        from poplite.program.recording import RecordedSteps  # it imports this module
 
         self._check_not_open(is_open=self._block is not None)
         object.__setattr__(
@@ -199,7 +200,7 @@ class Sequence(Growing):
         return None
 
     def _check_not_open(self, *, is_open: bool) -> None:
-        """Refuse to open its block, where that is open, or the sequence in use."""
+        """Refuse to open its block if that is open, or if the sequence is in use."""
         if is_open:
             raise ControlProgramError(
                 f"{self}: its block is open already",
@@ -209,7 +210,7 @@ class Sequence(Growing):
             self.add(Sequence())  # refuses
 
     def mark_used(self, at: SourceLocation) -> None:
-        """Note that it became part of something; refused while its block is open."""
+        """Note that it has become part of something; refused while its block is open."""
         if self._block is not None:
             raise self._used_while_open(at)
         Growing.mark_used(self, at)
@@ -245,14 +246,14 @@ class Sequence(Growing):
 
 @declared(binds=False)
 class Block(Program):
-    """A program with a name, for messages, drawings and profiles; it runs as without.
+    """A program with a name for messages, drawings and profiles, which does not affect the run.
 
     Args:
-        program: what runs.
-        name: what it is called.
+        program: the program.
+        name: its name.
 
     Raises:
-        ControlProgramError: when it is not a program, or the name not text or empty.
+        ControlProgramError: when it is not a program, or the name is not text or is empty.
 
     >>> Block(Program(), "forward")
     <Block 'forward' 0 steps>
@@ -274,11 +275,11 @@ class Block(Program):
         return f" {amount(self.num_steps, 'step')}"
 
 
-# -- again and again, one of several ---------------------------------------------------------------
+# -- loops, one of several -------------------------------------------------------------------------
 
 
 MOST_TIMES = 2**32 - 1
-"""The largest number of a Repeat, which Poplar keeps in 32 bits."""
+"""The largest count of a Repeat, which Poplar keeps in 32 bits."""
 
 Cases = Mapping[int, Program] | Iterable[tuple[int, Program]]
 
@@ -288,13 +289,13 @@ class Repeat(Program):
     """A program that runs a fixed number of times.
 
     Args:
-        count: how often; 0 is never.
-        body: what runs.
+        count: number of iterations; may be 0.
+        body: the program to repeat.
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when `count` is not a whole number from 0 to 2**32 - 1, or `body` no
-            program.
+        ControlProgramError: when `count` is not a whole number from 0 to 2**32 - 1, or `body` is
+            not a program.
 
     >>> Repeat(100, Program())
     <Repeat 100 times, 0 steps>
@@ -332,12 +333,12 @@ class Repeat(Program):
 
 @declared()
 class Loop(Program):
-    """A program that runs again and again, until the run is ended.
+    """A program that runs repeatedly until the run ends.
 
-    What ends it is `engine.stop()`, an `Abort` or `AbortOnCondition` in it, or an exception.
+    The run ends by `engine.stop()`, an `Abort` or `AbortOnCondition` in it, or an exception.
 
     Args:
-        body: what runs.
+        body: the program to repeat.
         name: as in Poplar; it has no effect.
 
     Raises:
@@ -352,7 +353,7 @@ class Loop(Program):
     name: InitVar[str] = ""
 
     def _does_nothing(self) -> bool:
-        return False  # even where the body does nothing: it does not end
+        return False  # even with an empty body: it does not end
 
     def _detail(self) -> str:
         return f" {amount(self.num_steps, 'step')}"
@@ -363,12 +364,12 @@ class Loop(Program):
 class RepeatWhile(Program):
     """Base of the loops that a scalar ends.
 
-    `condition` runs, then the predicate is read; where that ends the loop, `body` does not run
-    any more.  So `condition` runs at least once, `body` maybe never.
+    In each iteration `condition` runs, then the predicate is read; if that ends the loop, `body`
+    does not run any more.  So `condition` runs at least once, `body` possibly never.
 
     Attributes:
-        times: how often the body runs, in a loop that is made to count; None where data decide.
-        goes_on_if: what the predicate must be for the body to run.
+        times: number of runs of the body in a counted loop; None if data decide.
+        goes_on_if: the value of the predicate for which the body runs.
     """
 
     _block_instead = "ops.while_(condition)"
@@ -389,12 +390,12 @@ class RepeatWhile(Program):
 
 @declared()
 class RepeatWhileTrue(RepeatWhile):
-    """A program that runs while a scalar is true, which another program sets before each time.
+    """A loop that runs while a scalar is true; another program sets it before each iteration.
 
     Args:
-        condition: what runs before the predicate is read, each time; at least once.
+        condition: the program that runs each time before the predicate is read; at least once.
         predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
-        body: the program that runs as long as it is true; maybe never.
+        body: the program that runs as long as the predicate is true; possibly never.
         name: as in Poplar; it has no effect.
 
     Raises:
@@ -414,12 +415,12 @@ class RepeatWhileTrue(RepeatWhile):
 
 @declared()
 class RepeatWhileFalse(RepeatWhile):
-    """A program that runs until a scalar is true, which another program sets before each time.
+    """A loop that runs until a scalar is true; another program sets it before each iteration.
 
     Args:
-        condition: what runs before the predicate is read, each time; at least once.
+        condition: the program that runs each time before the predicate is read; at least once.
         predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
-        body: the program that runs as long as it is false; maybe never.
+        body: the program that runs as long as the predicate is false; possibly never.
         name: as in Poplar; it has no effect.
 
     Raises:
@@ -438,7 +439,7 @@ class RepeatWhileFalse(RepeatWhile):
 
 
 def with_times(loop: RepeatWhile, times: int | None) -> RepeatWhile:
-    """Note how often the body of a loop runs, and return the loop."""
+    """Set the number of runs of a loop's body, and return the loop."""
     fill(loop, times=times)
     return loop
 
@@ -449,12 +450,12 @@ class If(Program):
 
     Args:
         predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
-        true_body: what runs when it is true.
-        false_body: what runs when it is false; `Sequence()` for nothing.
+        true_body: the program that runs when it is true.
+        false_body: the program that runs when it is false; `Sequence()` for nothing.
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when a body is not a program, or the predicate not one element.
+        ControlProgramError: when a body is not a program, or the predicate is not one element.
         ElementTypeError: when the predicate is not a tensor of these types.
 
     >>> from poplite.graph import Graph
@@ -473,23 +474,23 @@ class If(Program):
 
 @declared()
 class Switch(Growing):
-    """The program whose number a scalar holds.
+    """One of several programs, chosen by the value of a scalar.
 
     Cases may be added until the Switch becomes part of another program, a function or an engine.
 
     Args:
         control: one element of INT or UNSIGNED_INT.
         cases: programs by the value that chooses them, or pairs of both.
-        default: what runs for any other value; left out, nothing. As in Poplar it may follow the
-            control, where cases are added later.
+        default: the program for any other value; by default nothing runs. As in Poplar, it may
+            follow the control, if cases are added later.
         name: as in Poplar; it has no effect.
 
     Attributes:
-        unmatched: what any other value means: "default", "error", or "unreachable".
+        unmatched: treatment of any other value: "default", "error", or "unreachable".
 
     Raises:
-        ControlProgramError: when a value is not a whole number or comes twice, a case no program,
-            or the control not one element.
+        ControlProgramError: when a value is not a whole number or occurs twice, a case is not a
+            program, or the control is not one element.
         ElementTypeError: when the control is not a tensor of these types.
         SizeOverflowError: when the control can never have a value.
 
@@ -537,12 +538,12 @@ class Switch(Growing):
     ) -> Self:
         """Make a Switch for a control that always matches a case.
 
-        On a machine anything may happen when none does; here the run stops with an error.
+        Without a match the behaviour of a machine is undefined; here the run stops with an error.
 
         Args:
             control: one element of INT or UNSIGNED_INT.
-            cases: programs by the value that chooses them, or pairs of both; as in Poplar the
-                name may follow the control, where cases are added later.
+            cases: programs by the value that chooses them, or pairs of both; as in Poplar, the
+                name may follow the control, if cases are added later.
             name: as in Poplar; it has no effect.
         """
         if isinstance(cases, str):  # a name follows the control
@@ -553,13 +554,13 @@ class Switch(Growing):
         return switch
 
     def _fill(self, control: Tensor, cases: Any, unmatched: str, default: Program) -> None:
-        control = deciding_tensor(control, "Switch", "control")  # before the cases are looked at
+        control = deciding_tensor(control, "Switch", "control")  # before the cases are checked
         pairs = list(cases.items()) if isinstance(cases, Mapping) else _pairs(cases)
         known = {"control": control, "default": default, "unmatched": unmatched}
         set_once(self, **known, used_at=None, _cases=pairs)
 
     def _check(self) -> None:
-        # All cases are looked at before any of them becomes part of the Switch.
+        # All cases are checked before any of them becomes part of the Switch.
         given: Any = self._cases
         fill(self, _cases={})
         for value, program in given:
@@ -570,8 +571,8 @@ class Switch(Growing):
         """Add a case.
 
         Args:
-            value: what chooses it.
-            program: what runs.
+            value: the value that chooses it.
+            program: the program of the case.
 
         Returns:
             The Switch, so that calls can be chained.
@@ -588,7 +589,7 @@ class Switch(Growing):
         return self
 
     def _case(self, value: int, program: Program) -> tuple[int, Program]:
-        """Return a value and its program, once both are checked."""
+        """Return a value and its program after checking both."""
         number, part = self._number(value), checked(program, f"Switch, case {clipped(value)}")
         if self.used_at is None and number in self._cases:
             raise ControlProgramError(
@@ -618,7 +619,7 @@ class Switch(Growing):
         return number
 
     def values_text(self) -> str:
-        """Return the values of the cases, the first few of many."""
+        """Return the values of the cases as text, of many only the first few."""
         values = [f"{value:,}" for value in self._cases]
         more = f" and {len(values) - MOST_VALUES:,} more" if len(values) > MOST_VALUES else ""
         return ", ".join(values[:MOST_VALUES]) + more if values else "none"
@@ -658,17 +659,17 @@ def _pairs(cases: object) -> list[tuple[int, Program]]:
 
 
 MOST_VALUES = 8
-"""Values of cases that a message lists."""
+"""Most values of cases that a message lists."""
 
 
 # -- when parts run --------------------------------------------------------------------------------
 
 
 def runs_in_order(program: Program, unknown: str = "no op does what {} does") -> bool:
-    """Return whether all parts of a program run once each time that it runs, in order.
+    """Return whether all parts of a program run exactly once, in order, each time that it runs.
 
-    Who looks at parts asks here, so that a new kind is refused until it is listed; `unknown` says
-    so, as of `unknown_kind`.
+    Code that handles parts calls this, so that a new kind is refused until it is listed here;
+    `unknown` is the message, as for `unknown_kind`.
 
     >>> runs_in_order(Sequence(Program())), runs_in_order(Repeat(1, Program()))
     (True, False)
@@ -680,7 +681,7 @@ def runs_in_order(program: Program, unknown: str = "no op does what {} does") ->
     return True
 
 
-# -- arguments of what appends to a sequence -------------------------------------------------------
+# -- arguments of functions that append to a sequence ----------------------------------------------
 
 
 def check_appended(usage: str, graph: object, sequence: object) -> None:

@@ -1,11 +1,11 @@
 """Programs that move data: between tensors, replicas, or with the host.
 
-Copy(tensor, tensor)                                    TensorCopy
-Copy(stream, tensor), Copy(tensor, stream)              StreamCopy    one block of a stream
-Copy(buffer, tensor, row), Copy(tensor, buffer, row)    RemoteCopy    rows of a remote buffer
-Copy(function_buffer, function)                         CodeCopy      the code of a function
-CrossReplicaCopy(x, y, {0: 1, 1: 2, 2: 0})              x of replica 0 to y of replica 1, and so on
-Call(sort, [x], [y])                                    HostCall      a function of the host
+    Copy(tensor, tensor)                                   TensorCopy
+    Copy(stream, tensor), Copy(tensor, stream)             StreamCopy   one block of a stream
+    Copy(buffer, tensor, row), Copy(tensor, buffer, row)   RemoteCopy   rows of a remote buffer
+    Copy(function_buffer, function)                        CodeCopy     the code of a function
+    CrossReplicaCopy(x, y, {0: 1, 1: 2, 2: 0})             x of replica 0 to y of replica 1, ...
+    Call(sort, [x], [y])                                   HostCall     a function on the host
 
 Source: Poplar API reference, "Copy" and "Call".
 """
@@ -58,7 +58,7 @@ from poplite.text import amount, clipped, integer_or_none
 from poplite.types import QUARTER, ElementType
 
 SHOWN = 4
-"""Replicas of the map that an error shows as an example."""
+"""Most replicas of the map that an error shows as an example."""
 
 _FIFOS = DataStreamType.HOST_TO_DEVICE_FIFO, DataStreamType.DEVICE_TO_HOST_FIFO
 
@@ -67,20 +67,20 @@ _FIFOS = DataStreamType.HOST_TO_DEVICE_FIFO, DataStreamType.DEVICE_TO_HOST_FIFO
 class Copy(Program):
     """Moves data: from tensor to tensor, or between a tensor and the host.
 
-    Its arguments decide which form it takes; all are `Copy`. Elements are moved in flattened
-    order; both sides have equally many, of one type.
+    Its arguments decide which subclass of `Copy` is made. Elements are moved in flattened
+    order; both sides have the same number of elements, of the same type.
 
     Args:
         source: a tensor, a stream to the device, a remote buffer, or a function buffer.
         destination: a tensor, a stream to the host, a remote buffer, or the function of a
             function buffer.
-        offset: of a remote buffer, INT or UNSIGNED_INT scalar with the number of the row; of k
-            elements, the numbers of k rows. Left out, row 0. Poplar has a bool here for
-            tensors and streams, dontOutline or optimiseMemory, which has no effect.
+        offset: for a remote buffer, an INT or UNSIGNED_INT scalar with the number of the row, or a
+            tensor of k elements with the numbers of k rows; by default row 0. For tensors and
+            streams, Poplar has a bool here, dontOutline or optimiseMemory, without effect.
 
     Raises:
         ControlProgramError: for different numbers of elements or different graphs, when source
-            and destination share elements, for a stream that goes the other way, the buffer of
+            and destination share elements, for a stream of the opposite direction, the buffer of
             another function, and an offset without a remote buffer.
         ElementTypeError: for different element types, or something that cannot be copied.
         TensorMetadataError: for QUARTER tensors with different metadata.
@@ -136,7 +136,7 @@ class Copy(Program):
     def __new__(
         cls, source: Any = None, destination: Any = None, offset: Any = None, name: Any = ""
     ) -> Any:
-        """Return a copy of the form that its ends ask for."""
+        """Return a copy of the subclass that fits source and destination."""
         if cls is not Copy:
             raise not_called(cls.__name__, "Copy(source, destination)", is_empty=source is None)
         if type(offset) in (bool, str):  # Poplar's dontOutline or optimiseMemory, or a name
@@ -150,7 +150,7 @@ class Copy(Program):
 
     @property
     def tensor(self) -> Tensor | None:
-        """The tensor that decides how much is moved: the source, if that is one."""
+        """The tensor that determines the size: the source, if that is a tensor."""
         for end in (self.source, self.destination):
             if isinstance(end, Tensor):
                 return end
@@ -158,13 +158,13 @@ class Copy(Program):
 
     @property
     def num_elements(self) -> int:
-        """Elements that are moved each time."""
+        """Elements that are moved in each run."""
         tensor = self.tensor
         return 0 if tensor is None else tensor.num_elements
 
     @property
     def size_bytes(self) -> int:
-        """Bytes that are moved each time."""
+        """Bytes that are moved in each run."""
         tensor = self.tensor
         return 0 if tensor is None else tensor.num_elements * tensor.element_type.size_bytes
 
@@ -237,7 +237,7 @@ class StreamCopy(Copy):
 class RemoteCopy(Copy):
     """Rows of a remote buffer, to or from a tensor; made by `Copy`.
 
-    `offset` holds the numbers of the rows, read when the program gets there; row 0 when left out.
+    `offset` holds the numbers of the rows and is read when the copy runs; by default row 0.
     """
 
     source: Tensor | RemoteBuffer = reads()
@@ -247,7 +247,7 @@ class RemoteCopy(Copy):
     buffer: RemoteBuffer = derived()
 
     def _check(self) -> None:
-        offset: Any = None if isinstance(self.offset, str) else self.offset  # or it is a name
+        offset: Any = None if isinstance(self.offset, str) else self.offset  # a str is a name
         offset = as_read(offset, self.source)
         buffer, tensor = _sides(self, RemoteBuffer, "remote buffer")
         what = str(self)
@@ -275,7 +275,7 @@ class CodeCopy(Copy):
     name: InitVar[str] = ""
 
     def __post_init__(self, *arguments: object) -> None:
-        """Take a name for the offset, too, as Poplar does."""
+        """Accept a name in place of the offset, as Poplar does."""
         for name in arguments:
             check_name(name, "Copy")
         Program.__post_init__(self)
@@ -295,7 +295,7 @@ class CodeCopy(Copy):
 
 @declared()
 class HostCall(Call):
-    """Runs a function of the host; made by `Call(function, inputs, outputs)`."""
+    """Runs a function on the host; made by `Call(function, inputs, outputs)`."""
 
     function: HostFunction
     inputs: tuple[Tensor, ...] = reads(default=())
@@ -335,17 +335,17 @@ class CrossReplicaCopy(Program):
 
     Args:
         source: the tensor to read.
-        destination: the tensor to write: equally many elements of the same type.
-        replica_map: for each replica the one that its source goes to, in a dictionary, a list
-            or an array; every replica receives once.
+        destination: the tensor to write, with as many elements of the same type.
+        replica_map: for each replica, the replica that its source is copied to: a dictionary, a
+            list or an array; every replica receives once.
         name: as in Poplar; it has no effect.
 
     Attributes:
-        replica_map: for each replica the one that its source goes to.
+        replica_map: for each replica, the replica that its source is copied to.
 
     Raises:
         GraphReplicationError: when replicas are left out, or receive twice or never.
-        PopliteError: for tensors that do not fit together, as `Copy`.
+        PopliteError: for tensors that do not fit each other, as for `Copy`.
 
     >>> from poplite.graph import Graph
     >>> from poplite.machine.target import Target
@@ -431,7 +431,7 @@ def _shapes(source: Tensor, destination: Tensor) -> str:
 
 
 def _sides(copy: StreamCopy | RemoteCopy, kind: type, name: str) -> Any:
-    """Return the side on the host, and the tensor, which is read where it is the source."""
+    """Return the host side and the tensor of a copy; the tensor is read if it is the source."""
     source: Any = as_read(copy.source, copy.destination)
     if source is not copy.source:
         fill(copy, source=source)
@@ -456,7 +456,7 @@ def _check_alike(
     *,
     is_written: bool,
 ) -> None:
-    """Refuse a tensor that does not fit what the host has; `each` begins how much that is."""
+    """Refuse a tensor that does not fit the host side; `each` begins the text of its size."""
     if tensor.graph is not host.graph:
         raise _other_graph(what)
     if tensor.element_type is not element:
@@ -517,7 +517,7 @@ def _tensors(value: object, what: str) -> tuple[Tensor, ...]:
 
 
 def _permutation(replica_map: object, count: int, title: str) -> tuple[int, ...]:
-    """Return where the source of each replica goes."""
+    """Return the replica that the source of each replica is copied to."""
     pairs: list[tuple[object, object]] = []
     replica_map = replica_map.tolist() if isinstance(replica_map, np.ndarray) else replica_map
     if isinstance(replica_map, Mapping):

@@ -1,10 +1,10 @@
-"""Functions: programs that many places run.
+"""Functions: programs that can run from many places.
 
     blur = graph.add_function(Sequence(horizontal, vertical), "blur")
     Sequence(Call(blur), Copy(a, b), Call(blur))
 
-They have no arguments: data goes through variables.  A program can only call functions that were
-there before it, so none can call itself.
+They have no arguments: data is passed in variables.  A program can only call functions that were
+made before it, so no function can call itself.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Function:
     Attributes:
         graph: the graph.
         name: unique among its functions.
-        program: what runs.
+        program: the program that it runs.
         location: the user's line that made it.
 
     >>> from poplite.graph import Graph
@@ -65,10 +65,10 @@ class Function:
 class FunctionBuffer:
     """The code of a function, kept on the host until a Copy loads it.
 
-    Made by `graph.add_function_buffer`. A Call of the function before that is refused.
+    Made by `graph.add_function_buffer`. A Call of the function before the Copy is refused.
 
     Attributes:
-        function: whose code it is.
+        function: the function.
         location: the user's line that made it.
 
     >>> from poplite.graph import Graph
@@ -82,14 +82,14 @@ class FunctionBuffer:
 
     @property
     def name(self) -> str:
-        """That of the function."""
+        """The name of the function."""
         return CalledText(f"code of {self.function.name}")
 
     def __repr__(self) -> str:
         return fitted("<FunctionBuffer of '{}'>", self.function.name)
 
     def getId(self) -> int:
-        """Return the number of the function: each has one buffer at most."""
+        """Return the number of the function, which has at most one buffer."""
         return self.function.getId()
 
 
@@ -119,19 +119,19 @@ def buffer_of(graph: Graph, function: object, at: SourceLocation) -> FunctionBuf
 
 @declared(init=False)
 class Call(Program):
-    """Runs a function, or one of the host: `Call(host_function, inputs, outputs)`.
+    """Runs a function, or a host function: `Call(host_function, inputs, outputs)`.
 
     Args:
-        function: what runs.
-        inputs: of a host function, a tensor for each of its inputs.
-        outputs: of a host function, a tensor for each of its outputs.
+        function: the function.
+        inputs: for a host function, a tensor for each of its inputs.
+        outputs: for a host function, a tensor for each of its outputs.
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when it is not a function, for tensors passed to a function of the
-            graph, and for another number of tensors or elements, or another graph, of a host
-            function.
-        ElementTypeError: for another element type, or something that is not a tensor.
+        ControlProgramError: when it is not a function, or tensors are passed to a function of the
+            graph; for a host function, when the number of tensors or elements is wrong, or the
+            graphs differ.
+        ElementTypeError: for a wrong element type, or anything but a tensor.
         GraphConnectionError: when an output may not be written, holds an element twice, or two
             outputs share elements.
 
@@ -157,8 +157,8 @@ class Call(Program):
     def __new__(
         cls, function: Any = None, inputs: Any = (), outputs: Any = (), name: Any = ""
     ) -> Any:
-        """Return a call of a function, or of one of the host."""
-        from poplite.program.copy import HostCall  # which derives from Call
+        """Return a call of a function, or of a host function."""
+        from poplite.program.copy import HostCall  # it derives from Call
 
         if cls is not Call:
             raise not_called(cls.__name__, "Call(function)", is_empty=function is None)
@@ -197,7 +197,7 @@ class FunctionCall(Call):
 
 
 def written_steps(program: Program) -> int:
-    """Return how many steps a program has with each function once, as it is compiled.
+    """Return the number of steps of a program as compiled, with each function counted once.
 
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, Sequence
@@ -220,7 +220,7 @@ def written_steps(program: Program) -> int:
 
 
 def functions_between(program: Program, inner: Program) -> list[Function] | None:
-    """Return the functions through which a program runs another; None when it does not.
+    """Return the functions through which a program runs another; None if it does not run it.
 
     >>> from poplite.graph import Graph
     >>> inner = Program()

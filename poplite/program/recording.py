@@ -1,17 +1,17 @@
-"""Where operations append their steps: blocks of `graph.steps()`, or of a Sequence.
+"""Recording of steps: the blocks that operations append to, of `graph.steps()` or a Sequence.
 
     with graph.steps("update") as update:       operations below are recorded here
         ops.assign(w, w - rate * g)
         update.add(Execute(by_hand))
 
-    with sequence:                              likewise, for the graph of the first operation
+    with sequence:                              the same, for the graph of the first operation
 
-    with virtual.steps() as other:              operations below keep to its tiles
+    with virtual.steps() as other:              operations below use only its tiles
 
-The steps of a block become part of its Sequence when the block ends; where it ends by an exception,
-none does. Blocks may be nested; each is a separate program, and one that is made in a
-loop, a branch or a function has to be added to it. They are open for the thread, or the
-asynchronous task, that entered them.
+The steps of a block become part of its Sequence when the block ends, unless it ends by an
+exception. Blocks may be nested; each is a separate program, and one that is made in a
+loop, a branch or a function has to be added to it. A block is open only in the thread, or the
+asynchronous task, that entered it.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ from poplite.text import amount
 from poplite.view.aliases import ViewIndex
 
 _OVER: ContextVar[Graph | None] = ContextVar("graph of operations", default=None)
-"""The graph that decides the tiles of operations, where a call names one."""
+"""The graph that decides the tiles of operations, if a call names one."""
 
 _OPERATION = "operation"
-"""Kind of the names of operations, which are unique among them."""
+"""The kind of name for operations, whose names are unique."""
 
 
 class RecordedSteps(Sequence):
     """A Sequence that operations append to, while its block is open.
 
-    `graph.steps(name)` makes one. A block may be entered again: more steps follow those before.
+    `graph.steps(name)` makes one. A block may be entered again: new steps follow the earlier ones.
 
     Args:
         graph: the graph whose operations append to it; a virtual graph decides their tiles. None
-            for that of the first operation.
+            for the graph of the first operation.
         name: shown in messages.
-        around: the block that contains a loop or a branch; programs added to that block go here,
-            as long as this one is the innermost.
+        around: the block that contains a loop or a branch; programs added to that block are added
+            here while this one is the innermost.
         is_function: whether it is the body of a function.
 
     >>> import poplite as pl
@@ -102,14 +102,14 @@ class RecordedSteps(Sequence):
         return self._graph
 
     def takes(self, graph: Graph) -> bool:
-        """Return whether operations of a graph append to it; the first one decides its graph."""
+        """Return whether operations of a graph append to it; the first one determines its graph."""
         known = self._known_graph
         if known is None:
             self._work_on(graph.top_level_graph)
         return known is None or known.top_level_graph is graph.top_level_graph
 
     def take_graph_of(self, operands: Iterable[object]) -> None:
-        """Take the graph of operands for its own, if that is not known."""
+        """Set its graph to that of operands, if it is not known yet."""
         for operand in operands if self._known_graph is None else ():
             for each in operand.leaves if isinstance(operand, Expr) else (operand,):
                 graph = each if isinstance(each, Graph) else getattr(each, "graph", None)
@@ -117,18 +117,18 @@ class RecordedSteps(Sequence):
                     self.takes(graph)
 
     def _work_on(self, graph: Graph) -> None:
-        """Take operations of a graph, and so do those around it."""
+        """Set the graph of the block and of those around it."""
         fill(self, _graph=graph)
         if self._around is not None and self._around._known_graph is None:
             self._around._work_on(graph)
 
     @property
     def works_over(self) -> Graph:
-        """The graph over whose tiles it works: its own, or one that its operands were made with."""
+        """The graph whose tiles it uses: its own, or the one that its operands were made with."""
         return self._over or self.graph
 
     def note_over(self, graph: Graph) -> None:
-        """Note the graph that decides for an operation of the block, and of those around it."""
+        """Note the graph that decides the tiles of an operation, here and in the blocks around."""
         block: RecordedSteps | None = self
         while block is not None and block._over is None and block.graph is graph.top_level_graph:
             fill(block, _over=mapping_graph(graph))
@@ -150,15 +150,15 @@ class RecordedSteps(Sequence):
             self._check_used(made)
 
     def note_made(self, sequence: Sequence) -> None:
-        """Note a Sequence that is made while this block is the innermost."""
+        """Note a Sequence that was made while this block is the innermost."""
         if self._is_part:
             self._made_inside.append(sequence)
 
     def _check_used(self, made: Iterable[Sequence]) -> None:
-        """Refuse steps that were recorded in a loop, a branch or a function, and not for it."""
+        """Refuse steps recorded inside a loop, a branch or a function but not added to it."""
         for each in made:
             if isinstance(each, RecordedSteps) and each._is_part:
-                continue  # that is taken care of where it ends
+                continue  # checked when that block ends
             if each.used_at is None and not each.is_empty:
                 raise ControlProgramError(
                     f"{each!r} is made within '{self.name}', and its steps are not part of that",
@@ -169,9 +169,9 @@ class RecordedSteps(Sequence):
                 )
 
     def add(self, program: Program) -> Self:
-        """Append a program; in an open block it is one of its steps.
+        """Append a program; if the block is open, as its next step.
 
-        Within a loop or a branch of the block, it is one of the steps of that.
+        Inside a loop or a branch of the block, it becomes a step of that.
         """
         if not self._blocks:
             super().add(program)
@@ -184,7 +184,7 @@ class RecordedSteps(Sequence):
         return self
 
     def _is_in(self, block: RecordedSteps) -> bool:
-        """Return whether it is a loop or a branch in a block, or nested in one of these."""
+        """Return whether it is a loop or a branch in a block, at any depth."""
         around = self._around
         while around is not None and around is not block:
             around = around._around
@@ -197,7 +197,7 @@ class RecordedSteps(Sequence):
         super().mark_used(at)
 
     def replace_last(self, old: Program, new: Program) -> bool:
-        """Put a program in the place of the last one of an open block; False for another one."""
+        """Replace the last program of an open block; return False if that is not `old`."""
         block = self._blocks[-1] if self._blocks else []
         if not block or block[-1] is not old:
             return False
@@ -206,7 +206,7 @@ class RecordedSteps(Sequence):
 
 
 class OperationRecord:
-    """Notes what a graph gets from now on, as one operation."""
+    """Records everything that a graph gets from now on as one operation."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph.top_level_graph
@@ -216,11 +216,11 @@ class OperationRecord:
 
     @property
     def made(self) -> range:
-        """The numbers of the variables that were made since."""
+        """The numbers of the variables made since."""
         return range(self._variables, len(self._graph.space.variables))
 
     def close(self, name: str) -> None:
-        """Add the operation to its graph, in the place of those that it consists of."""
+        """Add the operation to its graph, in place of the operations that it consists of."""
         parts = self._graph._parts
         compute_sets = parts.compute_sets[self._sets :]
         if not compute_sets:
@@ -248,7 +248,7 @@ class Recorder:
     """
 
     takes_programs: bool = True
-    """Whether a step may be another program than a compute set."""
+    """Whether a step may be a program other than a compute set."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -266,10 +266,10 @@ class Recorder:
         self.steps.append(program)
 
     def uses(self, name: str, reads: Iterable[Tensor], writes: Iterable[Tensor]) -> None:
-        """Record what the operation reads and writes, for the other operations of its block."""
+        """Record the tensors that the operation reads and writes, for others of its block."""
 
     def finish(self, target: Sequence, name: str) -> None:
-        """Append the steps to a program: as they are where there is one, else as a Sequence."""
+        """Append the steps to a program: a single step as it is, several as a Sequence."""
         self._record.close(name)
         if len(self.steps) == 1:
             target.add(self.steps[0])
@@ -280,11 +280,11 @@ class Recorder:
 
 
 class Together(RecordedSteps):
-    """Steps of operations that do not depend on each other: the first ones of all, the second ...
+    """Merged steps of independent operations: the first steps of all, then the second, and so on.
 
     Operations of one block share compute sets, so that one synchronisation serves all of them.
-    Other programs run where they are recorded: after the operations before them, which share
-    no compute sets with those after.
+    Other programs run where they are recorded, after the operations before them; operations before
+    and after such a program share no compute sets.
 
     Args:
         around: the block that contains it.
@@ -318,7 +318,7 @@ class Together(RecordedSteps):
         return super().add(program)
 
     def at(self, level: int, graph: Graph, name: str) -> ComputeSet:
-        """Return the compute set that operations share in a step."""
+        """Return the compute set that the operations share in a step."""
         compute_sets, _ = self._level(level)
         if not compute_sets:
             compute_sets.append(graph.add_compute_set(name))
@@ -335,10 +335,10 @@ class Together(RecordedSteps):
         return self._levels[level]
 
     def use(self, use: _Use) -> None:
-        """Note what an operation reads or writes; refused where another one depends on it.
+        """Note that an operation reads or writes a tensor; refused if operations depend on it.
 
         Raises:
-            GraphCycleError: for elements that one operation writes and another one reads or writes.
+            GraphCycleError: for elements that one operation writes and another reads or writes.
         """
         view = use.tensor.view
         others = [self._writes, self._reads] if use.is_write else [self._writes]
@@ -369,7 +369,7 @@ class Together(RecordedSteps):
 
 
 class _Use(NamedTuple):
-    """That an operation reads or writes a tensor."""
+    """A tensor that an operation reads or writes."""
 
     by: Recorder
     name: str
@@ -388,13 +388,13 @@ def _dependent(use: _Use, other: _Use) -> GraphCycleError:
 
 
 class ComputeSetList(Sequence):
-    """Compute sets of a user in the place of a Sequence: of first steps, of second ones ...
+    """A user's compute sets in place of a Sequence: for the first steps, for the second, and so on.
 
-    The user executes them in this order. Operations whose steps they take run together.
+    The user executes them in this order. Operations whose steps they take run at the same time.
 
     Args:
-        compute_sets: those that are there; for further steps, others are appended.
-        most: how many there may be; None for any number.
+        compute_sets: existing compute sets; further ones are appended for further steps.
+        most: the largest number of compute sets; None for any number.
     """
 
     takes_programs: ClassVar[bool] = False
@@ -414,18 +414,18 @@ class ComputeSetList(Sequence):
         return self._compute_sets[level]
 
     def add(self, program: Program) -> Self:
-        """Refuse it: a compute set has vertices alone."""
+        """Refuse a program: a compute set has only vertices."""
         raise self._refused_step(repr(program))
 
     def put(self, level: int, program: Program) -> None:
-        """Refuse it, too."""
+        """Refuse a program, too."""
         self.add(program)
 
     def use(self, use: _Use) -> None:
-        """Note nothing: the user says what runs after what."""
+        """Do nothing: the user decides the order."""
 
     def finished(self, name: str) -> None:
-        """Leave it to the user, who executes the compute sets."""
+        """Do nothing: the user executes the compute sets."""
 
     def _refused_step(self, step: str) -> ControlProgramError:
         names = ", ".join(f"'{each.name}'" for each in self._compute_sets[:SHOWN_FAULTS])
@@ -437,15 +437,15 @@ class ComputeSetList(Sequence):
 
 
 class SharedRecorder(Recorder):
-    """The steps of one operation that go where those of others go."""
+    """The steps of one operation, added to steps that are shared with other operations."""
 
     def __init__(self, graph: Graph, shared: Together | ComputeSetList) -> None:
-        # Steps, and the note of what the operation is, are not its own.
+        # No steps or operation record of its own: both are shared.
         self.graph, self._shared, self._level = graph, shared, 0
         self.takes_programs = shared.takes_programs
 
     def compute_set(self, name: str) -> ComputeSet:
-        """Return the compute set that operations share in the next step."""
+        """Return the compute set that the operations share in the next step."""
         self._level += 1
         return self._shared.at(self._level - 1, self.graph, name)
 
@@ -455,18 +455,18 @@ class SharedRecorder(Recorder):
         self._level += 1
 
     def uses(self, name: str, reads: Iterable[Tensor], writes: Iterable[Tensor]) -> None:
-        """Note what the operation reads and writes; refused where it depends on another one."""
+        """Note what the operation reads and writes; refused if it depends on another one."""
         for is_write, tensors in enumerate((reads, writes)):
             for tensor in tensors:
                 self._shared.use(_Use(self, name, tensor, bool(is_write)))
 
     def finish(self, target: Sequence, name: str) -> None:
-        """Leave the steps to those who take them."""
+        """Finish the operation; its steps are already in the shared steps."""
         self._shared.finished(name)
 
 
 def recorder(graph: Graph, target: Sequence) -> Recorder:
-    """Return what takes the steps of an operation that appends to a program."""
+    """Return the recorder for an operation that appends to a program."""
     if isinstance(target, Together | ComputeSetList):
         return SharedRecorder(graph, target)
     return Recorder(graph)
@@ -499,7 +499,7 @@ def _innermost_of(graph: Graph) -> RecordedSteps | None:
 
 @contextmanager
 def deciding_tiles(graph: Graph) -> Iterator[None]:
-    """Let a graph decide the tiles of all operations of a `with` block."""
+    """Let a graph decide the tiles of all operations in a `with` block."""
     token = _OVER.set(graph)
     try:
         yield
@@ -510,9 +510,9 @@ def deciding_tiles(graph: Graph) -> Iterator[None]:
 def graph_for(
     graph: Graph, tensors: Iterable[Tensor], program: object, *, is_placed: bool = False
 ) -> Graph:
-    """Return the graph over whose tiles an operation works, as it sees them.
+    """Return the graph whose tiles an operation uses, in the form for operations.
 
-    It is the one that a call names (`deciding_tiles`, or a virtual graph); else that of the block
+    It is the graph that a call names (`deciding_tiles`, or a virtual graph); else that of the block
     that takes the steps; else, unless the user placed the result (`is_placed`), the virtual graph
     that all operands were made with; else the top-level graph.
     """

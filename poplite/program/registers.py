@@ -1,16 +1,16 @@
-"""Programs for registers of tiles: cycle counters, floating-point modes.
+"""Programs for tile registers: cycle counters, floating-point modes.
 
-    cycle_stamp(graph, sequence)     the cycles so far, at this place
-    cycle_count(graph, sequence)     the cycles that the sequence takes, whatever is in it
+    cycle_stamp(graph, sequence)     the cycles so far, at this point
+    cycle_count(graph, sequence)     the cycles that the sequence takes
 
-The counter counts the cycles that are modelled, of all runs of the engine; all tiles meet where it
-is read.  Reading it takes `cycle_stamp_cycles`, so that two stamps in a row differ by those.
-Poplar: CycleCount page of its API reference.
+The counter counts modelled cycles over all runs of the engine; all tiles synchronise before it
+is read.  Reading it takes `cycle_stamp_cycles`, so two consecutive stamps differ by that number.
+Source: Poplar API reference, "CycleCount".
 
     set_stochastic_rounding(graph, sequence, True)      as in Poplar: appended to a Sequence
     Sequence(SetStochasticRounding(True), train)        the same as a program of its own
 
-The behaviour is that of all tiles, and stays when a run ends.
+The behaviour applies to all tiles, and is kept when a run ends.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ def cycle_stamp(
     sync_type: SyncType | str = SyncType.INTERNAL,
     name: str = "cycle_stamp",
 ) -> Tensor:
-    """Append to a sequence that the cycle counter is stored.
+    """Append a program to a sequence that stores the cycle counter.
 
     Args:
         graph: the graph the sequence is for.
         sequence: the sequence to append to.
-        tile: whose counter is read.
-        sync_type: which tiles meet before that.
-        name: of the tensor.
+        tile: the tile whose counter is read.
+        sync_type: which tiles synchronise before that.
+        name: name of the tensor.
 
     Returns:
         UNSIGNED_INT[2] on that tile: the cycles so far, the low 32 bits first.
@@ -100,19 +100,19 @@ def cycle_count(
     sync_type: SyncType | str = SyncType.INTERNAL,
     name: str = "cycle_count",
 ) -> Tensor:
-    """Let a sequence measure how many cycles it takes.
+    """Make a sequence measure how many cycles it takes.
 
-    The contents of the sequence are measured, each time it runs; programs added later are not.
+    Its present contents are measured each time it runs; programs added later are not.
 
     Args:
         graph: the graph the sequence is for.
         sequence: the sequence to measure.
-        tile: whose counter is read.
-        sync_type: which tiles meet before that.
-        name: of the tensor.
+        tile: the tile whose counter is read.
+        sync_type: which tiles synchronise before that.
+        name: name of the tensor.
 
     Returns:
-        UNSIGNED_INT[2] on that tile: the cycles of the last time, the low 32 bits first.
+        UNSIGNED_INT[2] on that tile: the cycles of the last run, the low 32 bits first.
 
     Raises:
         ControlProgramError: for an invalid graph or sequence, and when the sequence is part of
@@ -155,7 +155,7 @@ class SetMode(Program):
 
     Attributes:
         clear: bits of the mode that are cleared.
-        set: bits that are set then.
+        set: bits that are set after that.
     """
 
     clear: int = derived()
@@ -167,7 +167,7 @@ class SetFloatingPointBehaviour(SetMode):
     """Sets how floating-point arithmetic behaves.
 
     Args:
-        behaviour: all of it.
+        behaviour: the complete behaviour.
 
     Raises:
         ControlProgramError: when it is not a `FloatingPointBehaviour`.
@@ -190,7 +190,7 @@ class SetFloatingPointBehaviour(SetMode):
 
 @declared()
 class ModifyFloatingPointBehaviour(SetMode):
-    """Changes some of how floating-point arithmetic behaves.
+    """Changes parts of how floating-point arithmetic behaves.
 
     Args:
         clear: the behaviour to turn off.
@@ -225,7 +225,7 @@ class SetStochasticRounding(SetMode):
     """Turns stochastic rounding on or off.
 
     Args:
-        on: whether it is on from here.
+        on: whether it is on from here on.
 
     Raises:
         ControlProgramError: when it is not a truth value.
@@ -252,12 +252,12 @@ class SetStochasticRounding(SetMode):
 def set_floating_point_behaviour(
     graph: Graph, sequence: Sequence, behaviour: FloatingPointBehaviour, name: str = ""
 ) -> None:
-    """Append to a sequence that arithmetic behaves so from there on.
+    """Append a program to a sequence that sets the floating-point behaviour from there on.
 
     Args:
         graph: the graph the sequence is for.
         sequence: the sequence to append to.
-        behaviour: all of it.
+        behaviour: the complete behaviour.
         name: as in Poplar; it has no effect.
 
     Raises:
@@ -280,7 +280,7 @@ def get_and_modify_floating_point_behaviour(
     set: FloatingPointBehaviour,
     name: str = "",
 ) -> None:
-    """Append to a sequence that some of the behaviour changes from there on.
+    """Append a program to a sequence that changes parts of the behaviour from there on.
 
     Args:
         graph: the graph the sequence is for.
@@ -298,7 +298,7 @@ def get_and_modify_floating_point_behaviour(
 
 
 def set_stochastic_rounding(graph: Graph, sequence: Sequence, on: bool, name: str = "") -> None:
-    """Append to a sequence that stochastic rounding is on or off from there on.
+    """Append a program to a sequence that turns stochastic rounding on or off from there on.
 
     Args:
         graph: the graph the sequence is for.

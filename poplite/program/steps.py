@@ -1,22 +1,22 @@
-"""Steps other than copies: they run a compute set, print, say something, or end the run.
+"""Steps other than copies: executing a compute set, printing, ending the run, marks.
 
-Execute(compute_set)                     all vertices at once
+    Execute(compute_set)                     all vertices at once
 
-PrintTensor("loss", loss)                                   loss: 0.1250000
-PrintTensor("w", w, PrintTensorFormat(digits=3))            w: [1.00 0.50]
-PrintTensor(w, PrintTensorFormat.disable_formatting())      w: [1.0 0.5]
+    PrintTensor("loss", loss)                                   loss: 0.1250000
+    PrintTensor("w", w, PrintTensorFormat(digits=3))            w: [1.00 0.50]
+    PrintTensor(w, PrintTensorFormat.disable_formatting())      w: [1.0 0.5]
 
-Abort("not reached")                     always ends the run
-AbortOnCondition(too_large, "diverged")  when a scalar is true
-ErrorProgram("bad index", index)         always, and shows a tensor
+    Abort("not reached")                     always ends the run
+    AbortOnCondition(too_large, "diverged")  ends it when a scalar is true
+    ErrorProgram("bad index", index)         always ends it, and shows a tensor
 
-Sync(SyncType.GLOBAL)                    all tiles wait for each other
-WriteUndef(x)                            the values of x are not needed any more
-AssumeEqualAcrossReplicas(x)             x is the same in all replicas
+    Sync(SyncType.GLOBAL)                    all tiles wait for each other
+    WriteUndef(x)                            the values of x are not needed any more
+    AssumeEqualAcrossReplicas(x)             x is the same in all replicas
 
-What comes out of `engine.run` where a program ends it is an `ApplicationRuntimeError` with the step
-and the user's line; the engine can be used on.  Marks, as Sync, change no values: they are there
-for the cost model and for checks.  How tensors are printed is as in Poplar's PrintTensorFmt.
+When a program ends the run, `engine.run` raises an `ApplicationRuntimeError` with the step and the
+user's line; the engine remains usable.  Marks, such as Sync, change no values: they serve the cost
+model and checks.  Tensors are printed as by Poplar's PrintTensorFmt.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ class Execute(Program):
     """Runs all vertices of a compute set at once.
 
     Args:
-        compute_set: what runs.
-        result: one element of BOOL that is true afterwards when all vertices whose `compute`
-            is declared `-> bool` returned true; the others do not count. Written once all
-            vertices have run. Left out, what they return is forgotten.
+        compute_set: the compute set.
+        result: one element of BOOL that is true afterwards if all vertices whose `compute`
+            is declared `-> bool` returned true; the others do not count. It is written after all
+            vertices have run. By default the return values are discarded.
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when it is not a compute set, or the result not one element or of
-            another graph.
+        ControlProgramError: when it is not a compute set, or the result is not one element or
+            belongs to another graph.
         ElementTypeError: when the result is not a tensor of BOOL.
         GraphConnectionError: when the result is constant.
 
@@ -141,7 +141,7 @@ _COUNTS = ("summarise_threshold", "edge_items", "max_line_width", "digits")
 _TEXTS = ("separator", "open_bracket", "close_bracket")
 
 MOST_DIGITS = 1000
-"""More than any float has; so many are quick to write."""
+"""More digits than any float has, but quick to write."""
 
 
 @frozen
@@ -151,20 +151,20 @@ class PrintTensorFormat:
     Args:
         summarise_threshold: elements beyond which only the edges of a tensor are written; 0 for
             no such limit.
-        edge_items: elements at each edge that are written then.
-        max_line_width: characters of a line, after which it is continued on the next; 0 for no
-            such limit.
-        digits: digits of a number, at most 1,000; 0 writes every number as short as it may be,
-            without columns. Integers always have all of theirs.
-        float_format: "fixed" as 12.500000, "scientific" as 1.2500000e+01, "none" as short as it
-            may be, "auto" whatever fits the values.
+        edge_items: elements at each edge that are written in that case.
+        max_line_width: characters after which a line is continued on the next; 0 for no such
+            limit.
+        digits: digits of a number, at most 1,000; 0 writes every number as short as possible,
+            without columns. Integers are always written in full.
+        float_format: "fixed" as 12.500000, "scientific" as 1.2500000e+01, "none" as short as
+            possible, "auto" whichever fits the values.
         separator: text between elements.
         open_bracket: text before the elements of a dimension.
         close_bracket: text after them.
 
     Raises:
-        ControlProgramError: for a number that is not a whole number from 0, too many digits, a
-            `float_format` that does not exist, and for brackets and separators that are not text.
+        ControlProgramError: for a number that is not a whole number from 0, too many digits, an
+            unknown `float_format`, and for brackets and separators that are not text.
 
     >>> PrintTensorFormat(digits=3).digits
     3
@@ -177,7 +177,7 @@ class PrintTensorFormat:
         Fixed = "fixed"
         Scientific = "scientific"
         None_ = "none"
-        """Poplar's `None`, which is a keyword of Python."""
+        """Poplar's `None`, which is a keyword in Python."""
 
         __str__ = str.__str__
 
@@ -210,7 +210,7 @@ class PrintTensorFormat:
 
     @staticmethod
     def disable_formatting() -> PrintTensorFormat:
-        """Return the format that writes all elements as they are: no columns, nothing left out.
+        """Return the format that writes all elements without columns.
 
         >>> PrintTensorFormat.disable_formatting().summarise_threshold
         0
@@ -240,14 +240,14 @@ class PrintTensor(Program):
     """Prints a tensor on the host: `title: values`.
 
     Args:
-        title: text before the values; left out, the tensor's name. As in Poplar it
-            comes first when it is given.
+        title: text before the values; by default the tensor's name. As in Poplar, it comes
+            first if it is given.
         tensor: the tensor to print.
         format: how values are written; it follows the tensor, also without a title.
         name: as in Poplar; it has no effect.
 
     Raises:
-        ElementTypeError: when there is no tensor, the title is not text, or the format no
+        ElementTypeError: when there is no tensor, the title is not text, or the format is not a
             `PrintTensorFormat`.
 
     >>> from poplite.graph import Graph
@@ -306,7 +306,7 @@ class Stop(Program):
     """Base of the programs that end the run with an error.
 
     Attributes:
-        message: what the error says.
+        message: the text of the error.
     """
 
     __slots__ = ()
@@ -330,7 +330,7 @@ class Abort(Stop):
     """Ends the run with an error.
 
     Args:
-        message: what the error says.
+        message: the text of the error.
         name: as in Poplar; it has no effect.
 
     Raises:
@@ -354,11 +354,11 @@ class AbortOnCondition(Stop):
 
     Args:
         predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
-        message: what the error says.
+        message: the text of the error.
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when the predicate is not one element, or the message no text.
+        ControlProgramError: when the predicate is not one element, or the message is not text.
         ElementTypeError: when the predicate is not a tensor of these types.
 
     >>> from poplite.graph import Graph
@@ -382,8 +382,8 @@ class ErrorProgram(Stop):
     """Ends the run with an error that shows a tensor.
 
     Args:
-        message: what the error says.
-        debug_tensor: whose values it shows.
+        message: the text of the error.
+        debug_tensor: the tensor whose values it shows.
         name: as in Poplar; it has no effect.
 
     Raises:
@@ -427,12 +427,12 @@ class SyncType(Enumeration):
 @made_by("Sync(sync_type), WriteUndef(tensor), or AssumeEqualAcrossReplicas(tensor)")
 @declared()
 class Mark(Program):
-    """Base of steps that change no values; only strict checks do something for them."""
+    """Base of the steps that change no values; only strict checks act on them."""
 
 
 @declared()
 class Sync(Mark):
-    """Lets tiles wait for each other; no value changes, since steps run in order anyway.
+    """Makes tiles wait for each other; no value changes, since steps run in order anyway.
 
     Args:
         sync_type: which tiles.
@@ -456,10 +456,10 @@ class Sync(Mark):
 
 @declared()
 class WriteUndef(Mark):
-    """Says that what a tensor holds is not needed any more: it is undefined from here on.
+    """Declares that a tensor's values are not needed any more: they are undefined from here on.
 
-    On a machine its memory may be used for something else until it is written again.  Here it
-    keeps its values, but with strict checks nothing may depend on them.
+    On a machine, its memory may be reused until it is written again.  Here it keeps its values,
+    but with strict checks nothing may depend on them.
 
     Args:
         tensor: any view without constants.
